@@ -2,6 +2,7 @@ import { type EventFacts, withNeighbours } from '../../internal/attribution/infe
 import type { Model } from '../../internal/attribution/inference/learning/model.js'
 import { predict } from '../../internal/attribution/inference/learning/predict.js'
 import { type TrainingRecord, train } from '../../internal/attribution/inference/learning/train.js'
+import type { DirectoryFacts } from '../../internal/attribution/inference/learning/views.js'
 import { seededRandom } from '../../internal/local/sandbox/random.js'
 import { CHARGEBACK_FLOOR } from '../../internal/records/interpretation.js'
 import { type CompanyEvent, type CompanyWorld, LENGTH_MS } from './companies.js'
@@ -88,8 +89,20 @@ export function permuted(records: readonly TrainingRecord[], seed: string): Trai
   )
 }
 
-export function modelFrom(records: readonly TrainingRecord[]): Model | undefined {
-  const result = train(records, { seed: 1 })
+/** What stage A resolves by alone, as a trainer hears it. */
+export function directoryOf({ phases }: CompanyWorld): DirectoryFacts {
+  const companies = phases.map(({ company }) => company)
+  const identities = companies.flatMap((one) => one.identities.flatMap(({ name, service }) => (service ? [name] : [])))
+  const principals = companies.flatMap((one) => one.principals.map(({ id }) => id))
+  const [known, defaults] = [new Set(identities), new Set(principals)]
+  return {
+    resolvesIdentity: (identityHash) => known.has(identityHash),
+    resolvesPrincipal: (principal) => defaults.has(principal),
+  }
+}
+
+export function modelFrom(records: readonly TrainingRecord[], { world }: Case): Model | undefined {
+  const result = train(records, { seed: 1, directory: directoryOf(world) })
   return result.kind === 'trained' ? result.model : undefined
 }
 

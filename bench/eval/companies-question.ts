@@ -71,9 +71,9 @@ function outcomeOf(one: Case, seed: number, profile: Profile, audits: boolean): 
   const records = recordsOf(one, history, audits)
   const learned = learnedFrom(records)
   const from = performance.now()
-  const model = modelFrom(records)
+  const model = modelFrom(records, one)
   const seconds = (performance.now() - from) / 1_000
-  const dealt = audits ? undefined : modelFrom(permuted(records, String(seed)))
+  const dealt = audits ? undefined : modelFrom(permuted(records, String(seed)), one)
   return {
     seed,
     profile,
