@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { SORT_FIELDS } from '../internal/filters/fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
+import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
@@ -117,6 +118,14 @@ program
     await admissionIndex({ checkout: CHECKOUT, keys })
   })
 
+interface EvalArguments {
+  readonly seed: number
+  readonly inProcess: number
+  readonly only: string[]
+  readonly companies: number
+  readonly changes: number
+}
+
 program
   .command('eval')
   .description('compares attributions of events whose labels were withheld with the truth (npm run eval)')
@@ -133,7 +142,12 @@ program
     atLeast(0),
     0,
   )
-  .action(async (options: { seed: number; inProcess: number; only: string[]; companies: number }) => {
+  .option('--changes <count>', 'family (d): so many companies that change half-way, likewise', atLeast(0), 0)
+  .action(async (options: EvalArguments) => {
+    if (options.changes > 0) {
+      await evaluateChanges({ checkout: CHECKOUT, seed: options.seed, seeds: options.changes })
+      return
+    }
     if (options.companies > 0) {
       await evaluateCompanies({ checkout: CHECKOUT, seed: options.seed, seeds: options.companies })
       return
