@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError } from 'commander'
 import type { ReattributionJob } from '../../internal/attribution/changes/job.js'
+import type { Move } from '../../internal/attribution/changes/moves.js'
 import { newJob } from '../../internal/attribution/changes/new-job.js'
 import { slicePublisher } from '../../internal/attribution/changes/publish.js'
 import type { Tally, Valued } from '../../internal/attribution/changes/revalue.js'
@@ -61,7 +62,7 @@ export const reattributeCommand = (): Command =>
       'adds missing cost, energy and carbon from the current price books and tables; existing values are unchanged',
     )
     .option('--reprice-book <id>', 're-prices records whose cost comes from this version of the price book')
-    .option('--dry-run', 'with one of these two: counts the changes without making them')
+    .option('--dry-run', 'counts the changes, by owner or by what is valued again, without making them')
     .option('--job <id>', 'follows an existing job, and resumes it if it has stalled, instead of starting one')
     .option('--cancel', 'cancels the job; versions that it has created stay')
     .addOption(dataDirOption())
@@ -113,9 +114,6 @@ async function begin(
     throw new ConfigError('--tenant, --from and --to are required, or --job; --from must be before --to')
   }
   const valued = valuedBy(options)
-  if (dryRun === true && valued === undefined) {
-    throw new ConfigError('--dry-run requires --fill-unpriced or --reprice-book')
-  }
   if (valued !== undefined && valued !== 'unpriced') await checkBook(valued.book, broker)
   const known = await (await broker.bucket(TENANTS)).get(tenant)
   if (known?.operation !== 'PUT') throw new ConfigError(`tenant ${tenant} does not exist`)
@@ -196,9 +194,10 @@ async function follow(
 }
 
 const shown = (job: ReattributionJob) => {
-  const { valued, dry_run, tally } = job
+  const { valued, dry_run, tally, moves } = job
   return {
     ...shownOfAll(job),
+    ...(valued === undefined && dry_run && { dry_run, moves: mostFirst(moves ?? []) }),
     ...(valued && { valued, dry_run: dry_run ?? false, ...tally }),
   }
 }
@@ -218,9 +217,20 @@ const shownOfAll = ({ id, tenant_id, from_ms, to_ms, model, status, seen, change
 const asText = (job: ReattributionJob): string =>
   job.tally === undefined ? attributedText(job) : valuedText(job, job.tally)
 
-const attributedText = ({ id, status, seen, changed, unnamed }: ReattributionJob): string =>
-  `  ${id} ${status}: ${seen} records, ${changed} re-attributed` +
-  `${unnamed === 0 ? '' : `, ${unnamed} unchanged, because the name of their identity is not stored`}\n`
+const attributedText = ({ id, status, seen, changed, unnamed, dry_run, moves = [] }: ReattributionJob): string =>
+  `  ${id} ${status}: ${seen} records, ${changed} ${dry_run === true ? 'would be ' : ''}re-attributed` +
+  `${unnamed === 0 ? '' : `, ${unnamed} unchanged, because the name of their identity is not stored`}\n` +
+  mostFirst(moves)
+    .map(({ from_owner, to_owner, records, cost_usd }) =>
+      from_owner === to_owner
+        ? `    ${from_owner} keeps ${records} records, ${cost_usd} USD\n`
+        : `    ${from_owner} -> ${to_owner}: ${records} records, ${cost_usd} USD\n`,
+    )
+    .join('')
+
+/** By the number of records. */
+const mostFirst = (moves: readonly Move[]): readonly Move[] =>
+  [...moves].sort((one, other) => other.records - one.records)
 
 const valuedText = ({ id, status, seen, changed, dry_run }: ReattributionJob, tally: Tally): string =>
   `  ${id} ${status}: ${seen} records, ${changed} ${dry_run === true ? 'would be ' : ''}re-valued\n` +

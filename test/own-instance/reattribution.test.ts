@@ -105,6 +105,13 @@ test('re-attribution of a window uses the current directory and keeps prices, ov
   await untilAttributed({ attributed_service: 'old-name' }, { service: 'new-name', cost_basis: 'tenant_price' })
   await untilAttributed({ attributed_service: 'x', attributed_identity: 'ann' }, { owner: 'team-ann' })
 
+  const dry = await reattribute('2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z', '--dry-run')
+  expect(dry).toMatchObject({ status: 'done', dry_run: true, seen: 4, changed: 3 })
+  const sumOf = (to: string) => dry.moves.filter(({ to_owner }: Json) => to_owner === to)
+  expect(sumOf('team-new')).toMatchObject([{ records: 1, cost_usd: wasAliased.cost_usd }])
+  expect([sumOf('team-bots'), sumOf('team-ann')]).toMatchObject([[{ records: 1 }], [{ from_owner: '(the caller)' }]])
+  expect(await show(aliased)).toEqual(wasAliased)
+
   const job = await reattribute('2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z')
 
   expect(job).toMatchObject({ status: 'done', seen: 4, changed: 3, unnamed: 0 })

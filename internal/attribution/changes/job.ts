@@ -1,4 +1,5 @@
 import type { Place } from '../../store/queries/records/slices.js'
+import type { Move } from './moves.js'
 import type { Tally, Valued } from './revalue.js'
 
 /**
@@ -35,6 +36,8 @@ export interface ReattributionJob {
   readonly unnamed: number
   /** For a revaluation: the changes that the new versions made. */
   readonly tally?: Tally
+  /** For a dry run of a re-attribution: the changes by owner. */
+  readonly moves?: readonly Move[]
 }
 
 /** The message of CHANGES that triggers a slice of a job. */

@@ -6,6 +6,7 @@ import { comparableName } from '../../text/comparable-name.js'
 import type { Announce } from '../records/announce.js'
 import type { RowDeps } from '../records/row.js'
 import type { ReattributionJob, SliceMessage } from './job.js'
+import { movesOf, plusMoves } from './moves.js'
 import { type Reattributed, type ReattributionStages, reattribute } from './reattribute.js'
 import { NO_TALLY, plusTally, revalue, tallyOf } from './revalue.js'
 
@@ -79,6 +80,8 @@ export async function prepareSlice(
       ? { changed: alreadyInserted, unnamed: 0 }
       : await recalculate(job, before, slice, atMs, deps)
   const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, result.changed, job.valued))
+  const isCounted = job.dry_run === true && job.valued === undefined
+  const moves = isCounted ? plusMoves(job.moves ?? [], movesOf(before, result.changed)) : undefined
   const closed = closedBy(result.changed, before, job, atMs)
   return {
     until,
@@ -101,6 +104,7 @@ export async function prepareSlice(
           changed: changed + result.changed.length,
           unnamed: unnamed + result.unnamed,
           ...(tally && { tally }),
+          ...(moves && { moves }),
         },
         deps,
       )

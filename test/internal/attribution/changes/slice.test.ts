@@ -160,6 +160,16 @@ test('a record from the same millisecond is not mistaken for a version inserted 
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
 })
 
+test('a dry run of a re-attribution counts the changes by owner, and writes nothing', async () => {
+  const { prepare, services, closed, published, job } = begin({ dry_run: true })
+
+  await (await prepare()).applyEffects('token')
+
+  expect(services()).toEqual(['search'])
+  expect([closed, published]).toEqual([[], [1]])
+  expect(job()).toMatchObject({ changed: 1, moves: [{ records: 1, cost_usd: '0' }] })
+})
+
 describe('a revaluation job', () => {
   const OF_A_BOOK = { ...RECORD, costDetails: '{"book_as_of":"2026-09-23"}' }
   const valued = { book: '2026-09-23' }

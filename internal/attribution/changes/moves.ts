@@ -1,0 +1,60 @@
+import type { AttributionRow } from '../../store/tables/attributions.js'
+import { formatQuantity, parseSum, plus } from '../../units/quantity.js'
+import type { ResolutionEvidence } from '../stages/a/evidence.js'
+
+/** Records that a re-attribution gives another version, by their owners before and after; equal where only other facts change. */
+export type Move = {
+  readonly from_owner: string
+  readonly to_owner: string
+  readonly records: number
+  /** Decimal text. */
+  readonly cost_usd: string
+}
+
+/** Jobs are never erased, so a person who owns her own calls is not named in them. */
+export const CALLER = '(the caller)'
+/** Pairs of owners that are kept apart. */
+export const MOVES_MAX = 1_000
+export const OTHERS = '(other owners)'
+
+/** @param before the previous versions, also of unchanged records */
+export function movesOf(before: readonly AttributionRow[], changed: readonly AttributionRow[]): readonly Move[] {
+  const previous = new Map(before.map((row) => [hexOf(row.id), row]))
+  return plusMoves(
+    [],
+    changed.flatMap((row) => {
+      const was = previous.get(hexOf(row.id))
+      if (was === undefined) return []
+      return [{ from_owner: ownerOf(was), to_owner: ownerOf(row), records: 1, cost_usd: formatQuantity(row.costUsd) }]
+    }),
+  )
+}
+
+export function plusMoves(one: readonly Move[], other: readonly Move[]): readonly Move[] {
+  const sums = new Map(one.map((move) => [pairOf(move), move]))
+  for (const move of other) {
+    const isKept = sums.has(pairOf(move)) || sums.size < MOVES_MAX
+    const { from_owner, to_owner, records, cost_usd } = isKept
+      ? move
+      : { ...move, from_owner: OTHERS, to_owner: OTHERS }
+    const pair = pairOf({ from_owner, to_owner })
+    const sum = sums.get(pair) ?? { records: 0, cost_usd: '0' }
+    sums.set(pair, {
+      from_owner,
+      to_owner,
+      records: sum.records + records,
+      cost_usd: formatQuantity(plus(parseSum<'USD'>(sum.cost_usd), parseSum<'USD'>(cost_usd))),
+    })
+  }
+  return [...sums.values()]
+}
+
+const pairOf = ({ from_owner, to_owner }: Pick<Move, 'from_owner' | 'to_owner'>): string =>
+  JSON.stringify([from_owner, to_owner])
+
+function ownerOf({ owner, evidence }: AttributionRow): string {
+  const { owner_from } = JSON.parse(evidence) as Partial<ResolutionEvidence>
+  return owner_from === 'event_identity' ? CALLER : owner
+}
+
+const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')
