@@ -1,14 +1,11 @@
-/** Product names of providers where they differ from `<provider> API`, by the provider name used in events. */
+/** Product names of providers where they differ from `<provider> API`, by their one name. */
 export const PRODUCTS: Readonly<Record<string, string>> = {
   openai: 'OpenAI API',
   anthropic: 'Claude API',
-  azure: 'Azure OpenAI Service',
-  azure_openai: 'Azure OpenAI Service',
-  bedrock: 'Amazon Bedrock',
+  'azure.ai.openai': 'Azure OpenAI Service',
+  'azure.ai.inference': 'Azure AI Foundry',
   'aws.bedrock': 'Amazon Bedrock',
-  vertex_ai: 'Vertex AI',
   'gcp.vertex_ai': 'Vertex AI',
-  gemini: 'Gemini API',
   'gcp.gemini': 'Gemini API',
   mistral: 'Mistral AI API',
   groq: 'GroqCloud',

@@ -1,5 +1,5 @@
+import { canonicalProvider, comparableProvider } from '../../records/provider-names.js'
 import { comparableName } from '../../text/comparable-name.js'
-import { canonicalProvider, comparableProvider } from '../valuation/names/provider-names.js'
 import { DEFAULT_POOL, type PoolRule, type StoredPool } from './pool.js'
 
 /** What of a call decides which pool it goes to. */

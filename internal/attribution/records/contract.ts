@@ -193,6 +193,7 @@ const eventTags = z
 export const EXAMPLE_RECORD = {
   id: exampleId('attr'),
   invocation_id: exampleId('inv'),
+  stated_provider: 'openai',
   provider: 'openai',
   requested_model: 'gpt-4o',
   served_model: 'gpt-4o',

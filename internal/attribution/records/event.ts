@@ -2,6 +2,7 @@ import type { NewEvent } from '../../events/event.js'
 import { formatId } from '../../ids/ids.js'
 import type { CostBasis, FootprintBasis } from '../../records/bases.js'
 import type { ConfidenceBand, DegradationState, StageOrigin } from '../../records/interpretation.js'
+import { providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { formatQuantity } from '../../units/quantity.js'
 
@@ -21,7 +22,7 @@ export const attributionEvent = <T extends AttributionEventType>(
   data: {
     id: formatId('attr', row.id),
     invocation_id: formatId('inv', row.id),
-    provider: row.provider,
+    provider: providerName(row.provider),
     served_model: row.servedModel,
     service: row.service,
     owner: row.owner,

@@ -12,6 +12,7 @@ import {
   type WireGroup,
   wireFields,
 } from '../../records/fields.js'
+import { providerName } from '../../records/provider-names.js'
 import type { StoredAttribution } from '../../store/queries/records/attributions.js'
 import { storedName } from '../../store/queries/records/stored-fields.js'
 import { count, decimalText, idOf, timeText } from '../../text/answer-fields.js'
@@ -72,6 +73,7 @@ export type Interpretation = WireMembers<NamesWith<{ readonly wire: 'interpretat
 export type AttributionRecord = {
   readonly id: string
   readonly invocation_id: string
+  readonly stated_provider: string
   readonly interpretation: Interpretation
 } & WireMembers<NamesWith<{ readonly wire: Exclude<WireGroup, 'interpretation'> }>>
 
@@ -89,6 +91,7 @@ function schemaOf(field: RecordField): z.ZodType {
 }
 
 function textOf(field: RecordField): string {
+  if (field.name === 'provider') return 'providerName(stored.provider)'
   const stored = `stored.${storedName(field)}`
   return field.isOptional ? `${stored} === '' ? null : ${stored}` : formOf(field).text(stored)
 }
@@ -104,6 +107,9 @@ export const attributionRecord = z
   .object({
     id: idOf('attr'),
     invocation_id: idOf('inv'),
+    stated_provider: z.string().meta({
+      description: 'The provider as the event spells it. `provider` is its one name, such as `aws.bedrock`.',
+    }),
     ...Object.fromEntries(
       WIRE_GROUPS.flatMap((group) =>
         group === 'interpretation' ? [['interpretation', interpretation]] : Object.entries(schemasOf(group)),
@@ -122,9 +128,10 @@ export const toRecord: (stored: StoredAttribution, dimensions: readonly Dimensio
   return ${objectText([
     ['id', "formatId('attr', id)"],
     ['invocation_id', "formatId('inv', id)"],
+    ['stated_provider', 'stored.provider'],
     ...WIRE_GROUPS.flatMap((group) =>
       group === 'interpretation' ? [[group, objectText(membersOf(group))] as const] : membersOf(group),
     ),
   ])}`,
-    { formatId, Buffer, declaredTags },
+    { formatId, Buffer, declaredTags, providerName },
   )

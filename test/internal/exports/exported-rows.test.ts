@@ -84,6 +84,25 @@ describe('the rows of an export', () => {
     },
   )
 
+  test('have one provider, however its calls spell it, and any spelling filters it', async () => {
+    const spelt = newTenant()
+    const calls = ['azure', 'azure.ai.openai', 'Azure-OpenAI'].flatMap((provider) =>
+      byPeople(spelt, 3, { owner: 'a', service: 's', invocation: { provider, estimatedCostUsd: '0.01' } }),
+    )
+    await bench.insert(calls)
+
+    const { header, rows } = await bench.exported(spelt, {
+      group_by: ['owner'],
+      filters: [{ field: 'provider', operator: 'eq', values: ['az.ai.openai'] }],
+      focus_version: '1.4',
+    })
+
+    expect(focusFaults(header, rows, '1.4')).toEqual([])
+    expect(labels(rows, 'ServiceProviderName', 'ServiceName', 'x_InvocationCount', 'BilledCost')).toEqual([
+      'azure.ai.openai Azure OpenAI Service 9 0.09',
+    ])
+  })
+
   test('contain no field that was not requested', async () => {
     const { rows } = await bench.exported(tenant, { group_by: ['owner'] })
 

@@ -22,11 +22,11 @@ test('every field of the record table is a member of a finished row, and a row h
   expect(Object.keys(finishedRow())).toEqual(FIELDS.map(memberOf))
 })
 
-test('every field with a wire group is in the wire schema and in the SELECT list of a page, and nothing else is but the ids', () => {
+test('every field with a wire group is in the wire schema and in the SELECT list of a page, and nothing else is but ids and the stated provider', () => {
   const onWire = WIRE_GROUPS.flatMap(wireFields)
 
   expect(wireMembers().sort()).toEqual(
-    ['id', 'invocation_id', ...onWire.map(({ name, wireName }) => wireName ?? name)].sort(),
+    ['id', 'invocation_id', 'stated_provider', ...onWire.map(({ name, wireName }) => wireName ?? name)].sort(),
   )
   const selected = RECORD.split(', ').map((item) => item.split(' AS ').at(-1))
   expect(selected.sort()).toEqual(['id_hex', ...onWire.map(storedName)].sort())

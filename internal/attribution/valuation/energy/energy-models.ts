@@ -5,8 +5,8 @@
  * serve are found by anchored patterns. A name that is not listed has unknown energy; a similar name is never used.
  */
 
+import { canonicalProvider, comparableProvider } from '../../../records/provider-names.js'
 import { type MatchStep, type ModelNames, modelNames } from '../names/model-names.js'
-import { canonicalProvider, comparableProvider } from '../names/provider-names.js'
 import type { Range } from './closed-form.js'
 
 /** `energy.data.json`. Parameters in 1e9, speeds in tokens per second, delays in seconds; decimal strings. */

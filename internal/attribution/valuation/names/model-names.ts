@@ -6,7 +6,7 @@
  * name into candidates, and each candidate is looked up in a table as a whole string. There is no prefix, substring or
  * fuzzy match: it would give a model the numbers of a similar one. Each rewrite is recorded for the explanation.
  */
-import { canonicalProvider, comparableProvider, isGateway } from './provider-names.js'
+import { canonicalProvider, comparableProvider, isGateway } from '../../../records/provider-names.js'
 
 /** Rewrites of a name, in the order of the attempts. `region_default` is a step of the table look-up. */
 export const MATCH_STEPS = [

@@ -34,7 +34,7 @@ export const labelsWith = (tags: readonly TagField[]): readonly Label[] => LABEL
 /** The value of a label in a record. @param tags of the grain */
 const labelSql = (label: Label, tags: readonly TagField[]): string => {
   const tag = tags.find((_, i) => tagColumn(i) === label)
-  return tag === undefined ? label : dimensionSql(tag)
+  return dimensionSql(tag ?? (label as Named))
 }
 
 /**

@@ -2,7 +2,9 @@ import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.j
 import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
+import { providerName } from '../../../records/provider-names.js'
 import { columnOf, VALUES_OF_TAGS } from '../../tables/sorted-copies.js'
+import { providerSql } from './provider-sql.js'
 
 /** Filters as SQL conditions. Names come from the allowlist and values are bound: no client input is written into a query. */
 
@@ -25,6 +27,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
   const { field, operator, values } = condition
   if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
   const column = field === 'invocation_id' ? 'id' : columnOf(field)
+  if (field === 'provider') return providerClause(operator, values, bindings)
   const { type } = FIELDS[field] as { readonly type: FieldType }
   switch (type.kind) {
     case 'confidence':
@@ -69,6 +72,20 @@ function compare(
 ): string {
   if (operator === 'in') return `${column} IN (${values.map(operand).join(', ')})`
   return `${column} ${COMPARISONS[operator as keyof typeof COMPARISONS]} ${operand(values[0] ?? '')}`
+}
+
+/** Any spelling finds the records of a provider, however they spell it. The column's few values are searched, not its rows. */
+function providerClause(operator: Operator, values: readonly string[], bindings: Bindings): string {
+  const name = providerSql('value')
+  const isNamed =
+    operator === 'contains'
+      ? [name, 'value']
+          .map((text) => `position(${foldCaseSql(text)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`)
+          .join(' OR ')
+      : `${name} IN (${values.map((value) => bindings.bind(providerName(value), 'String')).join(', ')})`
+  return `provider ${operator === 'ne' ? 'NOT IN' : 'IN'} (
+    SELECT value FROM attribution_values
+    WHERE tenant_id = {tenant:String} AND field = 'provider' AND (${isNamed}))`
 }
 
 /** The column's few values are searched, not its rows. */

@@ -3,6 +3,7 @@ import { foldCase } from '../../../filters/contains.js'
 import { FIELDS, type FieldName, type FilterField } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../../records/dimensions.js'
+import { providerName } from '../../../records/provider-names.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { columnOf } from '../../tables/sorted-copies.js'
@@ -126,14 +127,16 @@ export function valueIn(record: SampledRecord, field: FilterField): string | num
 /** Whether a record meets a condition, but for what rounding does to numbers. */
 export function roughly({ field, operator, values }: Condition): (record: SampledRecord) => boolean {
   const [first = ''] = values
-  const operands = new Set(values.map((value) => sampledValue(field, value)))
-  const other = sampledValue(field, first)
+  // Any spelling of a provider finds its records.
+  const named = (value: string | number) => (field === 'provider' ? providerName(String(value)) : value)
+  const operands = new Set(values.map((value) => named(sampledValue(field, value))))
+  const other = named(sampledValue(field, first))
   switch (operator) {
     case 'eq':
     case 'in':
-      return (record) => operands.has(valueIn(record, field))
+      return (record) => operands.has(named(valueIn(record, field)))
     case 'ne':
-      return (record) => valueIn(record, field) !== other
+      return (record) => named(valueIn(record, field)) !== other
     case 'gt':
       return (record) => valueIn(record, field) > other
     case 'gte':

@@ -10,7 +10,9 @@ import {
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../../../records/interpretation.js'
+import { providerName } from '../../../records/provider-names.js'
 import { type Bindings, tagClause } from '../records/conditions.js'
+import { providerSql } from '../records/provider-sql.js'
 
 /**
  * The dimensions that reports group and filter by, in the one place that declares them: adding an entry makes it a value of
@@ -32,7 +34,11 @@ const choice = <V extends string>(values: readonly V[], description: string, exa
 export const DIMENSIONS = {
   owner: { ...text('Attributed owner.', 'team-support'), isInDays: true },
   service: { ...text('Attributed service.', 'support-chat'), isInDays: true },
-  provider: { ...text('Provider of the model.', 'openai'), isInDays: true },
+  provider: {
+    ...text('Provider of the model, by its one name (`aws.bedrock` for `bedrock`).', 'openai'),
+    sql: providerSql('provider'),
+    isInDays: true,
+  },
   served_model: { ...text('Model that served the call.', 'gpt-4o'), isInDays: true },
   requested_model: { ...text('Model that the call asked for.', 'gpt-4o'), isInDays: true },
   pathway_category: {
@@ -85,7 +91,9 @@ export function dimensionCondition(
   bindings: Pick<Bindings, 'bind'>,
 ): string {
   if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
-  return conditionOn(dimensionSql(field), { operator, values }, bindings)
+  // Any spelling selects the provider; `contains` searches the names that reports show.
+  const sought = field === 'provider' && operator !== 'contains' ? values.map(providerName) : values
+  return conditionOn(dimensionSql(field), { operator, values: sought }, bindings)
 }
 
 /** The same on another expression of a dimension's value. */

@@ -250,7 +250,7 @@ const OF_TENANT = 'tenant_id = {tenant:String}'
 const equal = (filter: SpendFilter, bindings: Bindings): string[] => [
   ...DIMENSION_NAMES.flatMap((name) => {
     const value = filter[name]
-    return value === undefined ? [] : [`${dimensionSql(name)} = ${bindings.bind(value, 'String')}`]
+    return value === undefined ? [] : [dimensionCondition({ field: name, operator: 'eq', values: [value] }, bindings)]
   }),
   ...Object.entries(filter.tags ?? {}).map(([key, value]) =>
     dimensionCondition({ field: tagFieldOf(key), operator: 'eq', values: [value] }, bindings),

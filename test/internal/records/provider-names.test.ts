@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { canonicalProvider, isGateway } from '../../../../../internal/attribution/valuation/names/provider-names.js'
+import { canonicalProvider, isGateway, providerName } from '../../../internal/records/provider-names.js'
 
 test.each([
   ['OpenAI', 'openai'],
@@ -28,4 +28,25 @@ test('a name that only resembles a provider maps to none', () => {
 test('a gateway is not a billing provider', () => {
   expect(isGateway('LiteLLM')).toBe(true)
   expect(canonicalProvider('litellm')).toBeUndefined()
+})
+
+test.each([
+  ['azure', 'azure.ai.openai'],
+  ['az.ai.openai', 'azure.ai.openai'],
+  ['azure.openai', 'azure.ai.openai'],
+  ['Azure OpenAI', 'azure.ai.openai'],
+  ['azure.ai.inference', 'azure.ai.inference'],
+  ['bedrock', 'aws.bedrock'],
+  ['AWS.Bedrock', 'aws.bedrock'],
+  ['vertexai', 'gcp.vertex_ai'],
+  ['gcp.gen_ai', 'gcp.vertex_ai'],
+  ['google_ai_studio', 'gcp.gemini'],
+  ['mistral_ai', 'mistral'],
+  ['x_ai', 'xai'],
+  ['ibm.watsonx.ai', 'watsonx'],
+  ['OpenAI', 'openai'],
+  ['In-House', 'In-House'],
+])('the one name of %s is %s', (stated, name) => {
+  expect(providerName(stated)).toBe(name)
+  expect(providerName(name)).toBe(name)
 })

@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs'
 
 interface ProviderNamesFile {
   readonly gateways: readonly string[]
-  readonly providers: Readonly<Record<string, { readonly aliases: readonly string[] }>>
+  /** `name`: how reports, filters and FOCUS write it. Default: the id, which is the key of price books. */
+  readonly providers: Readonly<Record<string, { readonly name?: string; readonly aliases: readonly string[] }>>
 }
 
 /** Lower case, hyphens and spaces as underscores: how names of providers are compared. */
@@ -18,6 +19,17 @@ export function comparableProvider(name: string): string {
 export function canonicalProvider(name: string): string | undefined {
   return ID_BY_NAME.get(comparableProvider(name))
 }
+
+/**
+ * The one name by which reports, filters and FOCUS know a provider: that of OpenTelemetry (`azure.ai.openai`, `aws.bedrock`);
+ * a name that we do not know stays as it is.
+ */
+export function providerName(stated: string): string {
+  return NAME_BY_SPELLING.get(comparableProvider(stated)) ?? stated
+}
+
+/** The spellings of providers whose name differs from them, as pairs. Spellings are comparable names. */
+export const renamedProviders = (): Iterable<readonly [spelling: string, name: string]> => NAME_BY_SPELLING
 
 /** A gateway forwards to whomever the model name states first (`openai/gpt-4o`); alone it names nobody who bills. */
 export function isGateway(name: string): boolean {
@@ -34,5 +46,10 @@ const GATEWAYS: ReadonlySet<string> = new Set(NAMES.gateways)
 const ID_BY_NAME: ReadonlyMap<string, string> = new Map(
   Object.entries(NAMES.providers).flatMap(([id, { aliases }]) =>
     [id, ...aliases].map((name) => [comparableProvider(name), id] as const),
+  ),
+)
+const NAME_BY_SPELLING: ReadonlyMap<string, string> = new Map(
+  Object.entries(NAMES.providers).flatMap(([id, { name = id, aliases }]) =>
+    [id, name, ...aliases].map((spelling) => [comparableProvider(spelling), name] as const),
   ),
 )
