@@ -1,12 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../config/settings.js'
 import { newMasterKey, writeMasterKeys } from '../../secrets/master-keys.js'
-import { isOurProcess } from './processes.js'
+import { isChildOf, isOurProcess } from './processes.js'
 
 /** The files of one instance in its data folder, readable by their owner only. */
 export interface InstanceFiles {
@@ -27,6 +27,8 @@ export interface InstanceSecrets {
 
 /** Process ids of an instance: its supervisor and each role. */
 export interface RunFile {
+  /** The data folder that it was written for: a copy of the folder contains a copy of this file. */
+  readonly folder: string
   readonly up: number
   readonly roles: Readonly<Record<string, number>>
 }
@@ -104,31 +106,45 @@ const ORPHANS_MS_MAX = 15_000
 
 /**
  * Takes over the data folder. The roles of a killed supervisor stop by themselves: waits for them, and kills those that
- * have not stopped in time.
+ * have not stopped in time. Processes of another folder, of which this one is a copy, are left alone.
  *
- * @throws ConfigError when another supervisor is running on the folder
+ * @throws ConfigError when another supervisor is running on the folder, or on the one of which it is a copy
  */
 export async function takeOver(files: InstanceFiles): Promise<void> {
   if (!existsSync(files.run)) return
-  const { up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
-  if (up !== process.pid && isOurProcess(up, 'up')) {
+  const { folder, up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
+  const isRunning = up !== process.pid && isOurProcess(up, 'up')
+  if (folder !== realpathSync(files.dataDir)) {
+    if (isRunning) throw new ConfigError(copiedWhileRunning(files, folder))
+    return
+  }
+  if (isRunning) {
     throw new ConfigError(
       `the data folder ${files.dataDir} is in use by process ${up}; stop it, or choose another with --data-dir`,
     )
   }
   const deadline = performance.now() + ORPHANS_MS_MAX
   for (const [role, pid] of Object.entries(roles)) {
-    while (isOurProcess(pid, role)) {
+    while (isChildOf(files.dataDir, pid, role)) {
       if (performance.now() > deadline) process.kill(pid, 'SIGKILL')
       await sleep(50)
     }
   }
 }
 
+const copiedWhileRunning = (files: InstanceFiles, original: string): string =>
+  `the data folder ${files.dataDir} is a copy of ${original}, where an instance was running, so that its log and its store may be of ` +
+  `different moments. To back up, stop that instance, copy the folder and start the instance again. To start this copy as it ` +
+  `is, remove ${files.run}; the instance on ${original} is left alone`
+
 export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, number>): void =>
   writePrivate(
     files.run,
-    `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`,
+    `${JSON.stringify({
+      folder: realpathSync(files.dataDir),
+      up: process.pid,
+      roles: Object.fromEntries(roles),
+    } satisfies RunFile)}\n`,
   )
 
 /** Below the ephemeral ports (on Linux 32768 and higher), which an outgoing connection might occupy before the port is used. */

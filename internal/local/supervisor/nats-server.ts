@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Role } from './children.js'
 import { type InstanceFiles, writePrivate } from './instance.js'
-import { isOurProcess } from './processes.js'
+import { isChildOf, natsConfigIn } from './processes.js'
 
 /**
  * nats-server does not watch its stdin; this shell script does. It stops the server when the pipe from the supervisor
@@ -39,13 +39,13 @@ export function natsServerRole(
 ): Role {
   const folder = join(files.dataDir, 'nats')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const config = join(folder, 'nats-server.conf')
+  const config = natsConfigIn(files.dataDir)
   writePrivate(config, configText(folder, port, user, password))
   return {
     name: 'nats',
     ...watchedNatsServer(binary, ['--config', config]),
     env: {},
-    prepare: () => killOrphan(natsPidFile(files)),
+    prepare: () => killOrphan(files),
     ready: (signal) => listensOn(port, signal),
   }
 }
@@ -53,11 +53,12 @@ export function natsServerRole(
 /** The server's pid file. The process of the role is the shell that watches the server. */
 export const natsPidFile = (files: InstanceFiles): string => join(files.dataDir, 'nats', 'nats-server.pid')
 
-/** Kills a server whose shell was killed: it still holds the port and the files. */
-async function killOrphan(pidFile: string): Promise<void> {
+/** Kills a server of this very folder whose shell was killed: it still holds the port and the files. */
+async function killOrphan(files: InstanceFiles): Promise<void> {
+  const pidFile = natsPidFile(files)
   if (!existsSync(pidFile)) return
   const pid = Number(readFileSync(pidFile, 'utf8'))
-  while (pid > 0 && isOurProcess(pid, 'nats')) {
+  while (pid > 0 && isChildOf(files.dataDir, pid, 'nats')) {
     process.kill(pid, 'SIGKILL')
     await sleep(50)
   }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** A pattern in each role's command line. A stored process id may belong to an unrelated process by now. */
 const COMMAND_LINES: Readonly<Record<string, RegExp>> = {
@@ -29,11 +30,22 @@ export const GATEWAY_NODE_FLAGS: readonly string[] = [
 /** Node flags of a courier: deliveries that wait for their endpoint outlive a small young generation in the same way. */
 export const COURIER_NODE_FLAGS = GATEWAY_NODE_FLAGS
 
-/** Whether the process runs and is one of our processes in that role. */
+/** Node flags that name the instance's folder on the command line of a role (and put diagnostic reports beside its logs). */
+export const flagsOfFolder = (logsDir: string): readonly string[] => [`--diagnostic-dir=${logsDir}`]
+
+/** Whether the process runs and is one of our processes in that role, on any data folder. */
 export function isOurProcess(pid: number, role: string): boolean {
   const commandLine = commandLineOf(pid)
   return commandLine !== undefined && (COMMAND_LINES[role]?.test(commandLine) ?? false)
 }
+
+/** Whether the process runs, is one of our processes in that role, and its command line names this data folder. */
+export function isChildOf(dataDir: string, pid: number, role: string): boolean {
+  const named = role === 'nats' ? `--config ${natsConfigIn(dataDir)}` : flagsOfFolder(join(dataDir, 'logs')).join(' ')
+  return isOurProcess(pid, role) && `${commandLineOf(pid)?.trimEnd()} `.includes(` ${named} `)
+}
+
+export const natsConfigIn = (dataDir: string): string => join(dataDir, 'nats', 'nats-server.conf')
 
 function commandLineOf(pid: number): string | undefined {
   try {

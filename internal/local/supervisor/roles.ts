@@ -3,7 +3,7 @@ import type { Addresses } from './addresses.js'
 import type { Role } from './children.js'
 import type { InstanceFiles } from './instance.js'
 import { natsServerRole } from './nats-server.js'
-import { COURIER_NODE_FLAGS, GATEWAY_NODE_FLAGS } from './processes.js'
+import { COURIER_NODE_FLAGS, flagsOfFolder, GATEWAY_NODE_FLAGS } from './processes.js'
 import { answersAt } from './readiness.js'
 
 type RoleOptions = Partial<Role> & { readonly nodeFlags?: readonly string[] }
@@ -44,7 +44,7 @@ export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRol
     env: envOf(name),
     ready: async () => undefined,
     ...options,
-    args: [...(options.nodeFlags ?? []), mainOf(name), ...(options.args ?? [])],
+    args: [...flagsOfFolder(files.logsDir), ...(options.nodeFlags ?? []), mainOf(name), ...(options.args ?? [])],
   })
   const dependencies: Role[] = []
   if (nats.ownPort !== undefined) {
