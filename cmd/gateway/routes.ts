@@ -10,6 +10,7 @@ import { errorPageRoutes } from '../../internal/http/error-pages.js'
 import { healthRoutes, watchStore } from '../../internal/http/health.js'
 import { withDescription } from '../../internal/http/openapi/routes.js'
 import { rateLimitRoutes } from '../../internal/http/rate-limit-routes.js'
+import { readsWithinRegion } from '../../internal/http/residency.js'
 import type { Route } from '../../internal/http/route.js'
 import { partnerRoutes } from '../../internal/partner/routes.js'
 import { openReports } from '../../internal/reports/open.js'
@@ -24,6 +25,8 @@ export interface OpenRoutes {
   readonly routes: readonly Route[]
   close(): Promise<void>
 }
+
+const readsRecords = (path: string): boolean => path.startsWith('/v1/attribution')
 
 /** Every route of the service, each area's own list after the other, and the OpenAPI document of all. */
 export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
@@ -48,8 +51,8 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...errorPageRoutes(gateway.baseUrl.startsWith('https:')),
     ...admission.routes,
     ...accessRoutes(access, gateway),
-    ...attribution.routes,
-    ...reports.routes,
+    ...attribution.routes.flatMap((one) => (readsRecords(one.path) ? readsWithinRegion([one], gateway) : [one])),
+    ...readsWithinRegion(reports.routes, gateway),
     ...(await openSentinelRoutes({
       ...gateway,
       ...eventLog,

@@ -70,7 +70,13 @@ export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
       // Right after creation on another gateway, the job may not have reached this gateway's mirror yet.
       const job = deps.jobs.get(id) ?? (await deps.jobs.read(id))
       if (job?.tenant_id !== tenantId) return exchange.replyProblem(noSuch('job'))
-      exchange.replyJson('200 OK', showJobWithFiles(job, deps.clock(), deps))
+      // No address of a file whose download would be refused.
+      exchange.replyJson(
+        '200 OK',
+        refusalOfCrossing(deps.residencyRegionOf(tenantId), deps.places) === undefined
+          ? showJobWithFiles(job, deps.clock(), deps)
+          : showJob(job, deps.clock()),
+      )
     },
   },
   downloadRoute(deps),

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { type Ask, askAs, refusalOf } from '../support/ask.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
+
+let service: Instance
+let ask: Ask
+beforeAll(async () => {
+  service = await newTenantOfProduct()
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+})
+
+test('a tenant whose data stays in another region reads no records and reports, and gets no address of a file', async () => {
+  const created = await ask('POST', '/v1/exports/focus', {
+    format: 'focus',
+    period: { from: '2026-10-01', to: '2026-10-02' },
+  })
+  const statusUrl: string = created.json.status_url
+  let job = await ask('GET', statusUrl)
+  while (['queued', 'running'].includes(job.json.status)) {
+    await sleep(50)
+    job = await ask('GET', statusUrl)
+  }
+  expect(job.json.result_url).toContain(service.baseUrl)
+  const reads = ['/v1/attribution', '/v1/reports/usage?from=2026-10-01T00:00:00Z&to=2026-10-02T00:00:00Z']
+  for (const path of reads) expect((await ask('GET', path)).status, path).toBe(200)
+
+  const changed = await ask('PATCH', '/api/v1/settings', { residency_region: 'eu-central-1' })
+  expect(changed.status).toBe(200)
+  while ((await ask('GET', reads[0] as string)).status === 200) await sleep(20)
+
+  for (const path of reads) expect(refusalOf(await ask('GET', path)), path).toEqual([409, 'RESIDENCY_BLOCKED'])
+  const blocked = await ask('GET', statusUrl)
+  expect([blocked.status, blocked.json.status]).toEqual([200, job.json.status])
+  expect(blocked.json.result_url).toBeUndefined()
+  expect(blocked.json.manifest_url).toBeUndefined()
+  expect((await fetch(job.json.result_url)).status).toBe(409)
+})
