@@ -47,10 +47,12 @@ export async function verify(
   const result = await new Promise<AttemptResult>((resolve) =>
     send(webhook, delivery, Buffer.from(body), CHALLENGE_RESPONSE_BYTES, nowMs, deps, resolve),
   )
-  deps.onAttempt(delivery, result)
   const isDone = result.kind === 'failed' || (await isConfirmed(id, challengeIn(result.kept), deps))
   const wrong: Failed = { ...result, kind: 'failed', reason: 'wrong_challenge', retryAfterMs: undefined }
-  return outcomeOf(delivery, isDone ? result : wrong, nowMs, VERIFICATION_RULES, deps)
+  const judged = isDone ? result : wrong
+  // A 2xx without the challenge counts as a failure: such an endpoint is not healthy.
+  deps.onAttempt(delivery, judged)
+  return outcomeOf(delivery, judged, nowMs, VERIFICATION_RULES, deps)
 }
 
 /** Verifies the endpoint when a response has returned the current challenge. */

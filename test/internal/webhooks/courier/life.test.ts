@@ -15,7 +15,7 @@ import {
   storeSecret,
   withSecret,
 } from '../../../../internal/webhooks/endpoint.js'
-import type { StoredHealth } from '../../../../internal/webhooks/health.js'
+import { type StoredHealth, shownHealth } from '../../../../internal/webhooks/health.js'
 import { type ReplaySelection, replayMessageId } from '../../../../internal/webhooks/orders.js'
 import { type Bucket, WEBHOOK_HEALTH, WEBHOOKS } from '../../../../streams/buckets.js'
 import { DEADLETTERS, deadLettersSubject, dueSubject, REPLAYS_SUBJECT } from '../../../../streams/retries.js'
@@ -123,9 +123,16 @@ describe('verification', () => {
     receiver.answer = (response, { json }) =>
       void response.writeHead(200).end(answer.replace('CHALLENGE', json.data.challenge))
 
+    const health = await world.broker.bucket(WEBHOOK_HEALTH).then((bucket) => bucket.watch({ key: id }))
     await challenge(id)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
+    for await (const entry of health) {
+      const known = entry.json<StoredHealth>()
+      expect(shownHealth(known)).toMatchObject({ status: 'failing', last_success_at: null })
+      expect(known.last_failure).toMatchObject({ reason: 'wrong_challenge' })
+      break
+    }
     expect(logged).toMatchObject({ reason: 'wrong_challenge', outcome: 'retried', responseStatus: 200 })
     expect((await (await records()).read(id))?.status).toBe('pending')
     await (await records()).delete(id)
