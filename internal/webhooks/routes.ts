@@ -63,6 +63,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
       // Only an administrator may decide that events leave the service, and where they go (spec 4.4).
       access: 'admin:config',
       rateClass: 'control',
+      needsStepUp: true,
       method: 'post',
       path: PATH,
       action: 'webhook.create',
@@ -81,6 +82,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
     }),
     mutate({
       ...MANAGED,
+      needsStepUp: true,
       method: 'del',
       path: `${PATH}/:id`,
       action: 'webhook.delete',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SCOPES } from '../../internal/auth/scopes.js'
@@ -198,4 +199,33 @@ describe('what spec section 9 freezes', () => {
 
     expect(compareWithBaseline('error-codes', current, lost)).toEqual([])
   })
+})
+
+/** As written, before the formatter pads the cells of tables. */
+const unpadded = (text: string): string => text.replace(/ +/g, ' ').replace(/-{3,}/g, '---')
+
+test('the table of changes that need a recent sign-in is that of the routes', async () => {
+  const { text } = await send(target.credentials.base_url, { method: 'GET', path: '/openapi.json' })
+  const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, { summary?: string }>> }
+  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(
+        ([, operation]) => path !== '/docs/errors/{code}' && JSON.stringify(operation).includes('STEP_UP_REQUIRED'),
+      )
+      .map(([method, { summary = '' }]) => `| \`${method.toUpperCase()} ${path}\` | ${summary} |`),
+  )
+  const table = ['| change | effect |', '| --- | --- |', ...rows].join('\n')
+  const file = 'deploy/docs/access.md'
+  const page = readFileSync(file, 'utf8')
+  const shown = page.replace(/(<!-- step-up: generated -->\n)[\s\S]*(<!-- \/step-up -->)/, `$1\n${table}\n\n$2`)
+
+  if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(file, shown)
+  else expect(unpadded(page)).toBe(unpadded(shown))
+  for (const change of [
+    'PATCH /api/v1/settings',
+    'POST /api/v1/webhooks',
+    'DELETE /api/v1/webhooks/{id}',
+    'POST /api/v1/prices',
+  ])
+    expect(table).toContain(`\`${change}\``)
 })

@@ -39,6 +39,7 @@ export function settingsRoutes(deps: SettingsRoutesDeps): readonly Route[] {
     },
     deps.mutate({
       ...ACCESS,
+      needsStepUp: true,
       method: 'patch',
       action: 'settings.update',
       operation: UPDATE_SETTINGS,

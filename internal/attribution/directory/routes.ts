@@ -26,6 +26,7 @@ const routesOf = <K extends DirectoryKind, F, C>(kind: EntryKind<K, F, C>, deps:
       path: `/api/v1/directory/${kind.kind}`,
       prefix: ENTRY_PREFIXES[kind.kind],
       tag: 'Directory',
+      stepUp: 'delete',
       order: 'by name',
       filters: { [kind.nameField]: z.string().optional().meta({ description: 'Only the entry with this name.' }) },
       descriptions: {

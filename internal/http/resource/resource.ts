@@ -17,6 +17,8 @@ import type { Order } from './sorted-records.js'
 /** A kind of record that a tenant lists, gets, adds, updates and deletes: its contract, and its rules as functions. */
 export interface Resource<T, Fields, Changes> extends ResourceContract<Fields, Changes> {
   readonly actions: { readonly create: AuditAction; readonly delete: AuditAction }
+  /** Which changes need a recent sign-in of a person: none unless stated. */
+  readonly stepUp?: 'every_change' | 'delete'
   /** Records per tenant. */
   readonly max: number
   readonly collection: Collection<T>
@@ -71,6 +73,7 @@ export function resource<T, Fields, Changes>(
   const { path, prefix, collection, actions, example, changes, update: updating } = kind
   const operations = resourceOperations(kind)
   const onePath = `${path}/:id`
+  const change = { ...ACCESS, ...(kind.stepUp === 'every_change' && { needsStepUp: true as const }) }
   const show = (record: T | undefined, id: string) => record && kind.show(record, id)
   return [
     ...readRoutes(
@@ -87,7 +90,7 @@ export function resource<T, Fields, Changes>(
       deps,
     ),
     mutate({
-      ...ACCESS,
+      ...change,
       method: 'post',
       path,
       action: actions.create,
@@ -99,7 +102,7 @@ export function resource<T, Fields, Changes>(
       ? []
       : [
           mutate({
-            ...ACCESS,
+            ...change,
             method: 'patch',
             path: onePath,
             action: updating.action,
@@ -110,6 +113,7 @@ export function resource<T, Fields, Changes>(
         ]),
     mutate({
       ...ACCESS,
+      ...(kind.stepUp !== undefined && { needsStepUp: true as const }),
       method: 'del',
       path: onePath,
       action: actions.delete,

@@ -337,6 +337,19 @@ describe('the secret of an endpoint', () => {
     expect(refusalOf(await stale('POST', `${PATH}/${id}/rotate-secret`))).toEqual([401, 'STEP_UP_REQUIRED'])
   })
 
+  test('is neither registered nor deleted by a user who signed in long ago', async () => {
+    const { id } = await register()
+    const at = Math.floor(Date.now() / 1_000) - 3_600
+    const stale = (scope: string) => askAs(gateway.url, { 'x-api-key': `${scope}@${at}` })
+
+    const refused = [
+      await stale('admin:config')('POST', PATH, { url: 'https://hooks.example.com/x', event_types: ['*'] }),
+      await stale('webhooks:manage')('DELETE', `${PATH}/${id}`),
+    ]
+
+    for (const answer of refused) expect(refusalOf(answer)).toEqual([401, 'STEP_UP_REQUIRED'])
+  })
+
   test('is not rotated while four are valid', async () => {
     const { id } = await register()
     for (let i = 0; i < 3; i++) expect((await manager('POST', `${PATH}/${id}/rotate-secret`)).status).toBe(200)

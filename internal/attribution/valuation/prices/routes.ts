@@ -14,6 +14,7 @@ export const priceRoutes = ({ prices, ...deps }: PriceRoutesDeps): readonly Rout
     {
       ...PRICE,
       actions: { create: 'price.create', delete: 'price.delete' },
+      stepUp: 'every_change',
       max: OVERRIDES_MAX,
       collection: watchedCollection(prices, {
         keyOf: overrideKey,
