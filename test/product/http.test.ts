@@ -299,7 +299,7 @@ describe('after all refused requests', () => {
   })
 
   test('an accepted event is answered with its ids, and its record has an explanation', async () => {
-    const sent = event({ attributed_identity: 'ada', latency_ms: 900, estimated_cost_usd: '0.5', unknown_field: 1 })
+    const sent = event({ attributed_identity: 'ada', latency_ms: 900, estimated_cost_usd: '0.0003', unknown_field: 1 })
     const { status, body: taken } = await post(sent)
     const id = (taken.invocation_id as string).replace('inv_', 'attr_')
     let record = await send(`${RECORDS}/${id}`)
@@ -320,7 +320,7 @@ describe('after all refused requests', () => {
       invocation_id: taken.invocation_id,
       service: 'search',
       owner: 'ada',
-      cost_usd: '0.5',
+      cost_usd: '0.0003',
       cost_basis: 'client_estimate',
       energy_basis: 'modelled',
       pathway_category: 'application_direct',
@@ -337,9 +337,9 @@ describe('after all refused requests', () => {
       },
     })
     expect(record.body.explanation.cost).toMatchObject({
-      total_usd: '0.5',
+      total_usd: '0.0003',
       price_usd: '0.000021',
-      estimate_difference_usd: '0.499979',
+      estimate_difference_usd: '0.000279',
     })
     expect(record.body.explanation.footprint.energy_wh.value).toBe(record.body.energy_wh)
   })
