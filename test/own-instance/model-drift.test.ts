@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
+import { TRAININGS } from '../../streams/buckets.js'
+import { attributeMany } from '../support/attributed.js'
+import { launchModelInstance, type ModelInstance, plant } from '../support/model-instance.js'
+import { plantedCall } from '../support/planted-calls.js'
+
+/** A model that serves while the services of its tenant change. */
+
+let instance: ModelInstance
+let first = ''
+
+beforeAll(async () => {
+  instance = await launchModelInstance()
+  await plant(instance)
+  first = (await instance.train()).model_id ?? ''
+  expect(await instance.untilEvents(1)).toEqual(['degraded_serving none'])
+}, 240_000)
+afterAll(() => instance.close())
+
+const lastTraining = async (): Promise<StoredTraining['last']> =>
+  (await (await instance.broker.bucket(TRAININGS)).get(instance.tenantId))?.json<StoredTraining>().last ?? null
+
+test('after two services swap their habits, the model is withdrawn within 500 resolved calls, says why, and another is trained', async () => {
+  // Stated, so that stage A resolves them: each service now asks as the other one did.
+  const calls = Array.from({ length: 500 }, (_, i) => {
+    const { service, call } = plantedCall(i, Date.now() - 20 * 60 * 1000, false)
+    return { ...call, attributed_service: service === 'chat' ? 'search' : 'chat' }
+  })
+  await attributeMany(instance.ask, calls)
+
+  expect((await instance.untilEvents(2))[1]).toBe('none degraded_serving')
+  const shown = (await instance.ask('GET', `/v1/models/${first}`)).json
+  expect(shown).toMatchObject({ status: 'withdrawn' })
+  expect(shown.withdrawn.scored).toBeLessThanOrEqual(500)
+  expect(Number(shown.withdrawn.precision)).toBeLessThan(0.8)
+  const training = `withdrawn ${first}`
+  while ((await lastTraining())?.id !== training) await sleep(50)
+})
