@@ -286,7 +286,6 @@ test('a revaluation job resumes after a kill of the attributor and counts nothin
 }, 240_000)
 
 test('an invalid re-attribution command fails at once with a message', async () => {
-  await expect(reattribute('2026-04-01', '2026-04-02', '--dry-run')).rejects.toThrow(/requires --fill-unpriced/)
   await expect(reattribute('2026-04-01', '2026-04-02', '--reprice-book', 'book_none')).rejects.toThrow(
     /price book book_none does not exist/,
   )
