@@ -74,7 +74,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 21, name: 'what contests an attribution', statements: ADD_CONTESTED },
   { version: 22, name: 'rows of reports', statements: [CREATE_REPORT_ROWS] },
   { version: 23, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
-  { version: 26, name: 'exports by tags', statements: addTagColumns() },
+  { version: 24, name: 'exports by tags', statements: addTagColumns() },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
