@@ -258,7 +258,7 @@ describe('a job', () => {
   })
 
   test('an export of a tenant with another residency region is blocked', async () => {
-    const other = await addTenant(broker, service, { residency_region: 'eu-central-1' })
+    const other = await addTenant(broker, service, { residency_region: 'ap-south-1' })
     await untilKnown(service.baseUrl, other.apiKey)
 
     const answer = await askAs(service.baseUrl, { 'x-api-key': other.apiKey })('POST', '/v1/exports/focus', {

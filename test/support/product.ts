@@ -14,6 +14,9 @@ const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) =>
   String(REQUESTS_PER_SECOND),
 ])
 
+/** Where the instance runs: tenants that are bound to another region can't be read here. */
+const REGION = 'eu-central-1'
+
 let instance: Promise<RunningService> | undefined
 
 /**
@@ -21,7 +24,7 @@ let instance: Promise<RunningService> | undefined
  * stop a process, change what all tenants share, or count what other tenants do.
  */
 export async function newTenantOfProduct(): Promise<Instance> {
-  instance ??= launchService({ args: RATES, isShared: true })
+  instance ??= launchService({ args: [...RATES, '--region', REGION], isShared: true })
   const { baseUrl, port, dataDir, pid } = await instance
   const broker = await connectTo({ dataDir })
   try {

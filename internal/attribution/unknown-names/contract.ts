@@ -42,7 +42,7 @@ export const LIST_UNKNOWN_NAMES: Operation = {
     200: {
       description: 'A page of names. The period is that of the figures, in quarters of an hour.',
       contents: json(pageOf(unknownName).extend({ period: z.object(period) }), {
-        data: [{ name: 'chekout', calls: 1_204, cost_usd: '18.42', nearest_services: ['checkout'] }],
+        data: [{ name: 'suport-chat', calls: 1_204, cost_usd: '18.42', nearest_services: ['support-chat'] }],
         page: { limit: 50, has_more: false },
         period: { from: '2026-10-22T09:30:00.000Z', to: '2026-11-21T09:30:00.000Z' },
       }),
@@ -61,7 +61,7 @@ export const aliasBody = z
   })
   .meta({ id: 'NewAlias' })
 export type AliasBody = z.infer<typeof aliasBody>
-export const EXAMPLE_ALIAS: AliasBody = { name: 'chekout', service: 'checkout' }
+export const EXAMPLE_ALIAS: AliasBody = { name: 'suport-chat', service: 'support-chat' }
 
 const assigned = z
   .object({
@@ -82,8 +82,8 @@ export const ASSIGN_UNKNOWN_NAME: Operation = {
     202: {
       description: 'The alias is in force, and a job re-attributes the calls.',
       contents: json(assigned, {
-        name: 'chekout',
-        service: 'checkout',
+        name: 'suport-chat',
+        service: 'support-chat',
         reattribution: {
           id: exampleId('rea'),
           from: '2026-10-22T09:30:00.000Z',

@@ -75,7 +75,7 @@ async function tokens({ credentials }: Target): Promise<Credential[]> {
     { name: 'key and token that agree', headers: { ...bearer(whole), 'x-api-key': apiKey }, worth: ALL, tenantId },
     { name: 'key and token that differ', headers: { ...bearer(narrow), 'x-api-key': apiKey }, ...refused },
     { name: 'token in the place of a key', headers: { 'x-api-key': whole }, ...refused },
-    { name: 'key in the place of a token', headers: bearer(apiKey), ...refused },
+    { name: 'key as a bearer', headers: bearer(apiKey), worth: ALL, tenantId },
     { name: 'revoked token', headers: bearer(revoked), ...refused },
     { name: 'altered token', headers: bearer(altered), ...refused },
     ...(await Promise.all(
