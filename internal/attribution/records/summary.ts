@@ -180,7 +180,7 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence): string {
     case 'residency_restricted':
       return 'it is not charged back, because it was made outside the region to which the tenant is bound'
     case 'advisory':
-      return 'it is a guess for information only and is not charged back'
+      return 'it is for information only, because no model served when it was made, and is not charged back'
     case 'implausible_cost':
       return 'it is not charged back until somebody overrides it, because the cost that its sender stated cannot be right'
     case 'unpriced':

@@ -93,7 +93,7 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'No model serves; 180 of 240 calls that the same credential sent belong to "checkout" of "team-shop", so this one is guessed to. It is a guess for information only and is not charged back.',
+    'No model serves; 180 of 240 calls that the same credential sent belong to "checkout" of "team-shop", so this one is guessed to. It is for information only, because no model served when it was made, and is not charged back.',
     stored(
       { evidence_basis: 'heuristic_baseline', stage_origin: 'stage_b', export_eligibility: 'advisory' },
       { most_frequent_of: 'principal', resolved_records: 240, of_this_class: 180 },
