@@ -66,7 +66,7 @@ const decisionCommand = (decision: Decision, description: string): Command =>
     .addOption(dataDirOption())
     .action((id: string, options: VersionOptions) => runDecision(decision, id, options))
 
-/** A version has one tenant; whoever states it is told when the version is another's. */
+/** A version belongs to one tenant. With this option a command refuses the version of another tenant. */
 const tenantOption = (): Option => new Option('--tenant <id>', 'refuse a version of any other tenant')
 
 interface VersionOptions extends InstanceOption {

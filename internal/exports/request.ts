@@ -100,7 +100,7 @@ export type ReadRequest =
   | { readonly ok: true; readonly request: ExportRequest }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
-/** Keys of tags are told apart as everywhere: whatever their case. */
+/** Keys of tags are compared without their case, as everywhere. */
 const groupingOf = (name: string): Grouping => (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name) as Grouping
 
 /** Validates what the schema cannot: the order of the period's days relative to each other and to today, columns against the version, and tags. */

@@ -68,7 +68,7 @@ export function readTarget(text: string, rules: TargetRules): Target | TargetRef
 
   const literal = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isLiteral = isIP(literal) !== 0
-  // Read as octal here and as decimal elsewhere: whoever wrote it may have meant another address.
+  // The parser reads it as octal, other programs as decimal: the author may have meant another address.
   if (isIP(literal) === 4 && /(^|\.)0\d/.test(host)) return 'has an address with leading zeros'
   const hostname = isLiteral ? literal : url.hostname.replace(/\.$/, '')
   const refusal = isLiteral ? undefined : refusalOfName(hostname, rules)

@@ -69,7 +69,7 @@ test('the pages of the queue are the queue', async () => {
   expect(seen).toEqual(whole)
 })
 
-test('a kind of which people have given an answer comes later, with what is left of it', async () => {
+test('a kind that people have overridden a call of comes later, with its remaining calls', async () => {
   const [first] = (await queue()).data as Row[]
   const answer = { service: 'search', owner: 'team-search', reason: 'The nightly index.' }
   expect((await ask('POST', `/v1/attribution/${first?.record.id}/override`, answer)).status).toBe(200)

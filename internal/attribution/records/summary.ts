@@ -145,17 +145,17 @@ function inferenceOf(stored: Summarised): string {
   const [next] = alternatives
   const second =
     next === undefined ? '' : `; the next likeliest is ${quoted(next.service)} at ${percent(next.probability)}`
-  return `the call does not say whose it is; by what it looks like, the model gives ${named(stored)} a probability of ${percent(probability)}${second}`
+  return `the call does not say whose it is; by what it looks like, the model gives ${named(stored)}${stored.owner === UNASSIGNED ? ',' : ''} a probability of ${percent(probability)}${second}`
 }
 
 function baselineOf(stored: Summarised, evidence: StoredEvidence): string {
   const { most_frequent_of, resolved_records = 0, of_this_class = 0 } = evidence
   const others = most_frequent_of === 'trace' ? 'of its trace' : 'that the same credential sent'
-  return `no model serves; ${of_this_class} of ${resolved_records} calls ${others} belong to ${named(stored).replace(/,$/, '')}, so this one is guessed to`
+  return `no model serves; ${of_this_class} of ${resolved_records} calls ${others} belong to ${named(stored)}, so this one is guessed to`
 }
 
 const named = ({ service, owner }: Summarised): string =>
-  owner === UNASSIGNED ? `${quoted(service)}, whose owner nobody knows,` : `${quoted(service)} of ${quoted(owner)}`
+  owner === UNASSIGNED ? `${quoted(service)}, whose owner nobody knows` : `${quoted(service)} of ${quoted(owner)}`
 
 const ruleOf = ({ rule }: StoredEvidence): string =>
   typeof rule === 'object'

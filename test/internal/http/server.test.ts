@@ -81,7 +81,7 @@ test.each([
   ['an unknown path', 404, '/nothing', { method: 'GET' }],
   ['an unsupported method', 405, '/reports', { method: 'PATCH' }],
 ])(
-  '%s with a credential is charged to the reads of its caller, and shows what is left of them',
+  '%s with a credential is charged to the read limit of its caller, and shows the rest of it',
   async (_, status, path, init) => {
     const answers: Response[] = []
     for (let i = 0; i < 7; i++) answers.push(await ask(path, { ...init, headers: { 'x-api-key': 'read:attribution' } }))

@@ -32,7 +32,7 @@ const SPREAD = {
 type Spread = keyof typeof SPREAD
 const SPREAD_NAMES = Object.keys(SPREAD) as readonly Spread[]
 const isSpread = (name: FigureName): name is Spread => Object.hasOwn(SPREAD, name)
-/** Counts of calls whose amount is unknown: whoever receives a share of a pool with such calls has a lower bound. */
+/** Counts of calls whose amount is unknown: a row that receives a share of a pool with such calls has a lower bound. */
 const PASSED_ON = ['cost_unknown_calls', 'energy_unknown_calls', 'carbon_unknown_calls'] as const
 const isPassedOn = (name: FigureName): name is (typeof PASSED_ON)[number] => PASSED_ON.some((known) => known === name)
 const isOfReceiver = ({ field }: Condition<GroupField>): boolean => field === 'owner' || field === 'service'
