@@ -5,8 +5,11 @@ import { flakyTests, slowestFiles } from './test/support/run/reporters.js'
 import { LongestFirst } from './test/support/run/sequence.js'
 
 const files = testFiles()
-/** One more than processors: tests of the product spend half of their time waiting for timers, leases and restarts. */
-const maxWorkers = availableParallelism() + 1
+/**
+ * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, three workers
+ * used one and a half.
+ */
+const maxWorkers = availableParallelism() + 2
 
 export default defineConfig({
   test: {

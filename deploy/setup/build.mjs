@@ -1,4 +1,4 @@
-/** dist/: the compiled sources, the bundles of the roles, the data files, and no outputs of deleted sources. */
+/** dist/: the compiled sources, the bundles of the roles, the console, the data files, and no outputs of deleted sources. */
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
@@ -10,9 +10,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { bundledOutputs, ensureBundles } from './bundle.mjs'
 import { collect } from './commands.mjs'
+import { CONSOLE_APP, ensureConsole } from './console.mjs'
 import { SetUpError, step } from './steps.mjs'
 
 /** The folders of tsconfig.json's `include`. */
@@ -25,6 +26,8 @@ const SOURCE_FOLDERS = ['cmd', 'internal', 'streams', 'bench', 'test']
  * @returns {string | undefined} relative to dist/
  */
 export function outputOf(source) {
+  // Scripts of a browser are bundled only.
+  if (source.startsWith(join(CONSOLE_APP, sep))) return undefined
   if (source.endsWith('.d.ts')) return undefined
   if (source.endsWith('.ts')) return source.replace(/\.ts$/, '.js')
   return source.endsWith('.data.json') ? source : undefined
@@ -40,7 +43,7 @@ export async function ensureBuild(root) {
   const stamp = join(dist, '.built')
   const wanted = fingerprint(root, ['tsconfig.json', 'package-lock.json', ...outputs.values()])
   const isComplete = [...outputs.keys()].every((output) => existsSync(join(dist, output)))
-  if (isComplete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  if (isComplete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return ensureConsole(root)
 
   await step('building', async () => {
     // The compiler trusts its record and would not write a deleted output again.
@@ -54,6 +57,7 @@ export async function ensureBuild(root) {
       copyFileSync(join(root, source), join(dist, target))
     }
     await ensureBundles(root, sources)
+    await ensureConsole(root)
     writeFileSync(stamp, wanted)
   })
 }

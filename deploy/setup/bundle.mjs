@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
  * Packages that are loaded from node_modules: those with native code, and a large one that is imported only where it is
  * used.
  */
-const EXTERNAL = ['uWebSockets.js', 'ffi-rs', /^chdb(\/|$)/, /^@aws-sdk\//]
+const EXTERNAL = ['ffi-rs', /^chdb(\/|$)/, /^@aws-sdk\//]
 
 /** Records the sources and outputs of each bundle, so that an unchanged role is not bundled again. */
 const RECORD = '.bundles.json'

@@ -1,5 +1,15 @@
 /** Installs the npm packages unless exactly those of package-lock.json are installed. */
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { collect } from './commands.mjs'
 import { SetUpError, step } from './steps.mjs'
@@ -65,7 +75,26 @@ export async function ensureDependencies(root) {
   if (existsSync(note) && isInstalled(lockText, readFileSync(note, 'utf8'))) return
   // `install --no-save` installs the same versions, verifies the same hashes, and does not change the lock.
   const how = isPartial(lockText) ? ['install', '--no-save'] : ['ci']
-  await step('installing the dependencies (0.2 GB to fetch)', () => install(root, how))
+  await step('installing the dependencies (0.25 GB to fetch)', () => install(root, how))
+  removeForeignBinaries(join(root, 'node_modules'))
+}
+
+/** Packages of the HTTP parser, with a binary for each system and version of Node in one package. */
+const WITH_FOREIGN_BINARIES = ['@btc-vision/uwebsockets.js', 'uWebSockets.js/binaries']
+
+/**
+ * Removes the parser's binaries for other systems, 0.16 GB. Those for other versions of Node stay: Node may be updated without
+ * a new installation.
+ *
+ * @param {string} modules the folder node_modules
+ */
+export function removeForeignBinaries(modules, system = `${process.platform}_${process.arch}`) {
+  for (const name of WITH_FOREIGN_BINARIES) {
+    const folder = join(modules, name)
+    if (!existsSync(folder)) continue
+    const binaries = readdirSync(folder).filter((file) => file.startsWith('uws_') && file.endsWith('.node'))
+    for (const file of binaries) if (!file.startsWith(`uws_${system}_`)) rmSync(join(folder, file))
+  }
 }
 
 /**

@@ -3,11 +3,15 @@
  * code of the first that fails.
  */
 import { join } from 'node:path'
+import { ensureChromium } from './chromium.mjs'
 import { foreground } from './commands.mjs'
 import { ROOT, setUp } from './setup.mjs'
 import { runSetUpMain } from './steps.mjs'
 
-await runSetUpMain(() => setUp())
+await runSetUpMain(async () => {
+  await setUp()
+  await ensureChromium(ROOT)
+})
 
 const packages = join(ROOT, 'node_modules')
 // Biome colours each letter by itself where it takes a log for a terminal.

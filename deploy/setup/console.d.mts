@@ -1,0 +1,2 @@
+export const CONSOLE_APP: string
+export function ensureConsole(root: string): Promise<void>
