@@ -1,0 +1,47 @@
+import { useEffect, useState } from 'preact/hooks'
+import { type Address, addressOf, changed, readAddress } from '../../figures/address.js'
+
+/** The address bar: read, changed, and followed. */
+
+const CHANGED = 'attribution:address'
+
+const read = (): Address => readAddress(location.pathname, location.search)
+
+export function useAddress(): Address {
+  const [address, setAddress] = useState(read)
+  useEffect(() => {
+    const follow = (): void => setAddress(read())
+    addEventListener('popstate', follow)
+    addEventListener(CHANGED, follow)
+    return () => {
+      removeEventListener('popstate', follow)
+      removeEventListener(CHANGED, follow)
+    }
+  }, [])
+  return address
+}
+
+export function goTo(href: string): void {
+  history.pushState(null, '', href)
+  dispatchEvent(new Event(CHANGED))
+}
+
+/** Changes parameters of the page that is open. What can be undone by the same control replaces, and needs no step back. */
+export function setParams(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
+  const { page, params } = read()
+  const href = addressOf(page, changed(params, changes))
+  if (how === 'push') history.pushState(null, '', href)
+  else history.replaceState(null, '', href)
+  dispatchEvent(new Event(CHANGED))
+}
+
+/** Links of the console change the page in place; with a modifier key they do what links do. */
+export function followLink(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest('a') : null
+  const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+  if (link === null || !isPlain || link.target !== '' || link.hasAttribute('download')) return
+  const url = new URL(link.href)
+  if (url.origin !== location.origin || !/^\/console(\/|$)/.test(url.pathname)) return
+  event.preventDefault()
+  goTo(url.pathname + url.search)
+}

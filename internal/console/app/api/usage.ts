@@ -1,0 +1,28 @@
+import type { UsageAnswer, UsageRow, UsageScope } from '../../figures/usage.js'
+import { ask } from './ask.js'
+
+/** A question to `GET /v1/reports/usage`, in its own parameters. */
+export type UsageQuestion = Readonly<Record<string, string>>
+
+export interface UsageReport {
+  readonly rows: readonly UsageRow[]
+  readonly scope: UsageScope
+  readonly suppressed: UsageAnswer['suppressed']
+  /** Whether rows are left out, since there are more pages than were asked for. */
+  readonly isCut: boolean
+}
+
+/** @param pagesMax pages of 200 rows that are read at most */
+export async function readUsage(question: UsageQuestion, signal: AbortSignal, pagesMax = 1): Promise<UsageReport> {
+  const rows: UsageRow[] = []
+  let cursor: string | undefined
+  for (let pages = 1; ; pages++) {
+    const query = new URLSearchParams({ ...question, limit: '200', ...(cursor !== undefined && { cursor }) })
+    const answer = await ask<UsageAnswer>(`/v1/reports/usage?${query}`, { signal })
+    rows.push(...answer.data)
+    cursor = answer.page.next_cursor
+    if (cursor === undefined || pages === pagesMax) {
+      return { rows, scope: answer.report, suppressed: answer.suppressed, isCut: cursor !== undefined }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { SignInRefused } from '../session/tokens.js'
+import { ApiProblem } from './ask.js'
+
+/** Figures on their way. What was there before stays while newer ones come, so that nothing jumps. */
+export interface Answer<T> {
+  readonly value: T | undefined
+  /** Of the last attempt. */
+  readonly problem: ApiProblem | undefined
+  readonly isLoading: boolean
+  /** Whether the value answers an earlier question: the one that was asked last is on its way. */
+  readonly isEarlier: boolean
+  /** Loading for so long that the page says what it waits for. */
+  readonly isSlow: boolean
+  readonly reload: () => void
+}
+
+const SLOW_MS = 2_000
+
+/**
+ * Loads when `key` changes and when `reload` is called.
+ *
+ * @param key what is asked; an empty one asks nothing
+ * @param load must not depend on anything that the key leaves out
+ */
+export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Answer<T> {
+  const [state, setState] = useState<{ key: string; value?: T; problem?: ApiProblem | undefined }>({ key: '' })
+  const [round, setRound] = useState(0)
+  const [isLoading, setLoading] = useState(key !== '')
+  const [isSlow, setSlow] = useState(false)
+  const loader = useRef(load)
+  loader.current = load
+
+  // A round is one more attempt at the same key.
+  useEffect(() => {
+    if (key === '') return
+    const abort = new AbortController()
+    setLoading(true)
+    const slow = setTimeout(() => setSlow(true), SLOW_MS)
+    const settle = (next: { value?: T; problem?: ApiProblem }): void => {
+      if (abort.signal.aborted) return
+      setLoading(false)
+      setState((before) => ({ ...(before.key === key ? before : {}), key, problem: undefined, ...next }))
+    }
+    loader
+      .current(abort.signal)
+      .then(
+        (value) => settle({ value }),
+        (cause: unknown) => {
+          // The shell shows the sign-in page.
+          if (!(cause instanceof SignInRefused)) settle({ problem: asProblem(cause) })
+        },
+      )
+      .finally(() => {
+        clearTimeout(slow)
+        if (!abort.signal.aborted) setSlow(false)
+      })
+    return () => {
+      abort.abort()
+      clearTimeout(slow)
+      setSlow(false)
+    }
+  }, [key, round])
+
+  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const isEarlier = state.key !== key
+  return { value: state.value, problem: isEarlier ? undefined : state.problem, isLoading, isEarlier, isSlow, reload }
+}
+
+const asProblem = (cause: unknown): ApiProblem =>
+  cause instanceof ApiProblem ? cause : new ApiProblem(0, 'UNEXPECTED', cause instanceof Error ? cause.message : '')

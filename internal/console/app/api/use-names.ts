@@ -1,0 +1,15 @@
+import { hasScope } from '../session/session.js'
+import { readUsage } from './usage.js'
+import { useAnswer } from './use-answer.js'
+
+/** Names that calls of the last 30 days have, the most expensive first, to choose from; none where the person may not read them. */
+export function useNames(dimension: string): readonly string[] {
+  const isNamed = NAMED.includes(dimension) && hasScope('read:reporting')
+  const { value } = useAnswer(isNamed ? dimension : '', async (signal) => {
+    const { rows } = await readUsage({ group_by: dimension, sort: '-cost_usd' }, signal)
+    return rows.flatMap((row) => (typeof row[dimension] === 'string' && !row.folded ? [row[dimension]] : []))
+  })
+  return isNamed ? (value ?? []) : []
+}
+
+const NAMED: readonly string[] = ['service', 'owner', 'provider', 'served_model', 'requested_model', 'region', 'pool']

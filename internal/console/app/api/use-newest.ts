@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'preact/hooks'
+import { hasScope } from '../session/session.js'
+import { ask } from './ask.js'
+
+const EVERY_MS = 1_500
+/** After an answer that failed: the service may be busy. */
+const AFTER_FAILURE_MS = 10_000
+
+interface Newest {
+  /** The newest record; null: there is none; undefined: not known (yet), or not to be seen. */
+  readonly id: string | null | undefined
+  /** When it became visible. */
+  readonly atMs: number | undefined
+}
+
+interface Page {
+  readonly data: readonly { readonly id: string; readonly materialized_at: string }[]
+}
+
+/** Follows the newest record while the page is visible. */
+export function useNewest(): Newest {
+  const [newest, setNewest] = useState<Newest>({ id: undefined, atMs: undefined })
+  useEffect(() => {
+    if (!hasScope('read:attribution')) return
+    const abort = new AbortController()
+    let timer: ReturnType<typeof setTimeout>
+    const look = async (): Promise<void> => {
+      let pauseMs = EVERY_MS
+      try {
+        if (document.visibilityState === 'visible') {
+          const { data } = await ask<Page>('/v1/attribution?limit=1&sort=-materialized_at', { signal: abort.signal })
+          const [first] = data
+          const found = first?.id ?? null
+          setNewest((before) =>
+            before.id === found ? before : { id: found, atMs: first && Date.parse(first.materialized_at) },
+          )
+        }
+      } catch {
+        // The figures that failed say so themselves.
+        pauseMs = AFTER_FAILURE_MS
+      }
+      if (!abort.signal.aborted) timer = setTimeout(look, pauseMs)
+    }
+    void look()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [])
+  return newest
+}

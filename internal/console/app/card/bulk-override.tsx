@@ -1,0 +1,196 @@
+import { useState } from 'preact/hooks'
+import { type Filter, statedFilter } from '../../figures/filters.js'
+import { callsShown, countShown, decimalShown, decimalsOf, usdShown } from '../../figures/shown.js'
+import { wordOf } from '../../figures/words.js'
+import { ask } from '../api/ask.js'
+import { change, followed } from '../parts/change.js'
+import { Field } from '../parts/field.js'
+import { Form } from '../parts/form.js'
+import { Name } from '../parts/name.js'
+import { useDoing } from '../parts/use-doing.js'
+
+interface Moved {
+  readonly service: string
+  readonly owner: string
+  readonly records: number
+  readonly cost_usd: string
+}
+
+interface Preview {
+  readonly token: string
+  readonly records: number
+  readonly cost_usd: string
+  readonly before: readonly Moved[]
+  readonly after: readonly Moved[]
+  readonly implausible_cost: { readonly records: number; readonly cost_usd: string }
+  readonly unchanged: { readonly overridden: number; readonly disputed: number }
+}
+
+interface Running {
+  readonly id: string
+  readonly status: string
+  readonly records: number
+  readonly overridden: number
+  readonly restored: number | null
+}
+
+const PATH = '/v1/attribution/overrides'
+const ENDED = ['applied', 'cancelled', 'undone']
+
+interface BulkOverrideProps {
+  readonly filters: readonly Filter[]
+  /** Called when records have changed. */
+  readonly onChanged: () => void
+}
+
+/** Gives all calls that the filters select to one service: first what would change, then the change, then its undoing. */
+export function BulkOverride({ filters, onChanged }: BulkOverrideProps) {
+  const [preview, setPreview] = useState<Preview | undefined>()
+  const [running, setRunning] = useState<Running | undefined>()
+  const { doing, outcome, isBusy } = useDoing()
+  const look = async (fields: FormData): Promise<void> => {
+    const stated = Object.fromEntries(fields)
+    setPreview(await change<Preview>('POST', PATH, { dry_run: true, filters: filters.map(statedFilter), ...stated }))
+  }
+  const apply = ({ token }: Preview) =>
+    doing(async () => {
+      await change('POST', PATH, { dry_run: false, token })
+      setPreview(undefined)
+      setRunning(await ended(token, setRunning))
+      onChanged()
+      return ''
+    })
+  const undo = ({ id }: Running) =>
+    doing(async () => {
+      await change('POST', `${PATH}/${id}/undo`)
+      setRunning(await ended(id, setRunning))
+      onChanged()
+      return ''
+    })
+
+  return (
+    <div class="bulk">
+      {preview === undefined ? (
+        running === undefined && <Wanted send={look} />
+      ) : (
+        <PreviewShown
+          preview={preview}
+          isBusy={isBusy}
+          onApply={() => void apply(preview)}
+          onBack={() => setPreview(undefined)}
+        />
+      )}
+      {running !== undefined && (
+        <p role="status">
+          {wordOf(running.status)}: {countShown(running.restored ?? running.overridden)} of{' '}
+          {countShown(running.records)} calls.{' '}
+          {running.status === 'applied' && (
+            <button type="button" disabled={isBusy} onClick={() => void undo(running)}>
+              Undo it
+            </button>
+          )}
+        </p>
+      )}
+      {outcome}
+    </div>
+  )
+}
+
+/** Follows a job to its end. */
+async function ended(id: string, show: (running: Running) => void): Promise<Running> {
+  const path = `${PATH}/${id}/status`
+  return followed(await ask<Running>(path), ({ status }) => ENDED.includes(status), path, show)
+}
+
+const Wanted = ({ send }: { readonly send: (fields: FormData) => Promise<void> }) => (
+  <Form verb="See what would change" isOneOfSeveral send={send}>
+    <Field label="Service" name="service" required list="known-services" />
+    <Field label="Owner" name="owner" required />
+    <Field label="Why" hint="(shown with each record; no text of a call)" name="reason" required />
+  </Form>
+)
+
+interface PreviewProps {
+  readonly preview: Preview
+  readonly isBusy: boolean
+  readonly onApply: () => void
+  readonly onBack: () => void
+}
+
+function PreviewShown({ preview, isBusy, onApply, onBack }: PreviewProps) {
+  const { records, cost_usd: cost, before, after, unchanged, implausible_cost: implausible } = preview
+  const target = after.map(({ service }) => service)[0] ?? ''
+  return (
+    <>
+      <p>
+        <span class="strong">{callsShown(records)}</span> of <span class="strong">USD {usdShown(cost)}</span> would go
+        to <Name>{target}</Name>.
+      </p>
+      <Moves title="now" moved={before} />
+      <Moves title="then" moved={after} />
+      {unchanged.overridden + unchanged.disputed > 0 && (
+        <p class="muted">
+          {countShown(unchanged.overridden + unchanged.disputed)} more match and stay as they are: people have decided
+          on them.
+        </p>
+      )}
+      {implausible.records > 0 && (
+        <p class="notice">
+          {countShown(implausible.records)} of them state a cost that cannot be right (USD{' '}
+          {usdShown(implausible.cost_usd)}). By hand they would be charged back.
+        </p>
+      )}
+      <p class="actions">
+        <button type="button" class="primary" disabled={isBusy || records === 0} onClick={onApply}>
+          Give them to {target}
+        </button>
+        <button type="button" onClick={onBack}>
+          Change it
+        </button>
+      </p>
+    </>
+  )
+}
+
+const LISTED_MAX = 8
+
+function Moves({ title, moved }: { readonly title: string; readonly moved: readonly Moved[] }) {
+  const decimals = decimalsOf(moved.map((each) => each.cost_usd))
+  return (
+    <table class="figures small">
+      <thead>
+        <tr>
+          <th scope="col">{title}</th>
+          <th scope="col">owner</th>
+          <th scope="col" class="number">
+            calls
+          </th>
+          <th scope="col" class="number">
+            cost USD
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {moved.slice(0, LISTED_MAX).map(({ service, owner, records, cost_usd: cost }) => (
+          <tr key={`${service} ${owner}`}>
+            <th scope="row">
+              <Name>{service}</Name>
+            </th>
+            <td>
+              <Name>{owner}</Name>
+            </td>
+            <td class="number">{countShown(records)}</td>
+            <td class="number">{decimalShown(cost, decimals)}</td>
+          </tr>
+        ))}
+        {moved.length > LISTED_MAX && (
+          <tr>
+            <td colSpan={4} class="muted">
+              and {countShown(moved.length - LISTED_MAX)} more
+            </td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  )
+}

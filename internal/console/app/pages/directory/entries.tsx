@@ -1,0 +1,125 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { useList } from '../../api/use-list.js'
+import { change } from '../../parts/change.js'
+import { textOf } from '../../parts/form.js'
+import { FormDialog } from '../../parts/form-dialog.js'
+import { ListSection } from '../../parts/list-section.js'
+import { Name } from '../../parts/name.js'
+
+/** A collection of the directory: what its entries show, and how one is stated. */
+export interface Kind<T extends { readonly id: string }> {
+  readonly title: string
+  /** "a service" */
+  readonly one: string
+  readonly about: string
+  readonly path: string
+  /** The parameter of the list that finds an entry by its name, which is its field too. */
+  readonly named: string
+  readonly nameOf: (entry: T) => string
+  readonly head: readonly string[]
+  readonly cells: (entry: T) => readonly ComponentChildren[]
+  /** Undefined: of a new one. */
+  readonly Fields: (props: { readonly entry: T | undefined }) => ComponentChildren
+  readonly bodyOf: (fields: FormData) => object
+}
+
+type Open<T> = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly entry: T }
+
+export function Entries<T extends { readonly id: string }>({ kind }: { readonly kind: Kind<T> }) {
+  const [name, setName] = useState('')
+  const list = useList<T>(kind.path, name === '' ? {} : { [kind.named]: name })
+  const [open, setOpen] = useState<Open<T> | undefined>()
+  return (
+    <>
+      <ListSection
+        title={kind.title}
+        what={`the ${kind.title.toLowerCase()}`}
+        about={kind.about}
+        actions={
+          <>
+            <Find onFind={setName} />
+            <button type="button" onClick={() => setOpen({ what: 'add' })}>
+              Add {kind.one}
+            </button>
+          </>
+        }
+        list={list}
+        head={[kind.one.replace(/^an? /, ''), ...kind.head, '']}
+        empty={name === '' ? 'None yet.' : 'Nothing has this name: names are found whole, as they are written.'}
+        row={(entry) => (
+          <tr key={entry.id}>
+            <th scope="row">
+              <Name>{kind.nameOf(entry)}</Name>
+            </th>
+            {kind.cells(entry).map((cell, at) => (
+              <td key={at} class="wide">
+                {cell}
+              </td>
+            ))}
+            <td>
+              <button type="button" class="quiet" onClick={() => setOpen({ what: 'change', entry })}>
+                Change
+              </button>
+              <button type="button" class="quiet" onClick={() => setOpen({ what: 'remove', entry })}>
+                Remove
+              </button>
+            </td>
+          </tr>
+        )}
+      />
+      {open !== undefined && (
+        <EntryDialog kind={kind} open={open} onClose={() => setOpen(undefined)} onChanged={list.answer.reload} />
+      )}
+    </>
+  )
+}
+
+const Find = ({ onFind }: { readonly onFind: (name: string) => void }) => (
+  <label>
+    <span class="hidden">Find by its whole name</span>
+    <input
+      type="search"
+      data-filter
+      placeholder="find by its whole name"
+      maxLength={256}
+      onChange={({ currentTarget }) => onFind(currentTarget.value.trim())}
+    />
+  </label>
+)
+
+interface EntryDialogProps<T extends { readonly id: string }> {
+  readonly kind: Kind<T>
+  readonly open: Open<T>
+  readonly onClose: () => void
+  readonly onChanged: () => void
+}
+
+function EntryDialog<T extends { readonly id: string }>({ kind, open, onClose, onChanged }: EntryDialogProps<T>) {
+  const entry = open.what === 'add' ? undefined : open.entry
+  const send = async (fields: FormData): Promise<void> => {
+    if (open.what === 'add') {
+      await change('POST', kind.path, { [kind.named]: textOf(fields, 'name'), ...kind.bodyOf(fields) })
+    } else {
+      const path = `${kind.path}/${open.entry.id}`
+      if (open.what === 'remove') await change('DELETE', path)
+      else await change('PATCH', path, kind.bodyOf(fields))
+    }
+    onChanged()
+  }
+  const name = entry === undefined ? '' : kind.nameOf(entry)
+  const [title, verb] = {
+    add: [`Add ${kind.one}`, 'Add it'],
+    change: [`Change ${name}`, 'Change it'],
+    remove: [`Remove ${name}`, 'Remove it'],
+  }[open.what] as [string, string]
+  return (
+    <FormDialog title={title} verb={verb} onClose={onClose} send={send}>
+      {open.what === 'remove' ? (
+        <p>Calls of the past stay as they are. Those to come are attributed without it.</p>
+      ) : (
+        <kind.Fields entry={entry} />
+      )}
+    </FormDialog>
+  )
+}

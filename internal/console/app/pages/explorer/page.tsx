@@ -1,0 +1,75 @@
+import { FIELDS } from '../../../../filters/fields.js'
+import { addressOf } from '../../../figures/address.js'
+import { type Filter, filtersOf, withFilters } from '../../../figures/filters.js'
+import { goTo, setParams } from '../../address/address.js'
+import { shownPeriod } from '../../address/period.js'
+import { useList } from '../../api/use-list.js'
+import { BulkOverride } from '../../card/bulk-override.js'
+import { Card } from '../../card/card.js'
+import type { RecordRow } from '../../card/record.js'
+import { Filters } from '../../parts/filters.js'
+import { ShowMore } from '../../parts/more.js'
+import { Shown } from '../../parts/states.js'
+import { hasScope } from '../../session/session.js'
+import type { PageProps } from '../pages.js'
+import { Records } from './records.js'
+import { SavedViews } from './saved-views.js'
+
+const ROWS_A_PAGE = '50'
+/** Every call of the period that the filters select, each with its evidence. */
+export function Page({ params, zone }: PageProps) {
+  const period = shownPeriod(params, zone)
+  const filters = filtersOf(params)
+  const sort = params.get('sort') ?? '-event_time'
+  const open = params.get('record')
+  const within: readonly Filter[] = [
+    { field: 'event_time', operator: 'gte', value: new Date(period.fromMs).toISOString() },
+    { field: 'event_time', operator: 'lt', value: new Date(period.toMs).toISOString() },
+    ...filters,
+  ]
+  const query = withFilters(new URLSearchParams({ limit: ROWS_A_PAGE, sort }), within)
+  const { answer, rows, more } = useList<RecordRow>('/v1/attribution', query)
+  const show = (id: string | undefined): void => setParams({ record: id ?? '' }, 'replace')
+  const isListed = rows.some(({ id }) => id === open)
+
+  return (
+    <>
+      <div class="controls">
+        <Filters
+          fields={FIELDS}
+          filters={filters}
+          onChange={(next) => goTo(addressOf('explorer', withFilters(params, next)))}
+        />
+        <SavedViews params={params} />
+      </div>
+      {open !== null && !isListed && <Card id={open} zone={zone} onChanged={answer.reload} />}
+      {filters.length > 0 && hasScope('admin:config') && (
+        <details class="behind">
+          <summary>Give all of these calls to one service</summary>
+          <BulkOverride filters={within} onChanged={answer.reload} />
+        </details>
+      )}
+      <Shown answer={answer} what="the calls" placeholder={<div class="placeholder table-place" />}>
+        {() =>
+          rows.length === 0 ? (
+            <p class="state muted">
+              No calls in {period.label} {filters.length > 0 ? 'with these filters.' : '.'}
+            </p>
+          ) : (
+            <>
+              <Records
+                rows={rows}
+                zone={zone}
+                sort={sort}
+                open={open ?? undefined}
+                onOpen={show}
+                onChanged={answer.reload}
+              />
+              <ShowMore more={more} />
+            </>
+          )
+        }
+      </Shown>
+    </>
+  )
+}

@@ -1,0 +1,242 @@
+import { Fragment } from 'preact'
+import { useState } from 'preact/hooks'
+import { linkTo } from '../../../figures/address.js'
+import { spanLabel } from '../../../figures/period.js'
+import { changeShown, countShown, decimalShown, decimalsOf, priceShown, shareShown } from '../../../figures/shown.js'
+import { trustOf } from '../../../figures/trust.js'
+import type { UsageRow } from '../../../figures/usage.js'
+import { readUsage, type UsageReport } from '../../api/usage.js'
+import { DownloadCsv } from '../../parts/download-csv.js'
+import { Scroll } from '../../parts/scroll.js'
+import { TrustBar } from '../../parts/trust-bar.js'
+import { DIMENSIONS, labelShown } from './dimensions.js'
+import { Inside } from './inside.js'
+import type { OverviewFigures } from './load.js'
+
+interface BreakdownProps {
+  readonly figures: OverviewFigures
+  readonly params: URLSearchParams
+}
+
+const SHOWN_AT_FIRST = 25
+
+/** By whom: a row per label, the most expensive first. Its costs add up to the total. */
+export function Breakdown({ figures, params }: BreakdownProps) {
+  const { by, period, zone } = figures
+  const [isWhole, setWhole] = useState(false)
+  const [open, setOpen] = useState<string | undefined>()
+  const { rows, scope, isCut } = figures.labels
+  const decimals = decimalsOf(rows.map((row) => row.cost_usd))
+  const listed = isWhole ? rows : rows.slice(0, SHOWN_AT_FIRST)
+  const title = DIMENSIONS[by] ?? by
+  const before = scope.compared_with
+  const beforeLabel = before === undefined ? '' : spanLabel(Date.parse(before.from), Date.parse(before.to), zone)
+  const question = questionOf(figures.labels, by, zone, params)
+  return (
+    <section aria-label={`By ${title}`} data-table-total={scope.total_cost_usd}>
+      <div class="controls">
+        <h2>By {title}</h2>
+        <DownloadCsv name={`usage-by-${by}`} head={CSV_HEAD(by)} rows={() => csvRows(question, by)} />
+      </div>
+      <Suppressed report={figures.labels} />
+      <Scroll label={`Table by ${title}`}>
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">{title}</th>
+              <th scope="col" class="number">
+                people
+              </th>
+              <th scope="col" class="number">
+                calls
+              </th>
+              <th scope="col" class="number">
+                cost USD
+              </th>
+              <th scope="col" class="number">
+                of total
+              </th>
+              <th scope="col" class="number" title={`Change of the cost on ${beforeLabel}`}>
+                change
+              </th>
+              <th scope="col" class="number">
+                USD per 1k tokens
+              </th>
+              <th scope="col">trust</th>
+            </tr>
+          </thead>
+          <tbody>
+            {listed.map((row) => {
+              const key = rowKey(row, by)
+              const isOpen = open === key
+              return (
+                <Fragment key={key}>
+                  <Row
+                    row={row}
+                    by={by}
+                    decimals={decimals}
+                    params={params}
+                    isOpen={isOpen}
+                    onOpen={() => setOpen(isOpen ? undefined : key)}
+                  />
+                  {isOpen && (
+                    <tr class="inside">
+                      <td colSpan={8}>
+                        <Inside row={row} by={by} period={period} zone={zone} asOf={scope.as_of} params={params} />
+                      </td>
+                    </tr>
+                  )}
+                </Fragment>
+              )
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {rows.length > listed.length && (
+        <p>
+          <button type="button" onClick={() => setWhole(true)}>
+            Show all {countShown(rows.length)}
+          </button>
+        </p>
+      )}
+      {isCut && (
+        <p class="notice">
+          The {countShown(rows.length)} most expensive of {countShown(scope.rows)} rows. The CSV has all of them, and
+          the total is of all of them.
+        </p>
+      )}
+    </section>
+  )
+}
+
+const rowKey = (row: UsageRow, by: string): string => `${row.folded ? 'folded' : ''} ${row[by]}`
+
+interface RowProps {
+  readonly row: UsageRow
+  readonly by: string
+  readonly decimals: number
+  readonly params: URLSearchParams
+  readonly isOpen: boolean
+  readonly onOpen: () => void
+}
+
+function Row({ row, by, decimals, params, isOpen, onOpen }: RowProps) {
+  return (
+    <tr class={row.folded || row.unattributed ? 'apart' : undefined}>
+      <th scope="row">
+        <Name row={row} by={by} params={params} isOpen={isOpen} onOpen={onOpen} />
+      </th>
+      <td class="number">{row.people === null ? 'fewer than 5' : countShown(row.people)}</td>
+      <td class="number">{countShown(row.calls)}</td>
+      <td class="number">
+        {row.lower_bounds.includes('cost_usd') && <span title="At least: some calls have no price">≥ </span>}
+        {decimalShown(row.cost_usd, decimals)}
+      </td>
+      <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>
+      <td class="number">{changeOf(row)}</td>
+      <td class="number">{row.cost_usd_per_1k_tokens === null ? '–' : priceShown(row.cost_usd_per_1k_tokens)}</td>
+      <td>
+        <TrustBar trust={trustOf(row)} whole={row.cost_usd} />
+      </td>
+    </tr>
+  )
+}
+
+/** Unnamed calls and folded groups are not names: they say what they are. */
+function Name({ row, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
+  if (row.folded) {
+    const count = row.groups ?? 1
+    return (
+      <span title="No row tells of fewer than five people">
+        {countShown(count)} small {count === 1 ? 'group' : 'groups'}{' '}
+        <span class="muted">fewer than five people each: shown together</span>
+      </span>
+    )
+  }
+  if (row.unattributed) {
+    return (
+      <>
+        nobody <a href={linkTo('unattributed', params)}>why?</a>
+      </>
+    )
+  }
+  return (
+    <button type="button" class="opens" aria-expanded={isOpen} onClick={onOpen}>
+      {labelShown(by, row[by])}
+    </button>
+  )
+}
+
+function changeOf({ compared, change_percent: percent }: UsageRow): string {
+  if (compared === 'new') return 'new'
+  if (compared === 'gone') return 'gone'
+  const cost = percent?.['cost_usd']
+  return cost === undefined || cost === null ? '–' : changeShown(cost)
+}
+
+/** Filters that select too few people were dropped, which the figures say. */
+function Suppressed({ report: { suppressed } }: { readonly report: UsageReport }) {
+  if (suppressed === undefined) return null
+  const dropped = suppressed.asked.slice(suppressed.applied.length)
+  return (
+    <p class="notice" role="status">
+      {dropped.map(({ field, values }) => `${field} ${values.join(', ')}`).join(' and ')} selects fewer than five
+      people: these are the figures of the larger group.
+    </p>
+  )
+}
+
+/** The same report again, for the CSV: of the same period, as of the same instant. */
+const questionOf = ({ scope }: UsageReport, by: string, zone: string, params: URLSearchParams) => ({
+  from: scope.from,
+  to: scope.to,
+  as_of: scope.as_of,
+  time_zone: zone,
+  group_by: by,
+  compare: 'previous',
+  sort: '-cost_usd',
+  ...Object.fromEntries([...params].filter(([name]) => name.startsWith('filter['))),
+})
+
+const CSV_HEAD = (by: string) => [
+  by,
+  'folded_groups',
+  'people',
+  'calls',
+  'cost_usd',
+  'cost_share',
+  'previous_cost_usd',
+  'energy_wh',
+  'carbon_gco2e',
+  'chargeback_ready_usd',
+  'provisional_usd',
+  'estimated_usd',
+  'unattributed_usd',
+  'unpriced_calls',
+]
+
+const CSV_PAGES_MAX = 500
+
+async function csvRows(question: Readonly<Record<string, string>>, by: string) {
+  const { rows } = await readUsage(question, new AbortController().signal, CSV_PAGES_MAX)
+  return rows.map((row) => {
+    const trust = trustOf(row)
+    const name = row.folded ? 'small groups shown together' : row.unattributed ? 'nobody' : String(row[by] ?? '')
+    return [
+      name,
+      row.groups ?? null,
+      row.people,
+      row.calls,
+      row.cost_usd,
+      row.cost_share,
+      String(row.previous?.['cost_usd'] ?? ''),
+      row.energy_wh,
+      row.carbon_gco2e,
+      trust.chargebackReady,
+      trust.provisional,
+      trust.estimated,
+      trust.nobody,
+      row.unpriced_calls,
+    ]
+  })
+}

@@ -1,0 +1,98 @@
+import { linkTo } from '../../../figures/address.js'
+import type { Period } from '../../../figures/period.js'
+import { countShown, decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
+import type { UsageRow } from '../../../figures/usage.js'
+import { readUsage, type UsageReport } from '../../api/usage.js'
+import { useAnswer } from '../../api/use-answer.js'
+import { Shown } from '../../parts/states.js'
+import { DIMENSIONS, labelShown } from './dimensions.js'
+
+interface InsideProps {
+  readonly row: UsageRow
+  readonly by: string
+  readonly period: Period
+  readonly zone: string
+  readonly asOf: string
+  readonly params: URLSearchParams
+}
+
+const PARTS = ['served_model', 'owner', 'ingestion_layer'] as const
+
+/** What a row of the breakdown is made of. */
+export function Inside({ row, by, period, zone, asOf, params }: InsideProps) {
+  const label = String(row[by] ?? '')
+  const filter = { [`filter[${by}][eq]`]: label }
+  const parts = PARTS.filter((part) => part !== by)
+  const answer = useAnswer(`${by} ${label} ${asOf}`, (signal) => {
+    const question = {
+      from: new Date(period.fromMs).toISOString(),
+      to: new Date(period.toMs).toISOString(),
+      as_of: asOf,
+      time_zone: zone,
+      sort: '-cost_usd',
+      ...Object.fromEntries([...params].filter(([name]) => name.startsWith('filter['))),
+      ...filter,
+    }
+    return Promise.all(parts.map((part) => readUsage({ ...question, group_by: part }, signal)))
+  })
+  return (
+    <Shown answer={answer} what="what is inside" placeholder={<p class="muted">…</p>}>
+      {(reports) => (
+        <>
+          <div class="parts">
+            {reports.map((report, at) => (
+              <Part key={parts[at]} report={report} part={parts[at] ?? ''} />
+            ))}
+          </div>
+          <p>
+            <a href={linkTo('explorer', params, filter)}>Every call of {labelShown(by, label)}</a>
+          </p>
+        </>
+      )}
+    </Shown>
+  )
+}
+
+const LISTED_MAX = 6
+
+function Part({ report: { rows, suppressed }, part }: { readonly report: UsageReport; readonly part: string }) {
+  if (suppressed !== undefined) return <p class="muted">Too few people to split by {DIMENSIONS[part]}.</p>
+  const decimals = decimalsOf(rows.map((row) => row.cost_usd))
+  return (
+    <table class="figures small">
+      <thead>
+        <tr>
+          <th scope="col">{DIMENSIONS[part]}</th>
+          <th scope="col" class="number">
+            cost USD
+          </th>
+          <th scope="col" class="number">
+            of this
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.slice(0, LISTED_MAX).map((row) => (
+          <tr key={`${row.folded} ${row[part]}`}>
+            <th scope="row">
+              {row.folded
+                ? `${countShown(row.groups ?? 1)} small groups`
+                : row.unattributed
+                  ? 'nobody'
+                  : labelShown(part, row[part])}
+            </th>
+            <td class="number">{decimalShown(row.cost_usd, decimals)}</td>
+            <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>
+          </tr>
+        ))}
+        {rows.length > LISTED_MAX && (
+          <tr>
+            <td colSpan={3} class="muted">
+              and {countShown(rows.length - LISTED_MAX)} more
+            </td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,126 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { DEFAULT_PERIOD, periodOf } from '../../../figures/period.js'
+import { MEASURES, type Measure } from '../../../figures/usage.js'
+import { setParams } from '../../address/address.js'
+import { useAnswer } from '../../api/use-answer.js'
+import { useNewest } from '../../api/use-newest.js'
+import { Shown } from '../../parts/states.js'
+import type { PageProps } from '../pages.js'
+import { Breakdown } from './breakdown.js'
+import { DIMENSIONS } from './dimensions.js'
+import { FirstRun } from './first-run.js'
+import { loadOverview, type OverviewFigures } from './load.js'
+import { OverTime } from './over-time.js'
+import { Totals } from './totals.js'
+
+const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
+  cost_usd: 'cost',
+  energy_wh: 'energy',
+  carbon_gco2e: 'carbon',
+  calls: 'calls',
+}
+const isMeasure = (text: string | null): text is Measure => MEASURES.some((measure) => measure === text)
+
+/** Cost, energy, carbon and calls of a period: in total, over time, and by whom. */
+export function Page({ params, zone }: PageProps) {
+  const by = params.get('by') ?? 'service'
+  const stated = params.get('measure')
+  const measure = isMeasure(stated) ? stated : 'cost_usd'
+  const filters = Object.fromEntries([...params].filter(([name]) => name.startsWith('filter[')))
+  const nowMs = Math.floor(Date.now() / QUARTER_MS) * QUARTER_MS
+  const named = params.get('period') ?? DEFAULT_PERIOD
+  const period = periodOf(named, zone, nowMs)
+  const key = JSON.stringify([period, zone, by, filters])
+  const answer = useAnswer(key, (signal) =>
+    timed(() => loadOverview({ period, stated: named }, zone, by, filters, signal)),
+  )
+  const newest = useNewest()
+  useReloadAfter(newest.atMs, answer.value, answer.reload)
+  // Once it leads by the hand, it does so until the first call is in the figures.
+  const isFirstRun = useRef(false)
+  if (newest.id === null) isFirstRun.current = true
+
+  return (
+    <Shown answer={answer} what="the figures" placeholder={<Placeholder />}>
+      {({ value: figures }) =>
+        figures.bands.rows.length === 0 && isFirstRun.current ? (
+          <FirstRun />
+        ) : (
+          <>
+            <Totals figures={figures} newestAtMs={newest.atMs} />
+            <div class="controls">
+              <label>
+                by{' '}
+                <select
+                  data-filter
+                  value={by}
+                  onChange={({ currentTarget }) =>
+                    setParams({ by: currentTarget.value === 'service' ? '' : currentTarget.value })
+                  }
+                >
+                  {Object.entries(DIMENSIONS).map(([name, title]) => (
+                    <option key={name} value={name}>
+                      {title}
+                    </option>
+                  ))}
+                </select>
+              </label>
+              <fieldset class="switch">
+                <legend class="hidden">Shown</legend>
+                {MEASURES.map((name) => (
+                  <label key={name}>
+                    <input
+                      type="radio"
+                      name="measure"
+                      checked={name === measure}
+                      onChange={() => setParams({ measure: name === 'cost_usd' ? '' : name }, 'replace')}
+                    />
+                    {MEASURE_NAMES[name]}
+                  </label>
+                ))}
+              </fieldset>
+            </div>
+            <OverTime figures={figures} measure={measure} />
+            <Breakdown key={figures.by} figures={figures} params={params} />
+          </>
+        )
+      }
+    </Shown>
+  )
+}
+
+const QUARTER_MS = 15 * 60 * 1000
+
+/** How much longer than a load took the next one waits, so that large tenants do not ask all the time. */
+const PAUSE_FACTOR = 2
+const PAUSE_MS_MIN = 500
+
+interface Timed {
+  readonly value: OverviewFigures
+  readonly tookMs: number
+}
+
+async function timed(load: () => Promise<OverviewFigures>): Promise<Timed> {
+  const startedAt = performance.now()
+  const value = await load()
+  return { value, tookMs: performance.now() - startedAt }
+}
+
+/** Loads again when there is a newer record than the figures have. */
+function useReloadAfter(newestAtMs: number | undefined, shown: Timed | undefined, reload: () => void): void {
+  const asOfMs = shown?.value.asOfMs
+  const tookMs = shown?.tookMs
+  useEffect(() => {
+    if (newestAtMs === undefined || asOfMs === undefined || tookMs === undefined || newestAtMs <= asOfMs) return
+    const timer = setTimeout(reload, Math.max(PAUSE_MS_MIN, tookMs * PAUSE_FACTOR))
+    return () => clearTimeout(timer)
+  }, [newestAtMs, asOfMs, tookMs, reload])
+}
+
+const Placeholder = () => (
+  <div aria-hidden="true">
+    <div class="placeholder totals-place" />
+    <div class="placeholder chart-place" />
+    <div class="placeholder table-place" />
+  </div>
+)

@@ -1,0 +1,38 @@
+import type { ComponentType } from 'preact'
+
+/** What every page gets. */
+export interface PageProps {
+  readonly params: URLSearchParams
+  /** Of the viewer, in the tz database's words. */
+  readonly zone: string
+}
+
+export interface Page {
+  /** The last segment of its address; empty: the first page. */
+  readonly path: string
+  readonly title: string
+  /** Without it, the page says who can give it. */
+  readonly scope: string
+  /** Loaded when the page is opened first. */
+  readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
+}
+
+/** The pages, in the order of the menu. To add one: its folder, with `page.tsx` that exports `Page`, and a line here. */
+export const PAGES: readonly Page[] = [
+  { path: '', title: 'Overview', scope: 'read:reporting', load: () => import('./overview/page.js') },
+  { path: 'explorer', title: 'Explorer', scope: 'read:attribution', load: () => import('./explorer/page.js') },
+  {
+    path: 'unattributed',
+    title: 'Unattributed',
+    scope: 'read:reporting',
+    load: () => import('./unattributed/page.js'),
+  },
+  { path: 'budgets', title: 'Budgets', scope: 'admin:config', load: () => import('./budgets/page.js') },
+  { path: 'exports', title: 'Exports', scope: 'export:create', load: () => import('./exports/page.js') },
+  { path: 'webhooks', title: 'Webhooks', scope: 'webhooks:manage', load: () => import('./webhooks/page.js') },
+  { path: 'coverage', title: 'Coverage', scope: 'read:attribution', load: () => import('./coverage/page.js') },
+  { path: 'models', title: 'Models', scope: 'read:attribution', load: () => import('./models/page.js') },
+  { path: 'sources', title: 'Sources', scope: 'read:reporting', load: () => import('./sources/page.js') },
+  { path: 'directory', title: 'Directory', scope: 'admin:config', load: () => import('./directory/page.js') },
+  { path: 'prices', title: 'Prices', scope: 'admin:config', load: () => import('./prices/page.js') },
+]

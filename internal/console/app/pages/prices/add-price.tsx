@@ -1,0 +1,60 @@
+import { dayTextOf, startOfDayText } from '../../../figures/days.js'
+import { change } from '../../parts/change.js'
+import { Field } from '../../parts/field.js'
+import { textOf } from '../../parts/form.js'
+import { FormDialog } from '../../parts/form-dialog.js'
+
+/** What a price is for. */
+export interface Priced {
+  readonly provider: string
+  readonly model: string
+}
+
+interface AddPriceProps {
+  readonly priced: Priced
+  readonly zone: string
+  readonly onClose: () => void
+  readonly onAdded: () => void
+}
+
+const RATE = { inputMode: 'decimal', pattern: '\\d{1,9}(\\.\\d{1,12})?', maxLength: 22 } as const
+
+export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
+  const send = async (fields: FormData): Promise<void> => {
+    const day = (name: string): string | undefined => startOfDayText(textOf(fields, name) ?? '', zone)
+    const rate = (name: string) => ({ [name]: textOf(fields, name) })
+    await change('POST', '/api/v1/prices', {
+      provider: textOf(fields, 'provider'),
+      model: textOf(fields, 'model'),
+      region: textOf(fields, 'region'),
+      valid_from: day('from'),
+      valid_to: day('to'),
+      usd_per_million: {
+        ...rate('input_tokens'),
+        ...rate('output_tokens'),
+        ...rate('cache_read_tokens'),
+        ...rate('cache_write_tokens'),
+      },
+    })
+    onAdded()
+  }
+  return (
+    <FormDialog title="A price of your own" verb="Add the price" onClose={onClose} send={send}>
+      <div class="pair">
+        <Field label="Provider" name="provider" required defaultValue={priced.provider} placeholder="openai" />
+        <Field label="Model" name="model" required defaultValue={priced.model} placeholder="gpt-4o" />
+        <Field label="From" name="from" type="date" required defaultValue={dayTextOf(Date.now(), zone)} />
+        <Field label="Until" hint="(not included)" name="to" type="date" />
+        <Field label="Input" hint="USD per 1 M tokens" name="input_tokens" required {...RATE} />
+        <Field label="Output" hint="USD per 1 M tokens" name="output_tokens" required {...RATE} />
+        <Field label="Cached input" hint="USD per 1 M" name="cache_read_tokens" {...RATE} />
+        <Field label="Cache writes" hint="USD per 1 M" name="cache_write_tokens" {...RATE} />
+        <Field label="Region" hint="(all)" name="region" placeholder="eu-central-1" />
+      </div>
+      <p class="muted">
+        It holds for calls of this time that arrive from now on. Kinds of tokens without a rate have no price. Tiers,
+        thresholds and fees of tools: over the API.
+      </p>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,177 @@
+import type { Period } from '../../../figures/period.js'
+import type { UsageRow } from '../../../figures/usage.js'
+import { ask } from '../../api/ask.js'
+import { readUsage } from '../../api/usage.js'
+import type { RecordRow } from '../../card/record.js'
+import { hasScope } from '../../session/session.js'
+
+/** What could not be named or priced, each with the money that it stands for. */
+export type Item =
+  | {
+      readonly kind: 'name'
+      readonly key: string
+      readonly cost: string
+      readonly calls: number
+      readonly name: string
+      readonly nearest: readonly string[]
+    }
+  | {
+      readonly kind: 'source'
+      readonly key: string
+      readonly cost: string
+      readonly calls: number
+      readonly provider: string
+      readonly pathway: string
+    }
+  | {
+      readonly kind: 'owner'
+      readonly key: string
+      readonly cost: string
+      readonly calls: number
+      readonly service: string
+    }
+  | {
+      readonly kind: 'price'
+      readonly key: string
+      readonly cost: string
+      readonly calls: number
+      readonly provider: string
+      readonly model: string
+    }
+  | {
+      readonly kind: 'call'
+      readonly key: string
+      readonly cost: string
+      readonly calls: number
+      readonly record: RecordRow
+    }
+
+export interface Queue {
+  readonly items: readonly Item[]
+  /** Of all unattributed calls of the period, as the overview has it. */
+  readonly cost: string
+  readonly calls: number
+  /** Services of the directory, for a choice; empty where the person may not read them. */
+  readonly services: readonly Service[]
+}
+
+export interface Service {
+  readonly id: string
+  readonly name: string
+  readonly owner: string
+  readonly aliases: readonly string[]
+}
+
+interface Names {
+  readonly data: readonly {
+    readonly name: string
+    readonly calls: number
+    readonly cost_usd: string
+    readonly nearest_services: readonly string[]
+  }[]
+}
+interface Unpriced {
+  readonly data: readonly {
+    readonly provider: string | null
+    readonly served_model: string | null
+    readonly calls: number
+    readonly folded: boolean
+  }[]
+}
+interface Audits {
+  readonly data: readonly { readonly record: RecordRow; readonly calls: number; readonly cost_usd: string }[]
+}
+
+const LISTED = '20'
+
+/** Reads the queue, each part with what the person may read. */
+export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: AbortSignal): Promise<Queue> {
+  const span = { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
+  const usage = { ...span, time_zone: zone, sort: '-unattributed_cost_usd' }
+  const isAdmin = hasScope('admin:config')
+  const total = await readUsage({ ...span, time_zone: zone }, signal)
+  const asOf = { as_of: total.scope.as_of }
+  const [names, services, audits, sources, owned, unpriced] = await Promise.all([
+    isAdmin
+      ? ask<Names>(`/api/v1/directory/unknown-names?${new URLSearchParams({ ...span, limit: LISTED })}`, { signal })
+      : { data: [] },
+    isAdmin ? allServices(signal) : [],
+    hasScope('read:attribution')
+      ? ask<Audits>(`/v1/attribution/audit-queue?limit=${LISTED}`, { signal })
+      : { data: [] },
+    readUsage(
+      {
+        ...usage,
+        ...asOf,
+        group_by: 'pathway_category,provider',
+        'filter[output_state][eq]': 'unresolved',
+        sort: '-cost_usd',
+      },
+      signal,
+    ),
+    readUsage({ ...usage, ...asOf, group_by: 'service', sort: '-cost_usd' }, signal),
+    ask<Unpriced>(`/api/v1/prices/unpriced?${new URLSearchParams(span)}`, { signal }),
+  ])
+  const unknown = new Set(names.data.map(({ name }) => name))
+  const items: Item[] = [
+    ...names.data.map((each): Item => {
+      const { name, calls, cost_usd: cost, nearest_services: nearest } = each
+      return { kind: 'name', key: `name ${name}`, cost, calls, name, nearest }
+    }),
+    ...sources.rows.filter(isUnfiltered(sources.suppressed)).flatMap(sourceOf),
+    ...owned.rows.flatMap((row) => ownerless(row, unknown)),
+    ...unpriced.data.flatMap(({ provider, served_model: model, calls, folded }): Item[] =>
+      folded || provider === null || model === null
+        ? []
+        : [{ kind: 'price', key: `price ${provider} ${model}`, cost: '0', calls, provider, model }],
+    ),
+    ...audits.data.map(
+      ({ record, calls, cost_usd: cost }): Item => ({ kind: 'call', key: `call ${record.id}`, cost, calls, record }),
+    ),
+  ]
+  const [all] = total.rows
+  return { items, services, cost: all?.unattributed_cost_usd ?? '0', calls: all?.unattributed_calls ?? 0 }
+}
+
+/** A filter that was dropped would list the sources of all calls. */
+const isUnfiltered = (suppressed: unknown) => (): boolean => suppressed === undefined
+
+function sourceOf(row: UsageRow): Item[] {
+  const [pathway, provider] = [row['pathway_category'], row['provider']]
+  if (row.folded || typeof pathway !== 'string' || typeof provider !== 'string') return []
+  return [
+    { kind: 'source', key: `source ${pathway} ${provider}`, cost: row.cost_usd, calls: row.calls, provider, pathway },
+  ]
+}
+
+/** A service whose calls are all without an owner. Names that the directory does not know are in the queue already. */
+function ownerless(row: UsageRow, unknown: ReadonlySet<string>): Item[] {
+  const service = row['service']
+  const { no_owner: reason } = row.reasons
+  if (
+    row.folded ||
+    typeof service !== 'string' ||
+    reason === undefined ||
+    row.reasons['default_pool'] !== undefined ||
+    unknown.has(service)
+  )
+    return []
+  return [{ kind: 'owner', key: `owner ${service}`, cost: reason.cost_usd, calls: reason.calls, service }]
+}
+
+const SERVICES_MAX = 2_000
+
+async function allServices(signal: AbortSignal): Promise<readonly Service[]> {
+  const services: Service[] = []
+  let cursor = ''
+  do {
+    const query = new URLSearchParams({ limit: '200', ...(cursor !== '' && { cursor }) })
+    const page = await ask<{ data: readonly Service[]; page: { next_cursor?: string } }>(
+      `/api/v1/directory/services?${query}`,
+      { signal },
+    )
+    services.push(...page.data)
+    cursor = page.page.next_cursor ?? ''
+  } while (cursor !== '' && services.length < SERVICES_MAX)
+  return services
+}

@@ -1,0 +1,193 @@
+import { useRef } from 'preact/hooks'
+import { formatQuantity, parseSum, sum } from '../../../../units/quantity.js'
+import type { Period } from '../../../figures/period.js'
+import { callsShown, decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
+import { wordOf } from '../../../figures/words.js'
+import { setParams } from '../../address/address.js'
+import { shownPeriod } from '../../address/period.js'
+import { useAnswer } from '../../api/use-answer.js'
+import { Name } from '../../parts/name.js'
+import { Shown } from '../../parts/states.js'
+import { hasScope } from '../../session/session.js'
+import type { PageProps } from '../pages.js'
+import { Detail } from './detail.js'
+import { type Item, loadQueue, type Queue } from './load.js'
+
+/** The queue of what could not be named or priced, by money, and what can be done about each. */
+export function Page({ params, zone }: PageProps) {
+  const period = shownPeriod(params, zone)
+  const answer = useAnswer(JSON.stringify([period, zone]), (signal) => loadQueue(period, zone, signal))
+  return (
+    <Shown answer={answer} what="the queue" placeholder={<div class="placeholder table-place" />}>
+      {(queue) => (
+        <Listed queue={queue} period={period} zone={zone} chosen={params.get('item')} reload={answer.reload} />
+      )}
+    </Shown>
+  )
+}
+
+interface ListedProps {
+  readonly queue: Queue
+  readonly period: Period
+  readonly zone: string
+  readonly chosen: string | null
+  readonly reload: () => void
+}
+
+const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; readonly about: string }[] = [
+  {
+    kind: 'name',
+    title: 'Names that the directory does not know',
+    about: 'Calls state a service that nobody has told us of.',
+  },
+  { kind: 'owner', title: 'Services without an owner', about: 'Their calls are proved, and nobody can be charged.' },
+  {
+    kind: 'source',
+    title: 'Calls that say nothing of who made them',
+    about: 'By how they came, and to which provider.',
+  },
+  {
+    kind: 'call',
+    title: 'Ask first',
+    about: 'One call of each kind whose answer would name the most others. The next training learns from it.',
+  },
+  { kind: 'price', title: 'Models without a price', about: 'Their cost is not in any total.' },
+]
+
+function Listed({ queue, period, zone, chosen, reload }: ListedProps) {
+  // What was dealt with has left the queue; its outcome, and the way back, stay until another one is chosen.
+  const last = useRef<Item | undefined>(undefined)
+  last.current =
+    queue.items.find(({ key }) => key === chosen) ?? (last.current?.key === chosen ? last.current : undefined)
+  const item = last.current
+  const names = added(queue.items.filter(({ kind }) => kind === 'name').map(({ cost }) => cost))
+  const kinds = KINDS.map((each) => ({ ...each, items: byCost(queue.items.filter(({ kind }) => kind === each.kind)) }))
+  return (
+    <>
+      <section class="totals" aria-label="Total" data-unattributed={queue.cost}>
+        <div class="total">
+          <p class="figure">
+            <span class="unit">USD</span> <output>{usdShown(queue.cost)}</output>
+          </p>
+          <p class="muted">
+            of {callsShown(queue.calls)} that nobody can be charged for, {period.label}
+          </p>
+          {names !== '0' && (
+            <p class="muted">USD {usdShown(names)} more have a name that the directory does not know: provisional.</p>
+          )}
+        </div>
+      </section>
+      {!hasScope('admin:config') && (
+        <p class="notice">
+          Names and services need the scope <code>admin:config</code>, which you do not have: they are left out.
+        </p>
+      )}
+      {queue.items.length === 0 && <p class="state">Everything has a name, an owner and a price.</p>}
+      <div class={item === undefined ? 'queue' : 'queue has-chosen'}>
+        <nav aria-label="What could not be named">
+          {kinds
+            .filter(({ items }) => items.length > 0)
+            .map(({ kind, title, about, items }) => (
+              <section key={kind}>
+                <h2>{title}</h2>
+                <p class="muted">{about}</p>
+                <Kind items={items} chosen={chosen} />
+              </section>
+            ))}
+        </nav>
+        <section class="chosen" aria-label="What can be done" aria-live="polite">
+          {item === undefined ? (
+            queue.items.length > 0 && <p class="muted">Choose one to see what it would change.</p>
+          ) : (
+            <Detail
+              key={item.key}
+              item={item}
+              services={queue.services}
+              zone={zone}
+              period={period}
+              onChanged={reload}
+            />
+          )}
+        </section>
+      </div>
+    </>
+  )
+}
+
+const added = (costs: readonly string[]): string => formatQuantity(sum(costs.map((cost) => parseSum<'USD'>(cost))))
+
+const byCost = (items: readonly Item[]): readonly Item[] =>
+  [...items].sort((one, other) => {
+    const difference = parseSum(other.cost) - parseSum(one.cost)
+    return difference > 0n ? 1 : difference < 0n ? -1 : other.calls - one.calls
+  })
+
+function Kind({ items, chosen }: { readonly items: readonly Item[]; readonly chosen: string | null }) {
+  const decimals = decimalsOf(items.map(({ cost }) => cost))
+  return (
+    <table class="figures">
+      <thead class="hidden">
+        <tr>
+          <th scope="col">what</th>
+          <th scope="col">calls</th>
+          <th scope="col">cost USD</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <tr key={item.key} class={item.key === chosen ? 'current' : undefined}>
+            <th scope="row">
+              <button
+                type="button"
+                class="opens"
+                aria-expanded={item.key === chosen}
+                onClick={() => setParams({ item: item.key === chosen ? '' : item.key }, 'replace')}
+              >
+                <Title item={item} />
+              </button>
+            </th>
+            <td class="number">{callsShown(item.calls)}</td>
+            <td class="number">{item.kind === 'price' ? 'not known' : `USD ${decimalShown(item.cost, decimals)}`}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Title({ item }: { readonly item: Item }) {
+  switch (item.kind) {
+    case 'name':
+      return (
+        <>
+          <Name>{item.name}</Name>
+          {item.nearest[0] !== undefined && (
+            <span class="muted">
+              {' '}
+              is it <Name>{item.nearest[0]}</Name>?
+            </span>
+          )}
+        </>
+      )
+    case 'owner':
+      return <Name>{item.service}</Name>
+    case 'source':
+      return (
+        <>
+          {wordOf(item.pathway)} to <Name>{item.provider}</Name>
+        </>
+      )
+    case 'price':
+      return (
+        <>
+          <Name>{item.model}</Name> <span class="muted">of</span> <Name>{item.provider}</Name>
+        </>
+      )
+    case 'call':
+      return (
+        <>
+          <Name>{item.record.served_model}</Name> <span class="muted">of</span> <Name>{item.record.provider}</Name>
+        </>
+      )
+  }
+}

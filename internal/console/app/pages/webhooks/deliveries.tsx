@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks'
+import { countShown } from '../../../figures/shown.js'
+import { wordOf } from '../../../figures/words.js'
+import { useList } from '../../api/use-list.js'
+import { Instant } from '../../parts/instant.js'
+import { ListSection } from '../../parts/list-section.js'
+import { Id } from '../../parts/name.js'
+import { type Delivery, type Endpoint, WEBHOOKS_PATH } from './endpoint.js'
+
+const HEAD = ['at', 'event', 'id', '#sequence', '#attempt', 'answer', '#ms', 'outcome', '']
+const OUTCOMES = { '': 'all attempts', acknowledged: 'acknowledged', retried: 'retried', dead_lettered: 'dead letters' }
+
+interface DeliveriesProps {
+  readonly endpoint: Endpoint
+  readonly zone: string
+  readonly onReplay: (eventId: string) => void
+}
+
+/** Every attempt at an endpoint, the newest first. */
+export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
+  const [outcome, setOutcome] = useState('')
+  const list = useList<Delivery>(`${WEBHOOKS_PATH}/${endpoint.id}/deliveries`, {
+    limit: '25',
+    ...(outcome !== '' && { outcome }),
+  })
+  return (
+    <ListSection
+      title="Delivery log"
+      what="the deliveries"
+      actions={
+        <>
+          <label>
+            <span class="hidden">Outcome</span>
+            <select value={outcome} onChange={({ currentTarget }) => setOutcome(currentTarget.value)}>
+              {Object.entries(OUTCOMES).map(([value, words]) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="button" class="quiet" onClick={list.answer.reload}>
+            Read it again
+          </button>
+        </>
+      }
+      list={list}
+      head={HEAD}
+      empty={outcome === '' ? 'Nothing has been sent yet.' : 'No such attempts.'}
+      row={(delivery) => (
+        <tr key={`${delivery.delivery_id} ${delivery.attempt} ${delivery.attempted_at}`}>
+          <td>
+            <Instant ms={Date.parse(delivery.attempted_at)} zone={zone} />
+          </td>
+          <td>
+            {delivery.event_type}
+            {delivery.replayed && <span class="muted"> (replay)</span>}
+          </td>
+          <td>
+            <Id>{delivery.event_id}</Id>
+          </td>
+          <td class="number">{countShown(delivery.sequence)}</td>
+          <td class="number">{delivery.attempt}</td>
+          <td>{answerOf(delivery)}</td>
+          <td class="number">{countShown(delivery.latency_ms)}</td>
+          <td>
+            {wordOf(delivery.outcome)}
+            {delivery.next_attempt_at !== null && (
+              <span class="muted">
+                {' '}
+                next <Instant ms={Date.parse(delivery.next_attempt_at)} zone={zone} />
+              </span>
+            )}
+          </td>
+          <td>
+            {delivery.event_type !== 'webhook.verification' && endpoint.status === 'verified' && (
+              <button type="button" class="quiet" onClick={() => onReplay(delivery.event_id)}>
+                Send it again
+              </button>
+            )}
+          </td>
+        </tr>
+      )}
+    />
+  )
+}
+
+const answerOf = ({ response_status: status, reason }: Pick<Delivery, 'response_status' | 'reason'>): string =>
+  [status === null ? 'none' : String(status), ...(reason === null || reason === 'status' ? [] : [wordOf(reason)])].join(
+    ', ',
+  )

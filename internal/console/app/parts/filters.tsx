@@ -1,0 +1,132 @@
+import { useState } from 'preact/hooks'
+import type { Field, Operator } from '../../../filters/fields.js'
+import { type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
+import { fieldShown, wordOf } from '../../figures/words.js'
+import { useNames } from '../api/use-names.js'
+import { Name } from './name.js'
+
+type Fields = Readonly<Record<string, Field>>
+
+interface FiltersProps {
+  /** By which there can be filters. */
+  readonly fields: Fields
+  readonly filters: readonly Filter[]
+  readonly onChange: (filters: readonly Filter[]) => void
+}
+
+/** The filters that hold, each with a way to remove it, and a form that adds one. */
+export function Filters({ fields, filters, onChange }: FiltersProps) {
+  const remove = (at: number): void => onChange(filters.filter((_, each) => each !== at))
+  return (
+    <div class="filters">
+      {filters.map((filter, at) => (
+        <button
+          key={`${filter.field} ${filter.operator} ${filter.value}`}
+          type="button"
+          class="chip"
+          onClick={() => remove(at)}
+        >
+          {fieldShown(filter.field)} {OPERATOR_WORDS[filter.operator]}{' '}
+          {fields[filter.field]?.type.kind === 'choice' ? wordOf(filter.value) : <Name>{filter.value}</Name>}{' '}
+          <span aria-hidden="true">×</span>
+          <span class="hidden">(remove)</span>
+        </button>
+      ))}
+      <AddFilter fields={fields} onAdd={(filter) => onChange([...filters, filter])} />
+    </div>
+  )
+}
+
+interface AddFilterProps {
+  readonly fields: Fields
+  readonly onAdd: (filter: Filter) => void
+}
+
+function AddFilter({ fields, onAdd }: AddFilterProps) {
+  const [field, setField] = useState('service')
+  const operators = fields[field]?.operators ?? []
+  const [chosen, setChosen] = useState<Operator>('eq')
+  const operator = operators.includes(chosen) ? chosen : 'eq'
+  const [value, setValue] = useState('')
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    if (value === '') return
+    onAdd({ field, operator, value })
+    setValue('')
+  }
+  const choose = (name: string): void => {
+    setField(name)
+    setValue('')
+  }
+  return (
+    <form class="add-filter" onSubmit={submit}>
+      <label>
+        <span class="hidden">Field</span>
+        <select data-filter value={field} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          {Object.keys(fields).map((name) => (
+            <option key={name} value={name}>
+              {fieldShown(name)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span class="hidden">Comparison</span>
+        <select value={operator} onChange={({ currentTarget }) => setChosen(currentTarget.value as Operator)}>
+          {operators.map((each) => (
+            <option key={each} value={each}>
+              {OPERATOR_WORDS[each]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Value name={field} field={fields[field]} value={value} onInput={setValue} />
+      <button type="submit">Add the filter</button>
+    </form>
+  )
+}
+
+interface ValueProps {
+  readonly name: string
+  readonly field: Field | undefined
+  readonly value: string
+  readonly onInput: (value: string) => void
+}
+
+/** A list of the values where it is closed, else a text with those that the calls have. */
+function Value({ name, field, value, onInput }: ValueProps) {
+  const type = field?.type
+  const names = useNames(name)
+  if (type?.kind === 'choice') {
+    return (
+      <label>
+        <span class="hidden">Value</span>
+        <select value={value} required onChange={({ currentTarget }) => onInput(currentTarget.value)}>
+          <option value="">…</option>
+          {type.values.map((each) => (
+            <option key={each} value={each}>
+              {wordOf(each)}
+            </option>
+          ))}
+        </select>
+      </label>
+    )
+  }
+  return (
+    <label>
+      <span class="hidden">Value</span>
+      <input
+        value={value}
+        required
+        placeholder={field?.example ?? ''}
+        list="filter-values"
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+      <datalist id="filter-values">
+        {names.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </label>
+  )
+}

@@ -1,0 +1,24 @@
+import { useEffect, useState } from 'preact/hooks'
+import { timeShown } from '../../figures/period.js'
+import { agoShown } from '../../figures/shown.js'
+
+/** An instant in the viewer's zone, with UTC on hover. */
+export const Instant = ({ ms, zone }: { readonly ms: number; readonly zone: string }) => (
+  <time dateTime={new Date(ms).toISOString()} title={new Date(ms).toISOString()}>
+    {timeShown(ms, zone)}
+  </time>
+)
+
+/** "3 s ago", ticking. */
+export function Ago({ ms }: { readonly ms: number }) {
+  const [nowMs, setNowMs] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={new Date(ms).toISOString()}>
+      {agoShown(nowMs - ms)}
+    </time>
+  )
+}

@@ -1,0 +1,29 @@
+import { nameDoubt } from '../../../text/misleading-name.js'
+
+const DOUBTS = {
+  hidden_characters: 'This name has characters that nobody sees.',
+  mixed_scripts: 'This name mixes letters of several scripts: it may look like another one.',
+} as const
+
+/** A name from outside: text in its own direction, with a mark where it may be taken for another one. */
+export function Name({ children: name }: { readonly children: string }) {
+  const doubt = nameDoubt(name)
+  return (
+    <>
+      <bdi>{name}</bdi>
+      {doubt !== undefined && (
+        <span class="doubt" title={DOUBTS[doubt]}>
+          {' '}
+          (looks like another name)
+        </span>
+      )}
+    </>
+  )
+}
+
+/** An id, shortened in the middle; a click copies it whole. */
+export const Id = ({ children: id }: { readonly children: string }) => (
+  <button type="button" class="id quiet" title={`Copy ${id}`} onClick={() => void navigator.clipboard.writeText(id)}>
+    {id.length > 16 ? `${id.slice(0, 9)}…${id.slice(-5)}` : id}
+  </button>
+)

@@ -1,0 +1,78 @@
+import type { ComponentChildren } from 'preact'
+import type { ApiProblem } from '../api/ask.js'
+import type { Answer } from '../api/use-answer.js'
+
+/** What a page says when it has no figures to show, or not all of them. */
+
+interface WhatProps {
+  /** In the words of the page: "The totals". */
+  readonly what: string
+}
+
+export const Failed = ({
+  what,
+  problem,
+  retry,
+}: WhatProps & { readonly problem: ApiProblem; readonly retry: () => void }) =>
+  problem.code === 'INSUFFICIENT_SCOPE' ? (
+    <NotAllowed scope={problem.missing ?? 'another scope'} title={what} />
+  ) : (
+    <section class="state" role="alert">
+      <h2>{what} could not be read</h2>
+      <p>{problem.message}</p>
+      <p class="actions">
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      </p>
+      {problem.traceId !== undefined && (
+        <p class="muted">
+          If you ask for help, quote {problem.code} <code>{problem.traceId}</code>.
+        </p>
+      )}
+    </section>
+  )
+
+export const NotAllowed = ({ scope, title }: { readonly scope: string; readonly title: string }) => (
+  <section class="state">
+    <h2>{title}: not with your permissions</h2>
+    <p>
+      This needs the scope <code>{scope}</code>. A person with <code>admin:config</code> can give it to you, under
+      Access.
+    </p>
+  </section>
+)
+
+export const Slow = ({ what }: WhatProps) => (
+  <p class="notice" role="status">
+    Still reading {what} …
+  </p>
+)
+
+/** An answer, or what stands in its place. What was there before stays while it loads again, or could not. */
+export function Shown<T>({
+  answer,
+  what,
+  placeholder,
+  children,
+}: WhatProps & {
+  readonly answer: Answer<T>
+  /** As high as what comes, so that nothing jumps. */
+  readonly placeholder?: ComponentChildren
+  readonly children: (value: T) => ComponentChildren
+}) {
+  const { value, problem, isSlow, isEarlier, reload } = answer
+  return (
+    <>
+      {isSlow && <Slow what={what} />}
+      {problem !== undefined && <Failed what={what} problem={problem} retry={reload} />}
+      {value === undefined ? (
+        problem === undefined && placeholder
+      ) : (
+        <div class="shown" aria-busy={isEarlier}>
+          {children(value)}
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,112 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { linkTo } from '../../figures/address.js'
+import { followLink, useAddress } from '../address/address.js'
+import { ApiProblem } from '../api/ask.js'
+import { PAGES, type Page, type PageProps } from '../pages/pages.js'
+import { Failed, NotAllowed } from '../parts/states.js'
+import { StepUp } from '../parts/step-up.js'
+import { Patterns } from '../parts/trust-bar.js'
+import { beginSession, hasScope, onSignedOut } from '../session/session.js'
+import { Header } from './header.js'
+import { Help, useShortcuts } from './shortcuts.js'
+import { SignIn } from './sign-in.js'
+import { viewerZone } from './zone.js'
+
+type Phase =
+  | { readonly kind: 'beginning' }
+  | { readonly kind: 'signed in' }
+  | { readonly kind: 'signed out'; readonly reason: string; readonly isByChoice: boolean }
+  | { readonly kind: 'answered elsewhere' }
+
+/** The whole console: the sign-in page, or the menu with the page that the address names. */
+export function Console() {
+  const [phase, setPhase] = useState<Phase>({ kind: 'beginning' })
+  useEffect(() => {
+    beginSession().then(
+      (outcome) => {
+        if (outcome === undefined) setPhase({ kind: 'signed in' })
+        else if (outcome === 'callback elsewhere') {
+          setPhase({ kind: 'answered elsewhere' })
+          close()
+        } else setPhase({ kind: 'signed out', reason: '', isByChoice: false })
+      },
+      (cause: unknown) => {
+        const reason = cause instanceof Error ? cause.message : ''
+        setPhase({ kind: 'signed out', reason, isByChoice: true })
+      },
+    )
+    return onSignedOut(() => setPhase({ kind: 'signed out', reason: '', isByChoice: true }))
+  }, [])
+
+  switch (phase.kind) {
+    case 'beginning':
+      return <p class="waiting">Signing in …</p>
+    case 'answered elsewhere':
+      return <p class="waiting">You are signed in. Close this window.</p>
+    case 'signed out':
+      return <SignIn reason={phase.reason} goesOn={!phase.isByChoice} />
+    case 'signed in':
+      return <Pages />
+  }
+}
+
+function Pages() {
+  const { page: path, params } = useAddress()
+  const zone = viewerZone(params)
+  const page = PAGES.find((each) => each.path === path)
+  const help = useShortcuts()
+  useEffect(() => {
+    document.title = `${page?.title ?? 'No such page'} – Attribution`
+  }, [page])
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it handles clicks that bubble from links, which have keyboards.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
+    <div class="console" onClick={followLink}>
+      <a class="skip" href="#main">
+        Skip to the figures
+      </a>
+      <Patterns />
+      <Header page={path} params={params} zone={zone} onHelp={help.toggle} />
+      <main id="main" tabIndex={-1}>
+        {page !== undefined && <h1 class="hidden">{page.title}</h1>}
+        {page === undefined ? (
+          <NoSuchPage params={params} />
+        ) : hasScope(page.scope) ? (
+          <Loaded key={page.path} page={page} params={params} zone={zone} />
+        ) : (
+          <NotAllowed scope={page.scope} title={page.title} />
+        )}
+      </main>
+      {help.isOpen && <Help onClose={help.toggle} />}
+      <StepUp />
+    </div>
+  )
+}
+
+/** A page whose script may still be on its way. */
+function Loaded({ page, ...props }: PageProps & { readonly page: Page }) {
+  const [Shown, setShown] = useState<ComponentType<PageProps> | undefined>()
+  const [isBroken, setBroken] = useState(false)
+  useEffect(() => {
+    page.load().then(
+      (loaded) => setShown(() => loaded.Page),
+      () => setBroken(true),
+    )
+  }, [page])
+  if (isBroken) {
+    const problem = new ApiProblem(0, 'NO_ANSWER', 'The page could not be loaded.')
+    return <Failed what={page.title} problem={problem} retry={() => location.reload()} />
+  }
+  return Shown === undefined ? null : <Shown {...props} />
+}
+
+const NoSuchPage = ({ params }: { readonly params: URLSearchParams }) => (
+  <section class="state">
+    <h1>No such page</h1>
+    <p>
+      <a href={linkTo('', params)}>Go to the overview</a>
+    </p>
+  </section>
+)

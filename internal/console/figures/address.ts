@@ -1,0 +1,41 @@
+/** The state of a page is its address: what a person shares is what they see. */
+export interface Address {
+  /** The path's last segment; empty: the overview. */
+  readonly page: string
+  readonly params: URLSearchParams
+}
+
+export function readAddress(pathname: string, search: string): Address {
+  const page = pathname.replace(/^\/console\/?/, '').split('/')[0] ?? ''
+  return { page, params: new URLSearchParams(search) }
+}
+
+/** Parameters that hold on every page. */
+const SHARED = ['period', 'zone'] as const
+
+/** Brackets and commas stay readable: these are the API's own filter names. */
+export function addressOf(page: string, params: URLSearchParams): string {
+  const query = params.toString().replaceAll('%5B', '[').replaceAll('%5D', ']').replaceAll('%2C', ',')
+  return `/console${page === '' ? '' : `/${page}`}${query === '' ? '' : `?${query}`}`
+}
+
+/** The address of another page, in the same period. */
+export function linkTo(page: string, from: URLSearchParams, more: Readonly<Record<string, string>> = {}): string {
+  const params = new URLSearchParams()
+  for (const name of SHARED) {
+    const value = from.get(name)
+    if (value !== null) params.set(name, value)
+  }
+  for (const [name, value] of Object.entries(more)) params.set(name, value)
+  return addressOf(page, params)
+}
+
+/** Some parameters changed; an empty value removes one. */
+export function changed(params: URLSearchParams, changes: Readonly<Record<string, string>>): URLSearchParams {
+  const next = new URLSearchParams(params)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === '') next.delete(name)
+    else next.set(name, value)
+  }
+  return next
+}

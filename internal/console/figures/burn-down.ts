@@ -1,0 +1,62 @@
+import { formatDifference, parseSum, plus, type Quantity, zero } from '../../units/quantity.js'
+
+/** What is left of a budget over its period. Exact decimals, below zero once it is overspent. */
+export interface BurnDown {
+  /** In order of time, from the ceiling at the start of the period to what is left as of the figures. */
+  readonly points: readonly Left[]
+  /** What was spent in intervals that have too few people to be shown apart: in the last point only. "0": nothing. */
+  readonly together: string
+}
+
+export interface Left {
+  readonly atMs: number
+  readonly left: string
+}
+
+interface Spent {
+  readonly ceiling_usd: string
+  readonly spent_usd: string
+  readonly from: string
+  readonly as_of: string
+}
+
+/** The part of a row of `GET /v1/reports/usage` with an interval that this reads. */
+interface SpentIn {
+  readonly to: string
+  readonly folded: boolean
+  readonly cost_usd: string
+}
+
+/** @param intervals of the same period, filter and instant */
+export function burnDown(budget: Spent, intervals: readonly SpentIn[]): BurnDown {
+  const ceiling = usd(budget.ceiling_usd)
+  const asOfMs = Date.parse(budget.as_of)
+  const points: Left[] = [{ atMs: Date.parse(budget.from), left: budget.ceiling_usd }]
+  let placed = zero<'USD'>()
+  for (const { to, cost_usd: cost } of intervals.filter(({ folded }) => !folded).sort(byTime)) {
+    placed = plus(placed, usd(cost))
+    points.push({ atMs: Math.min(Date.parse(to), asOfMs), left: formatDifference(ceiling, placed) })
+  }
+  const spent = usd(budget.spent_usd)
+  points.push({ atMs: asOfMs, left: formatDifference(ceiling, spent) })
+  return { points, together: placed < spent ? formatDifference(spent, placed) : '0' }
+}
+
+const usd = (text: string): Quantity<'USD'> => parseSum<'USD'>(text)
+const byTime = (one: SpentIn, other: SpentIn): number => Date.parse(one.to) - Date.parse(other.to)
+
+/** What is left when a share of a ceiling is spent; exact. @param percent a whole number */
+export function leftAt(ceiling: string, percent: number): string {
+  const all: bigint = usd(ceiling)
+  const steps = (all * BigInt(percent)) / 100n
+  return formatDifference(usd(ceiling), steps as Quantity<'USD'>)
+}
+
+/** Thresholds as a person types them, "75, 100": whole percentages. @returns undefined where one is none */
+export function thresholdsOf(text: string): readonly number[] | undefined {
+  const parts = text
+    .split(/[\s,;%]+/)
+    .filter((part) => part !== '')
+    .map(Number)
+  return parts.every(Number.isInteger) ? [...new Set(parts)].sort((one, other) => one - other) : undefined
+}

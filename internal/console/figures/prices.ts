@@ -1,0 +1,39 @@
+import { priceShown } from './shown.js'
+
+/** Rates as `GET /api/v1/prices` has them: decimal texts in USD, for a million tokens of each kind; tiers have rates of their own. */
+export type RateTable = Readonly<Record<string, unknown>>
+
+const KINDS: Readonly<Record<string, string>> = {
+  cache_read_tokens: 'cached input',
+  cache_write_tokens: 'cache writes',
+  cache_write_1h_tokens: 'cache writes of an hour',
+  reasoning_tokens: 'reasoning',
+  audio_input_tokens: 'audio input',
+  audio_output_tokens: 'audio output',
+  audio_cache_read_tokens: 'cached audio',
+  image_input_tokens: 'image input',
+  image_output_tokens: 'image output',
+  image_cache_read_tokens: 'cached images',
+  input_tokens: 'input',
+  output_tokens: 'output',
+}
+
+/** Every rate but those of input and output, in words: "cached input 0.5, batch: input 1, output 4". */
+export function otherRates(rates: RateTable): readonly string[] {
+  return Object.entries(rates).flatMap(([kind, rate]) => {
+    if (rate === null || kind === 'input_tokens' || kind === 'output_tokens') return []
+    if (kind === 'thresholds') return (rate as readonly RateTable[]).map(aboveShown)
+    if (typeof rate === 'string') return [`${kindShown(kind)} ${priceShown(rate)}`]
+    return [`${kindShown(kind)}: ${plainRates(rate as RateTable)}`]
+  })
+}
+
+const kindShown = (kind: string): string => KINDS[kind] ?? kind.replaceAll('_', ' ')
+
+const plainRates = (rates: RateTable): string =>
+  Object.entries(rates)
+    .flatMap(([kind, rate]) => (typeof rate === 'string' ? [`${kindShown(kind)} ${priceShown(rate)}`] : []))
+    .join(', ')
+
+const aboveShown = ({ above_input_tokens: above, ...rates }: RateTable): string =>
+  `above ${Number(above).toLocaleString('en-US')} input tokens: ${plainRates(rates)}`

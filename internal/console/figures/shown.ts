@@ -1,0 +1,128 @@
+import { parseSum } from '../../units/quantity.js'
+
+/**
+ * Exact decimals as people read them. Rounded here alone, half to even, by the number formats of the browser, which take decimal
+ * text: nothing becomes a float.
+ */
+
+type DecimalText = Intl.StringNumericLiteral
+
+/** A decimal as the API writes it, for a format. */
+const exact = (text: string): DecimalText => text as DecimalText
+/** The same, times a power of ten. */
+const scaled = (text: string, tens: number): DecimalText => `${text}E${tens}` as DecimalText
+
+const formats = new Map<string, Intl.NumberFormat>()
+function formatOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = JSON.stringify(options)
+  const known = formats.get(key)
+  if (known !== undefined) return known
+  const format = new Intl.NumberFormat('en-US', { roundingMode: 'halfEven', ...options } as Intl.NumberFormatOptions)
+  formats.set(key, format)
+  return format
+}
+
+const fixed = (decimals: number): Intl.NumberFormat =>
+  formatOf({ minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+
+/** A minus as wide as a digit. */
+const signed = (text: string): string => text.replace('-', '−')
+
+/** @param decimals the same for all figures of a column, so that they align */
+export const decimalShown = (text: string, decimals: number): string => signed(fixed(decimals).format(exact(text)))
+
+/**
+ * How many decimals the sums of a column get: two, or as many as show two digits of the largest, where all are below 1.
+ *
+ * @param texts decimals
+ */
+export function decimalsOf(texts: readonly string[]): number {
+  const largest = largestOf(texts)
+  if (largest === 0n || largest >= parseSum('1')) return 2
+  const zeros = 18 - largest.toString().length
+  return Math.min(18, zeros + 2)
+}
+
+const largestOf = (texts: readonly string[]): bigint =>
+  // biome-ignore lint/complexity/useMathMinMax: Math.max takes no bigint.
+  texts.map(magnitude).reduce((most, each) => (each > most ? each : most), 0n)
+
+const magnitude = (text: string): bigint => {
+  const steps: bigint = parseSum(text)
+  return steps < 0n ? -steps : steps
+}
+
+/** A sum of money without its currency: 48,213.07, or 0.0031 where cents would show nothing. */
+export const usdShown = (text: string): string => decimalShown(text, decimalsOf([text]))
+
+/** A unit price, or the amount of one call: up to four significant digits. */
+export const priceShown = (text: string): string =>
+  signed(formatOf({ maximumSignificantDigits: 4 }).format(exact(text)))
+
+/** Of a fraction, 0.309 as 30.9 %. */
+export const shareShown = (fraction: string, decimals = 1): string =>
+  `${signed(fixed(decimals).format(scaled(fraction, 2)))} %`
+
+/** Of a fraction that is a number, as shares of models are: no money. */
+export const shareOf = (fraction: number, decimals = 1): string => shareShown(fraction.toFixed(6), decimals)
+
+/** Of a percentage as the API gives changes: "+12.4 %". */
+export const changeShown = (percent: string): string => {
+  const format = formatOf({ maximumFractionDigits: 1, minimumFractionDigits: 1, signDisplay: 'exceptZero' })
+  return `${signed(format.format(exact(percent)))} %`
+}
+
+export const countShown = (count: number): string => formatOf({}).format(count)
+
+export const callsShown = (count: number): string => `${countShown(count)} ${count === 1 ? 'call' : 'calls'}`
+
+/** Of large counts: 9.4 M. */
+export const countShort = (count: number): string =>
+  count < 100_000
+    ? countShown(count)
+    : formatOf({ notation: 'compact', maximumSignificantDigits: 3 })
+        .format(count)
+        .replace(/([KMBT])$/, ' $1')
+
+const LADDERS = {
+  energy: ['Wh', 'kWh', 'MWh', 'GWh'],
+  carbon: ['gCO₂e', 'kgCO₂e', 'tCO₂e', 'ktCO₂e'],
+} as const
+
+/** An amount of energy (Wh) or carbon (g), in the largest unit of which there is at least one. */
+export function measureShown(text: string, kind: keyof typeof LADDERS): string {
+  const step = stepOf([text])
+  return `${priceShownScaled(text, step)} ${LADDERS[kind][step]}`
+}
+
+const priceShownScaled = (text: string, step: number): string =>
+  formatOf({ maximumSignificantDigits: 4 }).format(scaled(text, -3 * step))
+
+/** The unit for a column of amounts, by the largest. */
+export function stepOf(texts: readonly string[]): number {
+  const largest = largestOf(texts)
+  return largest >= parseSum('1000000000')
+    ? 3
+    : largest >= parseSum('1000000')
+      ? 2
+      : largest >= parseSum('1000')
+        ? 1
+        : 0
+}
+
+export const unitOf = (kind: keyof typeof LADDERS, step: number): string => LADDERS[kind][step] ?? ''
+
+/** An amount of a column whose unit is in its head. */
+export const inUnit = (text: string, step: number): string => {
+  const format = formatOf({ minimumFractionDigits: 2, maximumFractionDigits: 2 })
+  return format.format(scaled(text, -3 * step))
+}
+
+/** "3 s ago" */
+export function agoShown(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1_000))
+  if (s < 60) return `${s} s ago`
+  if (s < 3_600) return `${Math.floor(s / 60)} min ago`
+  if (s < 2 * 86_400) return `${Math.floor(s / 3_600)} h ago`
+  return `${Math.floor(s / 86_400)} days ago`
+}

@@ -1,0 +1,36 @@
+/** The closed lists of the API in plain words. Names from outside are shown as they are. */
+
+const WORDS: Readonly<Record<string, string>> = {
+  stage_a: 'by facts',
+  stage_b: 'inferred',
+  stage_c: 'allocated',
+  chargeback_ready: 'chargeback-ready',
+  deterministically_resolved: 'proved',
+  unresolved: 'not resolved',
+  usd: 'USD',
+}
+
+export const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ')
+
+/** Fields of records and dimensions of reports, as people call them. */
+const FIELDS: Readonly<Record<string, string>> = {
+  served_model: 'model',
+  requested_model: 'requested model',
+  cost_usd: 'cost USD',
+  energy_wh: 'energy Wh',
+  carbon_gco2e: 'carbon gCO₂e',
+  stage_origin: 'how it was attributed',
+  confidence_band: 'confidence band',
+  event_time: 'time of the call',
+  materialized_at: 'attributed at',
+  export_eligibility: 'may be charged',
+  pathway_category: 'pathway',
+  output_state: 'state',
+  evidence_basis: 'evidence',
+  degradation_state: 'inference was',
+  cost_basis: 'where the cost comes from',
+  ingestion_layer: 'capture layer',
+  pool: 'cost pool',
+}
+
+export const fieldShown = (name: string): string => FIELDS[name] ?? name.replaceAll('_', ' ')
