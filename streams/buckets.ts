@@ -30,6 +30,9 @@ export const CLIENTS = { name: 'clients', history: 1 } as const satisfies Bucket
 /** `<tenant id>.<escaped username>` -> a user who may sign in: scopes, password hash, status. Watched by gateways. */
 export const USERS = { name: 'users', history: 1 } as const satisfies Bucket
 
+/** `<tenant id>` -> the OpenID provider of a tenant's people: issuer, client, sealed secret, and what its groups may do. Written by the command line; watched by gateways. */
+export const IDENTITY_PROVIDERS = { name: 'identity_providers', history: 1 } as const satisfies Bucket
+
 /** `<mode>` -> the key ring that signs access tokens, with private keys sealed. Compare-and-set, so that only one gateway rotates. Watched by gateways. */
 export const TOKEN_KEYS = { name: 'token_keys', history: 1 } as const satisfies Bucket
 
@@ -56,6 +59,16 @@ export const REVOKED_TOKENS = {
 
 /** `<tenant id>.<services|identities|principals|sources>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors and gateways. */
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
+
+/** `<import id>` -> an import of a directory: its report, and how far it is. Written by the gateway that carries it out. Expires after a day. */
+export const DIRECTORY_IMPORTS = {
+  name: 'directory_imports',
+  history: 1,
+  ttlMs: 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
+/** `<group id>` -> a group that SCIM has made: the name of a team. Its members name it in `directory`. Watched by gateways. */
+export const SCIM_GROUPS = { name: 'scim_groups', history: 1 } as const satisfies Bucket
 
 /**
  * `<job id>` -> an export job: its request, state, progress and file. Compare-and-set fences an exporter that has lost
@@ -86,6 +99,9 @@ export const MODEL_NAMES = { name: 'model_names', history: 1 } as const satisfie
 /** `<pool id>` -> a tenant's cost pool: its owner, and the rules that assign calls to it. Watched by attributors and gateways. */
 export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
+/** `<rule id>` -> a tenant's mapping rule: its versions, each with conditions and what calls that meet them are attributed to. Watched by attributors and gateways. */
+export const MAPPING_RULES = { name: 'mapping_rules', history: 1 } as const satisfies Bucket
+
 /** `<budget id>` -> a ceiling on a tenant's spend per period. Watched by gateways and sentinels. */
 export const BUDGETS = { name: 'budgets', history: 1 } as const satisfies Bucket
 
@@ -115,6 +131,9 @@ export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const 
 
 /** `<tenant id>` -> the newest hour whose spend was checked for anomalies, so that no hour is skipped. Compare-and-set by sentinels. */
 export const SPEND_LOOKS = { name: 'spend_looks', history: 1 } as const satisfies Bucket
+
+/** `<tenant id>` -> the models whose missing price was announced, so that each is announced once. Compare-and-set by sentinels. */
+export const MISSING_PRICES = { name: 'missing_prices', history: 1 } as const satisfies Bucket
 
 /** `<connector id>` -> a partner connector that acts for a tenant: scopes, source systems, residency lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
@@ -159,8 +178,15 @@ export const DELIVERY_CHECKPOINTS = { name: 'delivery_checkpoints', history: 1 }
  */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
 
-/** `<job id>` -> a job that re-attributes or revalues a window of records, and its progress. Written by the command line and the reader of CHANGES; compare-and-set. */
+/** `<job id>` -> a job that re-attributes, revalues or overrides records, and its progress. Written by the command line, gateways and the reader of CHANGES; compare-and-set. */
 export const REATTRIBUTIONS = { name: 'reattributions', history: 1 } as const satisfies Bucket
+
+/** `<override id>` -> the dry run of a bulk override: what it selects and sets. Written by gateways. Kept a little longer than it can be applied. */
+export const OVERRIDE_PREVIEWS = {
+  name: 'override_previews',
+  history: 1,
+  ttlMs: 65 * 60 * 1000,
+} as const satisfies Bucket
 
 /**
  * `<hex digest of a quarantined message and its id>` -> that its replay has started, or finished. Written by the command
@@ -200,21 +226,26 @@ export const BUCKETS: readonly Bucket[] = [
   API_KEY_USES,
   CLIENTS,
   USERS,
+  IDENTITY_PROVIDERS,
   TOKEN_KEYS,
   AUTHORIZATION_CODES,
   SESSIONS,
   REVOKED_TOKENS,
   DIRECTORY,
+  DIRECTORY_IMPORTS,
+  SCIM_GROUPS,
   PRICE_OVERRIDES,
   PRICE_BOOKS,
   MODEL_NAMES,
   POOLS,
+  MAPPING_RULES,
   CONNECTORS,
   BUDGETS,
   BUDGET_CROSSINGS,
   ANNOUNCEMENTS,
   COVERAGE_STATES,
   SPEND_LOOKS,
+  MISSING_PRICES,
   MODELS,
   DEGRADATIONS,
   MODEL_SHADOWS,
@@ -227,6 +258,7 @@ export const BUCKETS: readonly Bucket[] = [
   JOBS,
   EXPORT_PLACES,
   REATTRIBUTIONS,
+  OVERRIDE_PREVIEWS,
   QUARANTINE_REPLAYS,
   SIGNING_KEYS,
   IDEMPOTENCY,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from '../telemetry/log.js'
 import { SNAPSHOT_AGE_MS_MAX } from './snapshot.js'
+import { KEPT } from './tables/closed.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
@@ -9,7 +10,7 @@ import { RECORD_TABLES } from './tables/sorted-copies.js'
  * (`reattribution-in-slices.md`). People close few versions; a job that re-attributes a window closes one per record. So
  * versions that such a job, or a trace, replaced are removed from the record tables once no snapshot can include them, and
  * their entries move to `closed_history`, where the history of a record finds them. Versions closed by people's decisions
- * stay, because undoing the decision restores them.
+ * stay, because undoing the decision restores them; what a merge of two events of one call has closed can no longer be restored.
  */
 
 /** An hour longer than snapshots are readable, for pages and exports in progress. */
@@ -74,7 +75,9 @@ export async function compact(
   return tenants
 }
 
-const IS_REPLACED = "change IN ('reattribution', 'revaluation', 'correction')"
+/** The undo of a bulk override (its id ends so) is final: what it closed is never restored. */
+const IS_REPLACED = `(change IN ('reattribution', 'revaluation', 'correction', 'merge', 'undo_merge')
+  OR endsWith(change_id, '.undo')) AND NOT endsWith(change_id, '${KEPT}')`
 const IN_SPAN =
   'closed_at >= fromUnixTimestamp64Milli({first:Int64}) AND closed_at <= fromUnixTimestamp64Milli({last:Int64})'
 

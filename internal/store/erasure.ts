@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { VALUES_OF_TAGS } from './tables/attribution-values.js'
 import { EVENT_LOG } from './tables/event-log.js'
-import { RECORD_TABLES, VALUES_OF_TAGS } from './tables/sorted-copies.js'
+import { RECORD_TABLES } from './tables/sorted-copies.js'
 import { USAGE_DIMENSIONS, USAGE_MEASURES } from './tables/usage.js'
 
 /** Owner of the calls that erased people owned under their own name. */
@@ -151,9 +152,9 @@ async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void
 }
 
 /**
- * What the name weighs is given to the other and taken from the name in one insert. Readers leave out whoever something was
- * taken from (`store/queries/attribution/allocation-weights.ts`), so that the weights of an instant sum to 1 at any time, provided that what
- * was taken is deleted last.
+ * What the name weighs is given to the other and taken from the name in one insert. Readers leave out each name that
+ * weight was taken from (`store/queries/attribution/allocation-weights.ts`), so that the weights of an instant sum to 1 at any time,
+ * provided that the taken weight is deleted last.
  */
 async function moveWeights(run: (query: string) => Promise<unknown>): Promise<void> {
   const key = 'tenant_id, as_of, service, is_shown'

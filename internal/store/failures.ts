@@ -23,6 +23,17 @@ export function storeProblem(cause: unknown): Problem | undefined {
   return problem('SERVICE_UNAVAILABLE', 'The read model is unavailable.', { retryAfterSeconds: 1 })
 }
 
+/** The result of a query, or its problem. @throws errors that `storeProblem` does not know */
+export async function withStoreErrors<T>(read: () => Promise<T>): Promise<T | Problem> {
+  try {
+    return await read()
+  } catch (cause) {
+    const known = storeProblem(cause)
+    if (known === undefined) throw cause
+    return known
+  }
+}
+
 /**
  * Wraps errors of the client that have no code into `StoreAway`: its timeout, an aborted request, a truncated answer, and an
  * answer that a proxy in between gave.
@@ -49,3 +60,6 @@ export const isSetTooLarge = (cause: unknown): boolean => cause instanceof Click
 
 /** The result exceeds `max_result_rows`: the query covers too much. */
 export const isTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '396'
+
+/** The table does not exist yet: the attributor, which creates it, has not started or is older. */
+export const isUnknownTable = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '60'

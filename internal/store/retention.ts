@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RECORD_TABLES, VALUES_OF_TAGS } from './tables/sorted-copies.js'
+import { VALUES_OF_TAGS } from './tables/attribution-values.js'
+import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
  * Deletes a tenant's calls before an instant: records and their sorted copies, closed versions, and rollups, so that reports
@@ -25,19 +26,19 @@ export async function deleteCallsBefore(store: ClickHouseClient, tenantId: strin
 
 /**
  * Values of declared tags that no record has any more do not count against the limit of distinct values. One that a new record
- * states in this very moment is added again by its next record.
+ * states in this very moment is added again when that record is settled (`settling.ts`).
  */
 const FORGET_TAG_VALUES = `DELETE FROM attribution_values
   WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}' AND value NOT IN (
     SELECT DISTINCT arrayJoin(dimensions) FROM attributions WHERE tenant_id = {tenant:String})`
 
 /**
- * The order matters: copies before their base, and `closed` after all of them, because its entry hides a closed version for
- * as long as any table still holds it.
+ * The order matters: the base before its copies (`settling.ts`), and `closed` after all of them, because its entry hides a
+ * closed version for as long as any table still holds it.
  */
 const TABLES = [
   ['usage_15m', 'bucket'],
-  ...[...RECORD_TABLES].reverse().map((table) => [table, 'event_time'] as const),
+  ...RECORD_TABLES.map((table) => [table, 'event_time'] as const),
   ['closed', 'event_time'],
   // After `closed`, from which compaction moves entries here.
   ['closed_history', 'event_time'],

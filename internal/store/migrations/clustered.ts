@@ -23,6 +23,7 @@ export function clustered(statement: string, cluster: string): readonly string[]
         .replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1'),
     ]
   }
+  if (text.startsWith('DROP TABLE IF EXISTS')) return [`${text} ${on}`]
   const view = /^ALTER TABLE (\w+) MODIFY QUERY /.exec(text)?.[1]
   if (view !== undefined) {
     return [text.replace(view, `${view} ${on}`).replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1')]

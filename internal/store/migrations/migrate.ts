@@ -2,7 +2,16 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../client.js'
 import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
 import { ADD_SHOWN_WEIGHTS, CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
-import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
+import { CREATE_VALUES, CREATE_VALUES_FEED, DROP_VALUES_FEED, FILL_VALUES } from '../tables/attribution-values.js'
+import {
+  ADD_ATTRIBUTION_CONFIDENCE,
+  ADD_ATTRIBUTION_INFERENCE,
+  ADD_CALL_IDS,
+  ADD_PRICED_COUNTS,
+  ADD_SEEN_BY,
+  ADD_SENT_BY_GATEWAY,
+  CREATE_ATTRIBUTIONS,
+} from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EVENT_LOG } from '../tables/event-log.js'
@@ -14,17 +23,18 @@ import {
 } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
+import { ADD_REPORT_FLAGS } from '../tables/report-flags.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
+import { CREATE_SETTLING } from '../tables/settling.js'
 import {
   ADD_CONTESTED,
   ADD_DIMENSIONS,
   ADD_SKIP_INDEXES,
+  ADD_USAGE_BASIS,
   BLOOMS_FOR_SETS,
   CREATE_COPY_BY_LABELS,
   CREATE_SORTED_COPIES,
-  CREATE_VALUES,
-  CREATE_VALUES_FEED,
-  FILL_VALUES,
+  DROP_FEEDS,
   MAKE_COPIES_COMPACT,
   SETTLE_PARTS,
 } from '../tables/sorted-copies.js'
@@ -75,6 +85,13 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 22, name: 'rows of reports', statements: [CREATE_REPORT_ROWS] },
   { version: 23, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
   { version: 24, name: 'exports by tags', statements: addTagColumns() },
+  { version: 25, name: 'copies of settled records', statements: [CREATE_SETTLING, ...DROP_FEEDS] },
+  { version: 26, name: 'counts that prices depend on', statements: [ADD_PRICED_COUNTS] },
+  { version: 27, name: 'flags of reports', statements: ADD_REPORT_FLAGS },
+  { version: 28, name: 'events of gateways', statements: [ADD_SENT_BY_GATEWAY] },
+  { version: 29, name: 'usage basis, outcome, ids of calls', statements: [...ADD_USAGE_BASIS, ADD_CALL_IDS] },
+  { version: 30, name: 'values written before records', statements: [DROP_VALUES_FEED] },
+  { version: 31, name: 'other events of a call', statements: [ADD_SEEN_BY] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -36,9 +36,37 @@ export const ADD_ATTRIBUTION_INFERENCE =
 export const ADD_ATTRIBUTION_CONFIDENCE =
   'ALTER TABLE attributions ADD COLUMN IF NOT EXISTS attribution_confidence Decimal(5, 4) DEFAULT 0.95 AFTER confidence'
 
+export const ADD_SENT_BY_GATEWAY =
+  'ALTER TABLE attributions ADD COLUMN IF NOT EXISTS sent_by_gateway Bool AFTER principal'
+
+/** Counts that prices depend on: cache writes by lifetime, image tokens, billed tool calls. */
+export const ADD_PRICED_COUNTS = `ALTER TABLE attributions ${[
+  ['cache_write_5m_tokens', 'cache_write_ttl_seconds'],
+  ['cache_write_1h_tokens', 'cache_write_5m_tokens'],
+  ['image_input_tokens', 'audio_output_tokens'],
+  ['image_output_tokens', 'image_input_tokens'],
+  ['web_search_calls', 'image_output_tokens'],
+  ['file_search_calls', 'web_search_calls'],
+  ['code_execution_calls', 'file_search_calls'],
+]
+  .map(([name, after]) => `ADD COLUMN IF NOT EXISTS ${name} ${CODECS.count.type} AFTER ${after}`)
+  .join(', ')}`
+
+/** Ids of a call at its provider and in its trace, and the intake that its event came through. */
+export const ADD_CALL_IDS = `ALTER TABLE attributions ${[
+  ['intake', CODECS.label.type, 'identity_hash'],
+  ['span_id', CODECS.text.type, 'trace_id'],
+  ['response_id', CODECS.text.type, 'span_id'],
+]
+  .map(([name, type, after]) => `ADD COLUMN IF NOT EXISTS ${name} ${type} AFTER ${after}`)
+  .join(', ')}`
+
+export const ADD_SEEN_BY = `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS seen_by ${CODECS.text.type} AFTER response_id`
+
 export const ATTRIBUTIONS: RowBinaryTable<AttributionRow> = {
   name: 'attributions',
   columns: ATTRIBUTION_COLUMNS.map(([name]) => name),
   rowBytes: 600,
   write: writerOf(FIELDS),
+  recordsIn: (rows) => rows,
 }

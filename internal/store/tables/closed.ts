@@ -2,7 +2,10 @@ import { type AttributionRow, FIELDS } from '../../records/fields.js'
 import type { RowBinaryTable } from '../sink.js'
 import { CODECS, writerOf } from './field-codec.js'
 
-/** Why a version of a record was closed: a person's decision or its withdrawal, a job that re-attributed or re-valued it, or later evidence from its trace. */
+/**
+ * Why a version of a record was closed: a person's decision or its withdrawal, a job that re-attributed or re-valued it, later
+ * evidence from its trace, or another event of the same call: a version that is closed by `merge` may have no successor.
+ */
 export const CHANGES = [
   'override',
   'undo_override',
@@ -11,6 +14,8 @@ export const CHANGES = [
   'reattribution',
   'revaluation',
   'correction',
+  'merge',
+  'undo_merge',
 ] as const
 export type Change = (typeof CHANGES)[number]
 
@@ -23,9 +28,25 @@ export interface ClosedRow {
   readonly change: Change
   /** Id of the request or the job. */
   readonly changeId: string
-  /** Id of the requesting credential; `cli` for the command line, `stage_a` for a correction. */
+  /** Id of the requesting credential; `cli` for the command line, `stage_a` for a correction, `same_call` for a merge. */
   readonly actor: string
 }
+
+/** The id of a merge: of the record that stays, and of the one that is closed and has no version from then on; hex. */
+export const mergeId = (winner: string, absorbed: string): string => `merge.${winner}.${absorbed}`
+const MERGE_ID = /^merge\.([0-9a-f]{32})\.([0-9a-f]{32})$/
+
+/** @returns the hex id of the record that takes the place of one whose last version this change closed; undefined: none does */
+export function absorberOf(recordId: string, changeId: string): string | undefined {
+  const [, winner, absorbed] = MERGE_ID.exec(changeId) ?? []
+  return absorbed === recordId ? winner : undefined
+}
+
+/** Ends the id of a change that closed a version which undoing a person's decision restores: compaction leaves it. */
+export const KEPT = '.kept'
+
+/** Merges that are followed in a row: each time, a record with a stronger attribution was found. */
+export const MERGES_IN_A_ROW_MAX = 8
 
 const KEY: ReadonlySet<string> = new Set(['tenant_id', 'id', 'valid_from'])
 const COPIED = FIELDS.filter(({ name, isInClosed }) => KEY.has(name) || isInClosed)
@@ -48,8 +69,9 @@ SETTINGS non_replicated_deduplication_window = 10000`
  */
 export const CREATE_CLOSED = create('closed')
 
+export const CLOSED_HISTORY = 'closed_history'
 /** Closed versions whose rows compaction removed (`compaction.ts`): only this history remains of them. */
-export const CREATE_CLOSED_HISTORY = create('closed_history')
+export const CREATE_CLOSED_HISTORY = create(CLOSED_HISTORY)
 
 export const CLOSED: RowBinaryTable<ClosedRow> = {
   name: 'closed',

@@ -1,11 +1,12 @@
 import type { FieldName, SortField } from '../../filters/fields.js'
 import { FIELDS } from '../../records/fields.js'
+import { SELECT_VALUES } from './attribution-values.js'
 import { GRANULE_ROWS } from './attributions.js'
 import { CODECS } from './field-codec.js'
 
 /**
- * One table per sort key, with the columns that a page of records shows or filters by (design section 6). A materialized view
- * copies every row inserted into `attributions`, within the same insert and under the same token.
+ * One table per sort key, with the columns that a page of records shows or filters by (design section 6). Records are copied
+ * into them a while after they were inserted into `attributions` (`store/settling.ts`).
  *
  * Code that deletes or updates rows of `attributions` (retention, erasure) must do so in all `RECORD_TABLES`.
  */
@@ -19,8 +20,10 @@ const COLUMNS = FIELDS.filter(({ name, wire }) => KEY.has(name) || wire !== unde
 /** Added by later steps of the schema, in this order: the steps before do not know them. */
 const DIMENSIONS = 'dimensions'
 const CONTESTED = 'contested'
-const FIRST_COLUMNS = COLUMNS.filter(([name]) => name !== DIMENSIONS && name !== CONTESTED)
-const COLUMNS_WITH_DIMENSIONS = COLUMNS.filter(([name]) => name !== CONTESTED)
+const USAGE_BASIS = 'usage_basis'
+const OUTCOME = 'outcome'
+const LATER: ReadonlySet<string> = new Set([DIMENSIONS, CONTESTED, USAGE_BASIS, OUTCOME])
+const FIRST_COLUMNS = COLUMNS.filter(([name]) => !LATER.has(name))
 
 /** The column of a sort or filter field. */
 export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
@@ -114,20 +117,34 @@ const OF_BASE: readonly (readonly [column: string, type: string])[] = [
   ['trace_id', 'bloom_filter(0.01)'],
 ]
 
-const namesOf = (indexes: readonly (readonly [string, string])[]): string =>
-  indexes.map((index) => `\`${indexNameOf(index)}\``).join(', ')
+const namesOf = (indexes: readonly (readonly [string, string])[]): readonly string[] =>
+  indexes.map((index) => `\`${indexNameOf(index)}\``)
 
 /** A filter on a tag is a search for a pair of key and value. */
 const DIMENSIONS_INDEX = [DIMENSIONS, 'bloom_filter(0.01)'] as const
 
+/** Rare values of these are looked for, such as interrupted calls. */
+const USAGE_INDEXES = [USAGE_BASIS, OUTCOME].map((column) => [column, 'bloom_filter(0.01)'] as const)
+
 /** All skip indexes of all tables, for the setting `ignore_data_skipping_indices`. */
-export const INDEXES_OF_GRANULES: string = `${namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, ...OF_BASE, DIMENSIONS_INDEX])}, \`id_filter\``
+export const INDEXES_OF_GRANULES: readonly string[] = [
+  ...namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, ...OF_BASE, DIMENSIONS_INDEX, ...USAGE_INDEXES]),
+  '`id_filter`',
+]
+
+/** The one of the instant at which a record became valid. */
+export const TIME_INDEX = '`valid_from_minmax`'
 
 /**
  * Indexes that merges build instead of inserts: building them makes an insert of a few rows three times as slow, and the parts
  * without them are small. For the setting `exclude_materialize_skip_indexes_on_insert`.
  */
-export const INDEXES_LEFT_TO_MERGES: string = namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, DIMENSIONS_INDEX])
+export const INDEXES_LEFT_TO_MERGES: string = namesOf([
+  ...SKIP_INDEXES,
+  ...IN_PLACE_OF_SETS,
+  DIMENSIONS_INDEX,
+  ...USAGE_INDEXES,
+]).join(', ')
 
 /**
  * Settings of parts: no column statistics, which none of our queries uses and which cost a third of merge time; the indexes of a
@@ -156,35 +173,8 @@ PARTITION BY toYYYYMM(valid_from)
 ORDER BY (${[...new Set(['tenant_id', ...key, 'id'])].join(', ')})
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = ${GRANULE_ROWS}, ${PART_SETTINGS}`
 
-/** The columns of a copy, for its view and for filling it with older rows. */
+/** The columns of a copy. */
 export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
-
-export const createFeed = ({ table }: SortedCopy): string =>
-  `CREATE MATERIALIZED VIEW IF NOT EXISTS ${table}_feed TO ${table} AS SELECT ${FIRST_COLUMNS.map(([name]) => name).join(', ')} FROM attributions`
-
-/** Distinct values of the searchable columns and pairs of declared tags, against which `contains` is resolved. May contain duplicates until a merge. */
-export const CREATE_VALUES = `
-CREATE TABLE IF NOT EXISTS attribution_values (
-  tenant_id LowCardinality(String),
-  field LowCardinality(String),
-  value String
-)
-ENGINE = ReplacingMergeTree
-ORDER BY (tenant_id, field, value)`
-
-const VALUES_OF = `SELECT DISTINCT tenant_id, field, value FROM attributions
-ARRAY JOIN ['provider', 'served_model', 'service', 'owner'] AS field,
-  [toString(provider), toString(served_model), toString(service), toString(owner)] AS value`
-
-export const CREATE_VALUES_FEED = `CREATE MATERIALIZED VIEW IF NOT EXISTS attribution_values_feed TO attribution_values AS ${VALUES_OF}`
-
-/** Safe to repeat: duplicates are merged. */
-export const FILL_VALUES = `INSERT INTO attribution_values ${VALUES_OF}`
-
-/** Which copies hold all rows. */
-export const CREATE_FILLED_COPIES = `
-CREATE TABLE IF NOT EXISTS filled_copies (table String, filled_at DateTime64(3, 'UTC') DEFAULT now64(3))
-ENGINE = MergeTree ORDER BY table`
 
 /**
  * A part of a copy up to this uncompressed size keeps all columns in one file: a page, whose rows lie in most parts, then opens
@@ -230,20 +220,13 @@ export const BLOOMS_FOR_SETS: readonly string[] = [
   ...SORTED_COPIES,
 ].flatMap(bloomsOf)
 
-export const CREATE_SORTED_COPIES: readonly string[] = [
-  CREATE_FILLED_COPIES,
-  ...COPIES_OF_SORTS.flatMap((copy) => [createSortedCopy(copy), createFeed(copy)]),
-]
+export const CREATE_SORTED_COPIES: readonly string[] = COPIES_OF_SORTS.map(createSortedCopy)
 
 export const CREATE_COPY_BY_LABELS: readonly string[] = [
   createSortedCopy(COPY_BY_LABELS),
   makeCompact(COPY_BY_LABELS),
   settle(BY_LABELS),
-  createFeed(COPY_BY_LABELS),
 ]
-
-/** The field of pairs of declared tags in `attribution_values`. */
-export const VALUES_OF_TAGS = 'tags'
 
 /**
  * The column of declared tags, in the records and in every copy. One column of pairs, not one per key: an insert pays for a
@@ -257,22 +240,24 @@ export const ADD_DIMENSIONS: readonly string[] = [
   ...RECORD_TABLES.map(
     (table) => `ALTER TABLE ${table} ADD ${indexOf(DIMENSIONS_INDEX).replace('INDEX', 'INDEX IF NOT EXISTS')}`,
   ),
-  ...SORTED_COPIES.map(
-    ({ table }) =>
-      `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COLUMNS_WITH_DIMENSIONS.map(([name]) => name).join(', ')} FROM attributions`,
-  ),
-  `ALTER TABLE attribution_values_feed MODIFY QUERY SELECT DISTINCT tenant_id, field, value FROM attributions
-ARRAY JOIN arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> '${VALUES_OF_TAGS}', ${DIMENSIONS})) AS field,
-  arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)],
-    CAST(${DIMENSIONS}, 'Array(String)')) AS value`,
+  `ALTER TABLE attribution_values_feed MODIFY QUERY ${SELECT_VALUES}`,
 ]
 
-export const ADD_CONTESTED: readonly string[] = [
-  ...RECORD_TABLES.map(
-    (table) =>
-      `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${CONTESTED} ${CODECS.label.type} AFTER export_eligibility`,
-  ),
-  ...SORTED_COPIES.map(
-    ({ table }) => `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COPIED_COLUMNS} FROM attributions`,
-  ),
-]
+export const ADD_CONTESTED: readonly string[] = RECORD_TABLES.map(
+  (table) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${CONTESTED} ${CODECS.label.type} AFTER export_eligibility`,
+)
+
+/** Records from before were made of counts that their producers stated as such. */
+const KNOWN_USAGE = "if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported')"
+
+export const ADD_USAGE_BASIS: readonly string[] = RECORD_TABLES.flatMap((table) => [
+  `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${USAGE_BASIS} ${CODECS.label.type} DEFAULT ${KNOWN_USAGE} AFTER cost_basis, ` +
+    `ADD COLUMN IF NOT EXISTS ${OUTCOME} ${CODECS.label.type} AFTER ${USAGE_BASIS}`,
+  `ALTER TABLE ${table} ${USAGE_INDEXES.map((index) => `ADD ${indexOf(index).replace('INDEX', 'INDEX IF NOT EXISTS')}`).join(', ')}`,
+])
+
+/** Copies used to be fed by views within each insert. */
+export const DROP_FEEDS: readonly string[] = [
+  ...SORTED_COPIES.map(({ table }) => `${table}_feed`),
+  'filled_copies',
+].map((name) => `DROP TABLE IF EXISTS ${name}`)

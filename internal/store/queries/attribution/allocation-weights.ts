@@ -165,5 +165,6 @@ const COSTS_OF_PEOPLE = {
   labels: ['pair'],
   people: 'people',
   cost: 'usd',
-  figures: { usd: 'sum', members: 'groupArrayArray' },
+  sums: {},
+  lists: ['members'],
 }

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pairStart } from '../../../records/dimensions.js'
-import { VALUES_OF_TAGS } from '../../tables/sorted-copies.js'
+import { VALUES_OF_TAGS } from '../../tables/attribution-values.js'
 
 /** The stored pairs of a tenant's tag key, some at least when there are more than `limit`. */
 export async function storedPairs(

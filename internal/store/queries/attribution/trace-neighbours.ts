@@ -9,6 +9,8 @@ export interface StoredNeighbour {
   readonly provider: string
   readonly served_model: string
   readonly input_tokens: string | null
+  /** Null if the call states no identity. */
+  readonly identity_hash_hex: string | null
 }
 
 /** Recorded calls of a tenant's traces, at most so many of each, the earliest first. */
@@ -19,7 +21,9 @@ export async function traceNeighbours(
   ofEachMax: number,
 ): Promise<StoredNeighbour[]> {
   const result = await store.query({
-    query: `SELECT trace_id, provider, served_model, input_tokens FROM ${ATTRIBUTIONS.name}
+    query: `SELECT trace_id, provider, served_model, input_tokens,
+              if(identity_hash = toFixedString('', 16), NULL, lower(hex(identity_hash))) AS identity_hash_hex
+            FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND ${IN_WINDOW}
               AND trace_id IN {traces:Array(String)} AND ${asOfSnapshotWithin(IN_WINDOW)}
             ORDER BY trace_id, event_time, id LIMIT {ofEach:UInt32} BY trace_id`,

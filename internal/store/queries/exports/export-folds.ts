@@ -33,12 +33,11 @@ export async function foldGroups(
   if (labels.length === 0 || !(await hasGroups(store, { jobId, stagings }, isSmall, signal))) return
   const from = `(SELECT ${[...ROOT, ...labels].join(', ')}, persons, calls_cost, [key] AS keys FROM ${EXPORT_GROUPS}
     WHERE ${WITH_PEOPLE} AND (${isSmall} OR key IN (${mayJoin(labels, isSmall)})))`
-  const figures = { calls_cost: 'sum', keys: 'groupArrayArray' }
-  const folded = foldedSql({ from, root: ROOT, labels, people: 'persons', cost: 'calls_cost', figures }, k)
+  const table = { from, root: ROOT, labels, people: 'persons', cost: 'calls_cost', sums: {}, lists: ['keys'] }
   await store.command({
     query: `INSERT INTO ${EXPORT_FOLDS} (job_id, fold, ${[...ROOT, ...labels].join(', ')}, kept, key)
             SELECT {job:String}, {fold:String}, ${[...ROOT, ...labels].join(', ')}, ${KEPT}, arrayJoin(keys)
-            FROM (${folded}) WHERE ${KEPT} < ${labels.length}`,
+            FROM (${foldedSql(table, k)}) WHERE ${KEPT} < ${labels.length}`,
     query_params: { job: jobId, stagings, fold },
     abort_signal: signal,
     clickhouse_settings: { deduplicate_insert_select: 'disable', ...FOLD_SETTINGS },

@@ -20,8 +20,8 @@ export interface UnitPrices {
   readonly price: string
   /** `cityHash64` of the `cost_details` of these records. */
   readonly hashes: readonly string[]
-  /** USD per token, by meter. */
-  readonly usdPerToken: Readonly<Record<Meter, string>>
+  /** USD per token or call, by meter. */
+  readonly usdPerUnit: Readonly<Record<Meter, string>>
 }
 
 /** The grouping of an export's rows, in addition to month and provider. */
@@ -102,7 +102,7 @@ function priceParams({ metering }: ExportGrain): Record<string, unknown> {
     price_numbers: numbered.map(([, number]) => number),
     prices: prices.map(({ price }) => price),
     ...Object.fromEntries(
-      meters.map(({ meter }) => [`usd_${meter}`, prices.map(({ usdPerToken }) => usdPerToken[meter])]),
+      meters.map(({ meter }) => [`usd_${meter}`, prices.map(({ usdPerUnit }) => usdPerUnit[meter])]),
     ),
   }
 }
@@ -138,8 +138,8 @@ function numberedCte(selection: ExportSelection, grain: ExportGrain, people: Exp
   ] as const
   const keys = [...names.keys, ...others.filter(([, isKey]) => isKey).map(([name]) => name)]
   const perMeter = metersOf(grain).map(
-    ({ number, tokens }) =>
-      `sum(${tokens}) AS t_${number}, uniqUpToIf(${k - 1})(${person} AS g_person, g_person != 0 AND (${tokens}) > 0) AS p_${number},`,
+    ({ number, units }) =>
+      `sum(${units}) AS t_${number}, uniqUpToIf(${k - 1})(${person} AS g_person, g_person != 0 AND (${units}) > 0) AS p_${number},`,
   )
   return `
     SELECT

@@ -1,8 +1,9 @@
-import type { PricedKind } from './export-records.js'
+import type { FieldName } from '../../../records/fields.js'
+import type { MeteredColumn, PricedKind } from './export-records.js'
 
 /**
- * Kinds of tokens with their own prices; each has its own row in a file by meter. The position in the list, from 1, is the
- * meter's number in staged groups.
+ * Kinds of tokens and calls of tools with their own prices; each has its own row in a file by meter. The position in the list,
+ * from 1, is the meter's number in staged groups.
  */
 export const METERS = [
   'input',
@@ -14,19 +15,27 @@ export const METERS = [
   'audio_input',
   'audio_output',
   'audio_cache_read',
+  'image_input',
+  'image_output',
+  'image_cache_read',
+  'web_search',
+  'file_search',
+  'code_execution',
 ] as const
 export type Meter = (typeof METERS)[number]
+/** The first of the meters that count calls of a tool; those before it count tokens. */
+export const FIRST_TOOL_METER = METERS.indexOf('web_search') + 1
 /** The meter number of a row that passes its cost through. */
 export const NO_METER = 0
 
 /** Minimum lifetime in seconds at which a cache write is billed at the one-hour rate. */
 const LONG_CACHE_TTL_S = 3_600
 
-/** A meter that occurs in the records, and the SQL expression that counts its tokens in a record. */
+/** A meter that occurs in the records, and the SQL expression that counts its units, tokens or calls, in a record. */
 export interface CountedMeter {
   readonly meter: Meter
   readonly number: number
-  readonly tokens: string
+  readonly units: string
 }
 
 /**
@@ -35,35 +44,61 @@ export interface CountedMeter {
  * counted, which saves time.
  */
 export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMeter[] {
-  const some = (fact: 'cached' | 'written' | 'reasoned' | 'heard' | 'spoken'): boolean =>
-    kinds.some((kind) => kind[fact])
-  const count = (column: string, occurs: boolean): string => (occurs ? `toInt64(ifNull(${column}, 0))` : '0')
-  const less = (from: string, ...parts: readonly string[]): string =>
-    [from, ...parts.filter((part) => part !== '0')].join(' - ')
+  const occurring = new Set(kinds.flatMap((kind) => kind.occurring))
+  const count = (column: MeteredColumn): string => (occurring.has(column) ? counted(column) : '0')
 
-  const [hasCache, hasWrites, hasAudio] = [some('cached'), some('written'), some('heard')]
-  const cached = count('cached_input_tokens', hasCache)
-  const written = count('cache_write_tokens', hasWrites)
-  const reasoning = count('reasoning_tokens', some('reasoned'))
-  const heard = count('audio_input_tokens', hasAudio)
-  const spoken = count('audio_output_tokens', some('spoken'))
-  const isLong = `ifNull(cache_write_ttl_seconds, 0) >= ${LONG_CACHE_TTL_S}`
+  const cached = count('cached_input_tokens')
+  const written = count('cache_write_tokens')
+  const reasoning = count('reasoning_tokens')
+  const audioOutput = count('audio_output_tokens')
+  const imageOutput = count('image_output_tokens')
 
-  const uncached = less(count('input_tokens', true), cached, written)
-  const heardUncached = hasAudio ? `least(${heard}, ${uncached})` : '0'
-  const heardCached = hasAudio && hasCache ? `least(${heard} - ${heardUncached}, ${cached})` : '0'
-  const tokensOf: Readonly<Record<Meter, string>> = {
-    input: less(uncached, heardUncached),
-    output: less(count('output_tokens', true), reasoning, spoken),
-    cache_read: less(cached, heardCached),
-    cache_write: hasWrites ? `if(${isLong}, 0, ${written})` : '0',
-    cache_write_1h: hasWrites ? `if(${isLong}, ${written}, 0)` : '0',
+  const uncached = less(counted('input_tokens'), cached, written)
+  const audio = modality(count('audio_input_tokens'), uncached, cached)
+  const image = modality(count('image_input_tokens'), less(uncached, audio.uncached), less(cached, audio.cached))
+  const writes = writesByLifetime(written)
+  const unitsOf: Readonly<Record<Meter, string>> = {
+    input: less(uncached, audio.uncached, image.uncached),
+    output: less(counted('output_tokens'), reasoning, audioOutput, imageOutput),
+    cache_read: less(cached, audio.cached, image.cached),
+    cache_write: writes.short,
+    cache_write_1h: writes.long,
     reasoning,
-    audio_input: heardUncached,
-    audio_output: spoken,
-    audio_cache_read: heardCached,
+    audio_input: audio.uncached,
+    audio_output: audioOutput,
+    audio_cache_read: audio.cached,
+    image_input: image.uncached,
+    image_output: imageOutput,
+    image_cache_read: image.cached,
+    web_search: count('web_search_calls'),
+    file_search: count('file_search_calls'),
+    code_execution: count('code_execution_calls'),
   }
-  return METERS.map((meter, index) => ({ meter, number: index + 1, tokens: tokensOf[meter] })).filter(
-    ({ tokens }) => tokens !== '0',
+  return METERS.map((meter, index) => ({ meter, number: index + 1, units: unitsOf[meter] })).filter(
+    ({ units }) => units !== '0',
   )
+}
+
+const counted = (column: FieldName): string => `toInt64(ifNull(${column}, 0))`
+
+function less(from: string, ...parts: readonly string[]): string {
+  const present = parts.filter((part) => part !== '0')
+  return present.length === 0 ? from : `(${[from, ...present].join(' - ')})`
+}
+
+/** Tokens of audio or images: as many as possible are taken to be uncached. */
+function modality(tokens: string, uncached: string, cached: string): { uncached: string; cached: string } {
+  if (tokens === '0') return { uncached: '0', cached: '0' }
+  const first = `least(${tokens}, ${uncached})`
+  return { uncached: first, cached: cached === '0' ? '0' : `least(${tokens} - ${first}, ${cached})` }
+}
+
+/** The two counters, and the rest of the writes by the lifetime that the event states for them. */
+function writesByLifetime(written: string): { short: string; long: string } {
+  if (written === '0') return { short: '0', long: '0' }
+  const short = counted('cache_write_5m_tokens')
+  const long = counted('cache_write_1h_tokens')
+  const isLong = `ifNull(cache_write_ttl_seconds, 0) >= ${LONG_CACHE_TTL_S}`
+  const rest = less(written, short, long)
+  return { short: `(${short} + if(${isLong}, 0, ${rest}))`, long: `(${long} + if(${isLong}, ${rest}, 0))` }
 }

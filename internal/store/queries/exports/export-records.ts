@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Condition } from '../../../filters/parse.js'
 import type { TagField } from '../../../records/dimensions.js'
+import type { FieldName } from '../../../records/fields.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
@@ -163,13 +164,24 @@ export interface PricedKind {
   readonly details: string
   /** Its `cityHash64`. */
   readonly hash: string
-  /** Kinds of tokens that occur in these records. */
-  readonly cached: boolean
-  readonly written: boolean
-  readonly reasoned: boolean
-  readonly heard: boolean
-  readonly spoken: boolean
+  /** Counts that are above 0 in one of these records. */
+  readonly occurring: readonly MeteredColumn[]
 }
+
+/** Columns of counts that meters are computed from, besides input and output. */
+const METERED_COLUMNS = [
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'audio_input_tokens',
+  'audio_output_tokens',
+  'image_input_tokens',
+  'image_output_tokens',
+  'web_search_calls',
+  'file_search_calls',
+  'code_execution_calls',
+] as const satisfies readonly FieldName[]
+export type MeteredColumn = (typeof METERED_COLUMNS)[number]
 
 /**
  * Finds how the tenant's records of the period are priced, possibly including a few others. Kinds without an exported record
@@ -180,12 +192,10 @@ export async function findPricedKinds(
   selection: ExportSelection,
   signal: AbortSignal,
 ): Promise<PricedKind[]> {
-  const occurs = (column: string): string => `max(ifNull(${column}, 0)) > 0`
+  const occurring = METERED_COLUMNS.map((column) => `if(max(ifNull(${column}, 0)) > 0, '${column}', '')`)
   const result = await store.query({
     query: `SELECT cost_details AS details, toString(cityHash64(details)) AS hash,
-              ${occurs('cached_input_tokens')} AS cached, ${occurs('cache_write_tokens')} AS written,
-              ${occurs('reasoning_tokens')} AS reasoned,
-              ${occurs('audio_input_tokens')} AS heard, ${occurs('audio_output_tokens')} AS spoken
+              arrayFilter(name -> name != '', [${occurring.join(', ')}]) AS occurring
             FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND indexHint(${IN_PERIOD}) AND cost_basis = 'price_book'
             GROUP BY cost_details ORDER BY details`,
@@ -193,15 +203,5 @@ export async function findPricedKinds(
     format: 'JSONEachRow',
     abort_signal: signal,
   })
-  const kinds = await result.json<{ details: string; hash: string } & Record<Occurrence, number>>()
-  return kinds.map(({ details, hash, ...occurring }) => ({
-    details,
-    hash,
-    cached: occurring.cached === 1,
-    written: occurring.written === 1,
-    reasoned: occurring.reasoned === 1,
-    heard: occurring.heard === 1,
-    spoken: occurring.spoken === 1,
-  }))
+  return result.json<PricedKind>()
 }
-type Occurrence = Exclude<keyof PricedKind, 'details' | 'hash'>

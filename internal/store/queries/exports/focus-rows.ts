@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { keyOfTagField, type TagField } from '../../../records/dimensions.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { METERS, type Meter, NO_METER } from './export-meters.js'
+import { FIRST_TOOL_METER, METERS, type Meter, NO_METER } from './export-meters.js'
 import { type Label, labelsWith, tagColumn } from './export-names.js'
 import { foldedRow, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 
@@ -13,7 +13,7 @@ import { foldedRow, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } fro
 
 /** Texts of a meter: SkuMeter, slug in ids, and the details of its price. */
 const SHOWN: Readonly<
-  Record<Meter, readonly [skuMeter: string, slug: string, direction: string, cacheAction?: string]>
+  Record<Meter, readonly [skuMeter: string, slug: string, direction?: string, cacheAction?: string]>
 > = {
   input: ['Input Tokens', 'input', 'Input', 'Uncached'],
   output: ['Output Tokens', 'output', 'Output'],
@@ -24,6 +24,12 @@ const SHOWN: Readonly<
   audio_input: ['Audio Input Tokens', 'audio-input', 'Input', 'Uncached'],
   audio_output: ['Audio Output Tokens', 'audio-output', 'Output'],
   audio_cache_read: ['Audio Cache Read Tokens', 'audio-cache-read', 'Input', 'Read'],
+  image_input: ['Image Input Tokens', 'image-input', 'Input', 'Uncached'],
+  image_output: ['Image Output Tokens', 'image-output', 'Output'],
+  image_cache_read: ['Image Cache Read Tokens', 'image-cache-read', 'Input', 'Read'],
+  web_search: ['Web Searches', 'web-search'],
+  file_search: ['File Searches', 'file-search'],
+  code_execution: ['Code Executions', 'code-execution'],
 }
 
 /** SQL array of a text per meter, indexed by the meter's number. */
@@ -32,6 +38,7 @@ const byMeter = (passed: string, textOf: (meter: Meter) => string): string =>
 
 const DETAILS = byMeter('', (meter) => {
   const [, , direction, cacheAction] = SHOWN[meter]
+  if (direction === undefined) return ''
   return `,"x_TokenDirection":"${direction}"${cacheAction === undefined ? '' : `,"x_TokenCacheAction":"${cacheAction}"`}`
 })
 
@@ -51,8 +58,9 @@ export interface FocusConstants {
 }
 
 const IS_PASSED = `meter = ${NO_METER}`
-/** 1 USD per unit with the cost as quantity, or the price book's price per million tokens. */
-const UNIT_PRICE = `if(${IS_PASSED}, toDecimal128(1, 18), unit_price * toDecimal128(1000000, 0))`
+const IS_TOOL = `meter >= ${FIRST_TOOL_METER}`
+/** 1 USD per unit with the cost as quantity, or the price book's price per million tokens or per call of a tool. */
+const UNIT_PRICE = `multiIf(${IS_PASSED}, toDecimal128(1, 18), ${IS_TOOL}, unit_price, unit_price * toDecimal128(1000000, 0))`
 const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)), ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
 const OWNER = "nullIf(owner, '')"
 /** The member of a tag, empty for rows without it. Its key is written as hex digits, so that it is never read as SQL. */
@@ -85,7 +93,7 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   ChargePeriodEnd: instant('charge_end'),
   ChargePeriodStart: instant('charge_start'),
   ConsumedQuantity: 'CAST(consumed AS Decimal(38, 0))',
-  ConsumedUnit: "if(is_counted, 'Tokens', 'Requests')",
+  ConsumedUnit: `if(is_counted AND NOT (${IS_TOOL}), 'Tokens', 'Requests')`,
   ContractedCost: 'cost',
   ContractedUnitPrice: UNIT_PRICE,
   EffectiveCost: 'cost',
@@ -94,8 +102,9 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   ListCost: 'cost',
   ListUnitPrice: UNIT_PRICE,
   PricingCategory: `if(${IS_PASSED}, 'Other', 'Standard')`,
-  PricingQuantity: `if(${IS_PASSED}, cost, CAST(toDecimal128(tokens, 0) * toDecimal128('0.000001', 6) AS Decimal(38, 18)))`,
-  PricingUnit: `if(${IS_PASSED}, 'USD', '1000000 Tokens')`,
+  PricingQuantity: `multiIf(${IS_PASSED}, cost, ${IS_TOOL}, CAST(toDecimal128(tokens, 0) AS Decimal(38, 18)),
+    CAST(toDecimal128(tokens, 0) * toDecimal128('0.000001', 6) AS Decimal(38, 18)))`,
+  PricingUnit: `multiIf(${IS_PASSED}, 'USD', ${IS_TOOL}, 'Requests', '1000000 Tokens')`,
   ProviderName: 'provider',
   PublisherName: 'provider',
   RegionId: "nullIf(region, '')",
@@ -133,11 +142,13 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
 })
 
 const IS_COUNTED = `${IS_PASSED} ? input_counted = invocations AND output_counted = invocations : true`
-const COUNTED_TOKENS = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
+const CONSUMED = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
+/** In a row of several meters: calls of tools are no tokens. */
+const COUNTED_TOKENS = `multiIf(${IS_PASSED}, input_tokens + output_tokens, ${IS_TOOL}, 0, tokens)`
 
 const shownGroups = (labels: readonly Label[]): string => `
   SELECT month, charge_start, charge_end, ${labels.join(', ')}, meter, price, unit_price, cost, tokens,
-    (${IS_COUNTED}) AS is_counted, is_counted ? (${COUNTED_TOKENS}) : invocations AS consumed,
+    (${IS_COUNTED}) AS is_counted, is_counted ? (${CONSUMED}) : invocations AS consumed,
     invocations, input_tokens, input_counted, output_tokens, output_counted,
     energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded, toUInt8(0) AS kept
   FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_FOLDED})`

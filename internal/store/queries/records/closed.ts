@@ -63,10 +63,20 @@ export async function closedVersionsOf(
             FROM (SELECT * FROM closed UNION ALL SELECT * FROM closed_history)
             WHERE tenant_id = {tenant:String} AND ${OF_ID}
               AND closed_at <= fromUnixTimestamp64Milli({by:Int64})
-            ORDER BY valid_from LIMIT 1 BY valid_from`,
+            ORDER BY valid_from, closed_at LIMIT 1 BY valid_from`,
     query_params: { tenant: tenantId, id: recordId, by: byMs },
     format: 'JSONEachRow',
     abort_signal: signal,
   })
   return result.json<StoredClosed>()
+}
+
+/** Tenants with at least so many closed versions that compaction has not removed. */
+export async function tenantsWithClosed(store: ClickHouseClient, versionsMin: number): Promise<ReadonlySet<string>> {
+  const result = await store.query({
+    query: 'SELECT tenant_id FROM closed GROUP BY tenant_id HAVING count() >= {least:UInt32}',
+    query_params: { least: versionsMin },
+    format: 'JSONCompactEachRow',
+  })
+  return new Set((await result.json<[string]>()).map(([tenantId]) => tenantId))
 }

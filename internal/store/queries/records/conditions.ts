@@ -3,8 +3,9 @@ import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'
-import { columnOf, VALUES_OF_TAGS } from '../../tables/sorted-copies.js'
-import { providerSql } from './provider-sql.js'
+import { VALUES_OF_TAGS } from '../../tables/attribution-values.js'
+import { columnOf } from '../../tables/sorted-copies.js'
+import { isProviderSql, providerSql } from './provider-sql.js'
 
 /** Filters as SQL conditions. Names come from the allowlist and values are bound: no client input is written into a query. */
 
@@ -76,13 +77,12 @@ function compare(
 
 /** Any spelling finds the records of a provider, however they spell it. The column's few values are searched, not its rows. */
 function providerClause(operator: Operator, values: readonly string[], bindings: Bindings): string {
-  const name = providerSql('value')
   const isNamed =
     operator === 'contains'
-      ? [name, 'value']
+      ? [providerSql('value'), 'value']
           .map((text) => `position(${foldCaseSql(text)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`)
           .join(' OR ')
-      : `${name} IN (${values.map((value) => bindings.bind(providerName(value), 'String')).join(', ')})`
+      : isProviderSql('value', values.map(providerName), (name) => bindings.bind(name, 'String'))
   return `provider ${operator === 'ne' ? 'NOT IN' : 'IN'} (
     SELECT value FROM attribution_values
     WHERE tenant_id = {tenant:String} AND field = 'provider' AND (${isNamed}))`

@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FIELDS, type Field, type SortField } from '../../../filters/fields.js'
+import { FIELDS, type Field } from '../../../filters/fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
-import { columnOf, INDEXES_OF_GRANULES, tableSortedBy } from '../../tables/sorted-copies.js'
+import { columnOf, INDEXES_OF_GRANULES, TIME_INDEX, tableSortedBy } from '../../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
@@ -17,9 +17,13 @@ import {
   planReading,
   type ReadingPlan,
 } from './reading-plan.js'
+import { keyOf, mergeInOrder } from './record-order.js'
 import type { RecordSample } from './record-sample.js'
 
-/** A page of records by filters and sort, read from the copy that answers it with the fewest rows read. */
+/**
+ * A page of records by filters and sort: settled records from the copy that answers it with the fewest rows read, newer
+ * ones from the base, where they are few (`store/settling.ts`).
+ */
 
 /** The part of a tenant's records that a partner may see: those of some layers, without residency-restricted ones. */
 export interface AttributionView {
@@ -37,9 +41,6 @@ export interface RecordsQuestion {
   readonly limit: number
   readonly view?: AttributionView | undefined
 }
-
-/** Whether a sorted copy holds all rows; a copy that is still being filled is not read. */
-export type IsFilled = (table: string) => boolean
 
 /**
  * Limits of a page query; a query that exceeds them fails instead of making the client wait. Its threads yield to those of
@@ -67,7 +68,7 @@ const READ_LIMITS = {
  * Without `use_skip_indexes`, parts would not be left out by their times either: what came in since the snapshot was read to
  * its end, for a first match that is not there.
  */
-const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES } as const
+const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES.join(', ') } as const
 
 /**
  * A page that is found without the granules' indexes is found after few rows, by one thread: for two, parts are cut in pieces,
@@ -75,6 +76,12 @@ const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES } 
  * waits for (three million rows, 35 ms).
  */
 const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
+
+/** Newer records are sorted. Their parts are found by their times, and so are their granules in parts that older records share. */
+const NEWER_BY_TIME = {
+  ...READ_LIMITS,
+  ignore_data_skipping_indices: INDEXES_OF_GRANULES.filter((name) => name !== TIME_INDEX).join(', '),
+} as const
 
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
@@ -91,6 +98,9 @@ const ROUNDS_MAX = 4
 /** So many times a page is read at first: some of its rows are closed. */
 const SPARE = 1.25
 
+/** Holds all records, in the order of `event_time`. */
+const BASE = tableSortedBy('event_time')
+
 /** Of so many pages a sample does not err by one. */
 const LONG_PAGES = 8
 
@@ -99,13 +109,14 @@ const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 /**
  * A tenant's records as of a snapshot.
  *
+ * @param settledBeforeMs `settledBefore`, now or earlier
  * @param sample of the tenant's records, where there is one: the same page without it, but later
  * @param signal aborts the query when the client disconnects
  */
 export async function listRecords(
   store: ClickHouseClient,
   question: RecordsQuestion,
-  isFilled: IsFilled,
+  settledBeforeMs: number,
   sample: RecordSample | undefined,
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
@@ -113,7 +124,7 @@ export async function listRecords(
   const look = lookAt(question.conditions, sample)
   const clauses = mostSelectiveFirst(question.conditions, look).map((condition) => clauseOf(condition, bindings))
   if (clauses.includes(false)) return []
-  const { table, byGranules } = await choosePlan(store, question, isFilled, look, signal)
+  const { table, byGranules } = await choosePlan(store, question, look, signal)
 
   const { sort, after, view, limit } = question
   const conditions = clauses.filter((clause) => typeof clause === 'string')
@@ -124,9 +135,14 @@ export async function listRecords(
   const direction = sort.isDescending ? 'DESC' : 'ASC'
   const order = ['tenant_id', columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
   const settings = byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
-  const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
+  const settledBefore = `fromUnixTimestamp64Milli(${bindings.bind(settledBeforeMs, 'Int64')})`
+  const readFrom = async (
+    { from, conditions, left, settings }: Source,
+    rowsMax: number,
+    validity: Validity,
+  ): Promise<StoredAttribution[]> => {
     const result = await store.query({
-      query: `SELECT ${RECORD} FROM ${table} PREWHERE ${ofTenant([...conditions, ...bounds])}
+      query: `SELECT ${RECORD} FROM ${from} PREWHERE ${ofTenant(conditions)}
               WHERE ${[validity.clause, ...left].join(' AND ')}
               ORDER BY ${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
       query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
@@ -135,6 +151,24 @@ export async function listRecords(
       abort_signal: signal,
     })
     return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+  }
+  const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
+    const asked = [...conditions, ...bounds]
+    if (table === BASE) return readFrom({ from: BASE, conditions: asked, left, settings }, rowsMax, validity)
+    const settled = { from: table, conditions: asked, left: [`valid_from < ${settledBefore}`, ...left], settings }
+    const newer = {
+      from: BASE,
+      conditions: [`valid_from >= ${settledBefore}`, ...asked],
+      left,
+      settings: NEWER_BY_TIME,
+    }
+    const sources = [
+      ...(settledBeforeMs > 0 ? [settled] : []),
+      ...(question.snapshotMs >= settledBeforeMs ? [newer] : []),
+    ]
+    const found = await Promise.all(sources.map((source) => readFrom(source, rowsMax, validity)))
+    const [first = [], second = []] = found
+    return mergeInOrder(first, second, sort, rowsMax)
   }
   const isInOrder = table === tableSortedBy(sort.field)
   const isLong = (last: After): boolean => isInOrder && leftOfValue(last, sort, look) > LONG_PAGES * limit
@@ -193,6 +227,14 @@ async function withoutClosed(
   return [...page, ...(await rowsBehind(last, limit - page.length, VALID_AT_ANY_COST))]
 }
 
+/** A table to read, with conditions for `PREWHERE` and for what they leave. */
+interface Source {
+  readonly from: string
+  readonly conditions: readonly string[]
+  readonly left: readonly string[]
+  readonly settings: Readonly<Record<string, string | number>>
+}
+
 /** A stretch of the order, in which a page is looked for. */
 interface Stretch {
   /** For the primary index. */
@@ -249,19 +291,16 @@ const typeOf = (field: keyof typeof FIELDS): Field['type'] => FIELDS[field].type
 async function choosePlan(
   store: ClickHouseClient,
   { tenantId, snapshotMs, conditions, sort, after, limit }: RecordsQuestion,
-  isFilled: IsFilled,
   look: Look | undefined,
   signal: AbortSignal,
 ): Promise<ReadingPlan> {
-  const base = tableSortedBy('event_time')
-  if (conditions.some(findsFew)) return { table: base, byGranules: true }
-  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, look, isFilled)
+  if (conditions.some(findsFew)) return { table: BASE, byGranules: true }
+  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, look)
   if (plan !== undefined) return plan
-  const bySort = isFilled(tableSortedBy(sort.field)) ? tableSortedBy(sort.field) : base
-  const sorted = { table: bySort, byGranules: true }
-  // What is not a value is nearly everything, as a rule.
-  const candidates = ordersOf({ conditions, sort }).filter(
-    ({ table, known }) => isFilled(table) && known.some(({ operator }) => operator !== 'ne'),
+  const sorted = { table: tableSortedBy(sort.field), byGranules: true }
+  // As a rule, `ne` excludes hardly any record.
+  const candidates = ordersOf({ conditions, sort }).filter(({ known }) =>
+    known.some(({ operator }) => operator !== 'ne'),
   )
   if (candidates.length === 0) return sorted
 
@@ -288,15 +327,3 @@ async function choosePlan(
 /** Ids and traces: the base table finds them by their own indexes. */
 const findsFew = ({ field, operator }: Condition): boolean =>
   (field === 'id' || field === 'invocation_id' || field === 'trace_id') && (operator === 'eq' || operator === 'in')
-
-/** The sort key of a record, for its cursor. */
-export function keyOf(record: StoredAttribution, field: SortField): readonly [value: string, idHex: string] {
-  switch (field) {
-    case 'event_time':
-      return [record.event_time_ms, record.id]
-    case 'materialized_at':
-      return [record.valid_from_ms, record.id]
-    default:
-      return [record[field], record.id]
-  }
-}

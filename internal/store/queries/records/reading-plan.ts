@@ -67,14 +67,10 @@ export function lookAt(conditions: readonly Condition[], sample: RecordSample | 
 }
 
 /** @returns undefined where no way is known to be cheap, or nothing is known */
-export function planReading(
-  question: PlannedQuestion,
-  look: Look | undefined,
-  isFilled: (table: string) => boolean,
-): ReadingPlan | undefined {
+export function planReading(question: PlannedQuestion, look: Look | undefined): ReadingPlan | undefined {
   const { conditions, sort } = question
   const bySort = tableSortedBy(sort.field)
-  if (look === undefined || !isFilled(bySort)) return undefined
+  if (look === undefined) return undefined
   const { sample, marksOf } = look
   const meeting = (some: readonly Condition[]): Marks =>
     both(
@@ -87,7 +83,7 @@ export function planReading(
     { table: bySort, byGranules: false, us: inOrder.us },
     { table: bySort, byGranules: true, us: inOrder.byGranulesUs },
     ...ordersOf(question)
-      .filter(({ table, known }) => isFilled(table) && !known.some((condition) => isWide(condition, found)))
+      .filter(({ known }) => !known.some((condition) => isWide(condition, found)))
       .flatMap(({ table, known }) => {
         const sorting = costOfSorting(question, known, found)
         return [
@@ -161,7 +157,7 @@ const countOf = (marks: Marks): number => marks.reduce((sum, mark) => sum + mark
 
 function costInOrder({ conditions, sort, afterValue, limit }: PlannedQuestion, { sample, matching, meeting }: Found) {
   const { records, rowsOfEach } = sample
-  // What the primary key knows is not read; of what is not a value it knows too, but that is hardly ever much.
+  // Rows that the primary key excludes are not read. It excludes rows by `ne` too, but hardly ever many.
   const ofSort = conditions.filter(({ field, operator }) => field === sort.field && operator !== 'ne')
   const isAhead = comesAfter(sort, afterValue)
   const isInRange = meeting(ofSort)

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import type { AttributionRow } from '../../tables/attributions.js'
 import { readRows } from './versions.js'
 
@@ -22,58 +23,89 @@ export const placeBefore = (eventTimeMs: number): Place => ({ eventTimeMs: event
 const instant = (param: string): string => `fromUnixTimestamp64Milli({${param}:Int64})`
 const place = (name: string): string =>
   `(${instant(`${name}_time`)}, CAST(unhex({${name}_id:String}) AS FixedString(16)))`
-const placeParams = (name: string, { eventTimeMs, recordId }: Place) => ({
+export const placeParams = (name: string, { eventTimeMs, recordId }: Place) => ({
   [`${name}_time`]: eventTimeMs,
   [`${name}_id`]: recordId,
 })
 
 /** The place of the record that lies `count` records behind another, or of the last before an instant; undefined behind all. */
-export async function placeBehind(
+export const placeBehind = (
   store: ClickHouseClient,
   tenantId: string,
   after: Place,
   beforeMs: number,
   count: number,
+): Promise<Place | undefined> =>
+  placeBehindOf(store, 'attributions', '1', { tenant: tenantId, ...placeParams('after', after) }, beforeMs, count)
+
+/** The same among the rows of a table that match. @param params `tenant`, `placeParams('after', …)`, and those of `matching` */
+export async function placeBehindOf(
+  store: ClickHouseClient,
+  table: string,
+  matching: string,
+  params: Readonly<Record<string, unknown>>,
+  beforeMs: number,
+  count: number,
 ): Promise<Place | undefined> {
   const result = await store.query({
     query: `SELECT toUnixTimestamp64Milli(max(at).1), lower(hex(max(at).2)) FROM (
-              SELECT (event_time, id) AS at FROM attributions
+              SELECT (event_time, id) AS at FROM ${table}
               WHERE tenant_id = {tenant:String} AND event_time >= ${instant('after_time')}
-                AND event_time < ${instant('before')} AND (event_time, id) > ${place('after')}
+                AND event_time < ${instant('before')} AND (event_time, id) > ${place('after')} AND ${matching}
               ORDER BY tenant_id, event_time, id LIMIT {count:UInt32})
             HAVING count() > 0`,
-    query_params: { tenant: tenantId, ...placeParams('after', after), before: beforeMs, count },
+    query_params: { ...params, before: beforeMs, count },
     format: 'JSONCompactEachRow',
   })
   const [found] = await result.json<[string, string]>()
   return found && { eventTimeMs: Number(found[0]), recordId: found[1] }
 }
 
-const IN_SLICE = `tenant_id = {tenant:String}
+export const IN_SLICE = `tenant_id = {tenant:String}
   AND event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}
   AND (event_time, id) > ${place('after')} AND (event_time, id) <= ${place('until')}`
 
-const sliceParams = ({ tenantId, after, until }: Slice) => ({
+export const sliceParams = ({ tenantId, after, until }: Slice) => ({
   tenant: tenantId,
   ...placeParams('after', after),
   ...placeParams('until', until),
 })
 
-/** Valid just before an instant, and not by a person's decision. */
-const undecidedBefore = (timesOfClosed: string): string => `valid_from < ${instant('before')}
-  AND evidence_basis != 'manual_override' AND output_state != 'disputed'
-  AND (id, valid_from) NOT IN (
+/** Not by a person's decision. */
+export const IS_UNDECIDED = "(evidence_basis != 'manual_override' AND output_state != 'disputed')"
+
+const notClosed = (timesOfClosed: string): string => `(id, valid_from) NOT IN (
     SELECT id, valid_from FROM closed
     WHERE tenant_id = {tenant:String} AND closed_at < ${instant('before')} AND ${timesOfClosed})`
 
+const IN_TIMES_OF_SLICE = `event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}`
+
+/** Of the versions of a slice. */
+export const NOT_CLOSED_BEFORE = notClosed(IN_TIMES_OF_SLICE)
+
+/** Valid just before an instant, and not by a person's decision. */
+const undecidedBefore = (timesOfClosed: string): string =>
+  `valid_from < ${instant('before')} AND ${IS_UNDECIDED} AND ${notClosed(timesOfClosed)}`
+
 /** The versions of a slice that were valid just before an instant, but for those that people have decided on. */
 export const undecidedRows = (store: ClickHouseClient, slice: Slice, beforeMs: number): Promise<AttributionRow[]> =>
+  readRows(store, `WHERE ${IN_SLICE} AND ${undecidedBefore(IN_TIMES_OF_SLICE)}`, {
+    ...sliceParams(slice),
+    before: beforeMs,
+  })
+
+/** The versions of a slice that were valid at an instant and whose cost comes from a price book, or is missing. */
+export const rowsPricedByBook = (
+  store: ClickHouseClient,
+  slice: Slice,
+  snapshotMs: number,
+): Promise<AttributionRow[]> =>
   readRows(
     store,
-    `WHERE ${IN_SLICE} AND ${undecidedBefore(
+    `WHERE ${IN_SLICE} AND cost_basis IN ('price_book', 'unpriced') AND ${asOfSnapshotWithin(
       `event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}`,
     )}`,
-    { ...sliceParams(slice), before: beforeMs },
+    { ...sliceParams(slice), ...snapshotParams(slice.tenantId, snapshotMs) },
   )
 
 /** The versions of a slice that are valid from an instant on. */

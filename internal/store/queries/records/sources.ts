@@ -3,6 +3,7 @@ import type { Position } from '../../../invocations/group.js'
 import { readUint64, streamFixedRows } from '../../fixed-rows.js'
 import { idPortions } from '../../id-portions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
+import { CLOSED_HISTORY } from '../../tables/closed.js'
 
 /** Which event a record came from, and where that event stood in stage A's log. */
 export interface RecordSource {
@@ -16,6 +17,16 @@ export interface RecordSource {
 const COLUMNS = 'id, valid_from, source_log, source_sequence, source_index'
 const ROW_BYTES = 16 + 8 + 4 + 8 + 4
 
+/**
+ * Events whose calls other records count, and whose own records compaction has removed: they are known all the same. Their
+ * positions are not. @param which a condition over `id` and `valid_from`
+ */
+const merged = (columns: string, which: string): string => `SELECT ${columns} FROM ${CLOSED_HISTORY}
+  WHERE change = 'merge' AND endsWith(change_id, lower(hex(id))) AND ${which}`
+const NO_POSITION = 'id, valid_from, toUInt32(0), toUInt64(0), toUInt32(0)'
+const SINCE = 'valid_from >= fromUnixTimestamp64Milli({since:Int64})'
+const OF_IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
+
 function readSource(bytes: Buffer, at: number): RecordSource {
   return {
     id: bytes.subarray(at, at + 16),
@@ -25,15 +36,14 @@ function readSource(bytes: Buffer, at: number): RecordSource {
   }
 }
 
-/** The sources of a partition's records that became valid since an instant, the oldest first, as they come. */
+/** The sources of a partition's records that became valid since an instant, the oldest first, as they come; of merged ones, of all partitions. */
 export function recordSourcesSince(
   store: ClickHouseClient,
   partition: number,
   sinceMs: number,
 ): AsyncGenerator<RecordSource> {
-  const query = `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name}
-    WHERE source_partition = {partition:UInt16} AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
-    ORDER BY valid_from`
+  const query = `SELECT * FROM (SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE source_partition = {partition:UInt16} AND ${SINCE}
+    UNION ALL ${merged(NO_POSITION, SINCE)}) ORDER BY valid_from`
   return streamFixedRows(store, query, { partition, since: sinceMs }, ROW_BYTES, readSource)
 }
 
@@ -51,8 +61,8 @@ const EVENT_ID_BYTES = 16 + 8
  * once for each version of its record.
  */
 export function recordedEventIdsSince(store: ClickHouseClient, sinceMs: number): AsyncGenerator<RecordedEventId> {
-  const query = `SELECT id, valid_from FROM ${ATTRIBUTIONS.name}
-    WHERE valid_from >= fromUnixTimestamp64Milli({since:Int64}) ORDER BY valid_from`
+  const query = `SELECT * FROM (SELECT id, valid_from FROM ${ATTRIBUTIONS.name} WHERE ${SINCE}
+    UNION ALL ${merged('id, valid_from', SINCE)}) ORDER BY valid_from`
   return streamFixedRows(store, query, { since: sinceMs }, EVENT_ID_BYTES, (bytes, at) => ({
     id: bytes.subarray(at, at + 16),
     validFromMs: readUint64(bytes, at + 16),
@@ -70,10 +80,8 @@ export async function recordSourcesOf(
 ): Promise<RecordSource[]> {
   const sources: RecordSource[] = []
   for (const portion of idPortions(ids)) {
-    const query = `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name}
-      WHERE id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))
-        AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
-      ORDER BY valid_from LIMIT 1 BY id`
+    const query = `SELECT * FROM (SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE ${OF_IDS} AND ${SINCE}
+      UNION ALL ${merged(NO_POSITION, `${OF_IDS} AND ${SINCE}`)}) ORDER BY valid_from LIMIT 1 BY id`
     const params = { ids: portion.map(hexOf), since: sinceMs }
     for await (const source of streamFixedRows(store, query, params, ROW_BYTES, readSource)) sources.push(source)
   }
@@ -85,8 +93,8 @@ export async function recordedIds(store: ClickHouseClient, ids: readonly Uint8Ar
   const recorded = new Set<string>()
   for (const portion of idPortions(ids)) {
     const result = await store.query({
-      query: `SELECT DISTINCT lower(hex(id)) FROM ${ATTRIBUTIONS.name}
-              WHERE id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))`,
+      query: `SELECT DISTINCT lower(hex(id)) FROM (
+                SELECT id FROM ${ATTRIBUTIONS.name} WHERE ${OF_IDS} UNION ALL ${merged('id', OF_IDS)})`,
       query_params: { ids: portion.map(hexOf) },
       format: 'JSONCompactEachRow',
     })

@@ -4,7 +4,7 @@ import { ATTRIBUTIONS, type AttributionRow } from '../../tables/attributions.js'
 import { landedRows } from './versions.js'
 
 /**
- * Inserts versions of records exactly once, as `insertRows` does, and keeps the derived tables (sorted copies, rollups) equal
+ * Inserts versions of records exactly once, as `insertRows` does, and keeps the derived tables (rollups, lists of values) equal
  * to them. A repeated batch may compute other rows, because the directory or model changed. If the first insert reached the
  * table but not all derived tables, other rows would make them differ: so a repeat inserts the stored rows again.
  *

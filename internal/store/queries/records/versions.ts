@@ -52,20 +52,28 @@ export async function readRows(
 
 const IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
 
+/** Times of events, inclusive; the search for records by their ids is then limited to it. */
+export interface EventWindow {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 /** All versions of records that became valid before an instant, oldest first. @param ids hex */
 export async function versionsBefore(
   store: ClickHouseClient,
   tenantId: string,
   ids: readonly string[],
   beforeMs: number,
+  within?: EventWindow,
 ): Promise<Version[]> {
   const versions: Version[] = []
   for (const portion of idPortions(ids)) {
-    const params = { tenant: tenantId, ids: portion, before: beforeMs }
+    const params = { tenant: tenantId, ids: portion, before: beforeMs, ...within }
+    const inWindow = within === undefined ? '' : IN_EVENT_WINDOW
     const before = 'fromUnixTimestamp64Milli({before:Int64})'
     const rows = await readRows(
       store,
-      `WHERE tenant_id = {tenant:String} AND ${IDS} AND valid_from < ${before} ORDER BY id, valid_from`,
+      `WHERE tenant_id = {tenant:String} ${inWindow} AND ${IDS} AND valid_from < ${before} ORDER BY id, valid_from`,
       params,
     )
     const result = await store.query({
@@ -83,6 +91,9 @@ export async function versionsBefore(
   }
   return versions
 }
+
+const IN_EVENT_WINDOW = `AND event_time >= fromUnixTimestamp64Milli({fromMs:Int64})
+  AND event_time <= fromUnixTimestamp64Milli({toMs:Int64})`
 
 interface StoredClosing {
   readonly of: string

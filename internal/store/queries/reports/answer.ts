@@ -16,7 +16,7 @@ import {
   previousColumn,
 } from './compared.js'
 import type { GroupField } from './dimensions.js'
-import { type FigureName, figureColumn } from './figures.js'
+import { type FigureName, figureColumn, figureType } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
 import { intervalEnd } from './intervals.js'
 import { type SpreadMonth, spreadSql } from './spread-pools.js'
@@ -84,12 +84,15 @@ export interface AnswerPage {
 }
 
 /** No report is refused for its size: what does not fit into memory is sorted and grouped on disk. */
-const LIMITS = {
+export const LIMITS = {
   max_execution_time: 120,
   max_memory_usage: '1500000000',
   max_bytes_before_external_group_by: '500000000',
   max_bytes_before_external_sort: '300000000',
   max_query_size: String(QUERY_BYTES_MAX),
+  // Figures come as texts, which is cheaper to plan than a conversion of each.
+  output_format_json_quote_decimals: 1,
+  output_format_json_quote_64bit_integers: 1,
   ...FOLD_SETTINGS,
 } as const
 
@@ -179,7 +182,7 @@ const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'to
  * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of the
  * tenant. With filters it may be the calls of one person, so that the period is the root.
  */
-const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
+export const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
   grouping.interval !== undefined && scope.filters.length > 0
 
 /** @returns a query of the folded rows, and the columns and the order of an answer over it */
@@ -205,15 +208,10 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
     `toString(sum(${figureColumn('cost_usd')}) OVER ())`,
     scope.filters.length === 0 ? "'0'" : `toString(uniqExactMerge(${PEOPLE}) OVER ())`,
     ...own,
-    ...figures.map((name) => `toString(${figureColumn(name)})`),
+    ...figures.map(figureColumn),
     ...(previous === undefined
       ? []
-      : [
-          PREVIOUS_TOTAL,
-          COMPARED_COLUMN,
-          `toString(${PREVIOUS_PEOPLE})`,
-          ...figures.map((name) => `toString(${previousColumn(name)})`),
-        ]),
+      : [PREVIOUS_TOTAL, COMPARED_COLUMN, `toString(${PREVIOUS_PEOPLE})`, ...figures.map(previousColumn)]),
   ]
   const asked = sort.map(({ key, isDescending }) => {
     const value = key.kind === 'change' ? changeSql(key, grouping) : valueSql(key, grouping, 'now')
@@ -239,10 +237,8 @@ function foldedRows(query: ReportQuery, { scope, spreadBy }: AnswerScope, bindin
       labels,
       people: PEOPLE,
       cost: figureColumn('cost_usd'),
-      figures: {
-        ...Object.fromEntries(figures.map((name) => [figureColumn(name), 'sum'])),
-        ...(isCompared && { [MEMBERS]: 'groupArrayArray' }),
-      },
+      sums: Object.fromEntries(figures.map((name) => [figureColumn(name), figureType(name)])),
+      lists: isCompared ? [MEMBERS] : [],
     },
     cohortMin,
   )

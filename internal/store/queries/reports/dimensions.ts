@@ -12,7 +12,7 @@ import {
 } from '../../../records/interpretation.js'
 import { providerName } from '../../../records/provider-names.js'
 import { type Bindings, tagClause } from '../records/conditions.js'
-import { providerSql } from '../records/provider-sql.js'
+import { isProviderSql, providerSql } from '../records/provider-sql.js'
 
 /**
  * The dimensions that reports group and filter by, in the one place that declares them: adding an entry makes it a value of
@@ -21,8 +21,6 @@ import { providerSql } from '../records/provider-sql.js'
 export interface Dimension extends Field {
   /** SQL over a record: its value, a text without NULL. Default: the column of the same name. */
   readonly sql?: string
-  /** Whether `usage_1d` has the columns of `sql`; else records are read. */
-  readonly isInDays: boolean
 }
 
 const TEXT = { kind: 'text' } as const
@@ -32,33 +30,29 @@ const choice = <V extends string>(values: readonly V[], description: string, exa
   ({ type: { kind: 'choice', values }, operators: EQUALITY, description, example }) as const
 
 export const DIMENSIONS = {
-  owner: { ...text('Attributed owner.', 'team-support'), isInDays: true },
-  service: { ...text('Attributed service.', 'support-chat'), isInDays: true },
+  owner: { ...text('Attributed owner.', 'team-support') },
+  service: { ...text('Attributed service.', 'support-chat') },
   provider: {
     ...text('Provider of the model, by its one name (`aws.bedrock` for `bedrock`).', 'openai'),
     sql: providerSql('provider'),
-    isInDays: true,
   },
-  served_model: { ...text('Model that served the call.', 'gpt-4o'), isInDays: true },
-  requested_model: { ...text('Model that the call asked for.', 'gpt-4o'), isInDays: true },
+  served_model: { ...text('Model that served the call.', 'gpt-4o') },
+  requested_model: { ...text('Model that the call asked for.', 'gpt-4o') },
   pathway_category: {
     ...choice(PATHWAY_CATEGORIES, 'How the call reached its provider.', 'application_direct'),
-    isInDays: true,
   },
-  ingestion_layer: { ...text('Layer that captured the call.', 'gateway'), isInDays: true },
-  output_state: { ...choice(OUTPUT_STATES, 'State of the result.', 'inferred'), isInDays: true },
-  confidence_band: { ...choice(CONFIDENCE_BANDS, 'Band of the confidence.', 'chargeback_ready'), isInDays: true },
-  stage_origin: { ...choice(STAGE_ORIGINS, 'Stage that produced the result.', 'stage_a'), isInDays: true },
+  ingestion_layer: { ...text('Layer that captured the call.', 'gateway') },
+  output_state: { ...choice(OUTPUT_STATES, 'State of the result.', 'inferred') },
+  confidence_band: { ...choice(CONFIDENCE_BANDS, 'Band of the confidence.', 'chargeback_ready') },
+  stage_origin: { ...choice(STAGE_ORIGINS, 'Stage that produced the result.', 'stage_a') },
   export_eligibility: {
     ...choice(EXPORT_ELIGIBILITIES, 'Whether the call may be charged back, or the reason why not.', 'eligible'),
-    isInDays: true,
   },
-  region: { ...text('Region that the call states; empty if it states none.', 'eu-central-1'), isInDays: true },
-  cost_basis: { ...choice(COST_BASES, 'Where the cost comes from.', 'price_book'), isInDays: true },
+  region: { ...text('Region that the call states; empty if it states none.', 'eu-central-1') },
+  cost_basis: { ...choice(COST_BASES, 'Where the cost comes from.', 'price_book') },
   pool: {
     ...text('Cost pool that the call was allocated to; empty if it was attributed to a service.', 'unallocated'),
     sql: "if(stage_origin = 'stage_c', toString(service), '')",
-    isInDays: true,
   },
 } as const satisfies Readonly<Record<string, Dimension>>
 
@@ -68,7 +62,7 @@ export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [DimensionName, ...Dim
 /** A dimension, or the field of a tag key that the tenant has declared. */
 export type GroupField = DimensionName | TagField
 
-/** SQL of a dimension's value in a row of records or of `usage_1d`; of a tag's value in a row of records. */
+/** SQL of the value of a dimension, or of a tag, in a record. */
 export function dimensionSql(name: GroupField): string {
   if (isTagField(name)) return tagSql(name)
   const { sql }: Dimension = DIMENSIONS[name]
@@ -92,8 +86,11 @@ export function dimensionCondition(
 ): string {
   if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
   // Any spelling selects the provider; `contains` searches the names that reports show.
-  const sought = field === 'provider' && operator !== 'contains' ? values.map(providerName) : values
-  return conditionOn(dimensionSql(field), { operator, values: sought }, bindings)
+  if (field === 'provider' && operator !== 'contains') {
+    const isListed = isProviderSql('provider', values.map(providerName), (name) => bindings.bind(name, 'String'))
+    return operator === 'ne' ? `NOT ${isListed}` : isListed
+  }
+  return conditionOn(dimensionSql(field), { operator, values }, bindings)
 }
 
 /** The same on another expression of a dimension's value. */

@@ -5,7 +5,7 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Bindings } from '../records/conditions.js'
 import { dimensionCondition, dimensionSql, type GroupField } from './dimensions.js'
 import { type FigureName, figureColumn, figureSql } from './figures.js'
-import { type Interval, intervalStart } from './intervals.js'
+import { type Interval, intervalEnd, intervalStart } from './intervals.js'
 
 /** The calls that a report covers. */
 export interface ReportScope {
@@ -44,29 +44,88 @@ export const labelColumn = (index: number): string => `g${index}`
  */
 export function groupsSql(
   scope: ReportScope,
-  { groupBy, interval, zone }: Grouping,
+  grouping: Grouping,
   figures: readonly FigureName[],
   bindings: Bindings,
   only = 'true',
 ): string {
-  const { hasClosed, fromMs, toMs, filters } = scope
+  const { isPerson, person } = peopleSql(scope, grouping.groupBy)
+  return groupedSql(scope, grouping, figures, bindings, only, `uniqExactStateIf(${person}, ${isPerson}) AS ${PEOPLE}`)
+}
+
+/**
+ * The same with `PEOPLE` as a number: `START`, the end of the interval, the labels, `PEOPLE`, people of which there are at most
+ * `fewMax` (all where the group has no more), and the figures.
+ */
+export function countedGroupsSql(
+  scope: ReportScope,
+  grouping: Grouping,
+  figures: readonly FigureName[],
+  bindings: Bindings,
+  fewMax: number,
+): string {
+  const { isPerson, person } = peopleSql(scope, grouping.groupBy)
+  const people = `uniqExactIf(${person}, ${isPerson}) AS ${PEOPLE}, groupUniqArrayIf(${fewMax})(${SOMEBODY}, ${isPerson})`
+  const end = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
+  return groupedSql(scope, grouping, figures, bindings, 'true', people, [end])
+}
+
+/** The query of how many of some people are among those of a group. @param of the values of `START` and of the labels */
+export function presentSql(
+  scope: ReportScope,
+  grouping: Grouping,
+  of: { readonly startS: number; readonly labels: readonly string[] },
+  people: Iterable<string>,
+  bindings: Bindings,
+): string {
+  const { interval, groupBy, zone } = grouping
+  const { isPerson, person } = peopleSql(scope, groupBy)
+  const group = [
+    ...(interval === undefined
+      ? []
+      : [`toUnixTimestamp(${startSql(interval, zone, bindings)}) = ${bindings.bind(of.startS, 'UInt32')}`]),
+    ...groupBy.map((name, i) => `${dimensionSql(name)} = ${bindings.bind(of.labels[i] ?? '', 'String')}`),
+  ]
+  const listed = [...people].map((each) => bindings.bind(each, 'UInt64')).join(', ')
+  return `SELECT uniqExactIf(${person}, ${isPerson} AND ${SOMEBODY} IN (${listed}))
+    FROM ${ATTRIBUTIONS.name} WHERE ${conditionsOf(scope, bindings, group.join(' AND '))}`
+}
+
+function groupedSql(
+  scope: ReportScope,
+  { groupBy, interval, zone }: Grouping,
+  figures: readonly FigureName[],
+  bindings: Bindings,
+  only: string,
+  people: string,
+  leading: readonly string[] = [],
+): string {
+  const where = conditionsOf(scope, bindings, only)
+  const labels = groupBy.map((name, i) => `${dimensionSql(name)} AS ${labelColumn(i)}`)
+  const sums = figures.map((name) => `${figureSql(name)} AS ${figureColumn(name)}`)
+  const keys = [...(interval === undefined ? [] : [START]), ...groupBy.map((_, i) => labelColumn(i))]
+  return `SELECT ${[`${startSql(interval, zone, bindings)} AS ${START}`, ...leading, ...labels, people, ...sums].join(', ')}
+    FROM ${ATTRIBUTIONS.name} WHERE ${where}
+    ${keys.length === 0 ? 'HAVING count() > 0' : `GROUP BY ${keys.join(', ')}`}`
+}
+
+const startSql = (interval: Interval | undefined, zone: string, bindings: Bindings): string =>
+  intervalStart(interval, "toDateTime(event_time, 'UTC')", bindings.bind(zone, 'String'))
+
+function conditionsOf({ hasClosed, fromMs, toMs, filters }: ReportScope, bindings: Bindings, only: string): string {
   const period = `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')})
     AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`
-  const conditions = [
+  return [
     'tenant_id = {tenant:String}',
     period,
     hasClosed ? asOfSnapshotWithin(period) : BEGUN_BY_SNAPSHOT,
     ...filters.map((filter) => dimensionCondition(filter, bindings)),
     only,
-  ]
-  const start = intervalStart(interval, "toDateTime(event_time, 'UTC')", bindings.bind(zone, 'String'))
-  const labels = groupBy.map((name, i) => `${dimensionSql(name)} AS ${labelColumn(i)}`)
-  const sums = figures.map((name) => `${figureSql(name, 'records')} AS ${figureColumn(name)}`)
-  const keys = [...(interval === undefined ? [] : [START]), ...groupBy.map((_, i) => labelColumn(i))]
-  return `SELECT ${[`${start} AS ${START}`, ...labels, `${peopleState(scope, groupBy)} AS ${PEOPLE}`, ...sums].join(', ')}
-    FROM ${ATTRIBUTIONS.name} WHERE ${conditions.join('\n AND ')}
-    ${keys.length === 0 ? 'HAVING count() > 0' : `GROUP BY ${keys.join(', ')}`}`
+  ].join('\n AND ')
 }
+
+/** Alias that `person` of `peopleSql` defines. */
+const SOMEBODY = 'somebody'
 
 /**
  * The people of a group: identities that are no workloads. A tag that names people names the person of a call without such an
@@ -74,12 +133,15 @@ export function groupsSql(
  *
  * Half of a hash is enough to tell people apart: two with the same half would count as one.
  */
-function peopleState({ notPeople, personalTags, filters }: ReportScope, groupBy: readonly GroupField[]): string {
-  const person = 'reinterpretAsUInt64(identity_hash)'
-  const workloads = workloadsOf(notPeople)
-  if (personalTags.length === 0) return `uniqExactStateIf(${person}, ${person} NOT IN (${workloads}))`
+function peopleSql({ notPeople, personalTags, filters }: ReportScope, groupBy: readonly GroupField[]) {
+  if (personalTags.length === 0) {
+    return {
+      person: `reinterpretAsUInt64(identity_hash) AS ${SOMEBODY}`,
+      isPerson: `${SOMEBODY} NOT IN (${workloadsOf(notPeople)})`,
+    }
+  }
   const asked = [...groupBy, ...filters.map(({ field }) => field)]
-  return `uniqExactStateIf(${anybodySql({ notPeople, personalTags }, asked)} AS somebody, somebody != 0)`
+  return { person: `${anybodySql({ notPeople, personalTags }, asked)} AS ${SOMEBODY}`, isPerson: `${SOMEBODY} != 0` }
 }
 
 /** Somebody as a number, 0 for nobody. @param asked what the report or export is grouped or filtered by */

@@ -1,10 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { parseSum, type Quantity } from '../../../units/quantity.js'
+import { providerSql } from '../records/provider-sql.js'
 
 /** Hourly cost of one combination of service, owner and provider. */
 export interface HourlySpend {
   readonly service: string
   readonly owner: string
+  /** Its one name, however the calls spell it. */
   readonly provider: string
   /** By start of the hour, milliseconds since the epoch; hours without spend are omitted. */
   readonly spent: ReadonlyMap<number, Quantity<'USD'>>
@@ -29,7 +31,7 @@ export async function hourlySpendOf(
   hourMs: number,
   { atLeastUsd, weeks, trailingHours }: SpendWindow,
 ): Promise<HourlySpend[]> {
-  const group = 'service, owner, provider'
+  const group = `service, owner, ${providerSql('provider')}`
   const candidates = `SELECT ${group} FROM usage_15m
     WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32}) AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
     GROUP BY ${group} HAVING sum(cost_usd) >= {atLeast:Decimal(38, 18)}`
@@ -42,16 +44,16 @@ export async function hourlySpendOf(
   })
   if ((await first.json()).length === 0) return []
   const result = await store.query({
-    query: `SELECT ${group}, groupArrayIf((toUnixTimestamp(hour), toString(cost)),
+    query: `SELECT service, owner, named, groupArrayIf((toUnixTimestamp(hour), toString(cost)),
                 (dateDiff('hour', hour, at) % 168 = 0 OR dateDiff('hour', hour, at) <= {trailing:UInt32})), toUnixTimestamp(min(hour))
             FROM (
-              SELECT ${group}, toStartOfHour(bucket) AS hour, sum(cost_usd) AS cost, toDateTime({hour:UInt32}) AS at
+              SELECT service, owner, ${providerSql('provider')} AS named, toStartOfHour(bucket) AS hour, sum(cost_usd) AS cost, toDateTime({hour:UInt32}) AS at
               FROM usage_15m
               WHERE tenant_id = {tenant:String} AND bucket < at + INTERVAL 1 HOUR
                 AND bucket >= at - toIntervalWeek({weeks:UInt32})
                 AND (${group}) IN (${candidates})
               GROUP BY ${group}, hour)
-            GROUP BY ${group}`,
+            GROUP BY service, owner, named`,
     query_params: { tenant: tenantId, hour: hourMs / 1000, atLeast: atLeastUsd, weeks, trailing: trailingHours },
     format: 'JSONCompactEachRow',
     clickhouse_settings: READ_LIMITS,
