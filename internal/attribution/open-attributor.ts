@@ -13,6 +13,8 @@ import type { identityKeysCache } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import { insertsOfLog } from '../store/log-sink.js'
 import { storedPairs } from '../store/queries/attribution/tag-values.js'
+import { tenantsWithClosed } from '../store/queries/records/closed.js'
+import { seenTwice } from '../store/queries/records/seen-twice.js'
 import { recordedIds } from '../store/queries/records/sources.js'
 import { versionsBefore } from '../store/queries/records/versions.js'
 import { insertVersions } from '../store/queries/records/versions-sink.js'
@@ -26,10 +28,12 @@ import { readPartitions } from './actor/read-partitions.js'
 import type { Stage } from './actor/stage.js'
 import { type ChangesActorDeps, type ChangesProgress, changesActor } from './changes/actor.js'
 import { openReattribution } from './changes/open-reattribution.js'
-import { correctionPublisher } from './changes/publish.js'
+import { comparisonPublisher, correctionPublisher } from './changes/publish.js'
 import type { ReferenceData } from './open-reference-data.js'
 import { type OpenStages, openStages } from './open-stages.js'
 import { type Announce, announcer } from './records/announce.js'
+import { CLOSED_MAX, RoomForMerges } from './sightings/room-for-merges.js'
+import { lookingForTwins } from './sightings/seen-twice.js'
 import { ValueLimit } from './tags/value-limit.js'
 import { valueWarning } from './tags/value-warning.js'
 
@@ -90,7 +94,7 @@ export async function openAttributor(
 }
 
 async function openActorDeps(
-  { broker, store, publish, publishEvent, clock, log }: AttributorDeps,
+  { broker, store, reference, publish, publishEvent, clock, log }: AttributorDeps,
   logId: number,
   announce: Announce,
   signal: AbortSignal,
@@ -105,10 +109,20 @@ async function openActorDeps(
     warn: valueWarning({ publishEvent, clock, log }),
     clock: () => performance.now(),
   })
+  const publishChanges = withinStreamCapacity(publish, changesCapacity)
+  const lookForTwins = lookingForTwins({
+    isWanted: (tenantId) => reference.settingsOf(tenantId).merge_seen_calls,
+    room: new RoomForMerges({ fullTenants: () => tenantsWithClosed(store, CLOSED_MAX), clock, log }),
+    find: (...question) => seenTwice(store, ...question),
+    compare: comparisonPublisher(publishChanges),
+  })
   return {
     publish,
-    insert: async (rows, token, isRepeat) =>
-      announce(await insertVersions(store, await tagValues.apply(rows), `${logId}.${token}`, isRepeat)),
+    async insert(rows, token, isRepeat) {
+      const inserted = await insertVersions(store, await tagValues.apply(rows), `${logId}.${token}`, isRepeat)
+      await lookForTwins(inserted)
+      await announce(inserted)
+    },
     recordKeys: insertsOfLog(store, ADMISSION_KEYS, logId),
     recordQuarantined: insertsOfLog(store, QUARANTINED, logId),
     async hasRecord(invocations) {
@@ -116,7 +130,7 @@ async function openActorDeps(
       const recorded = await recordedIds(store, ids)
       return ids.map((id) => recorded.has(Buffer.from(id).toString('hex')))
     },
-    correct: correctionPublisher(withinStreamCapacity(publish, changesCapacity), logId),
+    correct: correctionPublisher(publishChanges, logId),
     log,
   }
 }
@@ -127,18 +141,20 @@ async function openChanges(
   announce: Announce,
 ): Promise<OwnedLog<ChangesProgress>> {
   const { broker, store, publish, publishEvent, audit, log } = deps
-  const { directory } = deps.reference
+  const { directory, rules } = deps.reference
   const logId = await logIdOf(broker, CHANGES.name)
   const actor = changesActor({
     publish,
     publishEvent,
-    versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store, tenantId, ids, beforeMs),
+    versionsBefore: (...args) => versionsBefore(store, ...args),
     slices: await openReattribution({
       broker,
       store,
       publish,
       directory,
       directoryReached: deps.reference.directoryCopy.reached,
+      rules,
+      rulesReached: deps.reference.rulesCopy.reached,
       rowDeps,
       facts,
       stageB: inference.stage,

@@ -1,6 +1,7 @@
 import {
   type Bucket,
   DIRECTORY,
+  MAPPING_RULES,
   MODEL_NAMES,
   POOLS,
   PRICE_BOOK_FILES,
@@ -14,6 +15,8 @@ import { type Mirror, mirrorBucket } from '../broker/mirror.js'
 import { followMirrorLag } from '../broker/mirror-lag.js'
 import type { Logger } from '../telemetry/log.js'
 import { WatchedDirectory } from './directory/directory.js'
+import type { StoredRule } from './mapping/rule.js'
+import { WatchedRules } from './mapping/watched-rules.js'
 import type { StoredPool } from './pools/pool.js'
 import { WatchedPools } from './pools/watched-pools.js'
 import type { RowDeps } from './records/row.js'
@@ -42,6 +45,8 @@ type Followed = Staleness & Pick<Mirror<unknown>, 'reached'>
 export interface ReferenceData {
   readonly directory: WatchedDirectory
   readonly directoryCopy: Followed
+  readonly rules: WatchedRules
+  readonly rulesCopy: Followed
   readonly pools: WatchedPools
   readonly poolsCopy: Staleness
   readonly consumptionOf: RowDeps['consumptionOf']
@@ -61,6 +66,8 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   }
   const directory = new WatchedDirectory()
   const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))
+  const rules = new WatchedRules()
+  const rulesCopy = await followed<StoredRule>(MAPPING_RULES, (key, rule) => rules.apply(key, rule))
   const pools = new WatchedPools()
   const poolsCopy = await followed<StoredPool>(POOLS, (key, pool) => pools.apply(key, pool))
   const prices = await watchPrices(deps)
@@ -79,6 +86,8 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   return {
     directory,
     directoryCopy,
+    rules,
+    rulesCopy,
     pools,
     poolsCopy,
     consumptionOf: consumptionRules(

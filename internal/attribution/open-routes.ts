@@ -1,6 +1,18 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { MODEL_ARTEFACTS, MODEL_NAMES, MODELS, POOLS, PRICE_OVERRIDES, REATTRIBUTIONS } from '../../streams/buckets.js'
+import {
+  DIRECTORY_IMPORTS,
+  MAPPING_RULES,
+  MODEL_ARTEFACTS,
+  MODEL_NAMES,
+  MODELS,
+  OVERRIDE_PREVIEWS,
+  POOLS,
+  PRICE_OVERRIDES,
+  REATTRIBUTIONS,
+  SCIM_GROUPS,
+} from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
+import type { AuditSink } from '../auth/audit-entry.js'
 import type { Broker } from '../broker/connect.js'
 import type { Publisher } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
@@ -8,19 +20,22 @@ import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-cap
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { Mutate } from '../http/mutations/mutations.js'
+import type { ResidencyDeps } from '../http/residency.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import type { TenantIds } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import type { Dimension } from '../records/dimensions.js'
+import { refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import { findAllocationWeights } from '../store/queries/attribution/allocation-weights.js'
 import { auditQueue } from '../store/queries/attribution/audit-queue.js'
 import { findStatedServices } from '../store/queries/attribution/stated-services.js'
 import { traceNeighbours } from '../store/queries/attribution/trace-neighbours.js'
 import { factsOfRecord } from '../store/queries/attribution/training-window.js'
-import { findAttribution } from '../store/queries/records/attributions.js'
-import { closedVersionsOf } from '../store/queries/records/closed.js'
+import { readVersions } from '../store/queries/records/attributions.js'
+import { mergedInto } from '../store/queries/records/merged.js'
 import type { Records } from '../store/queries/records/open-records.js'
+import { selectedOwners, versionsClosedByPeople } from '../store/queries/records/selected-records.js'
 import type { Logger } from '../telemetry/log.js'
 import { auditRoutes } from './audits/routes.js'
 import type { ReattributionJob } from './changes/job.js'
@@ -28,13 +43,21 @@ import { changePublisher, slicePublisher } from './changes/publish.js'
 import { changeRoutes } from './changes/routes.js'
 import type { OpenDirectory } from './directory/open-directory.js'
 import { directoryRoutes } from './directory/routes.js'
+import type { ImportJob } from './directory-file/job.js'
+import { directoryFileRoutes } from './directory-file/routes.js'
 import { loadModel, ModelCache } from './inference/models/artefacts.js'
 import { openModelRoutes } from './inference/models/open-routes.js'
 import type { StoredModel } from './inference/models/version.js'
+import { mappingRoutes } from './mapping/routes.js'
+import type { StoredRule } from './mapping/rule.js'
+import { mappingJobRoutes } from './mapping-jobs/routes.js'
+import { type OverridePreview, overrideRoutes } from './overrides/routes.js'
 import { allocationPolicy } from './pools/policy.js'
 import type { StoredPool } from './pools/pool.js'
 import { poolRoutes } from './pools/routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from './records/routes.js'
+import type { ScimGroup } from './scim/groups.js'
+import { type ScimDeps, scimRoutes } from './scim/routes.js'
 import { explainByModel } from './stages/b/explain-by-model.js'
 import { unknownNameRoutes } from './unknown-names/routes.js'
 import { nearestServices } from './unknown-names/unknown-names.js'
@@ -43,7 +66,7 @@ import { modelNameRoutes } from './valuation/names/routes.js'
 import type { StoredOverride } from './valuation/prices/override.js'
 import { priceRoutes } from './valuation/prices/routes.js'
 
-export interface OpenAttributionDeps {
+export interface OpenAttributionDeps extends ResidencyDeps {
   readonly broker: Broker
   readonly store: ClickHouseClient
   readonly records: Pick<Records, 'list' | 'ask'>
@@ -51,10 +74,12 @@ export interface OpenAttributionDeps {
   readonly watermark: Watermark
   readonly publish: Publisher['publish']
   readonly mutate: Mutate
+  readonly auditSink: AuditSink
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+  readonly endSignIns: ScimDeps['endSignIns']
   /** Called once when a KV watch is lost. */
   readonly onLost: (cause: unknown) => void
   /** Aborts when the process stops. */
@@ -77,6 +102,9 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
   const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
   const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
+  const rules = await watchRecords<StoredRule>(await broker.bucket(MAPPING_RULES), onLost)
+  const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost)
+  const imports = bucketRecords<ImportJob>(await broker.bucket(DIRECTORY_IMPORTS), async () => undefined)
   const isPool = (tenantId: string, name: string) => allocationPolicy(pools.of(tenantId)).isPool(name)
   return {
     reads,
@@ -86,15 +114,18 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         ...reads,
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
-      ...(await openChangeRoutes(deps, isPool)),
+      ...(await openChangeRoutes(deps, isPool, rules)),
+      ...mappingRoutes({ ...deps, rules, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
+      ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
+      ...scimRoutes({ ...deps, ...deps.directory, groups }),
       ...priceRoutes({ ...deps, prices }),
       ...(await openModelRoutes(broker, { ...deps, models }, onLost)),
       ...modelNameRoutes({ ...deps, names }),
       ...poolRoutes({
         ...deps,
         pools,
-        isService: (...named) => deps.directory.directory.service(...named) !== undefined,
+        isService: (...named) => deps.directory.directory.serviceEntry(...named) !== undefined,
       }),
     ],
   }
@@ -108,14 +139,17 @@ const recordReads = (
   // One record at a time is asked for: its directory is read through once.
   nearestServices: (tenantId, name) => nearestServices(deps.directory.directory, tenantId).of(name),
   list: records.list,
-  find: (...question) => findAttribution(store, ...question),
-  closedVersionsOf: (...question) => closedVersionsOf(store, ...question),
+  readVersions: (...question) => readVersions(store, ...question),
+  mergedInto: (...question) => mergedInto(store, ...question),
   findWeights: (...question) => findAllocationWeights(store, ...question),
   explainModel,
 })
 
 /** Explains choices of models by the versions that records cite, and by what the records say of their calls. */
-async function modelExplainer({ broker, store, log }: OpenAttributionDeps, models: WatchedRecords<StoredModel>) {
+async function modelExplainer(
+  { broker, store, directory, log }: OpenAttributionDeps,
+  models: WatchedRecords<StoredModel>,
+) {
   const artefacts = await broker.objects(MODEL_ARTEFACTS)
   return explainByModel({
     version: models.get,
@@ -123,6 +157,7 @@ async function modelExplainer({ broker, store, log }: OpenAttributionDeps, model
     models: new ModelCache((version) => loadModel(artefacts, version), EXPLAINING_BYTES_MAX),
     facts: (...record) => factsOfRecord(store, ...record),
     neighbours: (...traces) => traceNeighbours(store, ...traces),
+    directory: directory.directory,
     log,
   })
 }
@@ -133,6 +168,7 @@ const EXPLAINING_BYTES_MAX = 64 * 1024 * 1024
 async function openChangeRoutes(
   deps: OpenAttributionDeps,
   isPool: (tenantId: string, name: string) => boolean,
+  rules: WatchedRecords<StoredRule>,
 ): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps
   const room = await untilAvailable(
@@ -141,19 +177,33 @@ async function openChangeRoutes(
     log,
   )
   const publishWithinCapacity = withinStreamCapacity(publish, room)
+  const jobs = bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined)
+  const publishSlice = slicePublisher(publishWithinCapacity)
   const names = unknownNameRoutes({
     ...deps,
     ...deps.directory,
     isPool,
     findStated: (...question) => findStatedServices(store, ...question),
-    jobs: bucketRecords<ReattributionJob>(await deps.broker.bucket(REATTRIBUTIONS), async () => undefined),
-    publishSlice: slicePublisher(publishWithinCapacity),
+    jobs,
+    publishSlice,
+  })
+  const refusalToShow = (tenantId: string) =>
+    refusalOfCrossing(deps.residencyRegionOf(tenantId), [thisInstance(deps.instanceRegion)])
+  const overrides = overrideRoutes({
+    ...deps,
+    refusalToShow,
+    selectedOwners: (selection, caller) =>
+      deps.records.ask(selection.tenantId, signal, (read) => selectedOwners(read, selection, caller, signal)),
+    countReplaced: (tenantId) => versionsClosedByPeople(store, tenantId),
+    previews: bucketRecords<OverridePreview>(await broker.bucket(OVERRIDE_PREVIEWS), async () => undefined),
+    jobs,
+    publishSlice,
   })
   const changes = changeRoutes({
     ...deps,
-    find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, signal),
-    closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, signal),
+    readVersions: (tenantId, id) => readVersions(store, tenantId, id, signal),
     publish: changePublisher(publishWithinCapacity),
   })
-  return [...changes, ...names]
+  const mapping = mappingJobRoutes({ ...deps, rules, isPool, refusalToShow, jobs, publishSlice })
+  return [...changes, ...names, ...overrides, ...mapping]
 }

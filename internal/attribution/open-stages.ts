@@ -46,13 +46,13 @@ export interface OpenStages {
   readonly stages: readonly Stage[]
   readonly inference: OpenInference
   readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
-  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
+  readonly facts: Pick<StageADeps, 'directory' | 'mappingOf' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
   readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
 }
 
 export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise<OpenStages> {
   const { store, reference, logId, logDeps } = deps
-  const { directory, pools, settingsOf } = reference
+  const { directory, rules, pools, settingsOf } = reference
   const inference = await openInferenceOf(deps, signal)
   const rowDeps = {
     logId,
@@ -62,7 +62,13 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     dimensionsOf: (tenantId: string) => settingsOf(tenantId).dimensions,
   }
   const policyOf = (tenantId: string) => pools.of(tenantId)
-  const facts = { directory, settingsOf, policyOf, ...reference.directoryCopy }
+  const facts = {
+    directory,
+    mappingOf: (tenantId: string) => rules.of(tenantId),
+    settingsOf,
+    policyOf,
+    isIndexStale: () => reference.directoryCopy.isIndexStale() || reference.rulesCopy.isIndexStale(),
+  }
   const allocation = {
     ...reference.poolsCopy,
     degradationOf: (tenantId: string) => inference.board.of(tenantId).state,
@@ -102,6 +108,7 @@ async function openInferenceOf(deps: StagesDeps, signal: AbortSignal): Promise<O
       ...deps,
       isEnabled: (tenantId) => reference.settingsOf(tenantId).stage_b_enabled,
       tenantIds: reference.tenantIds,
+      directory: reference.directory,
       completeAsOf: watermark.latest,
       onLost,
     },

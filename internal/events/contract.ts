@@ -1,48 +1,13 @@
 import { z } from 'zod'
-import { COST_BASES, FOOTPRINT_BASES } from '../records/bases.js'
+import { DELAYED_SETTINGS } from '../auth/tenant.js'
+import { COST_BASES, FOOTPRINT_BASES, MISSING_PRICE_REASONS } from '../records/bases.js'
 import { HEALTH_STATUSES } from '../records/connector-health.js'
 import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/interpretation.js'
 import { decimalText, idOf, timeText } from '../text/answer-fields.js'
+import { EVENT_CAUSES, EVENT_TYPES, type EventType } from './catalogue.js'
 import type { ExactNumber } from './exact-json.js'
 
-/** The event types: those of spec 6.1, and further ones of ours at the end. None is removed or changed within a major version of the event schema (spec 9). */
-export const EVENT_TYPES = [
-  'attribution.materialized',
-  'attribution.disputed',
-  'attribution.override.applied',
-  'coverage.degraded',
-  'coverage.restored',
-  'degradation.state.changed',
-  'export.completed',
-  'export.failed',
-  'anomaly.detected',
-  'budget.threshold.crossed',
-  'connector.health.changed',
-  'apikey.rotated',
-  'webhook.verification',
-  'capacity.warning',
-  'budget.threshold.custom',
-] as const
-export type EventType = (typeof EVENT_TYPES)[number]
-
-/** When each event is emitted (spec 6.1). */
-export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
-  'attribution.materialized': 'A new attribution result is stored in the read model',
-  'attribution.disputed': 'An attribution is disputed',
-  'attribution.override.applied': 'A manual override is applied',
-  'coverage.degraded': "A pathway's coverage degrades",
-  'coverage.restored': 'Coverage is restored',
-  'degradation.state.changed': 'The serving degradation state changes',
-  'export.completed': 'An export job has finished and its result can be downloaded',
-  'export.failed': 'An export job has failed',
-  'anomaly.detected': 'An anomaly is detected in attributed consumption',
-  'budget.threshold.crossed': 'A budget crosses 75, 100 or 150 percent',
-  'connector.health.changed': "A connector's health changes",
-  'apikey.rotated': 'An API key is rotated',
-  'webhook.verification': 'A webhook endpoint is registered, or a new challenge is requested for it',
-  'capacity.warning': 'The tenant has reached one of its own limits',
-  'budget.threshold.custom': 'A budget crosses another of its thresholds',
-}
+export { EVENT_CAUSES, EVENT_TYPES, type EventType }
 
 const footprintBasis = () =>
   z.enum(FOOTPRINT_BASES).meta({ description: '`unknown`: the amount is not known and reported as 0.' })
@@ -97,6 +62,9 @@ const crossed = <const T extends z.ZodType>(threshold: T) =>
       .meta({ description: 'Present when the event was requested as a test; nothing was crossed.' }),
   })
 
+const settingValue = () =>
+  z.union([z.int(), z.string()]).nullable().meta({ description: 'Days, or a region. Null: no region.' })
+
 /** `data` by type (spec 2.9, design section 9). Never content, never a secret. */
 export const EVENT_DATA = {
   'attribution.materialized': attributed,
@@ -140,6 +108,19 @@ export const EVENT_DATA = {
     limit: z.int().meta({ description: 'Values past it are counted under `(other values)`.' }),
   }),
   'budget.threshold.custom': crossed(z.int().meta({ description: 'Percent; any other than 75, 100 and 150.' })),
+  'price.missing': z.object({
+    provider: z.string(),
+    served_model: z.string(),
+    reason: z.enum(MISSING_PRICE_REASONS).meta({ description: 'Why most of its unpriced calls have no price.' }),
+    first_call_at: timeText().meta({ description: 'Time of the earliest of these calls.' }),
+  }),
+  'settings.change.scheduled': z.object({
+    setting: z.enum(DELAYED_SETTINGS),
+    from: settingValue(),
+    to: settingValue(),
+    requested_by: z.string().meta({ description: 'Id of the credential that asked for it.' }),
+    takes_effect_at: timeText().meta({ description: 'Until then it can be cancelled.' }),
+  }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 
 /** Event data as published: amounts that must be exact are `ExactNumber`s. */

@@ -17,8 +17,10 @@ export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'anomaly.detected': 'read:reporting',
   'budget.threshold.crossed': 'read:reporting',
   'budget.threshold.custom': 'read:reporting',
+  'price.missing': 'read:reporting',
   'connector.health.changed': 'admin:config',
   'apikey.rotated': 'admin:config',
+  'settings.change.scheduled': 'admin:config',
   'capacity.warning': 'admin:config', // limits are raised, or avoided, by configuration
   'webhook.verification': null, // sent to one endpoint only, with its challenge
 }

@@ -8,6 +8,7 @@ import {
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../records/interpretation.js'
+import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
 
 /** The fields by which records can be filtered and sorted, with their operators (spec 4.2, design section 6). */
 
@@ -102,6 +103,18 @@ export const FIELDS = {
     operators: EQUALITY,
     description: 'Whether the record may be charged back, or the reason why not.',
     example: 'eligible',
+  },
+  usage_basis: {
+    type: choice(USAGE_BASES),
+    operators: EQUALITY,
+    description: 'How well the token counts are known.',
+    example: 'partial',
+  },
+  outcome: {
+    type: choice(OUTCOMES),
+    operators: EQUALITY,
+    description: 'How the call ended. `ne` also matches records whose source does not say.',
+    example: 'cancelled',
   },
   pathway_category: {
     type: choice(PATHWAY_CATEGORIES),

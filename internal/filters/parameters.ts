@@ -43,7 +43,8 @@ export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
     .optional()
     .meta({
       description:
-        'Ascending, or descending with the prefix `-`. Records with equal values are sorted by `id` in the same direction.',
+        'Ascending, or descending with the prefix `-`. Records with equal values are sorted by `id` in the same direction. ' +
+        'Sorting by `provider` follows `stated_provider`, the spelling of the events.',
       default: formatSort(DEFAULT_SORT),
     }),
 }

@@ -1,9 +1,42 @@
 /** Where the quantities of a record come from: closed lists (design section 5). */
 
 /** Where a cost comes from, the best evidence first. */
-export const COST_BASES = ['local_cache', 'client_estimate', 'tenant_price', 'price_book', 'unpriced'] as const
+export const COST_BASES = [
+  'local_cache',
+  'notional',
+  'client_estimate',
+  'tenant_price',
+  'price_book',
+  'unpriced',
+] as const
 export type CostBasis = (typeof COST_BASES)[number]
 
 /** Where energy and carbon come from. */
 export const FOOTPRINT_BASES = ['measured', 'modelled', 'unknown'] as const
 export type FootprintBasis = (typeof FOOTPRINT_BASES)[number]
+
+/** Why a price is missing: an operator or the tenant can add it. */
+export const MISSING_PRICE_REASONS = [
+  'unknown_provider',
+  'unknown_model',
+  'opaque_profile',
+  'zero_priced',
+  'incomplete_price',
+  'quarantined_price',
+  'no_batch_rate',
+  'no_flex_rate',
+  'no_priority_rate',
+  /** The call has billed calls of a tool for which neither the price nor the book states a fee. */
+  'no_tool_fee',
+  'no_price_in_force',
+] as const
+export type MissingPriceReason = (typeof MISSING_PRICE_REASONS)[number]
+
+/** Why a call cannot be priced at any price. */
+export const UNPRICEABLE_REASONS = [
+  'no_tokens',
+  /** Parts of the tokens exceed their total. */
+  'inconsistent_tokens',
+  /** Above the maximum cost per call (`deploy/decisions/amounts-of-events.md`). */
+  'beyond_range',
+] as const

@@ -1,3 +1,4 @@
+import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
 import { type CamelCase, camelCase } from '../text/straight-line.js'
 import type { Quantity } from '../units/quantity.js'
 import { COST_BASES, FOOTPRINT_BASES } from './bases.js'
@@ -146,6 +147,23 @@ export const RECORD_FIELDS = [
     isInClosed: true,
     description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.',
   },
+  {
+    name: 'usage_basis',
+    kind: 'label',
+    values: USAGE_BASES,
+    wire: 'bases',
+    description:
+      'How well the token counts are known. With `partial`, as of an interrupted stream, cost and footprint are lower bounds.',
+  },
+  {
+    name: 'outcome',
+    kind: 'label',
+    values: OUTCOMES,
+    isStated: true,
+    isOptional: true,
+    wire: 'bases',
+    description: 'How the call ended; null if its source does not say.',
+  },
   { name: 'energy_basis', kind: 'label', values: FOOTPRINT_BASES, wire: 'bases', isInClosed: true },
   { name: 'carbon_basis', kind: 'label', values: FOOTPRINT_BASES, wire: 'bases', isInClosed: true },
   // JSON without figures of the single call, so that the dictionary of the column stores equal ones once.
@@ -160,9 +178,18 @@ export const RECORD_FIELDS = [
   { name: 'cached_input_tokens', kind: 'count', isStated: true, isExplained: true, isInClosed: true },
   { name: 'cache_write_tokens', kind: 'count', isStated: true, isExplained: true, isInClosed: true },
   { name: 'cache_write_ttl_seconds', kind: 'count', isStated: true, isExplained: true },
+  // Parts of `cache_write_tokens`.
+  { name: 'cache_write_5m_tokens', kind: 'count', isStated: true, isExplained: true },
+  { name: 'cache_write_1h_tokens', kind: 'count', isStated: true, isExplained: true },
   { name: 'reasoning_tokens', kind: 'count', isStated: true, isExplained: true, isInClosed: true },
   { name: 'audio_input_tokens', kind: 'count', isStated: true, isExplained: true },
   { name: 'audio_output_tokens', kind: 'count', isStated: true, isExplained: true },
+  { name: 'image_input_tokens', kind: 'count', isStated: true, isExplained: true },
+  { name: 'image_output_tokens', kind: 'count', isStated: true, isExplained: true },
+  // Tools that the provider ran and charges per call.
+  { name: 'web_search_calls', kind: 'count', isStated: true, isExplained: true },
+  { name: 'file_search_calls', kind: 'count', isStated: true, isExplained: true },
+  { name: 'code_execution_calls', kind: 'count', isStated: true, isExplained: true },
   { name: 'latency_ms', kind: 'count', isStated: true, isExplained: true },
   { name: 'estimated_cost_usd', kind: 'optionalUsd', isStated: true, isExplained: true },
   { name: 'service_tier', kind: 'label', isStated: true, isOptional: true, isExplained: true },
@@ -170,10 +197,18 @@ export const RECORD_FIELDS = [
   { name: 'region', kind: 'label', isStated: true, isOptional: true, isExplained: true },
 
   { name: 'ingestion_layer', kind: 'label', isStated: true, isExplained: true, isInClosed: true },
-  { name: 'principal', kind: 'label', isInClosed: true },
+  { name: 'principal', kind: 'label', isExplained: true, isInClosed: true },
+  // Whether a gateway held the credential when it sent the event: its word on who called then counts.
+  { name: 'sent_by_gateway', kind: 'flag' },
   // Hash of the stated identity with the tenant's key; zeros if none was stated.
   { name: 'identity_hash', kind: 'bytes16', isInClosed: true },
+  // `otlp`, `litellm`, ...; '' for the API.
+  { name: 'intake', kind: 'label', isExplained: true },
   { name: 'trace_id', kind: 'text', isStated: true, isOptional: true, wire: 'trace' },
+  { name: 'span_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
+  { name: 'response_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
+  // JSON: the other events that showed the call (`attribution/sightings/seen-by.ts`); '' for most records.
+  { name: 'seen_by', kind: 'text', isExplained: true },
   { name: 'tags', kind: 'tags', isStated: true, isExplained: true },
   {
     name: 'dimensions',

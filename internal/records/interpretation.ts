@@ -26,6 +26,7 @@ export const EVIDENCE_BASES = [
   'identity_and_service_resolved',
   'service_resolved',
   'identity_resolved',
+  'mapping_rule',
   'trace_correlated',
   'exclusive_principal_resolved',
   'principal_resolved',
@@ -65,6 +66,7 @@ export const EXPORT_ELIGIBILITIES = [
   'residency_restricted',
   'disputed',
   'advisory',
+  'notional',
   'implausible_cost',
   'unpriced',
   'below_floor',
@@ -116,6 +118,8 @@ function stepsBelow(stated: number): Confidence {
 export function eligibilityOf(record: {
   readonly confidence: Confidence
   readonly isPriced: boolean
+  /** Whether nobody is billed for it: its cost is 0. */
+  readonly isNotional: boolean
   /** Whether the caller states the cost, and it cannot be right. */
   readonly isCostImplausible: boolean
   readonly degradationState: DegradationState
@@ -123,6 +127,7 @@ export function eligibilityOf(record: {
 }): ExportEligibility {
   if (record.isResidencyRestricted) return 'residency_restricted'
   if (record.degradationState === 'degraded_serving') return 'advisory'
+  if (record.isNotional) return 'notional'
   if (record.isCostImplausible) return 'implausible_cost'
   if (!record.isPriced) return 'unpriced'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'

@@ -141,8 +141,6 @@ async function applyEffects(
   isRepeat: boolean,
   deps: ActorDeps,
 ): Promise<void> {
-  await deps.recordKeys(keys, `${batch.token}.keys`)
-
   for (const { id, reason } of poison) {
     deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined a poison message')
   }
@@ -159,7 +157,8 @@ async function applyEffects(
     const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
     await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
   }
-  await deps.insert(rows, batch.token, isRepeat)
+  // At once: a record is visible sooner.
+  await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat)])
   // After the rows and the events, so that a correction is never processed before its event is attributed.
   if (stage.next === undefined) return deps.correct(corrections)
   const next = invocationsSubject(stage.next, batch.partition)

@@ -10,15 +10,18 @@ import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.j
 import type { PublishEvent } from '../../events/publish.js'
 import { formatId } from '../../ids/ids.js'
 import type { Place } from '../../store/queries/records/slices.js'
-import type { Version } from '../../store/queries/records/versions.js'
+import type { EventWindow, Version } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import type { ClosedRow } from '../../store/tables/closed.js'
+import { type ClosedRow, MERGES_IN_A_ROW_MAX } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Announce } from '../records/announce.js'
 import { attributionEvent } from '../records/event.js'
+import { SAME_CALL_MS } from '../sightings/call-keys.js'
+import type { LedgerEntries } from './book.js'
 import { type Change, decodeChange } from './change.js'
 import { decodeSlice, isSliceMessage, type SliceMessage } from './job.js'
-import { applyChanges, type LedgerEntries } from './ledger.js'
+import { applyChanges } from './ledger.js'
+import { namedRecords } from './merges.js'
 import { prepareSlice, type SliceDeps } from './slice.js'
 
 /** Progress of the reader; the value of `changes` in the bucket `checkpoints`. */
@@ -34,8 +37,13 @@ export interface ChangesPlan extends Extent {
 export interface ChangesActorDeps {
   readonly publish: Publisher['publish']
   readonly publishEvent: PublishEvent
-  /** All versions of records before an instant, oldest first. @param ids hex */
-  readonly versionsBefore: (tenantId: string, ids: readonly string[], beforeMs: number) => Promise<readonly Version[]>
+  /** All versions of records before an instant, oldest first. @param ids hex @param within the times of their events */
+  readonly versionsBefore: (
+    tenantId: string,
+    ids: readonly string[],
+    beforeMs: number,
+    within: EventWindow | undefined,
+  ) => Promise<readonly Version[]>
   /** Both are idempotent by token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
@@ -53,6 +61,8 @@ const EVENT_OF = {
   undo_override: undefined,
   undo_dispute: undefined,
   correction: undefined,
+  same_call: undefined,
+  undo_merge: undefined,
   promised: undefined,
 } as const satisfies Record<Change['decision']['kind'], string | undefined>
 
@@ -165,21 +175,52 @@ function decodeChanges(entries: readonly StoredEntry[]) {
 async function readVersions(
   changes: readonly Change[],
   beforeMs: number,
-  { versionsBefore }: ChangesActorDeps,
+  deps: ChangesActorDeps,
 ): Promise<ReadonlyMap<string, Version[]>> {
-  const idsOf = new Map<string, Set<string>>()
-  for (const { tenantId, recordId } of changes) {
-    const ids = idsOf.get(tenantId) ?? new Set()
-    idsOf.set(tenantId, ids.add(recordId))
-  }
+  const changesOf = new Map<string, Change[]>()
+  for (const change of changes) changesOf.set(change.tenantId, [...(changesOf.get(change.tenantId) ?? []), change])
   const versions = new Map<string, Version[]>()
-  for (const [tenantId, ids] of idsOf) {
-    for (const version of await versionsBefore(tenantId, [...ids], beforeMs)) {
+  for (const [tenantId, ofTenant] of changesOf) await readVersionsOf(tenantId, ofTenant, beforeMs, versions, deps)
+  return versions
+}
+
+/** Rounds of reading records that the versions just read name: a chain of merges, and what they have taken in. */
+const ROUNDS_MAX = MERGES_IN_A_ROW_MAX + 1
+
+async function readVersionsOf(
+  tenantId: string,
+  changes: readonly Change[],
+  beforeMs: number,
+  versions: Map<string, Version[]>,
+  { versionsBefore }: ChangesActorDeps,
+): Promise<void> {
+  const historyOf = (id: string): readonly Version[] => versions.get(`${tenantId} ${id}`) ?? []
+  const read = new Set<string>()
+  let wanted = new Set(changes.flatMap(({ recordId, decision }) => [recordId, ...membersOf(decision)]))
+  for (let round = 0; wanted.size > 0 && round < ROUNDS_MAX; round++) {
+    for (const version of await versionsBefore(tenantId, [...wanted], beforeMs, windowOf(changes))) {
       const key = `${tenantId} ${Buffer.from(version.row.id).toString('hex')}`
       const known = versions.get(key)
       if (known === undefined) versions.set(key, [version])
       else known.push(version)
     }
+    for (const id of wanted) read.add(id)
+    wanted = new Set(changes.flatMap((change) => namedRecords(change, historyOf)).filter((id) => !read.has(id)))
   }
-  return versions
+}
+
+const membersOf = (decision: Change['decision']): readonly string[] =>
+  decision.kind === 'same_call' ? decision.members : []
+
+/** The times of all events that the changes are about; undefined if one of them does not say. */
+function windowOf(changes: readonly Change[]): EventWindow | undefined {
+  let [fromMs, toMs] = [Number.POSITIVE_INFINITY, 0]
+  for (const { decision } of changes) {
+    if (decision.kind !== 'same_call') return undefined
+    fromMs = Math.min(fromMs, decision.fromMs)
+    toMs = Math.max(toMs, decision.toMs)
+  }
+  // What was merged before may lie beyond them.
+  const reachMs = MERGES_IN_A_ROW_MAX * SAME_CALL_MS
+  return { fromMs: fromMs - reachMs, toMs: toMs + reachMs }
 }

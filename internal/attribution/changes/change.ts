@@ -8,6 +8,24 @@ export type Decision =
   | { readonly kind: 'dispute'; readonly reason: string }
   | { readonly kind: 'undo_dispute' }
 
+/** Withdraws that the events of a record show one call: each of them gets its own record again. */
+export interface UndoMerge {
+  readonly kind: 'undo_merge'
+}
+
+/** What a person may ask for. */
+export type RequestedDecision = Decision | UndoMerge
+
+/** Records that share an id of a call, from at least two sources: those that show the same call become one. */
+export interface Comparing {
+  readonly kind: 'same_call'
+  /** Hex ids. */
+  readonly members: readonly string[]
+  /** The times of their events lie within. */
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 /** A later verdict of stage A on an event that was already attributed. A person's decision takes precedence. */
 export interface Correcting {
   readonly kind: 'correction'
@@ -20,7 +38,7 @@ export interface Correcting {
  */
 export interface Promised {
   readonly kind: 'promised'
-  readonly decided: Decision['kind']
+  readonly decided: RequestedDecision['kind']
   /** Of the request. */
   readonly traceId: string
 }
@@ -32,14 +50,14 @@ export interface Change {
   readonly tenantId: string
   /** Hex of the record's 16 bytes. */
   readonly recordId: string
-  /** Id of the credential; for a correction, the stage. */
+  /** Id of the credential; for a correction, the stage; `same_call` for a comparison. */
   readonly actor: string
-  readonly decision: Decision | Correcting | Promised
+  readonly decision: RequestedDecision | Correcting | Comparing | Promised
 }
 
 /** A change requested through the API. */
 export interface RequestedChange extends Change {
-  readonly decision: Decision
+  readonly decision: RequestedDecision
 }
 
 export const encodeChange = (change: Change): Uint8Array => Buffer.from(JSON.stringify(change))
@@ -53,7 +71,7 @@ export function decodeChange(data: Uint8Array): Change {
 }
 
 function isWhole({ id, tenantId, recordId, actor, decision }: Change): boolean {
-  return [id, tenantId, actor].every(isText) && /^[0-9a-f]{32}$/.test(recordId) && isWholeDecision(decision)
+  return [id, tenantId, actor].every(isText) && RECORD_ID.test(recordId) && isWholeDecision(decision)
 }
 
 function isWholeDecision(decision: Change['decision']): boolean {
@@ -64,7 +82,10 @@ function isWholeDecision(decision: Change['decision']): boolean {
       return isText(decision.reason)
     case 'undo_override':
     case 'undo_dispute':
+    case 'undo_merge':
       return true
+    case 'same_call':
+      return isWholeComparison(decision)
     case 'correction':
       return [decision.verdict?.service, decision.verdict?.owner, decision.verdict?.evidenceBasis].every(isText)
     case 'promised':
@@ -74,6 +95,18 @@ function isWholeDecision(decision: Change['decision']): boolean {
   }
 }
 
-const DECIDED: ReadonlySet<string> = new Set<Decision['kind']>(['override', 'undo_override', 'dispute', 'undo_dispute'])
+const isWholeComparison = ({ members, fromMs, toMs }: Comparing): boolean =>
+  Array.isArray(members) &&
+  members.every((member) => typeof member === 'string' && RECORD_ID.test(member)) &&
+  [fromMs, toMs].every(Number.isSafeInteger)
+
+const RECORD_ID = /^[0-9a-f]{32}$/
+const DECIDED: ReadonlySet<string> = new Set<RequestedDecision['kind']>([
+  'override',
+  'undo_override',
+  'dispute',
+  'undo_dispute',
+  'undo_merge',
+])
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

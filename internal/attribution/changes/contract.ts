@@ -5,7 +5,7 @@ import { name } from '../../text/plain-text.js'
 import { EXAMPLE_RECORD } from '../records/contract.js'
 import { attributionRecord } from '../records/record.js'
 
-/** The OpenAPI contract of overrides and disputes. */
+/** The OpenAPI contract of overrides, disputes and the undoing of merges. */
 
 const reason = () =>
   name().meta({
@@ -87,4 +87,16 @@ export const UNDO_DISPUTE: Operation = {
   parameters,
   problems: [...problems],
   replies: { 204: { description: 'The dispute is withdrawn.' }, 202: accepted },
+}
+
+export const UNDO_MERGE: Operation = {
+  id: 'undoAttributionMerge',
+  tag: TAG,
+  summary: 'Take apart a call that was seen twice',
+  description:
+    'Every event that the record counts (`seen_by` of its explanation) gets its own record again, under its own id, and these ' +
+    'records are never merged again. Returns 409 if the record counts no other event.',
+  parameters,
+  problems: [...problems],
+  replies: { 204: { description: 'Each event has its own record.' }, 202: accepted },
 }

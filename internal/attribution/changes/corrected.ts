@@ -47,6 +47,7 @@ export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs:
     exportEligibility: eligibilityOf({
       confidence,
       isPriced: row.costBasis !== 'unpriced',
+      isNotional: row.costBasis === 'notional',
       isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
       degradationState,
       isResidencyRestricted: row.exportEligibility === 'residency_restricted',

@@ -1,7 +1,8 @@
 import { bandOf, CONFIDENCE_CAP, eligibilityOf } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { RULES_VERSION } from '../records/row.js'
-import type { Decision } from './change.js'
+import { isMerged } from '../sightings/seen-by.js'
+import type { Decision, RequestedDecision } from './change.js'
 
 /**
  * People's decisions on a record, on top of the result of the stages. A record can be overridden and disputed at the same
@@ -18,6 +19,8 @@ export interface Override {
   readonly reason: string
   /** Id of the credential. */
   readonly actor: string
+  /** Of an override by filters: its id. */
+  readonly bulk_override?: string
 }
 
 export interface Dispute {
@@ -26,7 +29,12 @@ export interface Dispute {
 }
 
 /** Why a decision is refused: the record is not in a suitable state. */
-export type DecisionRefusal = 'already_overridden' | 'not_overridden' | 'already_disputed' | 'not_disputed'
+export type DecisionRefusal =
+  | 'already_overridden'
+  | 'not_overridden'
+  | 'already_disputed'
+  | 'not_disputed'
+  | 'not_merged'
 
 /** The fields that determine a record's state, from a row or from a shown record. */
 export interface DecidedState {
@@ -38,7 +46,10 @@ export const isOverridden = ({ evidenceBasis }: DecidedState): boolean => eviden
 export const isDisputed = ({ outputState }: DecidedState): boolean => outputState === 'disputed'
 
 /** Pure. A second override or dispute requires undoing the first, so that nobody overwrites another person's decision unnoticed. */
-export function refusalOf(state: DecidedState, { kind }: Decision): DecisionRefusal | undefined {
+export function refusalOf(
+  state: DecidedState & Pick<AttributionRow, 'seenBy'>,
+  { kind }: RequestedDecision,
+): DecisionRefusal | undefined {
   switch (kind) {
     case 'override':
       return isOverridden(state) ? 'already_overridden' : undefined
@@ -48,6 +59,8 @@ export function refusalOf(state: DecidedState, { kind }: Decision): DecisionRefu
       return isDisputed(state) ? 'already_disputed' : undefined
     case 'undo_dispute':
       return isDisputed(state) ? undefined : 'not_disputed'
+    case 'undo_merge':
+      return isMerged(state) ? undefined : 'not_merged'
   }
 }
 
@@ -107,7 +120,7 @@ export function decidedRow(base: AttributionRow, { override, dispute }: Decided,
 }
 
 /** An override is a stated fact, so it counts as stage A with the highest confidence (design section 5). */
-function overriddenRow(base: AttributionRow, { service, owner, reason, actor }: Override): AttributionRow {
+function overriddenRow(base: AttributionRow, { service, owner, ...override }: Override): AttributionRow {
   const { stageOrigin, evidenceBasis, confidence } = base
   const replaced = {
     service: base.service,
@@ -132,11 +145,12 @@ function overriddenRow(base: AttributionRow, { service, owner, reason, actor }: 
     exportEligibility: eligibilityOf({
       confidence: CONFIDENCE_CAP,
       isPriced: base.costBasis !== 'unpriced',
+      isNotional: base.costBasis === 'notional',
       // A person has looked at the record and answers for it, its cost included.
       isCostImplausible: false,
       degradationState: 'none',
       isResidencyRestricted: base.exportEligibility === 'residency_restricted',
     }),
-    evidence: JSON.stringify({ override: { reason, actor }, replaced }),
+    evidence: JSON.stringify({ override, replaced }),
   }
 }

@@ -1,9 +1,11 @@
 import type { Place } from '../../store/queries/records/slices.js'
+import type { RuleDraft } from '../mapping/watched-rules.js'
+import type { BulkOverride } from './bulk-override.js'
 import type { Move } from './moves.js'
 import type { Tally, Valued } from './revalue.js'
 
 /**
- * A job that re-attributes or revalues a time window of a tenant's records; stored under its id in the bucket
+ * A job that re-attributes, revalues or overrides records of a tenant within a time window; stored under its id in the bucket
  * `reattributions`. It is processed in slices, each triggered by a message of CHANGES. This orders it relative to people's
  * decisions, and lets it resume after the last completed slice when a process crashes.
  */
@@ -17,8 +19,19 @@ export interface ReattributionJob {
   readonly model: string | null
   /** The records to revalue; absent for a job that re-attributes. */
   readonly valued?: Valued
+  /** For a bulk override: what it selects and sets. */
+  readonly override?: BulkOverride
+  /** For the undo of a bulk override: the id of that job. */
+  readonly undoes?: string
+  /** The change that started the job, of a job that only one request may start. */
+  readonly started_by?: string
   /** Only records that were attributed to this service get new versions; absent: all. */
   readonly service?: string
+  /**
+   * Only records that a mapping rule decides, now or before, get new versions: one rule, or any. The rules are those of the
+   * bucket from a revision on, with a draft in place for a dry run.
+   */
+  readonly mapping?: { readonly rule?: string; readonly draft?: RuleDraft; readonly revision: number }
   /** The job reads a directory that holds at least this revision of its bucket. */
   readonly directory_revision?: number
   /** Counts what would change without changing anything. */
@@ -36,7 +49,7 @@ export interface ReattributionJob {
   readonly unnamed: number
   /** For a revaluation: the changes that the new versions made. */
   readonly tally?: Tally
-  /** For a dry run of a re-attribution: the changes by owner. */
+  /** For a dry run of a re-attribution: the changes by owner; for a job of mapping rules: by service and owner. */
   readonly moves?: readonly Move[]
 }
 

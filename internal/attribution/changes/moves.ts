@@ -2,8 +2,13 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import { formatQuantity, parseSum, plus } from '../../units/quantity.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
-/** Records that a re-attribution gives another version, by their owners before and after; equal where only other facts change. */
+/**
+ * Records that a re-attribution gives another version, by their owners before and after, and by their services where the job
+ * keeps them apart; equal where only other facts change.
+ */
 export type Move = {
+  readonly from_service?: string
+  readonly to_service?: string
   readonly from_owner: string
   readonly to_owner: string
   readonly records: number
@@ -18,14 +23,20 @@ export const MOVES_MAX = 1_000
 export const OTHERS = '(other owners)'
 
 /** @param before the previous versions, also of unchanged records */
-export function movesOf(before: readonly AttributionRow[], changed: readonly AttributionRow[]): readonly Move[] {
+export function movesOf(
+  before: readonly AttributionRow[],
+  changed: readonly AttributionRow[],
+  { byService = false } = {},
+): readonly Move[] {
   const previous = new Map(before.map((row) => [hexOf(row.id), row]))
   return plusMoves(
     [],
     changed.flatMap((row) => {
       const was = previous.get(hexOf(row.id))
       if (was === undefined) return []
-      return [{ from_owner: ownerOf(was), to_owner: ownerOf(row), records: 1, cost_usd: formatQuantity(row.costUsd) }]
+      const services = byService && { from_service: was.service, to_service: row.service }
+      const owners = { from_owner: ownerOf(was), to_owner: ownerOf(row) }
+      return [{ ...services, ...owners, records: 1, cost_usd: formatQuantity(row.costUsd) }]
     }),
   )
 }
@@ -34,14 +45,11 @@ export function plusMoves(one: readonly Move[], other: readonly Move[]): readonl
   const sums = new Map(one.map((move) => [pairOf(move), move]))
   for (const move of other) {
     const isKept = sums.has(pairOf(move)) || sums.size < MOVES_MAX
-    const { from_owner, to_owner, records, cost_usd } = isKept
-      ? move
-      : { ...move, from_owner: OTHERS, to_owner: OTHERS }
-    const pair = pairOf({ from_owner, to_owner })
+    const { records, cost_usd, ...places } = isKept ? move : toOthers(move)
+    const pair = pairOf(places)
     const sum = sums.get(pair) ?? { records: 0, cost_usd: '0' }
     sums.set(pair, {
-      from_owner,
-      to_owner,
+      ...places,
       records: sum.records + records,
       cost_usd: formatQuantity(plus(parseSum<'USD'>(sum.cost_usd), parseSum<'USD'>(cost_usd))),
     })
@@ -49,8 +57,15 @@ export function plusMoves(one: readonly Move[], other: readonly Move[]): readonl
   return [...sums.values()]
 }
 
-const pairOf = ({ from_owner, to_owner }: Pick<Move, 'from_owner' | 'to_owner'>): string =>
-  JSON.stringify([from_owner, to_owner])
+const toOthers = (move: Move): Move => ({
+  ...move,
+  ...(move.from_service !== undefined && { from_service: OTHERS, to_service: OTHERS }),
+  from_owner: OTHERS,
+  to_owner: OTHERS,
+})
+
+const pairOf = (move: Omit<Move, 'records' | 'cost_usd'>): string =>
+  JSON.stringify([move.from_service, move.to_service, move.from_owner, move.to_owner])
 
 function ownerOf({ owner, evidence }: AttributionRow): string {
   const { owner_from } = JSON.parse(evidence) as Partial<ResolutionEvidence>

@@ -12,8 +12,12 @@ export const newJob = (
     | 'to_ms'
     | 'model'
     | 'valued'
+    | 'override'
+    | 'undoes'
+    | 'started_by'
     | 'dry_run'
     | 'service'
+    | 'mapping'
     | 'directory_revision'
     | 'actor'
   >,

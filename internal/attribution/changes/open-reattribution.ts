@@ -5,9 +5,18 @@ import type { Publisher } from '../../broker/publisher.js'
 import { bucketRecords } from '../../broker/records.js'
 import { identityHash } from '../../ids/identity-hash.js'
 import { idHex } from '../../ids/ids.js'
+import {
+  placeClosedBy,
+  rowsClosedBy,
+  selectedPlace,
+  selectedRows,
+  versionsClosedBy,
+} from '../../store/queries/records/selected-records.js'
 import { placeBehind, rowsValidFrom, tracePeers, undecidedRows } from '../../store/queries/records/slices.js'
 import type { Stage } from '../actor/stage.js'
 import type { WatchedDirectory } from '../directory/directory.js'
+import type { MappingPolicy } from '../mapping/policy.js'
+import type { RuleDraft, WatchedRules } from '../mapping/watched-rules.js'
 import type { AllocationDeps } from '../pools/allocate.js'
 import type { RowDeps } from '../records/row.js'
 import { PartitionTraces } from '../stages/a/partition-traces.js'
@@ -24,8 +33,10 @@ export interface ReattributionDeps {
   readonly publish: Publisher['publish']
   readonly directory: WatchedDirectory
   readonly directoryReached: SliceDeps['directoryReached']
+  readonly rules: WatchedRules
+  readonly rulesReached: SliceDeps['rulesReached']
   readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
-  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
+  readonly facts: Pick<StageADeps, 'directory' | 'mappingOf' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
   readonly stageB: (rowDeps: Omit<RowDeps, 'isIndexStale'>) => Stage
   readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
 }
@@ -34,19 +45,25 @@ export interface ReattributionDeps {
 export async function openReattribution(
   deps: ReattributionDeps,
 ): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {
-  const { broker, store, publish, directory, directoryReached, rowDeps, facts, stageB, allocation } = deps
+  const { broker, store, publish, directory, rules, rowDeps, facts, stageB, allocation } = deps
   return {
     jobs: bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined),
     placeBehind: (...args) => placeBehind(store, ...args),
     undecidedRows: (...args) => undecidedRows(store, ...args),
     tracePeers: (...args) => tracePeers(store, ...args),
+    selectedPlace: (...args) => selectedPlace(store, ...args),
+    selectedRows: (...args) => selectedRows(store, ...args),
+    placeClosedBy: (...args) => placeClosedBy(store, ...args),
+    rowsClosedBy: (...args) => rowsClosedBy(store, ...args),
+    versionsClosedBy: (...args) => versionsClosedBy(store, ...args),
     rowsValidFrom: (...args) => rowsValidFrom(store, ...args),
-    directoryReached,
-    identityNames: (tenantId) => directory.identityNames(tenantId),
+    directoryReached: deps.directoryReached,
+    rulesReached: deps.rulesReached,
+    identityNames: (tenantId) => [...directory.identityNames(tenantId), ...rules.identities(tenantId)],
     hashOf: (tenantId, identity) => idHex(identityHash(rowDeps.identityKeyOf(tenantId), identity)),
     publishSlice: slicePublisher(publish),
     consumptionOf: rowDeps.consumptionOf,
-    stages(rowOf) {
+    stages(rowOf, draft) {
       const kept = {
         ...rowDeps,
         consumptionOf: (admitted: Parameters<typeof rowOf>[0]) => keptConsumption(rowOf(admitted)),
@@ -55,6 +72,7 @@ export async function openReattribution(
         stageA({
           ...kept,
           ...facts,
+          mappingOf: mappingWith(draft, rules),
           loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
           loadTraces: async () => new PartitionTraces({ ...allocation, directory }),
         }),
@@ -62,5 +80,15 @@ export async function openReattribution(
         stageC({ ...kept, ...allocation }),
       ]
     },
+  }
+}
+
+/** The tenants' rules with a draft in place; one slice asks for those of one tenant only. */
+function mappingWith(draft: RuleDraft | undefined, rules: WatchedRules): StageADeps['mappingOf'] {
+  if (draft === undefined) return (tenantId) => rules.of(tenantId)
+  let policy: MappingPolicy | undefined
+  return (tenantId) => {
+    policy ??= rules.with(draft, tenantId)
+    return policy
   }
 }

@@ -2,6 +2,7 @@ import { changesSubject } from '../../../streams/changes.js'
 import { type Publisher, storedOrThrow } from '../../broker/publisher.js'
 import { idHex } from '../../ids/ids.js'
 import type { Correction } from '../actor/corrections.js'
+import type { SharedCall } from '../sightings/seen-twice.js'
 import { type Change, encodeChange } from './change.js'
 import { encodeSlice, type SliceMessage, sliceMessageId } from './job.js'
 
@@ -29,6 +30,21 @@ export const correctionPublisher = (publish: Publisher['publish'], logId: number
           const recordId = idHex(id)
           const decision = { kind: 'correction', verdict } as const
           return publishChange({ id: `${logId}.${cause}.${recordId}`, tenantId, recordId, actor: 'stage_a', decision })
+        }),
+      )
+    }
+  }
+}
+
+/** Publishes comparisons of records to CHANGES, after the records have been inserted. */
+export const comparisonPublisher = (publish: Publisher['publish']) => {
+  const publishChange = changePublisher(publish)
+  return async (calls: readonly SharedCall[]): Promise<void> => {
+    for (let from = 0; from < calls.length; from += IN_FLIGHT_MAX) {
+      await Promise.all(
+        calls.slice(from, from + IN_FLIGHT_MAX).map(({ id, tenantId, members, fromMs, toMs }) => {
+          const decision = { kind: 'same_call', members, fromMs, toMs } as const
+          return publishChange({ id: `same.${id}`, tenantId, recordId: members[0] ?? '', actor: 'same_call', decision })
         }),
       )
     }

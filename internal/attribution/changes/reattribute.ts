@@ -2,6 +2,7 @@ import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from '../actor/batch.js'
 import type { Disposition, Stage } from '../actor/stage.js'
+import { appliedRule, tagsFrom } from './mapped.js'
 import { isUnnamed, recall } from './recall.js'
 
 /** The stages in order, with their current knowledge; their rows keep cost and consumption of the calls. */
@@ -58,7 +59,7 @@ export async function reattribute(
       const admitted = events[i]
       if (admitted === undefined || disposition.kind !== 'resolved' || !wanted.has(admitted)) continue
       const row = withAttributionOf(found(admitted), disposition.row)
-      if (isUnnamed(row.owner)) unnamed++
+      if (isUnnamed(row.owner) || wasMappedByName(found(admitted), admitted)) unnamed++
       else if (isReattributed(found(admitted), row)) changed.push(row)
     }
     events = events.filter((admitted, i) => dispositions[i]?.kind === 'hand_on' && wanted.has(admitted))
@@ -87,8 +88,8 @@ async function dispositionsOf(
   return dispositions
 }
 
-/** Replaces the attribution; the facts of the call stay. */
-const withAttributionOf = (row: AttributionRow, stageRow: AttributionRow): AttributionRow => ({
+/** Replaces the attribution; the facts of the call stay. @param stageRow of the same call */
+export const withAttributionOf = (row: AttributionRow, stageRow: AttributionRow): AttributionRow => ({
   ...row,
   validFromMs: stageRow.validFromMs,
   service: stageRow.service,
@@ -105,6 +106,7 @@ const withAttributionOf = (row: AttributionRow, stageRow: AttributionRow): Attri
   contested: stageRow.contested,
   evidence: stageRow.evidence,
   inference: stageRow.inference,
+  dimensions: tagsFrom(row, stageRow),
 })
 
 /** Fields that justify a new version. A different explanation of the same attribution does not. */
@@ -123,4 +125,10 @@ const COMPARED_FIELDS = [
 ] as const satisfies readonly (keyof AttributionRow)[]
 
 const isReattributed = (before: AttributionRow, after: AttributionRow): boolean =>
-  COMPARED_FIELDS.some((member) => before[member] !== after[member])
+  COMPARED_FIELDS.some((member) => before[member] !== after[member]) ||
+  before.dimensions.join('\n') !== after.dimensions.join('\n')
+
+/** Whether a mapping rule decided by a part of an identity whose name is not stored: it cannot be asked again. */
+const wasMappedByName = (before: AttributionRow, { invocation }: AdmittedInvocation): boolean =>
+  isUnnamed(invocation.attributedIdentity ?? '') &&
+  (appliedRule(before)?.when ?? []).some(({ field, match }) => field === 'identity' && match !== 'exact')

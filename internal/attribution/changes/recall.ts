@@ -25,6 +25,7 @@ export function recall(row: AttributionRow, nameOf: (hash: string) => string | u
   return {
     tenantId: row.tenantId,
     principal: row.principal,
+    ...(row.sentByGateway && { isFromGateway: true }),
     id: row.id,
     receivedAtMs: row.receivedAtMs,
     position: { sequence: row.sourceSequence, index: row.sourceIndex },

@@ -101,16 +101,22 @@ function bookOf({ costDetails }: Pick<Consumption, 'costDetails'>): string | und
   return book_id ?? book_as_of
 }
 
+/** The event of a row, with the models that its price depends on. */
+export function recalledForValuation(row: AttributionRow): AdmittedInvocation {
+  const admitted = recall(row, () => undefined)
+  // If the event stated no served model, the row has the requested model in both columns.
+  const servedModel = row.servedModel === row.requestedModel ? undefined : row.servedModel
+  return { ...admitted, invocation: { ...admitted.invocation, servedModel } }
+}
+
 /** @returns undefined if a value is out of a record's range; the record then stays unchanged */
 function currentConsumption(
   row: AttributionRow,
   consumptionOf: (admitted: AdmittedInvocation) => Consumption,
 ): Consumption | undefined {
-  const admitted = recall(row, () => undefined)
+  const admitted = recalledForValuation(row)
   const invocation = {
     ...admitted.invocation,
-    // If the event stated no served model, the row has the requested model in both columns.
-    servedModel: row.servedModel === row.requestedModel ? undefined : row.servedModel,
     // Values measured by the caller are stored in the row itself.
     energyWh: row.energyBasis === 'measured' ? formatQuantity(row.energyWh) : undefined,
     carbonGco2e: row.carbonBasis === 'measured' ? formatQuantity(row.carbonGco2e) : undefined,
@@ -137,6 +143,7 @@ function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): 
       ? eligibilityOf({
           confidence: row.confidence,
           isPriced: true,
+          isNotional: false,
           isCostImplausible: false,
           degradationState: 'none',
           isResidencyRestricted: false,

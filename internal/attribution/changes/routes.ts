@@ -7,12 +7,15 @@ import type { TenantRoute } from '../../http/route.js'
 import { idHex, parseId, type TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
-import { storeProblem } from '../../store/failures.js'
-import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
-import type { StoredClosed } from '../../store/queries/records/closed.js'
+import { withStoreErrors } from '../../store/failures.js'
+import {
+  END_OF_TIME_MS,
+  type RecordVersions,
+  type StoredAttributionDetail,
+} from '../../store/queries/records/attributions.js'
 import { toRecord } from '../records/record.js'
-import { END_OF_TIME_MS, findVisible, untilVisible } from '../records/visible.js'
-import type { Change, Decision, RequestedChange } from './change.js'
+import { findVisible, untilVisible } from '../records/visible.js'
+import type { Change, RequestedChange, RequestedDecision } from './change.js'
 import {
   DISPUTE_ATTRIBUTION,
   disputeBody,
@@ -21,6 +24,7 @@ import {
   OVERRIDE_ATTRIBUTION,
   overrideBody,
   UNDO_DISPUTE,
+  UNDO_MERGE,
   UNDO_OVERRIDE,
 } from './contract.js'
 import { type DecisionRefusal, refusalOf } from './decided.js'
@@ -31,9 +35,7 @@ export interface ChangeRoutesDeps {
   readonly watermark: Watermark
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
-  /** Finds a record as of an instant. */
-  readonly find: (tenantId: string, recordId: string, atMs: number) => Promise<StoredAttributionDetail | undefined>
-  readonly closedVersionsOf: (tenantId: string, recordId: string, byMs: number) => Promise<readonly StoredClosed[]>
+  readonly readVersions: (tenantId: string, recordId: string) => Promise<RecordVersions>
   /**
    * Stores a change durably, in the order in which changes take effect.
    *
@@ -89,13 +91,22 @@ export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
       operation: UNDO_DISPUTE,
       handle: (request) => decide(request, { kind: 'undo_dispute' }, deps),
     }),
+    deps.mutate({
+      ...COMMON,
+      method: 'del',
+      path: path('merge'),
+      needsStepUp: true,
+      action: 'attribution.undo_merge',
+      operation: UNDO_MERGE,
+      handle: (request) => decide(request, { kind: 'undo_merge' }, deps),
+    }),
   ]
 }
 
 /** Replies 503 when ClickHouse is unavailable: a published change stays published, and a retry finds it. */
 async function decide(
   request: MutationRequest<unknown>,
-  decision: Decision,
+  decision: RequestedDecision,
   deps: ChangeRoutesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = request.caller
@@ -110,11 +121,11 @@ async function decide(
     decision,
   }
   const before = await withStoreErrors(() =>
-    findVisible((atMs) => deps.find(tenantId, change.recordId, atMs), deps.watermark),
+    findVisible(() => deps.readVersions(tenantId, change.recordId), deps.watermark),
   )
   if ('code' in before) return before
   // Skipped for a repeated request: its first attempt may have changed the state already.
-  const conflict = request.isRepeat ? undefined : refusalOf(stateOf(before), decision)
+  const conflict = request.isRepeat ? undefined : refusalOf(stateOf(before.record), decision)
   if (conflict !== undefined) return problem('CONFLICT', CONFLICTS[conflict])
 
   const sequence = await deps.publish(change)
@@ -122,7 +133,7 @@ async function decide(
     await deps.publish({ ...change, decision: { kind: 'promised', decided: decision.kind, traceId: request.traceId } })
     return queued(request.parameter)
   }
-  return withStoreErrors(() => outcomeOf(change, before, request.parameter, deps))
+  return withStoreErrors(() => outcomeOf(change, before.record, request.parameter, deps))
 }
 
 async function outcomeOf(
@@ -131,17 +142,17 @@ async function outcomeOf(
   parameter: string,
   deps: ChangeRoutesDeps,
 ): Promise<Reply | Problem> {
-  const history = await deps.closedVersionsOf(tenantId, recordId, END_OF_TIME_MS)
-  const closed = history.find(({ change_id }) => change_id === id)
+  const versions = await deps.readVersions(tenantId, recordId)
+  const closed = versions.closedBy(END_OF_TIME_MS).find(({ change_id }) => change_id === id)
   // Another change took effect first, so that the record was no longer in a suitable state for this one.
   if (closed === undefined) return problem('CONFLICT', CONFLICTS[CONFLICT_OF[decision.kind]])
   const changedAtMs = Number(closed.closed_at_ms)
-  const after = await deps.find(tenantId, recordId, changedAtMs)
+  const after = versions.at(changedAtMs)
   if (after === undefined) throw new Error('the changed record has no current version')
   // The next read on this gateway must show the same version as this response.
   await untilVisible(changedAtMs, deps.watermark)
   const changes = { before: auditedOf(before), after: auditedOf(after) }
-  if (decision.kind === 'undo_override' || decision.kind === 'undo_dispute') {
+  if (decision.kind !== 'override' && decision.kind !== 'dispute') {
     return { status: 204, target: parameter, changes }
   }
   return {
@@ -152,20 +163,10 @@ async function outcomeOf(
   }
 }
 
-async function withStoreErrors<T>(read: () => Promise<T>): Promise<T | Problem> {
-  try {
-    return await read()
-  } catch (cause) {
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    return known
-  }
-}
-
 const queued = (id: string): Reply => ({ status: 202, body: { id, status: 'queued' }, target: id })
 
-const stateOf = ({ evidence_basis, output_state }: StoredAttributionDetail) => {
-  return { evidenceBasis: evidence_basis, outputState: output_state }
+const stateOf = ({ evidence_basis, output_state, seen_by }: StoredAttributionDetail) => {
+  return { evidenceBasis: evidence_basis, outputState: output_state, seenBy: seen_by }
 }
 
 const auditedOf = ({ service, owner, output_state, evidence_basis, confidence }: StoredAttributionDetail) => {
@@ -177,10 +178,12 @@ const CONFLICTS: Readonly<Record<DecisionRefusal, string>> = {
   not_overridden: 'The attribution is not overridden.',
   already_disputed: 'The attribution is already disputed.',
   not_disputed: 'The attribution is not disputed.',
+  not_merged: 'The attribution counts no other event, or one that is no longer stored.',
 }
-const CONFLICT_OF: Readonly<Record<Decision['kind'], DecisionRefusal>> = {
+const CONFLICT_OF: Readonly<Record<RequestedDecision['kind'], DecisionRefusal>> = {
   override: 'already_overridden',
   undo_override: 'not_overridden',
   dispute: 'already_disputed',
   undo_dispute: 'not_disputed',
+  undo_merge: 'not_merged',
 }

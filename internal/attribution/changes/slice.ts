@@ -1,11 +1,15 @@
 import type { Records } from '../../broker/records.js'
+import type { Selection } from '../../store/queries/records/selected-records.js'
 import type { Place, Slice } from '../../store/queries/records/slices.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import type { ClosedRow } from '../../store/tables/closed.js'
+import type { Change, ClosedRow } from '../../store/tables/closed.js'
 import { comparableName } from '../../text/comparable-name.js'
+import { identitiesIn, type RuleDraft } from '../mapping/watched-rules.js'
 import type { Announce } from '../records/announce.js'
 import type { RowDeps } from '../records/row.js'
+import { type BulkOverride, overriddenRows, restoredRows } from './bulk-override.js'
 import type { ReattributionJob, SliceMessage } from './job.js'
+import { ofMapping } from './mapped.js'
 import { movesOf, plusMoves } from './moves.js'
 import { type Reattributed, type ReattributionStages, reattribute } from './reattribute.js'
 import { NO_TALLY, plusTally, revalue, tallyOf } from './revalue.js'
@@ -15,13 +19,33 @@ export interface SliceDeps {
   readonly placeBehind: (tenantId: string, after: Place, beforeMs: number, count: number) => Promise<Place | undefined>
   readonly undecidedRows: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
   readonly tracePeers: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
+  /** Of a bulk override, and of its undo: the same by what a selection has, or what a job has closed. */
+  readonly selectedPlace: (
+    selection: Selection,
+    after: Place,
+    beforeMs: number,
+    count: number,
+  ) => Promise<Place | undefined>
+  readonly selectedRows: (selection: Selection, slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
+  readonly placeClosedBy: (
+    tenantId: string,
+    jobId: string,
+    after: Place,
+    beforeMs: number,
+    count: number,
+  ) => Promise<Place | undefined>
+  readonly rowsClosedBy: (slice: Slice, jobId: string, beforeMs: number) => Promise<readonly AttributionRow[]>
+  readonly versionsClosedBy: (slice: Slice, jobId: string) => Promise<readonly AttributionRow[]>
   readonly rowsValidFrom: (slice: Slice, validFromMs: number) => Promise<readonly AttributionRow[]>
-  readonly stages: ReattributionStages
+  /** @param draft a mapping rule that is tried out */
+  readonly stages: (rowOf: Parameters<ReattributionStages>[0], draft?: RuleDraft) => ReturnType<ReattributionStages>
   /** With the current price books, prices and tables. */
   readonly consumptionOf: RowDeps['consumptionOf']
   /** Resolves when the copy of the directory holds a revision. @throws MirrorBehind */
   readonly directoryReached: (revision: number) => Promise<void>
-  /** The identities of the tenant's directory. */
+  /** The same of the mapping rules. */
+  readonly rulesReached: (revision: number) => Promise<void>
+  /** The identities that the tenant's directory and its mapping rules name. */
   readonly identityNames: (tenantId: string) => Iterable<string>
   /** The hash of an identity as stored in rows, hex. */
   readonly hashOf: (tenantId: string, identity: string) => string
@@ -62,26 +86,25 @@ export async function prepareSlice(
   // A planned slice may have taken effect in part, so it is completed even if the job is cancelled in the meantime.
   const isCancelled = job.status !== 'running'
   if (isCancelled && (plannedUntil === undefined || plannedUntil === null)) return NOTHING_TO_DO
-  const until =
-    plannedUntil === undefined
-      ? ((await deps.placeBehind(job.tenant_id, job.after, job.to_ms, SLICE_RECORDS)) ?? null)
-      : plannedUntil
+  const until = plannedUntil === undefined ? ((await endOfSlice(job, deps)) ?? null) : plannedUntil
   if (until === null) {
     return { until, size: 0, applyEffects: () => advance(job, { status: 'done' }, deps) }
   }
   const slice = { tenantId: job.tenant_id, after: job.after, until }
-  const before = await deps.undecidedRows(slice, atMs)
+  const before = await rowsBefore(job, slice, atMs, deps)
   // Rows inserted by an earlier attempt are kept: the directory or the model may have changed since.
   const alreadyInserted =
     plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
   if (job.directory_revision !== undefined) await deps.directoryReached(job.directory_revision)
+  if (job.mapping !== undefined) await deps.rulesReached(job.mapping.revision)
   const result =
     alreadyInserted.length > 0
       ? { changed: alreadyInserted, unnamed: 0 }
       : await recalculate(job, before, slice, atMs, deps)
   const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, result.changed, job.valued))
-  const isCounted = job.dry_run === true && job.valued === undefined
-  const moves = isCounted ? plusMoves(job.moves ?? [], movesOf(before, result.changed)) : undefined
+  const byService = job.mapping !== undefined
+  const isCounted = byService || (job.dry_run === true && job.valued === undefined)
+  const moves = isCounted ? plusMoves(job.moves ?? [], movesOf(before, result.changed, { byService })) : undefined
   const closed = closedBy(result.changed, before, job, atMs)
   return {
     until,
@@ -114,7 +137,33 @@ export async function prepareSlice(
 
 const NOTHING_TO_DO: PreparedSlice = { until: null, size: 0, applyEffects: async () => undefined }
 
-/** Re-attributes or revalues the records of a slice with current knowledge. */
+/** Where the next slice of a job ends; undefined behind the last record. */
+function endOfSlice(job: ReattributionJob, deps: SliceDeps): Promise<Place | undefined> {
+  const { tenant_id: tenantId, after, to_ms: toMs, undoes } = job
+  if (job.override !== undefined) return deps.selectedPlace(selectionOf(job, job.override), after, toMs, SLICE_RECORDS)
+  if (undoes !== undefined) return deps.placeClosedBy(tenantId, undoes, after, toMs, SLICE_RECORDS)
+  return deps.placeBehind(tenantId, after, toMs, SLICE_RECORDS)
+}
+
+/** The versions of a slice that a job may replace, as they were valid just before an instant. */
+function rowsBefore(
+  job: ReattributionJob,
+  slice: Slice,
+  atMs: number,
+  deps: SliceDeps,
+): Promise<readonly AttributionRow[]> {
+  if (job.override !== undefined) return deps.selectedRows(selectionOf(job, job.override), slice, atMs)
+  if (job.undoes !== undefined) return deps.rowsClosedBy(slice, job.undoes, atMs)
+  return deps.undecidedRows(slice, atMs)
+}
+
+const selectionOf = ({ tenant_id: tenantId }: ReattributionJob, { conditions, snapshot_ms }: BulkOverride) => ({
+  tenantId,
+  conditions,
+  snapshotMs: snapshot_ms,
+})
+
+/** Gives the records of a slice what the job is to give them, or re-attributes or revalues them with current knowledge. */
 async function recalculate(
   job: ReattributionJob,
   before: readonly AttributionRow[],
@@ -122,16 +171,23 @@ async function recalculate(
   atMs: number,
   deps: SliceDeps,
 ): Promise<Reattributed> {
+  const { override, undoes, actor } = job
+  if (override !== undefined) return { changed: overriddenRows(before, override, job, atMs), unnamed: 0 }
+  if (undoes !== undefined) {
+    const replaced = await deps.versionsClosedBy(slice, undoes)
+    return { changed: restoredRows(before, replaced, undoes, actor, atMs), unnamed: 0 }
+  }
   if (job.valued !== undefined) {
     return { changed: revalue(before, job.valued, deps.consumptionOf, atMs), unnamed: 0 }
   }
   const result = await reattribute(before, await deps.tracePeers(slice, atMs), {
-    stages: deps.stages,
-    nameOf: namesByHash(job.tenant_id, deps),
+    stages: (rowOf) => deps.stages(rowOf, job.mapping?.draft),
+    nameOf: namesByHash(job, deps),
     basisOf: (stage) => (stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined),
     validFromMs: atMs,
   })
   // All are attributed again, since they are evidence for each other.
+  if (job.mapping !== undefined) return ofMapping(job.mapping.rule, before, result)
   return job.service === undefined ? result : { ...result, changed: ofService(job.service, before, result.changed) }
 }
 
@@ -159,10 +215,16 @@ function closedBy(
   job: ReattributionJob,
   atMs: number,
 ): ClosedRow[] {
-  const change = job.valued === undefined ? 'reattribution' : 'revaluation'
+  const change = changeOf(job)
   return versionsOf(idsOf(changed), before).map((version) => {
     return { version, closedAtMs: atMs, change, changeId: job.id, actor: job.actor }
   })
+}
+
+function changeOf({ override, undoes, valued }: ReattributionJob): Change {
+  if (override !== undefined) return 'override'
+  if (undoes !== undefined) return 'undo_override'
+  return valued === undefined ? 'reattribution' : 'revaluation'
 }
 
 /** The rows that are versions of certain records; rows of other records from the same millisecond are filtered out. */
@@ -171,11 +233,15 @@ const versionsOf = (ids: ReadonlySet<string>, rows: readonly AttributionRow[]): 
 
 const idsOf = (rows: readonly AttributionRow[]): ReadonlySet<string> => new Set(rows.map(({ id }) => hexOf(id)))
 
-/** Lookup in the tenant's directory, built on first use. */
-function namesByHash(tenantId: string, { identityNames, hashOf }: SliceDeps): (hash: string) => string | undefined {
+/** Lookup in the tenant's directory and rules, built on first use. */
+function namesByHash(
+  { tenant_id: tenantId, mapping }: ReattributionJob,
+  { identityNames, hashOf }: SliceDeps,
+): (hash: string) => string | undefined {
+  const ofDraft = mapping?.draft?.rule === undefined ? [] : identitiesIn([mapping.draft.rule])
   let names: Map<string, string> | undefined
   return (hash) => {
-    names ??= new Map([...identityNames(tenantId)].map((name) => [hashOf(tenantId, name), name]))
+    names ??= new Map([...identityNames(tenantId), ...ofDraft].map((name) => [hashOf(tenantId, name), name]))
     return names.get(hash)
   }
 }

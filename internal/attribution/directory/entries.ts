@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { SourceEntry } from '../../records/capture-source.js'
 import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
 import { nameDoubt } from '../../text/misleading-name.js'
-import { name } from '../../text/plain-text.js'
+import { instant, name } from '../../text/plain-text.js'
+import { instantOf, type ServiceChange } from './dated-changes.js'
 import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 
 /**
@@ -31,14 +32,62 @@ const credentialId = () =>
 export const serviceName = () =>
   name().refine((text) => nameDoubt(text) === undefined, 'must not contain hidden characters or mix scripts')
 
+/** Changes per service. */
+export const CHANGES_MAX = 64
+
+const change = z
+  .strictObject({
+    from: instant().meta({ description: 'Calls made at or after this time show the change.' }),
+    owner: name().nullish().meta({ description: 'Its owner since then.' }),
+    name: serviceName().nullish().meta({
+      description: 'Its name since then. Calls may state it, and the names before, at any time.',
+    }),
+    merged_into: serviceName()
+      .nullish()
+      .meta({ description: 'Another service of the directory that it is part of since then; the last change, alone.' }),
+  })
+  .refine(
+    ({ owner, name: called, merged_into: into }) =>
+      into == null ? (owner ?? called) != null : owner == null && called == null,
+    'must state owner or name, or merged_into alone',
+  )
+  .meta({ id: 'NewServiceChange' })
+
 export const serviceFields = z.strictObject({
-  name: serviceName(),
-  owner: name().meta({ description: 'Team or cost centre that owns its cost.' }),
+  name: serviceName().meta({ description: 'Before its first change. The entry keeps this name.' }),
+  owner: name().meta({ description: 'Team or cost centre that owns its cost; before its first change of owner.' }),
   aliases: z
     .array(serviceName())
     .max(ALIASES_MAX)
     .nullish()
     .meta({ description: 'Other names for the service in events.' }),
+  changes: z
+    .array(change)
+    .max(CHANGES_MAX)
+    .nullish()
+    .superRefine((changes, context) => {
+      const inOrder = (changes ?? [])
+        .map((one, i) => ({ ...one, i }))
+        .sort((one, other) => instantOf(one) - instantOf(other))
+      inOrder.forEach(({ i, merged_into: into, ...one }, at) => {
+        const next = inOrder[at + 1]
+        if (next !== undefined && instantOf(one) === instantOf(next)) {
+          context.addIssue({
+            code: 'custom',
+            path: [next.i, 'from'],
+            message: 'must be another time than that of another change',
+          })
+        }
+        if (next !== undefined && into != null) {
+          context.addIssue({ code: 'custom', path: [i, 'merged_into'], message: 'must be the last change' })
+        }
+      })
+    })
+    .meta({
+      description:
+        'What changes from a time on: its name, its owner, or the service that it is part of. Calls are attributed by what was true ' +
+        'when they were made. Replaces all earlier changes.',
+    }),
 })
 
 export const identityFields = z.strictObject({
@@ -76,10 +125,28 @@ export const sourceFields = z.strictObject({
   }),
 })
 
-export function serviceEntry({ name: called, owner, aliases }: z.infer<typeof serviceFields>): ServiceEntry {
-  const others = [...new Set(aliases)].filter((alias) => alias !== called)
-  return { name: called, owner, ...(others.length > 0 && { aliases: others }) }
+type StatedService = Omit<z.infer<typeof serviceFields>, 'changes'> & {
+  readonly changes?: readonly (z.infer<typeof change> | ServiceChange)[] | null | undefined
 }
+
+export function serviceEntry({ name: called, owner, aliases, changes }: StatedService): ServiceEntry {
+  const others = [...new Set(aliases)].filter((alias) => alias !== called)
+  const dated = (changes ?? []).map(serviceChange).sort((one, other) => instantOf(one) - instantOf(other))
+  return {
+    name: called,
+    owner,
+    ...(others.length > 0 && { aliases: others }),
+    ...(dated.length > 0 && { changes: dated }),
+  }
+}
+
+const serviceChange = (stated: z.infer<typeof change> | ServiceChange): ServiceChange => ({
+  from: stated.from,
+  ...(stated.owner != null && { owner: stated.owner }),
+  ...(stated.name != null && { name: stated.name }),
+  ...(stated.merged_into != null && { merged_into: stated.merged_into }),
+  ...('stated_at' in stated && stated.stated_at !== undefined && { stated_at: stated.stated_at }),
+})
 
 export const identityEntry = (fields: z.infer<typeof identityFields>): IdentityEntry => ({
   name: fields.name,

@@ -5,9 +5,10 @@ import type { ResourceContract } from '../../http/resource/resource-operations.j
 import type { TenantIds } from '../../ids/ids.js'
 import { type ErrorCode, type Problem, problem } from '../../problems/catalogue.js'
 import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
-import { exampleId, idOf } from '../../text/answer-fields.js'
+import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
-import type { Directory, PrincipalEntry, ServiceEntry } from './directory.js'
+import { backdated, periodAt, periodsOf, stated } from './dated-changes.js'
+import { type Directory, namesOf, type PrincipalEntry, type ServiceEntry } from './directory.js'
 import {
   CREDENTIAL_PREFIXES,
   type DirectoryKind,
@@ -41,7 +42,10 @@ export interface EntryKind<K extends DirectoryKind, Fields, Changes>
   nameOf(entry: EntriesOf[K]): string
   make(fields: Fields): EntriesOf[K]
   change(entry: EntriesOf[K], changes: Changes): EntriesOf[K]
-  show(id: string, entry: EntriesOf[K]): object
+  /** @param nowMs what is dated is shown as of then, too */
+  show(id: string, entry: EntriesOf[K], nowMs: number): object
+  /** An entry that was made or changed, with the time at which that was stated. @param before undefined: it is new */
+  readonly stamp?: (entry: EntriesOf[K], before: EntriesOf[K] | undefined, nowMs: number) => EntriesOf[K]
   /** For the audit log, which is never erased: people appear in it by id only. */
   audited(entry: EntriesOf[K]): CanonicalValue
   /** Why the entry conflicts with the tenant's other entries, or belongs to another tenant. */
@@ -57,6 +61,22 @@ const sourceChanges = sourceFields.omit({ name: true }).strict()
 const principalChanges = principalFields.omit({ principal_id: true }).partial().strict()
 
 const SERVICE = { name: 'support-chat', owner: 'team-support', aliases: ['helpdesk-bot'] }
+const CHANGE = { from: '2027-01-01T00:00:00.000Z', owner: 'team-care' }
+
+const shownChange = z.object({
+  from: timeText(),
+  owner: z.string().nullable(),
+  name: z.string().nullable(),
+  merged_into: z.string().nullable(),
+  reattribution: z
+    .object({ from: timeText(), to: timeText() })
+    .nullable()
+    .meta({
+      description:
+        'The change was stated after its own time. Calls of this period were attributed without it, and stay so until the period is ' +
+        're-attributed. Null: stated ahead.',
+    }),
+})
 
 export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.infer<typeof serviceChanges>> = {
   kind: 'services',
@@ -69,9 +89,27 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
   fields: serviceFields,
   changes: serviceChanges,
   record: z
-    .object({ id: idOf('svc'), name: z.string(), owner: z.string(), aliases: z.array(z.string()) })
+    .object({
+      id: idOf('svc'),
+      name: z.string(),
+      owner: z.string(),
+      aliases: z.array(z.string()),
+      changes: z.array(shownChange),
+      now: z
+        .object({ name: z.string(), owner: z.string(), merged_into: z.string().nullable() })
+        .meta({ description: 'After the changes so far.' }),
+    })
     .meta({ id: 'DirectoryService' }),
-  example: { fields: SERVICE, changes: { owner: 'team-care' }, record: { id: exampleId('svc'), ...SERVICE } },
+  example: {
+    fields: SERVICE,
+    changes: { changes: [CHANGE] },
+    record: {
+      id: exampleId('svc'),
+      ...SERVICE,
+      changes: [{ ...CHANGE, name: null, merged_into: null, reattribution: null }],
+      now: { name: SERVICE.name, owner: SERVICE.owner, merged_into: null },
+    },
+  },
   nameOf: ({ name }) => name,
   make: serviceEntry,
   change: (entry, changes) =>
@@ -79,25 +117,69 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
       name: entry.name,
       owner: changes.owner ?? entry.owner,
       aliases: changes.aliases === undefined ? [...(entry.aliases ?? [])] : changes.aliases,
+      changes: changes.changes === undefined ? entry.changes : changes.changes,
     }),
-  show: (id, { name, owner, aliases = [] }) => ({ id, name, owner, aliases }),
-  audited: ({ name, owner, aliases }) => ({ name, owner, aliases }),
-  refuse: refuseClaimed,
+  show: showService,
+  stamp: (entry, before, nowMs) =>
+    entry.changes === undefined ? entry : { ...entry, changes: stated(entry.changes, before?.changes ?? [], nowMs) },
+  audited: ({ name, owner, aliases, changes = [] }) => ({
+    name,
+    owner,
+    aliases,
+    ...(changes.length > 0 && { changes: changes.map((change) => ({ ...change })) }),
+  }),
+  refuse: (tenantId, entry, known) =>
+    refuseClaimed(tenantId, entry, known) ?? refuseMerge(tenantId, entry, known.directory),
   refusals: [],
 }
+
+function showService(id: string, { name, owner, aliases = [], changes = [] }: ServiceEntry, nowMs: number) {
+  const period = periodAt(periodsOf({ name, owner }, changes), nowMs)
+  return {
+    id,
+    name,
+    owner,
+    aliases,
+    changes: changes.map((change) => ({
+      from: change.from,
+      owner: change.owner ?? null,
+      name: change.name ?? null,
+      merged_into: change.merged_into ?? null,
+      reattribution: backdated(change) ?? null,
+    })),
+    now: { ...(period?.service ?? { name, owner }), merged_into: period?.mergedInto ?? null },
+  }
+}
+
+/** A service is merged into one that exists, and that is not merged into this one, through whichever others. */
+function refuseMerge(tenantId: string, entry: ServiceEntry, directory: Directory): Problem | undefined {
+  let into = mergedInto(entry)
+  for (const met = new Set([entry.name]); into !== undefined; ) {
+    const service = directory.serviceEntry(tenantId, into)
+    if (service === undefined) {
+      return met.size > 1 ? undefined : problem('CONFLICT', 'The service to merge into is not in the directory.')
+    }
+    if (met.has(service.name)) return problem('CONFLICT', 'The service would be merged into itself.')
+    met.add(service.name)
+    into = mergedInto(service)
+  }
+  return undefined
+}
+
+const mergedInto = ({ changes }: ServiceEntry): string | undefined => changes?.at(-1)?.merged_into
 
 /** If two services claimed the same name, one of them could never be found by it. */
 export function refuseClaimed(
   tenantId: string,
-  { name, aliases = [] }: ServiceEntry,
+  entry: ServiceEntry,
   { directory, isPool }: Known,
 ): Problem | undefined {
-  if ([name, ...aliases].some((each) => isPool(tenantId, each))) {
+  if (namesOf(entry).some((each) => isPool(tenantId, each))) {
     return problem('CONFLICT', 'The name or an alias is that of a cost pool.')
   }
-  const isClaimed = [name, ...aliases].some((each) => {
-    const found = directory.service(tenantId, each)
-    return found !== undefined && found.name !== name
+  const isClaimed = namesOf(entry).some((each) => {
+    const found = directory.serviceEntry(tenantId, each)
+    return found !== undefined && found.name !== entry.name
   })
   return isClaimed ? problem('CONFLICT', 'The name or an alias belongs to another service.') : undefined
 }
@@ -119,22 +201,32 @@ export const IDENTITIES: EntryKind<'identities', z.infer<typeof identityFields>,
       owner: z.string().nullable(),
       service: z.string().nullable(),
       is_workload: z.boolean(),
+      is_active: z
+        .boolean()
+        .meta({ description: 'False: SCIM says that it has left. Its calls are still attributed.' }),
     })
     .meta({ id: 'DirectoryIdentity' }),
   example: {
     fields: IDENTITY,
     changes: { service: null },
-    record: { id: exampleId('idn'), ...IDENTITY, is_workload: false },
+    record: { id: exampleId('idn'), ...IDENTITY, is_workload: false, is_active: true },
   },
   nameOf: ({ name }) => name,
   make: identityEntry,
   change: (entry, changes) => identityEntry({ ...entry, ...changes }),
-  show: (id, { name, owner = null, service = null, is_workload = false }) => ({
+  // What SCIM says of it is not stated here.
+  stamp: (entry, before) => ({
+    ...entry,
+    ...(before?.inactive && { inactive: before.inactive }),
+    ...(before?.groups && { groups: before.groups }),
+  }),
+  show: (id, { name, owner = null, service = null, is_workload = false, inactive = false }) => ({
     id,
     name,
     owner,
     service,
     is_workload,
+    is_active: !inactive,
   }),
   audited: ({ owner, service, is_workload }) => ({ owner, service, is_workload }),
   refuse: () => undefined,

@@ -19,8 +19,10 @@ export const directoryRoutes = (deps: DirectoryRoutesDeps): readonly Route[] => 
   ...routesOf(SOURCES, deps),
 ]
 
-const routesOf = <K extends DirectoryKind, F, C>(kind: EntryKind<K, F, C>, deps: DirectoryRoutesDeps) =>
-  resource(
+function routesOf<K extends DirectoryKind, F, C>(kind: EntryKind<K, F, C>, deps: DirectoryRoutesDeps) {
+  const { clock } = deps
+  const { stamp = (entry) => entry } = kind
+  return resource(
     {
       ...kind,
       path: `/api/v1/directory/${kind.kind}`,
@@ -38,20 +40,24 @@ const routesOf = <K extends DirectoryKind, F, C>(kind: EntryKind<K, F, C>, deps:
       problems: { create: kind.refusals, update: ['CONFLICT'] },
       actions: { create: 'directory.put', delete: 'directory.delete' },
       max: ENTRIES_MAX[kind.kind],
-      update: { action: 'directory.put', apply: kind.change },
+      update: {
+        action: 'directory.put',
+        apply: (entry: EntriesOf[K], changes: C) => stamp(kind.change(entry, changes), entry, clock()),
+      },
       collection: entryCollection(kind, deps),
       make(fields, tenantId) {
-        const record = kind.make(fields)
+        const record = stamp(kind.make(fields), undefined, clock())
         const name = kind.nameOf(record)
         const id = entryId(kind.kind, name, deps.idsOf(tenantId))
         return { id, key: directoryKey(tenantId, kind.kind, name), record }
       },
       duplicate: `The directory already contains this ${kind.word.toLowerCase()}.`,
       refuse: (tenantId, entry) => kind.refuse(tenantId, entry, deps),
-      show: (entry, id) => kind.show(id, entry),
+      show: (entry, id) => kind.show(id, entry, clock()),
     },
     deps,
   )
+}
 
 /** Entries are keyed by name and shown by id, so that the way from an id to a key goes through the copy in memory. */
 function entryCollection<K extends DirectoryKind, F, C>(

@@ -11,14 +11,18 @@ import {
   STAGE_ORIGINS,
 } from '../../records/interpretation.js'
 import { CHANGES } from '../../store/tables/closed.js'
-import { count, decimalText, exampleId, idInPath, timeText } from '../../text/answer-fields.js'
+import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import { FACTS } from '../inference/learning/contributions.js'
 import { PATTERNS } from '../inference/learning/views.js'
-import { RATE_PARTS } from '../valuation/cost/rate-sheet.js'
+import { MATCHED_BY } from '../sightings/seen-by.js'
+import { COST_SCOPES } from '../valuation/cost/explain-cost.js'
+import { BILLED_TOOLS, RATE_PARTS } from '../valuation/cost/rate-sheet.js'
 import { INFERENCE_CAPS } from './explain-inference.js'
 import { attributionRecord } from './record.js'
 
 /** Contract of the attribution routes (spec 2.2, 2.3, 4.2, design section 7). */
+
+const intake = () => z.string().meta({ description: '`api`, or the intake of the event, such as `otlp` or `litellm`.' })
 
 const facts = (description: string) => z.record(z.string(), z.unknown()).meta({ description })
 
@@ -35,9 +39,39 @@ const explanation = z
   .object({
     summary: z.string().meta({
       description:
-        'The record in two plain sentences: who it is attributed to and why, and whether it may be charged back. Names from outside ' +
-        'are in quotes.',
+        'The record in plain sentences: who it is attributed to and why, whether it may be charged back, and who else saw the ' +
+        'call. Names from outside are in quotes.',
     }),
+    source: z
+      .object({
+        intake: intake(),
+        principal: z.string().meta({ description: 'Id of the credential that sent the event.' }),
+        ingestion_layer: z.string(),
+        response_id: z.string().nullable(),
+        span_id: z.string().nullable(),
+      })
+      .meta({ description: "Where the record's own event came from, and the ids that its call has elsewhere." }),
+    seen_by: z
+      .array(
+        z.object({
+          invocation_id: idOf('inv'),
+          event_id: z.string(),
+          intake: intake(),
+          principal: z.string(),
+          ingestion_layer: z.string(),
+          event_time: timeText(),
+          matched_by: z.enum(MATCHED_BY).meta({ description: 'What is the same in both events.' }),
+          usage_counts: z.boolean().meta({
+            description:
+              'Whether tokens, cost and footprint of the record are those of this event, which knows them better.',
+          }),
+        }),
+      )
+      .meta({
+        description:
+          'Other events, of other sources, that showed the same call. It is counted once, in this record; empty for most. ' +
+          '`DELETE /v1/attribution/{id}/merge` takes them apart.',
+      }),
     evidence: facts('The facts that decided the attribution.'),
     confidence: z
       .object({
@@ -72,7 +106,8 @@ const explanation = z
             classes: count().meta({ description: 'Other services and owners that the model knows.' }),
             caller: z.enum(PATTERNS).meta({
               description:
-                'What the call shows of its caller: no identity, one that the model has learned from, or an unknown one.',
+                'What the call, or the rest of its trace, shows of its caller: no identity, one that the model has learned ' +
+                'from, or an unknown one.',
             }),
             precision_at_floor: z.number().nullable().meta({
               description:
@@ -138,7 +173,22 @@ const explanation = z
           amount_usd: decimalText(),
         }),
       ),
-      scope: z.literal('tokens'),
+      fees: z
+        .array(
+          z.object({
+            tool: z.enum(BILLED_TOOLS),
+            calls: count(),
+            usd_per_call: decimalText(),
+            amount_usd: decimalText(),
+          }),
+        )
+        .meta({ description: 'Calls of tools that the provider bills per call. Multipliers do not apply to them.' }),
+      assumptions: z.array(z.string()).meta({
+        description: 'What the price assumes about the call, in sentences, such as the rates of another service tier.',
+      }),
+      scope: z
+        .enum(COST_SCOPES)
+        .meta({ description: 'What the price covers: tokens, or tokens and the fees of tools that the call used.' }),
       details: facts('The price row, its period and its rates.'),
     }),
     footprint: z.object({
@@ -209,7 +259,7 @@ export const EXAMPLE_RECORD = {
     confidence: 0.95,
     confidence_band: 'chargeback_ready',
     evidence_basis: 'identity_and_service_resolved',
-    model_version: 'rules-4',
+    model_version: 'rules-5',
     degradation_state: 'none',
     freshness: 'fresh',
     export_eligibility: 'eligible',
@@ -222,6 +272,8 @@ export const EXAMPLE_RECORD = {
   input_tokens: 1200,
   output_tokens: 250,
   cost_basis: 'price_book',
+  usage_basis: 'reported',
+  outcome: 'success',
   energy_basis: 'modelled',
   carbon_basis: 'modelled',
 }

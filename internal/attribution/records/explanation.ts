@@ -1,3 +1,4 @@
+import { formatId } from '../../ids/ids.js'
 import { WEIGHT_WINDOW_MS } from '../../records/allocation-weights.js'
 import { CONFIDENCE_CAP, confidenceText } from '../../records/interpretation.js'
 import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
@@ -5,6 +6,7 @@ import type { StoredAttributionDetail } from '../../store/queries/records/attrib
 import type { StoredClosed } from '../../store/queries/records/closed.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { formatQuantity, type Quantity, type Unit } from '../../units/quantity.js'
+import { intakeName, seenByOf } from '../sightings/seen-by.js'
 import type { CostDetails } from '../valuation/cost/cost-details.js'
 import { explainCost } from '../valuation/cost/explain-cost.js'
 import { CONSTANTS } from '../valuation/energy/closed-form.js'
@@ -29,15 +31,18 @@ export function explain(
   history: readonly StoredClosed[],
   model: ModelExplanation = {},
 ): object {
+  const cost = explainStoredCost(stored)
   return {
-    summary: summaryOf(stored, model),
+    summary: summaryOf(stored, cost.price_usd, model),
+    source: sourceOf(stored),
+    seen_by: shownSightings(stored),
     evidence: JSON.parse(stored.evidence) as object,
     confidence: explainConfidence(stored),
     inference: explainInference(stored, model),
     best_guess: model.best_guess ?? null,
     alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
     allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
-    cost: explainStoredCost(stored),
+    cost,
     footprint: explainStoredFootprint(stored),
     history: history.map(shownVersion),
   }
@@ -53,6 +58,30 @@ function explainConfidence(stored: StoredAttributionDetail): object {
     policy: confidenceText(CONFIDENCE_CAP),
   }
 }
+
+/** The event of the record itself, and by which ids other sources may show its call. */
+const sourceOf = ({ intake, principal, ingestion_layer, response_id, span_id }: StoredAttributionDetail) => ({
+  intake: intakeName(intake),
+  principal,
+  ingestion_layer,
+  response_id: response_id === '' ? null : response_id,
+  span_id: span_id === '' ? null : span_id,
+})
+
+/** The other events that showed the call. */
+const shownSightings = ({ seen_by: seenBy }: StoredAttributionDetail) =>
+  seenByOf({ seenBy }).also.map(
+    ({ id, event_id, intake, principal, ingestion_layer, event_time_ms, matched_by, usage }) => ({
+      invocation_id: formatId('inv', Buffer.from(id, 'hex')),
+      event_id,
+      intake: intakeName(intake),
+      principal,
+      ingestion_layer,
+      event_time: formatInstant(event_time_ms),
+      matched_by,
+      usage_counts: usage,
+    }),
+  )
 
 /** An earlier version with its period of validity, and the change that ended it. */
 const shownVersion = ({ valid_from_ms, closed_at_ms, change, change_id: _, actor, ...version }: StoredClosed) => ({
@@ -89,9 +118,9 @@ function explainAllocation(stored: StoredAttributionDetail, weights: readonly St
 const ALL_STAYS: readonly StoredWeight[] = [{ service: '', owner: '', weight: '1' }]
 const DAY_MS = 24 * 60 * 60 * 1000
 
-function explainStoredCost(stored: StoredAttributionDetail): object {
+function explainStoredCost(stored: StoredAttributionDetail) {
   const details = JSON.parse(stored.cost_details) as CostDetails
-  const { totalUsd, statedUsd, lines, pricedUsd, estimateDifferenceUsd, scope } = explainCost(
+  const { totalUsd, statedUsd, lines, fees, assumptions, pricedUsd, estimateDifferenceUsd, scope } = explainCost(
     details,
     quantitiesStatedIn(stored),
   )
@@ -108,6 +137,13 @@ function explainStoredCost(stored: StoredAttributionDetail): object {
       rate_usd_per_million: rate,
       amount_usd: amountUsd,
     })),
+    fees: fees.map(({ tool, calls, usdPerCall, amountUsd }) => ({
+      tool,
+      calls,
+      usd_per_call: usdPerCall,
+      amount_usd: amountUsd,
+    })),
+    assumptions,
     scope,
     details,
   }

@@ -52,7 +52,7 @@ export function explainChoice(model: Model, event: EventFacts, label: Prediction
       .map(({ fact, times }) => ({
         fact,
         times_likelier: timesText(times),
-        text: `${WORDS[fact](event)} ${fact === 'size' ? 'are' : 'is'} ${timesText(times)} times likelier here than elsewhere`,
+        text: `${WORDS[fact](event)} ${fact === 'size' ? 'are' : 'is'} ${timesText(times)} times likelier in calls of this service than in others`,
       })),
     compared_with: {
       classes: card.classes.length - 1,
@@ -104,7 +104,8 @@ const WORDS: Readonly<Record<Contribution['fact'], (event: EventFacts) => string
   latency: ({ latencyMs }) => `an answer after ${grouped(latencyMs ?? 0)} ms`,
   service_tier: ({ serviceTier }) => `the service tier ${JSON.stringify(serviceTier)}`,
   region: ({ region }) => `the region ${JSON.stringify(region)}`,
-  identity: () => 'the identity that the call states',
+  identity: ({ isIdentityOfTrace }) =>
+    isIdentityOfTrace ? 'the identity that other calls of its trace state' : 'the identity that the call states',
   tags: ({ tags = {} }) =>
     `what its tags say (${Object.entries(tags)
       .map(([key, value]) => JSON.stringify(`${key}=${value}`))

@@ -6,16 +6,20 @@ import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPosition } from '../../http/resource/collection.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
-import { hasTagOf, idHex, parseId, type TenantIds } from '../../ids/ids.js'
-import { problem } from '../../problems/catalogue.js'
+import { formatId, hasTagOf, idHex, parseId, type TenantIds } from '../../ids/ids.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
 import type { EvidenceBasis } from '../../records/interpretation.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
-import type { StoredAttribution, StoredAttributionDetail } from '../../store/queries/records/attributions.js'
-import type { StoredClosed } from '../../store/queries/records/closed.js'
-import { type AttributionView, keyOf, type RecordsQuestion } from '../../store/queries/records/list-records.js'
+import type {
+  RecordVersions,
+  StoredAttribution,
+  StoredAttributionDetail,
+} from '../../store/queries/records/attributions.js'
+import type { AttributionView, RecordsQuestion } from '../../store/queries/records/list-records.js'
 import type { After } from '../../store/queries/records/reading-plan.js'
+import { keyOf } from '../../store/queries/records/record-order.js'
 import type { ExplainByModel } from '../stages/b/explain-by-model.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain, weightsInstantOf } from './explanation.js'
@@ -28,20 +32,15 @@ export interface AttributionRoutesDeps {
     question: RecordsQuestion,
     signal: AbortSignal,
   ) => Promise<{ readonly value: StoredAttribution[] } | undefined>
-  readonly find: (
-    tenantId: string,
-    idHex: string,
-    snapshotMs: number,
-    signal: AbortSignal,
-  ) => Promise<StoredAttributionDetail | undefined>
+  readonly readVersions: (tenantId: string, idHex: string, signal: AbortSignal) => Promise<RecordVersions>
   readonly watermark: Pick<Watermark, 'latest' | 'renewed'>
-  /** The versions of a record that were closed by an instant, the oldest first. */
-  readonly closedVersionsOf: (
+  /** The hex id of the record that counts the call of a record that has no valid version; undefined if none does. */
+  readonly mergedInto: (
     tenantId: string,
     recordId: string,
     byMs: number,
     signal: AbortSignal,
-  ) => Promise<readonly StoredClosed[]>
+  ) => Promise<string | undefined>
   readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
   readonly explainModel: ExplainByModel
   /** Services of the directory that a name may stand for. */
@@ -134,28 +133,37 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
   }
   const signal = abortWith(exchange)
-  const found = await findVisible(async (atMs) => {
-    const [record, history] = await Promise.all([
-      deps.find(tenantId, idHex(id), atMs, signal),
-      deps.closedVersionsOf(tenantId, idHex(id), atMs, signal),
-    ])
-    return record && { ...record, history, snapshotMs: atMs }
-  }, deps.watermark)
-  if ('code' in found) return exchange.replyProblem(found)
-  const { history, snapshotMs, ...stored } = found
+  const found = await findVisible(() => deps.readVersions(tenantId, idHex(id), signal), deps.watermark)
+  if ('code' in found) return exchange.replyProblem(await orMerged(found, tenantId, idHex(id), deps, signal))
+  const { record: stored, versions, atMs } = found
   const weightsAt = weightsInstantOf(stored)
   const [weights, model] = await Promise.all([
     weightsAt === undefined ? [] : deps.findWeights(tenantId, weightsAt, signal),
-    deps.explainModel(tenantId, stored, snapshotMs),
+    deps.explainModel(tenantId, stored, atMs),
   ])
   exchange.replyJson('200 OK', {
     ...toRecord(stored, deps.dimensionsOf(tenantId)),
     event_tags: stored.tags,
     explanation: {
-      ...explain(stored, weights, history, model),
+      ...explain(stored, weights, versions.closedBy(atMs), model),
       suggested_services: isUndeclared(stored) ? deps.nearestServices(tenantId, stored.service) : [],
     },
   })
+}
+
+/** A record whose call another one counts is not there any more: the answer names that one. */
+async function orMerged(
+  found: Problem,
+  tenantId: string,
+  recordId: string,
+  { mergedInto, watermark }: AttributionRoutesDeps,
+  signal: AbortSignal,
+): Promise<Problem> {
+  if (found.code !== 'NOT_FOUND') return found
+  const other = await mergedInto(tenantId, recordId, await watermark.latest(), signal)
+  if (other === undefined) return found
+  const name = formatId('attr', Buffer.from(other, 'hex'))
+  return problem('NOT_FOUND', `Another source showed the same call; it is counted in ${name}.`)
 }
 
 /** Whether the directory did not contain the stated service when the record was attributed. */

@@ -1,6 +1,7 @@
 import { identityHash } from '../../ids/identity-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { Invocation } from '../../invocations/invocation.js'
 import { type Dimension, pairsOf } from '../../records/dimensions.js'
 import {
   bandOf,
@@ -19,6 +20,7 @@ import {
 } from '../../records/interpretation.js'
 import { isRestricted, type ResidencyRegion } from '../../residency/residency.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
+import type { UsageBasis } from '../../text/call-words.js'
 import type { Quantity } from '../../units/quantity.js'
 import { rowOf } from './stated-fields.js'
 
@@ -34,6 +36,8 @@ export interface Verdict {
   readonly degradationState: DegradationState
   /** What contradicts it; absent when nothing does. */
   readonly contested?: ContestedBy
+  /** Tags that a mapping rule adds to those of the call. */
+  readonly tags?: Readonly<Record<string, string>>
   /** JSON-able; the same for calls with the same evidence. */
   readonly evidence: object
   /** The figures of an inference for this call. JSON-able. */
@@ -86,7 +90,7 @@ export interface RowDeps {
 }
 
 /** Version of the rules of stages A and C; increment it when either changes. */
-export const RULES_VERSION = 'rules-4'
+export const RULES_VERSION = 'rules-5'
 
 export interface RowPlace {
   readonly partition: number
@@ -134,6 +138,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     exportEligibility: eligibilityOf({
       confidence,
       isPriced: consumption.costBasis !== 'unpriced',
+      isNotional: consumption.costBasis === 'notional',
       isCostImplausible: consumption.isCostImplausible,
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
@@ -141,6 +146,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     contested: verdict.contested ?? '',
 
     costBasis: consumption.costBasis,
+    usageBasis: usageBasisOf(invocation),
     energyBasis: consumption.energyBasis,
     carbonBasis: consumption.carbonBasis,
     evidence: evidenceText(verdict),
@@ -149,8 +155,14 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     inference: verdict.inference === undefined ? '' : JSON.stringify(verdict.inference),
 
     principal: admitted.principal,
+    sentByGateway: admitted.isFromGateway === true,
+    intake: admitted.intake ?? '',
+    seenBy: '',
     identityHash: hashIdentity(admitted, deps),
-    dimensions: pairsOf(deps.dimensionsOf(tenantId), invocation.tags),
+    dimensions: pairsOf(
+      deps.dimensionsOf(tenantId),
+      verdict.tags === undefined ? invocation.tags : { ...verdict.tags, ...invocation.tags },
+    ),
 
     receivedAtMs: admitted.receivedAtMs,
     sourceLog: deps.logId,
@@ -158,6 +170,13 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     sourceSequence: admitted.position.sequence,
     sourceIndex: admitted.position.index,
   })
+}
+
+/** As the producer says. One that says nothing reports what it states, of a cancelled call what was counted until then. */
+function usageBasisOf({ usageBasis, inputTokens, outputTokens, outcome }: Invocation): UsageBasis {
+  if (usageBasis !== undefined) return usageBasis
+  if (inputTokens === undefined && outputTokens === undefined) return 'unknown'
+  return outcome === 'cancelled' ? 'partial' : 'reported'
 }
 
 function hashIdentity({ invocation, tenantId, identityHash: known }: AdmittedInvocation, deps: RowDeps): Uint8Array {

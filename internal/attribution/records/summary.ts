@@ -7,14 +7,15 @@ import {
   UNASSIGNED,
 } from '../../records/interpretation.js'
 import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
-import type { Conflict, ResolutionEvidence } from '../stages/a/evidence.js'
+import { intakeName, seenByOf } from '../sightings/seen-by.js'
+import type { AppliedRule, Conflict, ResolutionEvidence } from '../stages/a/evidence.js'
 import type { BaselineGuess } from '../stages/b/baseline.js'
 import type { ModelExplanation } from './model-explanation.js'
 import type { Inference } from './row.js'
 
 /** Evidence of a stored record, of any stage: what its basis does not have is absent. */
 interface StoredEvidence extends Partial<ResolutionEvidence>, Partial<BaselineGuess['evidence']> {
-  readonly override?: { readonly reason: string }
+  readonly override?: { readonly reason: string; readonly bulk_override?: string }
   readonly replaced?: { readonly service: string; readonly owner: string }
   readonly dispute?: { readonly reason: string }
   readonly rule?: 'default' | Readonly<Record<string, string>>
@@ -31,18 +32,31 @@ export type Summarised = Pick<
   | 'attribution_confidence'
   | 'degradation_state'
   | 'export_eligibility'
+  | 'cost_usd'
   | 'evidence'
   | 'inference'
+  | 'seen_by'
 >
 
 /**
- * A record in two plain sentences: who it is attributed to and why, and whether it may be charged back. Made from the facts of
+ * A record in plain sentences: who it is attributed to and why, whether it may be charged back, who else saw the call. Made from the facts of
  * the card, so that it never says more than they do.
+ *
+ * @param priceUsd what the call costs by its price; null if none applies
  */
-export function summaryOf(stored: Summarised, model: ModelExplanation = {}): string {
+export function summaryOf(stored: Summarised, priceUsd: string | null, model: ModelExplanation = {}): string {
   const evidence = JSON.parse(stored.evidence) as StoredEvidence
   const reason = `${reasonOf(stored, evidence)}${modelOf(model, stored)}`
-  return `${sentence(reason)} ${sentence(chargebackOf(stored, evidence))}`
+  return `${sentence(reason)} ${sentence(chargebackOf(stored, evidence, priceUsd))}${alsoSeenOf(stored)}`
+}
+
+function alsoSeenOf({ seen_by: seenBy }: Summarised): string {
+  const { also } = seenByOf({ seenBy })
+  if (also.length === 0) return ''
+  const sources = also.map(({ intake, principal }) => `${intakeName(intake)} (${principal})`).join(' and ')
+  const usage = also.find((each) => each.usage)
+  const whose = usage === undefined ? '' : `, with the tokens and cost that ${intakeName(usage.intake)} states`
+  return ` ${sentence(`the call was also seen by ${sources}; it is counted once${whose}`)}`
 }
 
 /** What the model adds: the fact that spoke most for its choice, or its best guess where it named nobody. */
@@ -51,15 +65,15 @@ function modelOf(
   { attribution_confidence: stated }: Summarised,
 ): string {
   const [first] = reasons ?? []
-  if (first !== undefined) return `; most of all, ${first.text}`
+  if (first !== undefined) return `; the strongest sign is that ${first.text}`
   if (guess === undefined) return ''
   if (Number(guess.unknown_probability) > Number(guess.probability)) {
     return `; the model finds it likeliest, at ${percent(guess.unknown_probability)}, that it is none of the services it knows`
   }
   const isLikely = Number(guess.probability) * 10_000 >= PROVISIONAL_FLOOR
   const reason = isLikely
-    ? `but its sender is only ${percent(stated)} confident of what it stated`
-    : `less than the ${PROVISIONAL_FLOOR / 100} % that naming a service takes`
+    ? `but its sender states a confidence of only ${percent(stated)}`
+    : `below the ${PROVISIONAL_FLOOR / 100} % that it takes to name a service`
   return `; the model's best guess was ${quoted(guess.service)} at ${percent(guess.probability)}, ${reason}`
 }
 
@@ -72,11 +86,13 @@ function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
   const owner = ownerOf(stored, evidence)
   switch (stored.evidence_basis as EvidenceBasis) {
     case 'identity_and_service_resolved':
-      return `the call states its service and its caller: ${statedOf(stored, evidence)}; ${owner}`
+      return `the call states its caller and its service: ${statedOf(stored, evidence)}; ${owner}`
     case 'service_resolved':
       return `the call states its service: ${statedOf(stored, evidence)}; ${owner}`
     case 'identity_resolved':
       return `the call states no service, but its caller works for ${service} according to the directory; ${owner}`
+    case 'mapping_rule':
+      return `${ruledOf(stored, evidence)}; ${owner}`
     case 'trace_correlated':
       return `the call states no service, but another call of its trace belongs to ${service}; ${owner}`
     case 'principal_resolved':
@@ -92,10 +108,23 @@ function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
     case 'heuristic_baseline':
       return baselineOf(stored, evidence)
     case 'allocation_policy':
-      return `nothing tells who made the call; the pool ${service} takes its cost, by the rule ${ruleOf(evidence)}`
+      return `nothing tells who made the call; its cost goes to the pool ${service}, by the rule ${ruleOf(evidence)}`
     case 'default_pool':
-      return `nothing tells who made the call, and no pool has a rule for it; its cost stands in the pool ${service}`
+      return `nothing tells who made the call, and no cost pool has a rule for it; its cost goes to the pool ${service}`
   }
+}
+
+function ruledOf({ service }: Summarised, { mapping_rule: rule }: StoredEvidence): string {
+  const conditions = (rule?.when ?? []).map(testOf).join(' and ')
+  const doubt = rule?.source === 'claimed' ? ', which the call only claims' : ''
+  return `the mapping rule ${quoted(rule?.name ?? '')} attributes calls to ${quoted(service)} ${conditions}${doubt}`
+}
+
+const RELATIONS = { exact: 'is', prefix: 'begins with', glob: 'matches' } as const
+
+function testOf({ field, key = '', match, value }: AppliedRule['when'][number]): string {
+  const what = field === 'tag' ? `tag ${quoted(key)}` : field === 'identity' ? 'caller' : field.replace('_', ' ')
+  return `whose ${what} ${RELATIONS[match]} ${value === undefined ? 'one that the rule names' : quoted(value)}`
 }
 
 function statedOf({ service }: Summarised, { stated_service, in_directory }: StoredEvidence): string {
@@ -111,6 +140,8 @@ function ownerOf({ owner }: Summarised, { owner_from }: StoredEvidence): string 
       return `the service belongs to ${quoted(owner)}`
     case 'directory_identity':
       return `the caller's team is ${quoted(owner)}`
+    case 'mapping_rule':
+      return `the rule sets the owner ${quoted(owner)}`
     case 'trace':
       return `the owner ${quoted(owner)} is that of the other call`
     case 'event_identity':
@@ -137,7 +168,8 @@ function doubtOf(conflict: Conflict | undefined): string {
 
 function overrideOf({ service, owner }: Summarised, { override, replaced }: StoredEvidence): string {
   const before = replaced === undefined ? '' : `, instead of ${quoted(replaced.service)} (${quoted(replaced.owner)})`
-  return `a person set the service ${quoted(service)} and the owner ${quoted(owner)}${before}, because ${quoted(override?.reason ?? '')}`
+  const many = override?.bulk_override === undefined ? '' : ' for this call and others at once'
+  return `a person set the service ${quoted(service)} and the owner ${quoted(owner)}${many}${before}, because ${quoted(override?.reason ?? '')}`
 }
 
 function inferenceOf(stored: Summarised): string {
@@ -145,13 +177,13 @@ function inferenceOf(stored: Summarised): string {
   const [next] = alternatives
   const second =
     next === undefined ? '' : `; the next likeliest is ${quoted(next.service)} at ${percent(next.probability)}`
-  return `the call does not say whose it is; by what it looks like, the model gives ${named(stored)}${stored.owner === UNASSIGNED ? ',' : ''} a probability of ${percent(probability)}${second}`
+  return `the call does not state its service; going by calls like it, it belongs to ${named(stored)}${stored.owner === UNASSIGNED ? ',' : ''} with a probability of ${percent(probability)}${second}`
 }
 
 function baselineOf(stored: Summarised, evidence: StoredEvidence): string {
   const { most_frequent_of, resolved_records = 0, of_this_class = 0 } = evidence
   const others = most_frequent_of === 'trace' ? 'of its trace' : 'that the same credential sent'
-  return `no model serves; ${of_this_class} of ${resolved_records} calls ${others} belong to ${named(stored)}, so this one is guessed to`
+  return `the call does not state its service; of ${resolved_records} calls ${others}, ${of_this_class} belong to ${named(stored)}, so this one is assumed to belong there, too`
 }
 
 const named = ({ service, owner }: Summarised): string =>
@@ -164,13 +196,14 @@ const ruleOf = ({ rule }: StoredEvidence): string =>
         .join(' and ')
     : 'of the pool'
 
-/** Cut, not rounded: 0.7999 is below a floor of 80 %. */
+/** Cut, not rounded: 0.7999 is below a floor of 80 %. A stored 1 is rounded, and no model is certain. */
 const percent = (probability: string): string => {
   const tenths = Math.floor(Number(probability) * 1_000)
+  if (tenths >= 1_000) return 'over 99.9 %'
   return tenths === 0 ? 'under 0.1 %' : `${tenths / 10} %`
 }
 
-function chargebackOf(stored: Summarised, { dispute }: StoredEvidence): string {
+function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd: string | null): string {
   const confidence = String(Number(stored.confidence))
   switch (stored.export_eligibility as ExportEligibility) {
     case 'eligible':
@@ -180,15 +213,20 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence): string {
     case 'residency_restricted':
       return 'it is not charged back, because it was made outside the region to which the tenant is bound'
     case 'advisory':
-      return 'it is for information only, because no model served when it was made, and is not charged back'
-    case 'implausible_cost':
-      return 'it is not charged back until somebody overrides it, because the cost that its sender stated cannot be right'
+      return 'it is for information only and not charged back, because no trained model was in use when it was made'
+    case 'notional':
+      return 'it is not charged back, because nobody is billed for it'
+    case 'implausible_cost': {
+      const beside =
+        priceUsd === null ? 'is too high for one call' : `cannot be right beside its price of ${priceUsd} USD`
+      return `it is not charged back until somebody overrides it, because the cost that its sender states, ${stored.cost_usd} USD, ${beside}`
+    }
     case 'unpriced':
       return 'it is not charged back, because its cost is unknown'
     case 'below_floor': {
       const isSenders = stored.confidence === stored.attribution_confidence
-      const why = isSenders ? ', since its sender is no surer of what it stated' : ''
-      return `its confidence of ${confidence} is below ${(CHARGEBACK_FLOOR / 10_000).toFixed(2)}${why}, so it is not charged back`
+      const whose = isSenders ? ', which its sender states,' : ''
+      return `its confidence of ${confidence}${whose} is below ${(CHARGEBACK_FLOOR / 10_000).toFixed(2)}, so it is not charged back`
     }
   }
 }

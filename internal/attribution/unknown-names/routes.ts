@@ -16,7 +16,7 @@ import { badParameter } from '../../text/query-string.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import type { ReattributionJob, SliceMessage } from '../changes/job.js'
 import { newJob } from '../changes/new-job.js'
-import type { ServiceEntry } from '../directory/directory.js'
+import { namesOf, type ServiceEntry } from '../directory/directory.js'
 import { ALIASES_MAX, serviceEntry } from '../directory/entries.js'
 import { entryId } from '../directory/entry-index.js'
 import { directoryKey } from '../directory/import-directory.js'
@@ -82,7 +82,7 @@ async function list(exchange: Exchange, caller: Caller, deps: UnknownNameRoutesD
   try {
     const stated = await deps.findStated({ tenantId, ...period }, abort.signal)
     const isKnown = (name: string): boolean =>
-      deps.directory.service(tenantId, name) !== undefined || deps.isPool(tenantId, name)
+      deps.directory.serviceEntry(tenantId, name) !== undefined || deps.isPool(tenantId, name)
     const rows = namesAfter(unknownNames(stated, isKnown), request.after)
     const nearest = nearestServices(deps.directory, tenantId)
     const page = pageOf(
@@ -105,7 +105,7 @@ async function assign(request: MutationRequest<AliasBody>, deps: UnknownNameRout
   const { tenantId } = caller
   const period = readPeriod(body, deps.clock())
   if ('code' in period) return invalid([{ pointer: '/from', detail: 'must be before to' }])
-  const known = deps.directory.service(tenantId, body.service)
+  const known = deps.directory.serviceEntry(tenantId, body.service)
   if (known === undefined) {
     return invalid([{ pointer: '/service', detail: 'must be the name of a service in the directory' }])
   }
@@ -159,11 +159,15 @@ function conflictOf(
   if ((known.aliases?.length ?? 0) >= ALIASES_MAX) {
     return problem('CONFLICT', `Limit reached: at most ${ALIASES_MAX} aliases per service.`)
   }
-  return refuseClaimed(tenantId, { ...known, aliases: [name] }, { directory, isPool, idsOf })
+  return refuseClaimed(
+    tenantId,
+    { name: known.name, owner: known.owner, aliases: [name] },
+    { directory, isPool, idsOf },
+  )
 }
 
-const hasName = ({ name, aliases = [] }: ServiceEntry, sought: string): boolean =>
-  [name, ...aliases].some((each) => comparableName(each) === comparableName(sought))
+const hasName = (service: ServiceEntry, sought: string): boolean =>
+  namesOf(service).some((each) => comparableName(each) === comparableName(sought))
 
 interface Period {
   readonly fromMs: number

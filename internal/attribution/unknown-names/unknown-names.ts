@@ -1,6 +1,6 @@
 import type { StatedService } from '../../store/queries/attribution/stated-services.js'
 import { formatQuantity, parseSum } from '../../units/quantity.js'
-import type { Directory } from '../directory/directory.js'
+import { type Directory, namesOf } from '../directory/directory.js'
 import { type KnownName, NearestNames } from './nearest.js'
 
 /** A stated service that the directory does not contain. */
@@ -43,10 +43,10 @@ function compareCosts(one: Pick<UnknownName, 'cost_usd'>, other: Pick<UnknownNam
 
 /** What the names of a tenant may stand for, by its directory as it is now. */
 export const nearestServices = (directory: Directory, tenantId: string): NearestNames =>
-  new NearestNames(namesOf(directory, tenantId))
+  new NearestNames(knownNames(directory, tenantId))
 
-function* namesOf(directory: Directory, tenantId: string): Generator<KnownName> {
-  for (const { name, aliases = [] } of directory.services(tenantId)) {
-    for (const each of [name, ...aliases]) yield { name: each, service: name }
+function* knownNames(directory: Directory, tenantId: string): Generator<KnownName> {
+  for (const service of directory.services(tenantId)) {
+    for (const each of namesOf(service)) yield { name: each, service: service.name }
   }
 }

@@ -39,8 +39,9 @@ export function fitBinary(
     }
     for (let i = 1; i < point.length; i++) {
       const parameter = point[i] as number
-      value += 0.5 * options.penalty * parameter * parameter
-      gradient[i] = (gradient[i] as number) + options.penalty * parameter
+      const penalty = typeof options.penalty === 'number' ? options.penalty : (options.penalty[i - 1] as number)
+      value += 0.5 * penalty * parameter * parameter
+      gradient[i] = (gradient[i] as number) + penalty * parameter
     }
     return value
   }

@@ -23,8 +23,10 @@ export interface EventFacts {
   readonly latencyMs?: number | undefined
   readonly serviceTier?: string | undefined
   readonly region?: string | undefined
-  /** The tenant's keyed hash of the identity in the event, in hex; absent when the event has none. */
+  /** The tenant's keyed hash of the identity in the event, in hex, or of that of its trace; absent when there is none. */
   readonly identityHash?: string | undefined
+  /** Whether only other events of the trace state the identity. */
+  readonly isIdentityOfTrace?: true | undefined
   /** Groups events; not a feature itself. */
   readonly traceId?: string | undefined
   readonly tags?: Readonly<Record<string, string>> | undefined
@@ -220,7 +222,8 @@ function writeNeighbours(write: Write, neighbours: EventFacts['neighbours']): vo
 }
 
 /**
- * Adds to each event the facts of the other events of its trace.
+ * Adds to each event the facts of the other events of its trace. An event that states no identity gets theirs, if they state
+ * exactly one: how much an identity says of such events too is learned from labelled ones.
  *
  * @param events the events of this batch, and earlier events that are still known
  */
@@ -236,12 +239,16 @@ export function withNeighbours(events: readonly EventFacts[]): EventFacts[] {
     const others = event.traceId === undefined ? undefined : byTrace.get(event.traceId)
     if (others === undefined || others.length < 2) return event
     const neighbours: NeighbourFacts[] = []
+    const identities = new Set<string>()
     for (const other of others) {
       if (other === event) continue
       if (neighbours.length === NEIGHBOURS_MAX) break
       neighbours.push({ provider: other.provider, model: other.model, inputTokens: other.inputTokens })
+      if (other.identityHash) identities.add(other.identityHash)
     }
-    return { ...event, neighbours }
+    const [ofTrace, ...further] = identities
+    if (event.identityHash || ofTrace === undefined || further.length > 0) return { ...event, neighbours }
+    return { ...event, identityHash: ofTrace, isIdentityOfTrace: true, neighbours }
   })
 }
 

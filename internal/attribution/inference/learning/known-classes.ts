@@ -1,6 +1,6 @@
 import { bestTemperature } from './calibration.js'
 import { type EventFacts, type FeatureGroup, featuresOf } from './features.js'
-import { fitRegression, type LinearModel, logitsOf, zeroModel } from './logistic-regression.js'
+import { fitRegression, type LinearModel, logitsOf, logSumExp, zeroModel } from './logistic-regression.js'
 import { compact, renumber, type SparseRows } from './sparse-rows.js'
 
 /**
@@ -25,8 +25,19 @@ export const lookOf = (events: readonly EventFacts[]): SparseRows => featuresOf(
 const ITERATIONS_MAX = 60
 const TOLERANCE = 1e-5
 /** Inverse variance of the weights of the look, and of an addition to it. */
-const LOOK_PENALTY = 1
+const LOOK_PENALTY = 2
 const ADDED_PENALTY = 1
+
+/** Groups with many features, each seen in few events: what a class does there shows only in many of its events. */
+const FINE: ReadonlySet<FeatureGroup> = new Set(['hour', 'token_shape', 'model_and_tokens', 'model_and_hour'])
+/** So many times the penalty of the other groups. */
+const FINE_PENALTY = 10
+
+/** Per slot of the look: how many times a penalty it gets. */
+export function strictnessOf(events: readonly EventFacts[], slots: Uint32Array): Float64Array {
+  const fine = new Set(featuresOf(events, { leftOut: (group) => !FINE.has(group) }).columns)
+  return Float64Array.from(slots, (slot) => (fine.has(slot) ? FINE_PENALTY : 1))
+}
 
 export interface LabelledExamples {
   readonly facts: readonly EventFacts[]
@@ -47,7 +58,7 @@ export function learnKnownClasses(
 ): KnownClasses {
   const { columns: slots, rows } = compact(lookOf(facts))
   const look = fitRegression({ rows, row: indices(facts.length), label, weight }, startOf(start, slots, classes), {
-    penalty: LOOK_PENALTY,
+    penalty: strictnessOf(facts, slots).map((times) => LOOK_PENALTY * times),
     iterationsMax: ITERATIONS_MAX,
     tolerance: TOLERANCE,
   })
@@ -177,6 +188,32 @@ export function lookTemperature(look: KnownClasses, later: LabelledExamples): nu
       weight: later.weight[i] ?? 0,
     })),
   )
+}
+
+/**
+ * Of events that were not learned from: by how much likelier their labels are by what the events show than by the shares of the
+ * classes alone, in standard errors of the mean. Labels that mean nothing gain nothing, however frequent one of them is.
+ */
+export function gainInErrorsOf(
+  known: KnownClasses,
+  identities: ReadonlyMap<string, Float64Array>,
+  { facts, label }: LabelledExamples,
+  shares: Float64Array,
+): number {
+  const classes = shares.length
+  const logits = knownLogits(known, featuresOf(facts, { leftOut: (group) => group === 'identity' }))
+  const gains = facts.map(({ identityHash }, i) => {
+    const stated = identities.get(identityHash ?? '')
+    const own = Float64Array.from(
+      logits.subarray(i * classes, (i + 1) * classes),
+      (logit, c) => logit + (stated?.[c] ?? 0),
+    )
+    const truth = label[i] ?? 0
+    return (own[truth] ?? 0) - logSumExp(own) - Math.log(shares[truth] ?? 0)
+  })
+  const mean = gains.reduce((sum, gain) => sum + gain, 0) / Math.max(1, gains.length)
+  const squares = gains.reduce((sum, gain) => sum + (gain - mean) ** 2, 0)
+  return (mean * gains.length) / Math.max(1e-9, Math.sqrt(squares))
 }
 
 export const indices = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, i) => i)

@@ -26,8 +26,8 @@ export interface WeightedExamples {
 }
 
 export interface FitOptions {
-  /** Inverse variance of the weights' normal prior. */
-  readonly penalty: number
+  /** Inverse variance of the weights' normal prior: of all, or of each feature. */
+  readonly penalty: number | Float64Array
   readonly iterationsMax: number
   readonly tolerance: number
 }
@@ -49,7 +49,7 @@ export function fitRegression(examples: WeightedExamples, start: LinearModel, op
 export function negativeLogLikelihood(
   { rows, row, label, weight, offsets, hasFixedIntercepts = false }: WeightedExamples,
   model: LinearModel,
-  penalty: number,
+  penalty: number | Float64Array,
   gradient: Float64Array,
 ): number {
   const { classes, parameters } = model
@@ -84,8 +84,9 @@ export function negativeLogLikelihood(
   if (hasFixedIntercepts) gradient.fill(0, 0, classes)
   for (let i = classes; i < parameters.length; i++) {
     const parameter = parameters[i] as number
-    value += 0.5 * penalty * parameter * parameter
-    gradient[i] = (gradient[i] as number) + penalty * parameter
+    const ofFeature = typeof penalty === 'number' ? penalty : (penalty[Math.floor(i / classes) - 1] as number)
+    value += 0.5 * ofFeature * parameter * parameter
+    gradient[i] = (gradient[i] as number) + ofFeature * parameter
   }
   return value
 }

@@ -94,7 +94,7 @@ export function train(
 function cardOf(
   split: Split,
   seed: number,
-  { parameters, shares, patterns }: Learned,
+  { parameters, shares, patterns, labelGain }: Learned,
   weighted: readonly ValidationEvent[],
   audited: readonly ValidationEvent[],
 ): ModelCard {
@@ -138,7 +138,7 @@ function cardOf(
     patterns,
     weighted: onWeighted.quality,
     audited: onAudited?.quality,
-    gate: gateOf(onWeighted, effectiveCount(weighted), onAudited),
+    gate: gateOf(onWeighted, effectiveCount(weighted), onAudited, labelGain),
     calibrationCurve: calibrationCurve(judged),
     featureImportance: importanceOf(parameters, weighted, judged),
   }

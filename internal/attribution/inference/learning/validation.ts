@@ -348,12 +348,20 @@ const BEYOND_CHANCE = 2
 /**
  * Whether a version may be promoted: on the weighted events, and also on the audits when there are enough, its features must
  * lower the log-loss by more than chance against the capture context alone, and it must be calibrated and right often enough
- * where it claims to be.
+ * where it claims to be. Labels must gain, too: whoever tells labelled from unlabelled traffic lowers the log-loss of the weighted
+ * events, also with labels that mean nothing.
+ *
+ * @param labelGain what later labels gain by what their events show, in standard errors
  */
-export function gateOf(weighted: Evidence, effectiveN: number, audited: Evidence | undefined): Gate {
+export function gateOf(
+  weighted: Evidence,
+  effectiveN: number,
+  audited: Evidence | undefined,
+  labelGain = Number.POSITIVE_INFINITY,
+): Gate {
   const reasons: GateReason[] = []
   if (effectiveN < VALIDATION_MIN) reasons.push('too_few_validation_examples')
-  if (weighted.gainInErrors <= BEYOND_CHANCE) reasons.push('beats_no_baseline')
+  if (weighted.gainInErrors <= BEYOND_CHANCE || labelGain <= BEYOND_CHANCE) reasons.push('beats_no_baseline')
   if (isImprecise(weighted.quality)) reasons.push('imprecise')
   if (weighted.quality.calibrationError > CALIBRATION_ERROR_MAX) reasons.push('miscalibrated')
   if (audited !== undefined && audited.quality.n >= AUDITS_MIN) {

@@ -53,7 +53,7 @@ export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): P
         directoryOf: (tenantId) => directoryFacts(deps.resolvedBy(tenantId)),
         async resolvedSince(tenantId, sinceMs, eventsMax) {
           const asOfMs = await deps.completeAsOf()
-          return resolvedEvents(reader, { tenantId, sinceMs, asOfMs, eventsMax })
+          return resolvedEvents(reader, { tenantId, sinceMs, asOfMs, eventsMax }, deps.resolvedBy(tenantId))
         },
       }),
       trainings,

@@ -5,6 +5,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { connectStore, type StoreConnection } from '../../../store/client.js'
 import { type TrainingWindow, trainingRows } from '../../../store/queries/attribution/training-window.js'
+import { comparableName } from '../../../text/comparable-name.js'
+import type { Label } from '../../directory/labels.js'
 import { decodeModel, encodeModel } from '../learning/artefact.js'
 import { withNeighbours } from '../learning/features.js'
 import { type Forgotten, forgetting } from '../learning/forget.js'
@@ -28,6 +30,8 @@ export interface ResolvedByDirectory {
   readonly identities: readonly string[]
   /** Credentials with a default service. */
   readonly principals: readonly string[]
+  /** How models know the services whose names or owners have changed, by each of their names. */
+  readonly labels: readonly (readonly [comparableName: string, label: Label])[]
 }
 
 export type TrainedOrNot =
@@ -37,7 +41,10 @@ export type TrainedOrNot =
 const { store: connection, window, seed, serving, directory, forgotten } = workerData as TrainingTask
 const store = connectStore(connection)
 const records: TrainingRecord[] = []
-for await (const row of trainingRows(store, window)) records.push(recordOf(row))
+const labels = new Map(directory.labels)
+for await (const row of trainingRows(store, window)) {
+  records.push(recordOf({ ...row, ...labels.get(comparableName(row.service)) }))
+}
 await store.close()
 
 const facts = withNeighbours(records.map((record) => record.facts))

@@ -1,9 +1,8 @@
-import type { TenantSettings } from '../../../auth/tenant.js'
 import type { AdmittedInvocation } from '../../../invocations/group.js'
 import { capConfidence } from '../../../records/interpretation.js'
-import type { Directory } from '../../directory/directory.js'
-import { type AllocationDeps, pooledCall } from '../../pools/allocate.js'
+import { pooledCall } from '../../pools/allocate.js'
 import {
+  type EvidenceDeps,
   evidenceWithTrace,
   inheritedOwner,
   isStated,
@@ -11,14 +10,12 @@ import {
   type Resolution,
   STRENGTH,
   strongestEvidence,
+  undatedName,
 } from './evidence.js'
 import { decidedByTrace, type PartitionTraces } from './partition-traces.js'
 import { traceName } from './traces.js'
 
-export interface DecideDeps extends Pick<AllocationDeps, 'policyOf'> {
-  readonly directory: Directory
-  readonly settingsOf: (tenantId: string) => TenantSettings
-}
+export type DecideDeps = EvidenceDeps
 
 /**
  * Attributes each event of a batch from facts. A first pass adds the evidence of all events to their traces, a second one
@@ -38,8 +35,8 @@ export function decideBatch(
   const decided = new Map<AdmittedInvocation, Resolution | undefined>()
   const traced: (readonly [admitted: AdmittedInvocation, trace: string])[] = []
   for (const admitted of events) {
-    const { invocation, tenantId, principal } = admitted
-    const own = strongestEvidence(invocation, tenantId, principal, deps)
+    const { invocation, tenantId } = admitted
+    const own = strongestEvidence(invocation, tenantId, admitted, deps)
     decided.set(admitted, own)
     if (invocation.traceId === undefined) continue
     const trace = traceName(tenantId, invocation.traceId)
@@ -47,18 +44,17 @@ export function decideBatch(
     if (own === undefined) continue
     const confidence = capConfidence(own.confidence, invocation.attributionConfidence)
     const owner = inheritedOwner(own.owner, own.evidence.owner_from)
-    traces.learn(
-      trace,
-      { service: own.service, owner, confidence, strength: STRENGTH[own.evidenceBasis] },
-      timeOf(admitted),
-    )
+    const service = undatedName(own.service, tenantId, directory)
+    traces.learn(trace, { service, owner, confidence, strength: STRENGTH[own.evidenceBasis] }, timeOf(admitted))
   }
   for (const [admitted, trace] of traced) {
     const own = decided.get(admitted)
     if (own !== undefined && isStated(own)) continue
     const { invocation, tenantId, principal, id } = admitted
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
-    const resolution = evidenceWithTrace(own, traces.correlate(trace, timeOf(admitted)), tenantId, owners, directory)
+    const correlation = traces.correlate(trace, timeOf(admitted))
+    const { eventTimeMs } = invocation
+    const resolution = evidenceWithTrace(own, correlation, { tenantId, eventTimeMs }, owners, directory)
     decided.set(admitted, resolution)
     const call = pooledCall(invocation, principal)
     const byTrace = decidedByTrace(resolution)

@@ -1,9 +1,14 @@
 import type { TenantSettings } from '../../../auth/tenant.js'
+import type { AdmittedInvocation } from '../../../invocations/group.js'
 import type { Invocation } from '../../../invocations/invocation.js'
+import { foldKey } from '../../../records/dimensions.js'
 import { type Confidence, type ContestedBy, type EvidenceBasis, UNASSIGNED } from '../../../records/interpretation.js'
 import { comparableName } from '../../../text/comparable-name.js'
 import { type NameDoubt, nameDoubt } from '../../../text/misleading-name.js'
-import type { Directory, IdentityEntry, ServiceEntry } from '../../directory/directory.js'
+import type { NamedService } from '../../directory/dated-changes.js'
+import type { Directory, IdentityEntry } from '../../directory/directory.js'
+import type { Mapped, MappingPolicy, TestedCall } from '../../mapping/policy.js'
+import type { Condition } from '../../mapping/rule.js'
 import type { AllocationDeps } from '../../pools/allocate.js'
 import { RULES_VERSION, type Verdict } from '../../records/row.js'
 import type { Correlation } from './traces.js'
@@ -15,16 +20,37 @@ export interface Resolution {
   readonly evidenceBasis: keyof typeof CONFIDENCE
   readonly confidence: Confidence
   readonly contested?: ContestedBy
+  /** What a mapping rule adds to the tags of the call. */
+  readonly tags?: Readonly<Record<string, string>>
   /** The sources of service and owner, for the explanation. Never contains the identity itself. */
   readonly evidence: ResolutionEvidence
 }
 
 export interface ResolutionEvidence {
-  readonly service_from: 'event' | 'directory_alias' | 'directory_identity' | 'directory_principal' | 'trace'
+  readonly service_from:
+    | 'event'
+    | 'directory_alias'
+    | 'directory_identity'
+    | 'directory_principal'
+    | 'mapping_rule'
+    | 'trace'
   readonly stated_service?: string
   readonly in_directory: boolean
-  readonly owner_from: 'directory_service' | 'directory_identity' | 'trace' | 'event_identity' | 'none'
+  readonly owner_from: 'directory_service' | 'directory_identity' | 'mapping_rule' | 'trace' | 'event_identity' | 'none'
   readonly conflict?: Conflict
+  readonly mapping_rule?: AppliedRule
+}
+
+/** The mapping rule that decided, as it was then. */
+export interface AppliedRule {
+  readonly id: string
+  readonly name: string
+  readonly version: number
+  /** `trusted`: a gateway's credential sent the call, and the rule tests only what the gateway itself knows. */
+  readonly source: 'trusted' | 'claimed'
+  /** An identity is never shown. */
+  readonly when: readonly (Omit<Condition, 'value'> & { readonly value?: string })[]
+  readonly tags?: Readonly<Record<string, string>>
 }
 
 /** A fact that contradicts the attributed service. */
@@ -36,10 +62,11 @@ export interface Conflict {
   readonly name?: 'pool_name' | NameDoubt
 }
 
-/** Confidence by kind of evidence (design section 5). */
+/** Confidence by kind of evidence (design section 5); of a mapping rule from a trusted source. */
 const CONFIDENCE = {
   identity_and_service_resolved: 9_500,
   service_resolved: 9_000,
+  mapping_rule: 9_000,
   identity_resolved: 8_500,
   trace_correlated: 8_200,
   exclusive_principal_resolved: 8_000,
@@ -47,15 +74,20 @@ const CONFIDENCE = {
   service_declared: 7_000,
 } as const satisfies Partial<Record<EvidenceBasis, Confidence>>
 
+/** Of a mapping rule from a source that only claims who called. */
+const CLAIMED_RULE: Confidence = 7_000
+
 /**
  * Rank of an event's own evidence in its trace: evidence of a lower rank neither resolves nor contests where there is some of a
  * higher one. A default service of a credential is no statement at all.
  */
 export const STRENGTH = {
-  identity_and_service_resolved: 4,
-  service_resolved: 4,
-  exclusive_principal_resolved: 4,
-  identity_resolved: 3,
+  identity_and_service_resolved: 5,
+  service_resolved: 5,
+  exclusive_principal_resolved: 5,
+  identity_resolved: 4,
+  // It never contests what the directory knows.
+  mapping_rule: 3,
   service_declared: 2,
   principal_resolved: 1,
   trace_correlated: 0,
@@ -67,26 +99,32 @@ export const isFact = (basis: EvidenceBasis): basis is Exclude<keyof typeof STRE
 
 export interface EvidenceDeps extends Pick<AllocationDeps, 'policyOf'> {
   readonly directory: Directory
+  readonly mappingOf: (tenantId: string) => MappingPolicy
   readonly settingsOf: (tenantId: string) => TenantSettings
 }
 
 type OwnFacts = Pick<Invocation, 'attributedService' | 'attributedIdentity' | 'workloadIdentity'>
+/** The directory is asked as of the time of the call. */
+type Facts = Partial<OwnFacts> & TestedCall
+/** Who sent the event. */
+type Sender = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
 
 /**
  * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that belongs
- * to one service alone decides before anything that the event claims. Nothing is inferred: an identity that the directory
+ * to one service alone decides before anything that the event claims. A mapping rule decides where the directory knows no
+ * service of the call, before a stated service that it does not know. Nothing is inferred: an identity that the directory
  * does not know resolves nothing.
  *
  * @returns undefined when no fact names the service
  */
 export function strongestEvidence(
-  invocation: Partial<OwnFacts>,
+  invocation: Facts,
   tenantId: string,
-  principal: string,
+  { principal, isFromGateway = false }: Sender,
   deps: EvidenceDeps,
 ): Resolution | undefined {
   const { directory } = deps
-  const { attributedService: stated, attributedIdentity } = invocation
+  const { attributedService: stated, attributedIdentity, eventTimeMs: atMs } = invocation
   const identity = attributedIdentity === undefined ? undefined : directory.identity(tenantId, attributedIdentity)
   const settings = deps.settingsOf(tenantId)
 
@@ -94,7 +132,7 @@ export function strongestEvidence(
     name: string,
     serviceFrom: ResolutionEvidence['service_from'],
     evidenceBasis: Resolution['evidenceBasis'],
-    known = directory.service(tenantId, name),
+    known = directory.service(tenantId, name, atMs),
     conflict?: Conflict,
   ): Resolution => {
     const [owner, ownerFrom] = ownerOf(known?.owner, identity?.owner, attributedIdentity, settings)
@@ -115,15 +153,25 @@ export function strongestEvidence(
     }
   }
 
-  const known = stated === undefined ? undefined : directory.service(tenantId, stated)
+  const known = stated === undefined ? undefined : directory.service(tenantId, stated, atMs)
   const byPrincipal = directory.principal(tenantId, principal)
   if (byPrincipal?.exclusive === true) {
     const claimed = stated ?? serviceOfWorkload(invocation, identity, tenantId, directory)
-    const isOther = claimed !== undefined && !isSameService(byPrincipal.service, claimed, tenantId, directory)
+    const isOther = claimed !== undefined && !isSameService(byPrincipal.service, claimed, tenantId, atMs, directory)
     if (isOther || known === undefined) {
       const conflict = isOther ? ({ by: 'exclusive_principal', service: known?.name ?? claimed } as const) : undefined
       return resolve(byPrincipal.service, 'directory_principal', 'exclusive_principal_resolved', undefined, conflict)
     }
+  }
+  const isKnown = known !== undefined || (stated === undefined && identity?.service !== undefined)
+  const mapped = isKnown ? undefined : deps.mappingOf(tenantId).find(invocation)
+  if (mapped !== undefined) {
+    return byRule(
+      resolve(mapped.version.set.service, 'mapping_rule', 'mapping_rule'),
+      mapped,
+      isFromGateway,
+      invocation,
+    )
   }
   if (stated !== undefined) {
     const doubt = doubtOf(stated, known, invocation, identity, tenantId, deps)
@@ -136,19 +184,50 @@ export function strongestEvidence(
   return undefined
 }
 
+/** What a rule sets, beside the service. */
+function byRule(
+  resolved: Resolution,
+  { rule: { id, name }, version: { version, when, set }, testsClaim }: Mapped,
+  isFromGateway: boolean,
+  { tags: stated = {} }: Facts,
+): Resolution {
+  const source = isFromGateway && !testsClaim ? 'trusted' : 'claimed'
+  const keys = new Set(Object.keys(stated).map(foldKey))
+  const tags = Object.entries(set.tags ?? {}).filter(([key]) => !keys.has(foldKey(key)))
+  return {
+    ...resolved,
+    ...(set.owner !== undefined && { owner: set.owner }),
+    ...(source === 'claimed' && { confidence: CLAIMED_RULE }),
+    ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
+    evidence: {
+      ...resolved.evidence,
+      ...(set.owner !== undefined && { owner_from: 'mapping_rule' }),
+      mapping_rule: {
+        id,
+        name,
+        version,
+        source,
+        when: when.map(({ value, ...tested }) => ({ ...tested, ...(tested.field !== 'identity' && { value }) })),
+        ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
+      },
+    },
+  }
+}
+
 /** What contradicts a stated service: it is then only declared. */
 function doubtOf(
   stated: string,
-  known: ServiceEntry | undefined,
-  invocation: Partial<OwnFacts>,
+  known: NamedService | undefined,
+  invocation: Facts,
   identity: IdentityEntry | undefined,
   tenantId: string,
   { directory, settingsOf, policyOf }: EvidenceDeps,
 ): Conflict | undefined {
   // A person may use a service of another team; a workload is part of its own.
+  const { eventTimeMs: atMs } = invocation
   const ofWorkload = serviceOfWorkload(invocation, identity, tenantId, directory)
-  if (ofWorkload !== undefined && !isSameService(ofWorkload, stated, tenantId, directory)) {
-    return { by: 'workload_identity', service: directory.service(tenantId, ofWorkload)?.name ?? ofWorkload }
+  if (ofWorkload !== undefined && !isSameService(ofWorkload, stated, tenantId, atMs, directory)) {
+    return { by: 'workload_identity', service: directory.service(tenantId, ofWorkload, atMs)?.name ?? ofWorkload }
   }
   if (known !== undefined) return undefined
   const name = policyOf(tenantId).isPool(stated) ? 'pool_name' : nameDoubt(stated)
@@ -171,8 +250,8 @@ function serviceOfWorkload(
   return workload?.is_workload === true ? workload.service : undefined
 }
 
-function isSameService(one: string, other: string, tenantId: string, directory: Directory): boolean {
-  const nameOf = (name: string): string => comparableName(directory.service(tenantId, name)?.name ?? name)
+function isSameService(one: string, other: string, tenantId: string, atMs: number, directory: Directory): boolean {
+  const nameOf = (name: string): string => comparableName(directory.service(tenantId, name, atMs)?.name ?? name)
   return one === other || nameOf(one) === nameOf(other)
 }
 
@@ -183,6 +262,10 @@ function isSameService(one: string, other: string, tenantId: string, directory: 
  */
 export const inheritedOwner = (owner: string, ownerFrom: string | undefined): string | undefined =>
   ownerFrom === ('event_identity' satisfies ResolutionEvidence['owner_from']) ? undefined : owner
+
+/** The name under which a trace knows a service: the same before and after it is renamed, lest the trace have two. */
+export const undatedName = (service: string, tenantId: string, directory: Directory): string =>
+  directory.serviceEntry(tenantId, service)?.name ?? service
 
 /** Whether the event itself proves or states its service; other events of its trace then add nothing. */
 export const isStated = ({ evidenceBasis }: Resolution): boolean =>
@@ -215,7 +298,7 @@ export const ownerFacts = (
 export function evidenceWithTrace(
   own: Resolution | undefined,
   correlation: Correlation,
-  tenantId: string,
+  { tenantId, eventTimeMs }: { readonly tenantId: string; readonly eventTimeMs: number },
   owners: OwnerFacts,
   directory: Directory,
 ): Resolution | undefined {
@@ -225,7 +308,7 @@ export function evidenceWithTrace(
   const confidence = Math.min(CONFIDENCE.trace_correlated, correlation.confidence)
   if (own !== undefined && own.confidence > confidence) return own
 
-  const known = directory.service(tenantId, correlation.service)
+  const known = directory.service(tenantId, correlation.service, eventTimeMs)
   const candidates = [
     [known?.owner, 'directory_service'],
     [owners.team, 'directory_identity'],

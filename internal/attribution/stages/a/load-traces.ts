@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../actor/checkpoint.js'
 import { type HeldDeps, heldInvocations } from '../../actor/held-invocations.js'
 import { pooledCall } from '../../pools/allocate.js'
 import type { DecideDeps } from './decide.js'
-import { inheritedOwner, isFact, ownerFacts, STRENGTH, strongestEvidence } from './evidence.js'
+import { inheritedOwner, isFact, ownerFacts, STRENGTH, strongestEvidence, undatedName } from './evidence.js'
 import { decidedByTrace, PartitionTraces, type PartitionTracesDeps, TRACE_WINDOW_MS } from './partition-traces.js'
 import { traceName } from './traces.js'
 
@@ -58,13 +58,14 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
     const confidence = Math.round(Number(record.confidence) * 10_000)
     if (stage === 'stage_a' && isFact(basis)) {
       const owner = inheritedOwner(record.owner, record.owner_from)
-      traces.learn(trace, { service, owner, confidence, strength: STRENGTH[basis] }, time)
+      const learned = undatedName(service, tenantId, directory)
+      traces.learn(trace, { service: learned, owner, confidence, strength: STRENGTH[basis] }, time)
     }
     if (!OPEN.has(basis)) continue
     const event = {
       tenantId,
       id: Buffer.from(record.id_hex, 'hex'),
-      own: strongestEvidence({}, tenantId, principal, deps),
+      own: strongestEvidence({ eventTimeMs: time.eventTimeMs }, tenantId, { principal }, deps),
       owners: NO_OWNERS,
       call: pooledCall({ provider: record.provider, ingestionLayer: record.ingestion_layer }, principal),
       byTrace: decidedByTrace({ evidenceBasis: basis, service, confidence }),

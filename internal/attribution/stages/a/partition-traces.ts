@@ -79,7 +79,7 @@ export class PartitionTraces {
       for (const [id, event, eventTimeMs] of this.known.openEvents(trace, nowMs)) {
         const correlation = this.known.correlate(trace, { atMs: nowMs, eventTimeMs })
         const { tenantId, own, owners, call } = event
-        const resolution = evidenceWithTrace(own, correlation, tenantId, owners, this.deps.directory)
+        const resolution = evidenceWithTrace(own, correlation, { tenantId, eventTimeMs }, owners, this.deps.directory)
         const byTrace = decidedByTrace(resolution)
         if (byTrace === event.byTrace) continue
         const verdict =

@@ -1,5 +1,7 @@
 import type { AdmittedInvocation } from '../../../invocations/group.js'
 import { capConfidence, type DegradationState } from '../../../records/interpretation.js'
+import type { Directory } from '../../directory/directory.js'
+import { datedLabel } from '../../directory/labels.js'
 import type { Prediction } from '../../inference/learning/model.js'
 import type { ServingBoard } from '../../inference/models/serving-board.js'
 import type { StoredModel } from '../../inference/models/version.js'
@@ -22,6 +24,7 @@ export interface AnswerDeps extends FactsDeps {
   readonly board: Pick<ServingBoard, 'of' | 'version'>
   readonly inference: Pick<Inferences, 'predict' | 'probe' | 'evaluateCandidate'>
   readonly baseline: Pick<Baseline, 'guess'>
+  readonly directory: Pick<Directory, 'service' | 'serviceEntry'>
 }
 
 export interface Answered {
@@ -57,7 +60,9 @@ export async function answer(
         planned === undefined ? await deps.inference.evaluateCandidate(model, facts, predictions) : undefined
       return {
         served: { state, model: model.id, ...(tracesMs !== undefined && { asOf: { tracesMs } }) },
-        verdicts: predictions.map((prediction, i) => verdictOf(prediction, calls[i], model, state)),
+        verdicts: predictions.map((prediction, i) =>
+          verdictOf(named(prediction, calls[i], deps), calls[i], model, state),
+        ),
         ...(shadow && { shadow }),
       }
     }
@@ -76,6 +81,22 @@ function servingNow(
 ): ReturnType<ServingBoard['of']> {
   if (planned === undefined) return board.of(tenantId)
   return { state: planned.state, model: planned.model === undefined ? undefined : board.version(planned.model) }
+}
+
+/** With services as they were called at the time of the call. */
+function named(
+  prediction: Prediction,
+  admitted: AdmittedInvocation | undefined,
+  { directory }: AnswerDeps,
+): Prediction {
+  if (admitted === undefined) return prediction
+  const { tenantId, invocation } = admitted
+  const labelOf = (label: Prediction['label']) => datedLabel(label, tenantId, invocation.eventTimeMs, directory)
+  return {
+    ...prediction,
+    label: labelOf(prediction.label),
+    alternatives: prediction.alternatives.map((other) => ({ ...other, label: labelOf(other.label) })),
+  }
 }
 
 function verdictOf(
@@ -112,7 +133,7 @@ async function byBaseline(
   calls: readonly AdmittedInvocation[],
   plannedAsOf: CountedAsOf,
   lookups: Lookups,
-  { baseline }: AnswerDeps,
+  { baseline, directory }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'
   const baselineCalls = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
@@ -122,13 +143,13 @@ async function byBaseline(
   }))
   const { guesses, asOf } = await baseline.guess(tenantId, baselineCalls, plannedAsOf, lookups)
   const verdicts = guesses.map((guess, i): Verdict | undefined => {
-    if (guess === undefined) return undefined
+    const call = calls[i]
+    if (guess === undefined || call === undefined) return undefined
     return {
-      service: guess.service,
-      owner: guess.owner,
+      ...datedLabel(guess, tenantId, call.invocation.eventTimeMs, directory),
       stageOrigin: 'stage_b',
       evidenceBasis: 'heuristic_baseline',
-      confidence: capConfidence(guess.confidence, calls[i]?.invocation.attributionConfidence),
+      confidence: capConfidence(guess.confidence, call.invocation.attributionConfidence),
       outputState: 'inferred',
       modelVersion: BASELINE_VERSION,
       degradationState: state,

@@ -42,7 +42,7 @@ const PRINCIPAL_RECORDS_MIN = 10
 /** Minimum time that counts are cached. After a slow query they are cached longer, so that queries take about 1 % of the time. */
 const CACHE_MS_MIN = 5_000
 const CACHE_MS_PER_QUERY_MS = 100
-/** Maximum time that counts are cached, even if the read model is slow: new records count after that. */
+/** Maximum age of the counts behind a guess, even if the read model is slow or fails: new records count after that. */
 const CACHE_MS_MAX = 30_000
 /** Maximum number of cached counts, each of one tenant and hour. */
 const CACHE_ENTRIES_MAX = 1_000
@@ -61,7 +61,8 @@ export interface CountedAsOf {
 interface Counted {
   readonly asOfMs: number
   readonly classes: Classes
-  /** End of freshness, by the monotonic clock. */
+  /** When counting began, and the end of freshness, by the monotonic clock. */
+  readonly sinceMs: number
   readonly untilMs: number
 }
 
@@ -110,18 +111,19 @@ export class Baseline {
       if (wantedAsOfMs === undefined && performance.now() < known.untilMs) return known
     }
     const counted = await lookups.within(async () => {
+      const sinceMs = performance.now()
       const asOfMs = wantedAsOfMs ?? (await lookups.completeAsOf())
       const from = performance.now()
       const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
       const classes = groupByKey(await this.deps.byPrincipal(window))
       const now = performance.now()
-      const untilMs = now + Math.min(CACHE_MS_MAX, Math.max(CACHE_MS_MIN, CACHE_MS_PER_QUERY_MS * (now - from)))
-      const fresh = { asOfMs, classes, untilMs }
+      const wantedMs = Math.max(CACHE_MS_MIN, CACHE_MS_PER_QUERY_MS * (now - from))
+      const fresh = { asOfMs, classes, sinceMs, untilMs: Math.min(now + wantedMs, sinceMs + CACHE_MS_MAX) }
       this.counted.set(key, fresh)
       return fresh
     })
-    // Expired counts are better than none.
-    return counted ?? known
+    // Expired counts are better than none, but not beyond their maximum age.
+    return counted ?? (known !== undefined && performance.now() < known.sinceMs + CACHE_MS_MAX ? known : undefined)
   }
 
   private async traces(

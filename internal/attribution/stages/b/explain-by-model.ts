@@ -1,6 +1,8 @@
 import type { FactsRow } from '../../../store/queries/attribution/training-window.js'
 import type { StoredAttributionDetail } from '../../../store/queries/records/attributions.js'
 import type { Logger } from '../../../telemetry/log.js'
+import type { Directory } from '../../directory/directory.js'
+import { undatedLabel } from '../../directory/labels.js'
 import { type EventFacts, withNeighbours } from '../../inference/learning/features.js'
 import type { ModelCache } from '../../inference/models/artefacts.js'
 import { chosenVersion, type StoredModel } from '../../inference/models/version.js'
@@ -15,6 +17,7 @@ export interface ExplainByModelDeps {
   readonly models: Pick<ModelCache, 'get'>
   readonly facts: (tenantId: string, idHex: string, snapshotMs: number) => Promise<FactsRow | undefined>
   readonly neighbours: FactsDeps['neighbours']
+  readonly directory: Pick<Directory, 'serviceEntry'>
   readonly log: Logger
 }
 
@@ -35,7 +38,8 @@ export function explainByModel(deps: ExplainByModelDeps): ExplainByModel {
       const event = await factsAsOf(tenantId, stored, snapshotMs, deps)
       if (event === undefined) return {}
       if (stored.stage_origin === 'stage_c') return guessOf(version.id, loaded.model, event)
-      return explainChoice(loaded.model, event, { service: stored.service, owner: stored.owner })
+      const { service, owner } = stored
+      return explainChoice(loaded.model, event, undatedLabel({ service, owner }, tenantId, deps.directory))
     } catch (cause) {
       deps.log.warn({ err: cause, model: version.id }, 'could not explain a record by its model')
       return {}

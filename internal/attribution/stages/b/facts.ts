@@ -75,11 +75,18 @@ export async function factsOfAll(
   return { facts, tracesMs: recorded?.asOfMs }
 }
 
-export const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredNeighbour): EventFacts => ({
+export const neighbourOf = ({
+  trace_id,
+  provider,
+  served_model,
+  input_tokens,
+  identity_hash_hex,
+}: StoredNeighbour): EventFacts => ({
   traceId: trace_id,
   provider,
   model: served_model,
   inputTokens: input_tokens === null ? undefined : Number(input_tokens),
+  identityHash: identity_hash_hex ?? undefined,
   // The features use no other facts of a neighbour.
   eventTimeMs: 0,
   ingestionLayer: '',

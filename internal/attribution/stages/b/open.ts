@@ -11,6 +11,7 @@ import {
 import { traceNeighbours } from '../../../store/queries/attribution/trace-neighbours.js'
 import type { Logger } from '../../../telemetry/log.js'
 import type { Stage } from '../../actor/stage.js'
+import type { Directory } from '../../directory/directory.js'
 import { announceChanges } from '../../inference/models/announce-changes.js'
 import { loadModel, ModelCache } from '../../inference/models/artefacts.js'
 import { recheckFaults } from '../../inference/models/recheck-faults.js'
@@ -32,6 +33,7 @@ export interface InferenceDeps {
   readonly isEnabled: (tenantId: string) => boolean
   readonly tenantIds: () => Iterable<string>
   readonly completeAsOf: () => Promise<number>
+  readonly directory: Pick<Directory, 'service' | 'serviceEntry'>
   readonly publishEvent: PublishEvent
   /** The lag at which the mirror of the model registry counts as stale. */
   readonly staleMs: number
@@ -91,6 +93,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
         board,
         inference,
         baseline,
+        directory: deps.directory,
         completeAsOf: deps.completeAsOf,
         ticks,
         neighbours: (window, traceIds, ofEachMax) => traceNeighbours(store, window, traceIds, ofEachMax),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { plainText } from '../../../text/plain-text.js'
 import { type PriceBookFile, priceBook } from '../cost/price-book.js'
-import { RATE_PARTS, RATE_PATTERN } from '../cost/rate-sheet.js'
+import { BILLED_TOOLS, PRICED_TIERS, RATE_PARTS, RATE_PATTERN } from '../cost/rate-sheet.js'
 
 /** A price book as an operator brings it: the form of `cost/prices.data.json`, checked before any of it counts. */
 
@@ -9,17 +9,18 @@ const rate = z.string().regex(RATE_PATTERN, 'must be a decimal string, USD per 1
 const rates = Object.fromEntries(RATE_PARTS.map((part) => [part, rate.optional()])) as {
   [part in (typeof RATE_PARTS)[number]]: z.ZodOptional<typeof rate>
 }
-const tiers = {
-  batch: z.looseObject(rates).optional(),
-  flex: z.looseObject(rates).optional(),
-  priority: z.looseObject(rates).optional(),
+const tiers = Object.fromEntries(PRICED_TIERS.map((tier) => [tier, z.looseObject(rates).optional()])) as {
+  [tier in (typeof PRICED_TIERS)[number]]: z.ZodOptional<z.ZodObject<typeof rates, z.core.$loose>>
 }
+const fee = z.string().regex(RATE_PATTERN, 'must be a decimal string, USD per call')
+const fees = z.looseObject(Object.fromEntries(BILLED_TOOLS.map((tool) => [tool, fee.optional()])))
 const tokens = z.int().min(0)
 const sheet = {
   ...rates,
   ...tiers,
   tiers: z.array(z.looseObject({ above: tokens, ...rates, ...tiers })).optional(),
   bands: z.array(z.looseObject({ over: tokens, up_to: tokens, ...rates, ...tiers })).optional(),
+  fees: fees.optional(),
 }
 const factors = z.record(z.string(), z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'must be a plain decimal'))
 const name = plainText(256)

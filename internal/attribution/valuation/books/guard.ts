@@ -1,5 +1,5 @@
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
-import { type RateSheet, type Rates, stepsPerToken } from '../cost/rate-sheet.js'
+import { BILLED_TOOLS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
 
 /**
@@ -9,7 +9,7 @@ import { rowName } from './book-file.js'
  * dated prices take precedence over the row.
  */
 export type Doubt =
-  /** Above 1000 USD per million tokens: a wrong unit. Always quarantined. */
+  /** Above 1000 USD per million tokens, or 1 USD per call of a tool: a wrong unit. Always quarantined. */
   | 'implausible_magnitude'
   /** No rate for input or output. Always quarantined. */
   | 'incomplete'
@@ -38,6 +38,7 @@ export interface BookReview {
 
 const ALWAYS_QUARANTINED: ReadonlySet<Doubt> = new Set(['implausible_magnitude', 'incomplete'])
 const USD_PER_MILLION_MAX = steps('1000')
+const USD_PER_CALL_MAX = steps('1')
 const JUMP = 5n
 
 /** @param accepted names of rows accepted in manual review: their doubts no longer hold them */
@@ -141,12 +142,11 @@ function datedDoubts(
 }
 
 function doubtsOf(sheet: RateSheet, old: RateSheet | undefined, { mode }: PriceRow): Doubt[] {
-  const sheets: Rates[] = [sheet, ...(sheet.tiers ?? []), ...(sheet.bands ?? [])].flatMap((each) =>
-    [each, each.batch, each.flex, each.priority].filter((rates) => rates !== undefined),
-  )
+  const sheets = rateTables(sheet)
   const isEmbedding = mode === 'embedding'
   const doubts: Doubt[] = []
-  if (sheets.some((rates) => ratesIn(rates).some((rate) => steps(rate) > USD_PER_MILLION_MAX))) {
+  const isFeeTooHigh = Object.values(sheet.fees ?? {}).some((fee) => steps(fee) > USD_PER_CALL_MAX)
+  if (isFeeTooHigh || sheets.some((rates) => ratesIn(rates).some((rate) => steps(rate) > USD_PER_MILLION_MAX))) {
     doubts.push('implausible_magnitude')
   }
   if (sheet.input === undefined || (sheet.output === undefined && !isEmbedding)) doubts.push('incomplete')
@@ -159,7 +159,8 @@ function doubtsOf(sheet: RateSheet, old: RateSheet | undefined, { mode }: PriceR
 }
 
 const hasJumped = (sheet: RateSheet, old: RateSheet | undefined): boolean =>
-  (['input', 'output'] as const).some((part) => isJump(old?.[part], sheet[part]))
+  (['input', 'output'] as const).some((part) => isJump(old?.[part], sheet[part])) ||
+  BILLED_TOOLS.some((tool) => isJump(old?.fees?.[tool], sheet.fees?.[tool]))
 
 const ratesIn = (rates: Rates): string[] =>
   Object.values(rates).filter((rate) => typeof rate === 'string' && /^\d/.test(rate))

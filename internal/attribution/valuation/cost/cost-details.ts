@@ -4,24 +4,12 @@
  * counts of the event, a reader can recompute the cost by hand.
  */
 
-import type { ServiceTier } from '../../../invocations/invocation.js'
-import type { CostBasis } from '../../../records/bases.js'
+import { type CostBasis, MISSING_PRICE_REASONS, UNPRICEABLE_REASONS } from '../../../records/bases.js'
 import type { MatchStep } from '../names/model-names.js'
-import { LOOKUP_FAILURES } from './price-book.js'
-import type { Rates } from './rate-sheet.js'
+import type { Fees, Rates, SheetTier } from './rate-sheet.js'
 
 /** Why a call is unpriced. A closed list: coverage reports group by it. */
-export const UNPRICED_REASONS = [
-  ...LOOKUP_FAILURES,
-  'no_tokens',
-  'inconsistent_tokens',
-  'no_batch_rate',
-  'no_flex_rate',
-  'no_priority_rate',
-  'no_price_in_force',
-  /** Above the maximum cost per call (`deploy/decisions/amounts-of-events.md`). */
-  'beyond_range',
-] as const
+export const UNPRICED_REASONS = [...MISSING_PRICE_REASONS, ...UNPRICEABLE_REASONS] as const
 export type UnpricedReason = (typeof UNPRICED_REASONS)[number]
 
 /** Doubts about a price, each with the maximum confidence it allows, in hundredths. */
@@ -44,6 +32,18 @@ export const COST_FLAGS = {
   audio_split_missing: 85,
   /** Audio and cached tokens overlap; only tokens that must have been cached count as cached audio. */
   audio_cache_split_assumed: 85,
+  /** Image tokens at the text rate, since no other is published. */
+  image_rate_missing: 60,
+  /** Images have their own rate and the event does not say how many tokens were of images. */
+  image_split_missing: 85,
+  /** Image and cached tokens overlap; only tokens that must have been cached count as cached images. */
+  image_cache_split_assumed: 85,
+  /** No rates are listed for this service tier; those of `rates_of_tier` were used. */
+  service_tier_assumed: 60,
+  /** Fees per call are listed once, for the standard tier; they were used for this tier, too. */
+  tool_fee_of_standard_tier: 85,
+  /** The tenant's price states no fee for a tool; that of the price book was used. */
+  tool_fee_of_book: 90,
   /** No rates above the threshold are listed for this service tier; its base rates were used. */
   long_context_rate_unlisted: 60,
   /** Another price book has a different price. */
@@ -92,7 +92,9 @@ export interface AppliedPrice {
   readonly period?: { readonly from: string; readonly to?: string }
   /** Daily hours of this price, UTC; `to` is exclusive. ISO weekdays. */
   readonly window?: { readonly from: string; readonly to: string; readonly days: readonly number[] }
-  readonly service_tier: ServiceTier
+  readonly service_tier: SheetTier
+  /** The tier whose rates were used in place of those of `service_tier`, for which none are listed. */
+  readonly rates_of_tier?: SheetTier
   /** Whole-request threshold that the total input of the request exceeds, or the band that contains it. */
   readonly threshold?:
     | { readonly rule: 'above' | 'at_or_above'; readonly input_tokens: number }
@@ -100,6 +102,8 @@ export interface AppliedPrice {
   readonly rate_unit: 'USD per 1000000 tokens'
   /** Published rates; `billed_as` of the explanation shows how a part without a rate is billed. */
   readonly rates: Rates
+  /** USD per call of each tool that the call used and that is billed per call. No factor applies to them. */
+  readonly fees?: Fees
   /** Factors applied to all tokens. */
   readonly multipliers?: readonly { readonly name: string; readonly factor: string }[]
   readonly flags?: readonly CostFlag[]

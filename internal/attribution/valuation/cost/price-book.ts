@@ -5,10 +5,11 @@
  * A model found only under another provider does not match: the operator of the model determines the price.
  */
 import { readFileSync } from 'node:fs'
+import type { MissingPriceReason } from '../../../records/bases.js'
 import { type MatchStep, modelNames } from '../names/model-names.js'
-import { isRate, RATE_PARTS, type RateSheet, stepsPerToken } from './rate-sheet.js'
+import { type Fees, isRate, RATE_PARTS, type RateSheet, rateTables, stepsPerToken } from './rate-sheet.js'
 
-/** `prices.data.json`. Prices are USD per 1,000,000 tokens, decimal strings. */
+/** `prices.data.json`. Rates are USD per 1,000,000 tokens, fees USD per call, decimal strings. */
 export interface PriceBookFile {
   readonly as_of: string
   readonly providers: Readonly<Record<string, { readonly tier_rule?: string }>>
@@ -68,6 +69,8 @@ export interface PriceEntry {
   readonly isTierInclusive: boolean
   /** Oldest first, without overlaps. A price without dates is one period without bounds. */
   readonly periods: readonly PricePeriod[]
+  /** Fees of tools, of a period that states none of its own. */
+  readonly fees: Fees
   /** Factor on all tokens by data residency (`eu`, `us`). */
   readonly residencyFactors: Readonly<Record<string, string>>
   /** Doubts about the row, as stated in the book. */
@@ -102,7 +105,7 @@ export const LOOKUP_FAILURES = [
   'zero_priced',
   'incomplete_price',
   'quarantined_price',
-] as const
+] as const satisfies readonly MissingPriceReason[]
 export type LookupFailure = (typeof LOOKUP_FAILURES)[number]
 
 export type PriceLookup =
@@ -230,6 +233,7 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
     isEmbedding: row.mode === 'embedding',
     isTierInclusive,
     periods,
+    fees: row.fees ?? {},
     residencyFactors,
     rowFlags: (row.flags ?? []).filter((flag) => flag !== 'cache_read_missing'),
     otherBooks: row.other,
@@ -271,10 +275,12 @@ function residenciesOf(multipliers: Readonly<Record<string, string>> = {}): Reco
 }
 
 function assertExact(sheet: RateSheet, factors: readonly string[], name: string): void {
-  const nested = [...(sheet.tiers ?? []), ...(sheet.bands ?? [])]
-  for (const rates of [sheet, ...nested].flatMap((each) => [each, each.batch, each.flex, each.priority])) {
+  for (const [tool, fee] of Object.entries(sheet.fees ?? {})) {
+    if (!isRate(fee)) throw new RangeError(`price book: ${name} has a fee that cannot be held exactly: ${tool} ${fee}`)
+  }
+  for (const rates of rateTables(sheet)) {
     for (const part of RATE_PARTS) {
-      const rate = rates?.[part]
+      const rate = rates[part]
       if (rate === undefined) continue
       const isExact =
         isRate(rate) && factors.every((factor) => stepsPerToken(rate, factor === '' ? [] : [factor]) !== undefined)

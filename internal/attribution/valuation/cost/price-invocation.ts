@@ -1,15 +1,16 @@
 /**
- * The cost of one AI call and its evidence: a hit in the caller's own cache, else the client's estimate, else the
- * tenant's price, else the price book, else unpriced.
+ * The cost of one AI call and its evidence: 0 for a hit in the caller's own cache or a call that nobody is billed for, else
+ * the client's estimate, else the tenant's price, else the price book, else unpriced.
  *
  * Exact: a rate per million tokens times a number of tokens is a finite decimal, so nothing is rounded anywhere.
  * Fast: everything except the token counts is computed once per model, service tier and period, then cached.
  */
-import type { Invocation, ServiceTier } from '../../../invocations/invocation.js'
+import type { Invocation } from '../../../invocations/invocation.js'
 import type { CostBasis } from '../../../records/bases.js'
 import {
   AMOUNT_STEPS_MAX,
   parseQuantity,
+  plus,
   QUANTITY_STEPS_MAX,
   type Quantity,
   quantityOfSteps,
@@ -26,9 +27,24 @@ import {
 } from './cost-details.js'
 import { type CostLimits, isImplausible } from './plausible-cost.js'
 import type { PriceBook, PriceEntry, PricePeriod } from './price-book.js'
-import { billedAs, cliffOf, RATE_PARTS, type RatePart, type Rates, ratesOf, stepsPerToken } from './rate-sheet.js'
+import {
+  type BilledTool,
+  billedAs,
+  cliffOf,
+  type Fees,
+  RATE_PARTS,
+  type RatePart,
+  type RateSelection,
+  type Rates,
+  ratesOf,
+  type SheetTier,
+  sheetTierOf,
+  stepsPerToken,
+} from './rate-sheet.js'
 import type { TenantPrices } from './tenant-prices.js'
 import { type TokenParts, tokenParts } from './token-parts.js'
+import { costOfTools, toolsCalled } from './tool-fees.js'
+import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, usageFacts } from './usage-facts.js'
 
 export interface CostResult {
   /** 0 with basis `unpriced` means unknown, not free. */
@@ -60,10 +76,11 @@ export function priceInvocation(
   const kept = keptFor(book, tenant)
   if (invocation.servedFromCache === true) return kept.localCache
 
-  const { estimatedCostUsd } = invocation
+  const { estimatedCostUsd, isCostNotional = false } = invocation
   const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
   const pricing = pricingAt(invocation, kept, book, tenant)
   const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
+  if (isCostNotional) return { costUsd: zero<'USD'>(), ...outcome.details.notional }
   if (estimate === undefined) return { costUsd: outcome.costUsd, ...outcome.details.alone }
   if (!isTrusted) return { costUsd: outcome.costUsd, ...doubtedDetails(outcome.details, 'untrusted') }
   const isPriced = outcome.details.alone.basis !== 'unpriced'
@@ -89,6 +106,9 @@ export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quanti
   if (parts.audio_input !== 0) steps += BigInt(parts.audio_input) * stepsOfPart.audio_input
   if (parts.audio_output !== 0) steps += BigInt(parts.audio_output) * stepsOfPart.audio_output
   if (parts.audio_cache_read !== 0) steps += BigInt(parts.audio_cache_read) * stepsOfPart.audio_cache_read
+  if (parts.image_input !== 0) steps += BigInt(parts.image_input) * stepsOfPart.image_input
+  if (parts.image_output !== 0) steps += BigInt(parts.image_output) * stepsOfPart.image_output
+  if (parts.image_cache_read !== 0) steps += BigInt(parts.image_cache_read) * stepsOfPart.image_cache_read
   if (steps > QUANTITY_STEPS_MAX) throw new RangeError('the cost exceeds the maximum quantity of a record')
   return quantityOfSteps<'USD'>(steps)
 }
@@ -118,6 +138,8 @@ interface OutcomeDetails {
   readonly alone: SerialisedDetails
   /** The details when the client's estimate applies and this price is for comparison. */
   readonly besideEstimate: SerialisedDetails
+  /** The details when nobody is billed for the call and this price is for comparison. */
+  readonly notional: SerialisedDetails
   /** The details when the client's estimate is doubted; made on first use. */
   readonly doubted: Map<StatedCostDoubt, SerialisedDetails>
 }
@@ -135,8 +157,10 @@ interface Pricing {
   readonly match: readonly MatchStep[]
   readonly region: string | undefined
   readonly modelFrom: 'served' | 'requested'
-  /** One entry per occurring combination of service tier, cliff, period and flags: a few dozen at most. */
-  readonly priced: Map<number, PricedVariant>
+  /** Fees of the price book, where the entry is a price of the tenant. */
+  readonly bookFees: Fees
+  /** By service tier, cliff and period, then by kinds of usage: a few dozen in all. */
+  readonly priced: Map<number, Map<number, PricedVariant>>
   readonly unpriced: Map<UnpricedReason, Outcome>
 }
 
@@ -145,6 +169,7 @@ type NoPricing = { readonly kind: 'none'; readonly outcome: Outcome }
 interface PricedVariant {
   readonly details: OutcomeDetails
   readonly steps: StepsOfPart
+  readonly fees: Fees
 }
 
 interface KeptModel {
@@ -212,6 +237,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
   const sought = renamed ?? stated
   const how: readonly MatchStep[] = renamed === undefined ? [] : ['tenant_override']
 
+  const found = book.find(sought.provider, sought.model, region)
   const pricing = (entry: PriceEntry, match: readonly MatchStep[], scope: string | undefined): Pricing => ({
     kind: 'entry',
     book: bookName(book),
@@ -219,10 +245,10 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
     match: [...how, ...match],
     region: scope,
     modelFrom,
+    bookFees: entry.source === 'tenant_price' && found.kind === 'entry' ? found.entry.fees : {},
     priced: new Map(),
     unpriced: new Map(),
   })
-  const found = book.find(sought.provider, sought.model, region)
   // A negotiated price does not include the kind of model; the book does.
   const isEmbedding = found.kind === 'entry' && found.entry.isEmbedding
   const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
@@ -250,38 +276,87 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   const window = windowAt(period, invocation.eventTimeMs)
   const sheet = period.windows[window]?.sheet ?? period.sheet
   const cliff = cliffOf(sheet, inputTokens, entry.isTierInclusive)
-  const serviceTier = invocation.serviceTier ?? 'standard'
+  const serviceTier = sheetTierOf(invocation.serviceTier)
   const isBeforeFirst = invocation.eventTimeMs < period.fromMs
-  const facts = tokenFacts(invocation, parts)
-  const id =
-    facts |
-    (TIER_BITS[serviceTier] << 8) |
-    ((cliff + 1) << 10) |
-    ((window + 1) << 14) |
-    (at << 18) |
-    (isBeforeFirst ? 1 << 30 : 0)
+  const usage = usageFacts(invocation, parts)
+  const slot =
+    TIER_BITS[serviceTier] | ((cliff + 1) << 3) | ((window + 1) << 7) | (at << 11) | (isBeforeFirst ? 1 << 30 : 0)
 
-  let variant = pricing.priced.get(id)
+  let ofUsage = pricing.priced.get(slot)
+  if (ofUsage === undefined) {
+    ofUsage = new Map()
+    pricing.priced.set(slot, ofUsage)
+  }
+  let variant = ofUsage.get(usage)
   if (variant === undefined) {
     const selected = ratesOf(sheet, serviceTier, cliff)
-    const hasRates = selected.kind === 'rates' && !isAudioUnlisted(selected.rates, sheet, facts)
-    if (!hasRates) return unpriced(pricing, serviceTier === 'standard' ? 'no_price_in_force' : NO_RATE[serviceTier])
-    const applied = appliedPrice(pricing, period, window, serviceTier, cliff, selected.rates, [
-      ...(isBeforeFirst ? (['before_first_period'] as const) : []),
-      ...(period.isScheduled ? (['scheduled_price'] as const) : []),
-      ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
-      ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),
-      ...flagsOfRates(selected.rates, facts, serviceTier),
-    ])
-    const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
-    variant = {
-      details: outcomeDetails(pricing.book, entry.source, { price: applied }),
-      steps: stepsOfParts(selected.rates, factors),
-    }
-    pricing.priced.set(id, variant)
+    if (selected.kind === 'none') return unpriced(pricing, NO_RATE[selected.tier])
+    if (isModalityUnlisted(selected.rates, sheet, usage)) return unpriced(pricing, NO_RATE[selected.tier])
+    const fees = feesFor(toolsCalled(invocation), period, pricing)
+    if (fees === undefined) return unpriced(pricing, 'no_tool_fee')
+    variant = newVariant({ pricing, period, window, serviceTier, cliff, selected, usage, isBeforeFirst, fees })
+    ofUsage.set(usage, variant)
   }
-  const costUsd = costOfParts(parts, variant.steps)
+  const ofTokens = costOfParts(parts, variant.steps)
+  const hasToolCalls = (usage & HAS_TOOL_CALLS) !== 0
+  const costUsd = hasToolCalls ? plus(ofTokens, costOfTools(invocation, variant.fees)) : ofTokens
   return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, details: variant.details }
+}
+
+interface Selected {
+  readonly pricing: Pricing
+  readonly period: PricePeriod
+  /** Index of the daily window; -1 outside all. */
+  readonly window: number
+  readonly serviceTier: SheetTier
+  readonly cliff: number
+  readonly selected: Extract<RateSelection, { kind: 'rates' }>
+  /** `usageFacts` */
+  readonly usage: number
+  readonly isBeforeFirst: boolean
+  readonly fees: FeesOfCall
+}
+
+function newVariant(call: Selected): PricedVariant {
+  const { pricing, period, serviceTier, selected, usage, fees } = call
+  const { entry } = pricing
+  const applied = appliedPrice(call, [
+    ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
+    ...(period.isScheduled ? (['scheduled_price'] as const) : []),
+    ...(selected.tier === serviceTier ? [] : (['service_tier_assumed'] as const)),
+    ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
+    ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),
+    ...flagsOfRates(selected.rates, usage, selected.tier),
+    ...((usage & HAS_TOOL_CALLS) !== 0 && selected.tier !== 'standard' ? (['tool_fee_of_standard_tier'] as const) : []),
+    ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
+  ])
+  const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
+  return {
+    details: outcomeDetails(pricing.book, entry.source, { price: applied }),
+    steps: stepsOfParts(selected.rates, factors),
+    fees: fees.fees,
+  }
+}
+
+interface FeesOfCall {
+  readonly fees: Fees
+  /** Whether one of them is the book's although the price is the tenant's. */
+  readonly isFromBook: boolean
+}
+
+/** A fee for each tool; undefined when one has none. */
+function feesFor(
+  tools: readonly BilledTool[],
+  period: PricePeriod,
+  { entry, bookFees }: Pricing,
+): FeesOfCall | undefined {
+  const own: Fees = { ...entry.fees, ...period.sheet.fees }
+  const all: Fees = { ...bookFees, ...own }
+  if (tools.some((tool) => all[tool] === undefined)) return undefined
+  return {
+    fees: Object.fromEntries(tools.map((tool) => [tool, all[tool]])),
+    isFromBook: tools.some((tool) => own[tool] === undefined),
+  }
 }
 
 /** The last period that has started, or the first when none has. A last period that has ended prices nothing. */
@@ -305,76 +380,31 @@ function windowAt({ windows }: PricePeriod, timeMs: number): number {
   )
 }
 
-const TIER_BITS: Readonly<Record<ServiceTier, number>> = { standard: 0, batch: 1, flex: 2, priority: 3 }
-const NO_RATE = { batch: 'no_batch_rate', flex: 'no_flex_rate', priority: 'no_priority_rate' } as const
-
-const HAS_CACHE_READ = 1
-const HAS_SHORT_WRITE = 2
-const HAS_LONG_WRITE = 4
-const HAS_WRITE_WITHOUT_TTL = 8
-const HAS_AUDIO_INPUT = 16
-const HAS_AUDIO_OUTPUT = 32
-const HAS_AUDIO_CACHED = 64
-const HAS_NO_AUDIO_SPLIT = 128
-
-/** Bits for the kinds of tokens that the event has; flags, and therefore details, depend on them. */
-function tokenFacts(invocation: Invocation, parts: TokenParts): number {
-  let facts = 0
-  if (parts.cache_read > 0) facts |= HAS_CACHE_READ
-  if (parts.cache_write > 0) facts |= HAS_SHORT_WRITE
-  if (parts.cache_write_1h > 0) facts |= HAS_LONG_WRITE
-  if (parts.cache_write > 0 && invocation.cacheWriteTtlSeconds === undefined) facts |= HAS_WRITE_WITHOUT_TTL
-  if (parts.audio_input > 0) facts |= HAS_AUDIO_INPUT
-  if (parts.audio_output > 0) facts |= HAS_AUDIO_OUTPUT
-  if (parts.audio_cache_read > 0) facts |= HAS_AUDIO_CACHED
-  if (invocation.audioInputTokens === undefined && invocation.audioOutputTokens === undefined) {
-    facts |= HAS_NO_AUDIO_SPLIT
-  }
-  return facts
+const TIER_BITS: Readonly<Record<SheetTier, number>> = {
+  standard: 0,
+  batch: 1,
+  flex: 2,
+  priority: 3,
+  scale: 4,
+  priority_on_demand: 5,
+  flex_discount: 6,
 }
-
-/** Whether the standard tier has an audio rate and this service tier has none: audio is then unpriced, not billed as text. */
-function isAudioUnlisted(rates: Rates, sheet: Rates, facts: number): boolean {
-  const isInputUnlisted = (facts & HAS_AUDIO_INPUT) !== 0 && isLost('audio_input', rates, sheet)
-  const isOutputUnlisted = (facts & HAS_AUDIO_OUTPUT) !== 0 && isLost('audio_output', rates, sheet)
-  return isInputUnlisted || isOutputUnlisted
-}
-
-function isLost(part: RatePart, rates: Rates, sheet: Rates): boolean {
-  return rates[part] === undefined && sheet[part] !== undefined
-}
-
-function flagsOfRates(rates: Rates, facts: number, serviceTier: ServiceTier): CostFlag[] {
-  const flags: CostFlag[] = []
-  const has = (fact: number): boolean => (facts & fact) !== 0
-  const hasAudioRate = rates.audio_input !== undefined || rates.audio_output !== undefined
-  if (has(HAS_CACHE_READ) && rates.cache_read === undefined) flags.push('cache_read_rate_missing')
-  if (has(HAS_SHORT_WRITE | HAS_LONG_WRITE) && rates.cache_write === undefined && serviceTier !== 'standard') {
-    flags.push('cache_write_rate_missing')
-  }
-  if (has(HAS_LONG_WRITE) && rates.cache_write_1h === undefined && billedAs('cache_write', rates) === 'cache_write') {
-    flags.push('cache_write_1h_rate_missing')
-  }
-  if (has(HAS_WRITE_WITHOUT_TTL) && rates.cache_write_1h !== undefined) flags.push('cache_write_ttl_missing')
-  const isAudioRateMissing =
-    (has(HAS_AUDIO_INPUT) && rates.audio_input === undefined) ||
-    (has(HAS_AUDIO_OUTPUT) && rates.audio_output === undefined) ||
-    (has(HAS_AUDIO_CACHED) && rates.audio_cache_read === undefined)
-  if (isAudioRateMissing) flags.push('audio_rate_missing')
-  if (has(HAS_AUDIO_CACHED)) flags.push('audio_cache_split_assumed')
-  if (has(HAS_NO_AUDIO_SPLIT) && hasAudioRate) flags.push('audio_split_missing')
-  return flags
+/** Standard: the price list has no rate for the call's modality or service tier at all. */
+const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
+  standard: 'no_price_in_force',
+  batch: 'no_batch_rate',
+  flex: 'no_flex_rate',
+  priority: 'no_priority_rate',
+  scale: 'no_price_in_force',
+  priority_on_demand: 'no_priority_rate',
+  flex_discount: 'no_flex_rate',
 }
 
 function appliedPrice(
-  { entry, match, modelFrom, region }: Pricing,
-  period: PricePeriod,
-  windowIndex: number,
-  serviceTier: ServiceTier,
-  cliff: number,
-  rates: Rates,
+  { pricing, period, window: windowIndex, serviceTier, cliff, selected, fees: { fees } }: Selected,
   flags: readonly CostFlag[],
 ): AppliedPrice {
+  const { entry, match, modelFrom, region } = pricing
   const window = period.windows[windowIndex]
   const sheet = window?.sheet ?? period.sheet
   const tier = sheet.tiers?.[cliff]
@@ -397,6 +427,7 @@ function appliedPrice(
     }),
     ...(window && { window: { from: clock(window.fromMinute), to: clock(window.toMinute), days: window.days } }),
     service_tier: serviceTier,
+    ...(selected.tier !== serviceTier && { rates_of_tier: selected.tier }),
     ...(tier && {
       threshold: {
         rule: entry.isTierInclusive ? ('at_or_above' as const) : ('above' as const),
@@ -405,7 +436,8 @@ function appliedPrice(
     }),
     ...(band && { threshold: { rule: 'band' as const, over: band.over, up_to: band.up_to } }),
     rate_unit: 'USD per 1000000 tokens',
-    rates,
+    rates: selected.rates,
+    ...(Object.keys(fees).length > 0 && { fees }),
     ...(factor !== undefined && { multipliers: [{ name: `residency_${region}`, factor }] }),
     ...(flags.length > 0 && { flags }),
     ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
@@ -445,6 +477,7 @@ function outcomeDetails(
   return {
     alone: serialised({ basis, ...book, ...rest }),
     besideEstimate: serialised({ basis: 'client_estimate', ...book, ...rest }),
+    notional: serialised({ basis: 'notional', ...book, ...rest }),
     doubted: new Map(),
   }
 }

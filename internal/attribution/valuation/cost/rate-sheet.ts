@@ -1,7 +1,7 @@
 /**
  * One row of a price list, and the selection of the rates that apply to a request.
  *
- * Rates are USD per 1,000,000 tokens, exact decimal strings. A request's rates depend on its service tier and on
+ * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, exact decimal strings. A request's rates depend on its service tier and on
  * which side of a cliff its total input lies; a cliff re-prices every token of the request, never only the excess.
  */
 import type { ServiceTier } from '../../../invocations/invocation.js'
@@ -17,14 +17,43 @@ export const RATE_PARTS = [
   'audio_input',
   'audio_output',
   'audio_cache_read',
+  'image_input',
+  'image_output',
+  'image_cache_read',
 ] as const
 export type RatePart = (typeof RATE_PARTS)[number]
 
 /** Published rates; a missing part has no published rate. */
 export type Rates = Readonly<Partial<Record<RatePart, string>>>
 
-type DiscountTier = Exclude<ServiceTier, 'standard'>
-type TierRates = Readonly<Partial<Record<DiscountTier, Rates>>>
+/** The tools that a provider runs and that a price list can charge per call. */
+export const BILLED_TOOLS = ['web_search', 'file_search', 'code_execution'] as const
+export type BilledTool = (typeof BILLED_TOOLS)[number]
+
+/** USD per call; a missing tool has no published fee. */
+export type Fees = Readonly<Partial<Record<BilledTool, string>>>
+
+/** The service tiers that a price list can price apart from `standard`. */
+export const PRICED_TIERS = ['batch', 'flex', 'priority', 'scale', 'priority_on_demand', 'flex_discount'] as const
+export type PricedTier = (typeof PRICED_TIERS)[number]
+/** `standard`, or a tier with rates of its own. */
+export type SheetTier = 'standard' | PricedTier
+
+/** The tier by its name in price lists. */
+export const sheetTierOf = (tier: ServiceTier | undefined): SheetTier =>
+  tier === undefined || tier === 'default' ? 'standard' : tier
+
+/**
+ * The tier whose rates are assumed when none are listed for the served one. Scale is paid for in advance, so its calls have no
+ * list price; the others are variants that providers report beside the tier itself.
+ */
+const ASSUMED_TIER: Readonly<Partial<Record<SheetTier, SheetTier>>> = {
+  scale: 'standard',
+  priority_on_demand: 'priority',
+  flex_discount: 'flex',
+}
+
+type TierRates = Readonly<Partial<Record<PricedTier, Rates>>>
 
 /** Whole-request cliff: applies strictly above `above` input tokens, or at `above` and more if the provider includes it. */
 export type CliffTier = Rates & TierRates & { readonly above: number }
@@ -36,7 +65,16 @@ export type RateSheet = Rates &
   TierRates & {
     readonly tiers?: readonly CliffTier[]
     readonly bands?: readonly Band[]
+    readonly fees?: Fees
   }
+
+/** Every table of rates in a sheet: of the standard tier, of the other tiers, and beyond each cliff. */
+export function rateTables(sheet: RateSheet): Rates[] {
+  const nested = [...(sheet.tiers ?? []), ...(sheet.bands ?? [])]
+  return [sheet, ...nested].flatMap((each) =>
+    [each, ...PRICED_TIERS.map((tier) => each[tier])].filter((rates) => rates !== undefined),
+  )
+}
 
 /** The index in `tiers` or `bands` for the input of a request; -1 for the base rates. */
 export function cliffOf(sheet: RateSheet, inputTokens: number, isInclusive: boolean): number {
@@ -57,8 +95,14 @@ export function cliffOf(sheet: RateSheet, inputTokens: number, isInclusive: bool
 }
 
 export type RateSelection =
-  | { readonly kind: 'rates'; readonly rates: Rates; readonly isCliffUnlisted: boolean }
-  | { readonly kind: 'none'; readonly tier: DiscountTier }
+  | {
+      readonly kind: 'rates'
+      readonly rates: Rates
+      /** The tier that the rates are listed for; another than the served one if they are assumed. */
+      readonly tier: SheetTier
+      readonly isCliffUnlisted: boolean
+    }
+  | { readonly kind: 'none'; readonly tier: Exclude<SheetTier, 'standard'> }
 
 /**
  * The published rates of a service tier beyond a cliff.
@@ -66,9 +110,10 @@ export type RateSelection =
  * Standard: rates that the cliff does not list keep the base rate, except one-hour cache writes when the cliff lists
  * five-minute ones. Batch, flex and priority: only rates listed for the tier apply, and a tier without input and output
  * rates has no price; it is never assumed to cost half of standard. The rates of such a tier also apply beyond a cliff
- * when none are listed there (`isCliffUnlisted`).
+ * when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is a variant of another one has those
+ * of the other one (`ASSUMED_TIER`).
  */
-export function ratesOf(sheet: RateSheet, serviceTier: ServiceTier, cliff: number): RateSelection {
+export function ratesOf(sheet: RateSheet, serviceTier: SheetTier, cliff: number): RateSelection {
   const beyond = sheet.tiers?.[cliff] ?? sheet.bands?.[cliff]
   if (serviceTier === 'standard') {
     const base = picked(sheet)
@@ -76,12 +121,16 @@ export function ratesOf(sheet: RateSheet, serviceTier: ServiceTier, cliff: numbe
     if (base.reasoning === base.output) delete base.reasoning
     // One hour is never cheaper than five minutes: without its own rate beyond the cliff it uses the five-minute rate.
     if (beyond?.cache_write !== undefined) delete base.cache_write_1h
-    return { kind: 'rates', rates: { ...base, ...(beyond && picked(beyond)) }, isCliffUnlisted: false }
+    const rates = { ...base, ...(beyond && picked(beyond)) }
+    return { kind: 'rates', rates, tier: serviceTier, isCliffUnlisted: false }
   }
   const own = beyond?.[serviceTier] ?? sheet[serviceTier]
-  if (own?.input === undefined || own.output === undefined) return { kind: 'none', tier: serviceTier }
+  if (own?.input === undefined || own.output === undefined) {
+    const assumed = ASSUMED_TIER[serviceTier]
+    return assumed === undefined ? { kind: 'none', tier: serviceTier } : ratesOf(sheet, assumed, cliff)
+  }
   const isCliffUnlisted = beyond !== undefined && beyond[serviceTier] === undefined
-  return { kind: 'rates', rates: picked(own), isCliffUnlisted }
+  return { kind: 'rates', rates: picked(own), tier: serviceTier, isCliffUnlisted }
 }
 
 /**
@@ -95,8 +144,10 @@ export function billedAs(part: RatePart, rates: Rates): RatePart {
     if ((candidate === 'cache_write' || candidate === 'cache_write_1h') && isZero(rate)) continue
     return candidate
   }
-  return part === 'output' || part === 'reasoning' || part === 'audio_output' ? 'output' : 'input'
+  return OUTPUT_PARTS.has(part) ? 'output' : 'input'
 }
+
+const OUTPUT_PARTS: ReadonlySet<RatePart> = new Set(['output', 'reasoning', 'audio_output', 'image_output'])
 
 const CHAINS: Readonly<Record<RatePart, readonly RatePart[]>> = {
   input: ['input'],
@@ -109,6 +160,9 @@ const CHAINS: Readonly<Record<RatePart, readonly RatePart[]>> = {
   audio_input: ['audio_input', 'input'],
   audio_output: ['audio_output', 'output'],
   audio_cache_read: ['audio_cache_read', 'cache_read', 'input'],
+  image_input: ['image_input', 'input'],
+  image_output: ['image_output', 'output'],
+  image_cache_read: ['image_cache_read', 'cache_read', 'input'],
 }
 
 /** Maximum decimals of a rate: a millionth of it is then still a whole number of steps of 1e-18 USD. */
@@ -140,6 +194,11 @@ export function stepsPerToken(rate: string, factors: readonly string[]): bigint 
   if (decimals > RATE_DECIMALS_MAX) return undefined
   return coefficient * 10n ** BigInt(RATE_DECIMALS_MAX - decimals)
 }
+
+/** A fee in steps of 1e-18 USD per call. @param fee already validated, so at most 12 decimals */
+export const stepsPerCall = (fee: string): bigint => (stepsPerToken(fee, []) ?? 0n) * TOKENS_PER_RATE
+
+const TOKENS_PER_RATE = 1_000_000n
 
 function picked(from: Rates): Partial<Record<RatePart, string>> {
   const rates: Partial<Record<RatePart, string>> = {}

@@ -3,7 +3,7 @@
  */
 import { type CandidateName, type MatchStep, modelNames } from '../names/model-names.js'
 import type { PriceEntry } from './price-book.js'
-import { isRate, isZero, RATE_PARTS, type RateSheet } from './rate-sheet.js'
+import { isRate, isZero, RATE_PARTS, type RateSheet, rateTables } from './rate-sheet.js'
 
 /** A negotiated price. Dates are RFC 3339 instants or dates (midnight UTC); `to` is exclusive. */
 export interface TenantPriceOverride {
@@ -13,7 +13,10 @@ export interface TenantPriceOverride {
   readonly region?: string | undefined
   readonly from: string
   readonly to?: string | undefined
-  /** USD per 1,000,000 tokens. Only listed tiers are priced: without batch rates, batch calls are unpriced. */
+  /**
+   * USD per 1,000,000 tokens, and fees in USD per call. Only listed tiers are priced: without batch rates, batch calls are
+   * unpriced. Fees that are not listed are those of the price book.
+   */
   readonly rates: RateSheet
 }
 
@@ -87,10 +90,10 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
   if (!(fromMs < toMs)) return 'period'
   const { rates } = override
   if (rates.input === undefined || rates.output === undefined) return 'no_input_or_output_rate'
-  const nested = [...(rates.tiers ?? []), ...(rates.bands ?? [])]
-  for (const each of [rates, ...nested].flatMap((sheet) => [sheet, sheet.batch, sheet.flex, sheet.priority])) {
+  if (Object.values(rates.fees ?? {}).some((fee) => !isRate(fee))) return 'rate'
+  for (const each of rateTables(rates)) {
     for (const part of RATE_PARTS) {
-      const rate = each?.[part]
+      const rate = each[part]
       if (rate !== undefined && !(typeof rate === 'string' && isRate(rate))) return 'rate'
     }
   }
@@ -102,6 +105,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
     isEmbedding: isOutputFree(rates),
     isTierInclusive: false,
     periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, windows: [] }],
+    fees: {},
     residencyFactors: {},
     rowFlags: [],
     otherBooks: undefined,
@@ -110,10 +114,8 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
 
 /** Whether output is free for every request: then an event needs no output token count. */
 function isOutputFree(rates: RateSheet): boolean {
-  const sheets = [rates, ...(rates.tiers ?? []), ...(rates.bands ?? [])]
-  return sheets
-    .flatMap((sheet) => [sheet, sheet.batch, sheet.flex, sheet.priority])
-    .flatMap((each) => [each?.output, each?.reasoning, each?.audio_output])
+  return rateTables(rates)
+    .flatMap((each) => [each.output, each.reasoning, each.audio_output, each.image_output])
     .every((rate) => rate === undefined || isZero(rate))
 }
 

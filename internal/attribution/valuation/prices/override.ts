@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { idOfName, type TenantIds } from '../../../ids/ids.js'
 import { instant, name } from '../../../text/plain-text.js'
 import { parseInstant } from '../../../units/instant.js'
-import { RATE_PARTS, RATE_PATTERN, type RatePart, type RateSheet } from '../cost/rate-sheet.js'
+import {
+  BILLED_TOOLS,
+  type BilledTool,
+  PRICED_TIERS,
+  type PricedTier,
+  RATE_PARTS,
+  RATE_PATTERN,
+  type RatePart,
+  type RateSheet,
+} from '../cost/rate-sheet.js'
 import type { TenantPriceOverride } from '../cost/tenant-prices.js'
 import { modelNames } from '../names/model-names.js'
 
@@ -28,7 +37,9 @@ function rateTableOf(io: 'request' | 'reply') {
     id: named('Rates'),
     description: 'USD per 1,000,000 tokens. Tokens without a rate of their own are billed as input or output.',
   })
-  const tiers = { batch: rates.nullish(), flex: rates.nullish(), priority: rates.nullish() }
+  const tiers = Object.fromEntries(PRICED_TIERS.map((tier) => [tier, rates.nullish()])) as {
+    [tier in PricedTier]: ReturnType<typeof rates.nullish>
+  }
   const threshold = object({
     above_input_tokens: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     ...rates.partial({ input_tokens: true, output_tokens: true }).shape,
@@ -47,6 +58,18 @@ function rateTableOf(io: 'request' | 'reply') {
 /** The rates of an override in a reply. */
 export const shownRates = rateTableOf('reply')
 
+const feeTable = (object: typeof z.strictObject) =>
+  object(
+    Object.fromEntries(BILLED_TOOLS.map((tool) => [tool, rate().nullish()])) as {
+      [tool in BilledTool]: ReturnType<ReturnType<typeof rate>['nullish']>
+    },
+  )
+/** The fees of an override in a reply. */
+export const shownFees = feeTable(z.object as unknown as typeof z.strictObject).meta({
+  id: 'Fees',
+  description: 'USD per call of a tool that the provider runs. Tools without a fee have that of the price book.',
+})
+
 export const overrideFields = z
   .strictObject({
     provider: name(),
@@ -55,6 +78,12 @@ export const overrideFields = z
     valid_from: instant(),
     valid_to: instant().nullish().meta({ description: 'End of the period, exclusive. Default: no end.' }),
     usd_per_million: rateTableOf('request'),
+    usd_per_call: feeTable(z.strictObject)
+      .meta({
+        id: 'NewFees',
+        description: 'USD per call of a tool that the provider runs. Default: the fees of the price book.',
+      })
+      .nullish(),
   })
   .superRefine(({ valid_from: from, valid_to: to, usd_per_million: table }, context) => {
     const refuse = (path: (string | number)[], message: string): void => {
@@ -83,6 +112,8 @@ export interface StoredOverride {
   readonly valid_from: string
   readonly valid_to: string | null
   readonly usd_per_million: StoredRates
+  /** Absent in prices from before there were fees. */
+  readonly usd_per_call?: Readonly<Record<string, string>> | null
   readonly created_at: string
 }
 
@@ -93,7 +124,7 @@ export function storedOverride(
   ids: TenantIds,
   nowMs: number,
 ): StoredOverride {
-  const { provider, model, region, valid_from: from, valid_to: to, usd_per_million: table } = fields
+  const { provider, model, region, valid_from: from, valid_to: to, usd_per_million: table, usd_per_call: fees } = fields
   const validFrom = new Date(instantOf(from)).toISOString()
   const names = [modelNames(provider, model).provider, model.trim().toLowerCase(), region?.trim().toLowerCase() ?? '']
   return {
@@ -105,6 +136,7 @@ export function storedOverride(
     valid_from: validFrom,
     valid_to: to == null ? null : new Date(instantOf(to)).toISOString(),
     usd_per_million: withoutNulls(table) as StoredRates,
+    usd_per_call: fees == null ? null : (withoutNulls(fees) as Readonly<Record<string, string>>),
     created_at: new Date(nowMs).toISOString(),
   }
 }
@@ -117,7 +149,10 @@ export const overrideOf = (override: StoredOverride): TenantPriceOverride => ({
   region: override.region ?? undefined,
   from: override.valid_from,
   to: override.valid_to ?? undefined,
-  rates: sheetOf(override.usd_per_million),
+  rates: {
+    ...sheetOf(override.usd_per_million),
+    ...(override.usd_per_call != null && { fees: override.usd_per_call }),
+  },
 })
 
 /** Converts rates to the field names of the price rules. */

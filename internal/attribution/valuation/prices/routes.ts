@@ -32,4 +32,4 @@ export const priceRoutes = ({ prices, ...deps }: PriceRoutesDeps): readonly Rout
     deps,
   )
 
-const show = ({ tenant_id: _, ...shown }: StoredOverride) => shown
+const show = ({ tenant_id: _, ...shown }: StoredOverride) => ({ ...shown, usd_per_call: shown.usd_per_call ?? null })

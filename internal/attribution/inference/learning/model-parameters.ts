@@ -1,0 +1,112 @@
+import type { Contexts, CountedClass, Unlabelled } from './examples.js'
+import { identitySlot } from './features.js'
+import type { KnownClasses } from './known-classes.js'
+import { logRatio } from './mix-state.js'
+import type { ModelParameters } from './model.js'
+import { learnOpenClasses } from './open-classes.js'
+import type { ServedMix } from './served-mix.js'
+import { contextNamed, PATTERNS } from './views.js'
+
+/** Puts what was learned into the form in which a version is stored and predicts. */
+export function parametersOf(
+  known: KnownClasses,
+  { shares, mixes, other, discounts }: ServedMix,
+  otherSlots: Uint32Array,
+  classes: readonly CountedClass[],
+  closed: readonly number[],
+  contexts: Contexts,
+  baseShares: Float64Array,
+  counts: ReadonlyMap<string, number>,
+): ModelParameters {
+  const columns = classes.length + 1
+  const count = closed.length
+  const slots = Uint32Array.from(new Set([...known.slots, ...otherSlots])).sort()
+  const places = new Map<number, number>()
+  for (const [place, slot] of slots.entries()) places.set(slot, place)
+  const weights = new Float32Array(slots.length * columns)
+  for (const [from, slot] of known.slots.entries()) {
+    const to = (places.get(slot) ?? 0) * columns
+    for (let c = 0; c < count; c++) weights[to + (closed[c] ?? 0)] = known.weights[from * count + c] ?? 0
+  }
+  for (const [from, slot] of otherSlots.entries()) {
+    weights[(places.get(slot) ?? 0) * columns + classes.length] = other[from + 1] ?? 0
+  }
+  const intercepts = new Float32Array(columns)
+  const ofKnown = 1 - (shares[count] ?? 0)
+  for (let c = 0; c < count; c++) {
+    intercepts[closed[c] ?? 0] = (known.intercepts[c] ?? 0) + logRatio((shares[c] ?? 0) / ofKnown, baseShares[c] ?? 0)
+  }
+  intercepts[classes.length] = other[0] ?? 0
+  const offsets = (number: number): Float32Array => {
+    const all = new Float32Array(columns)
+    const at = number * (count + 1)
+    const pattern = PATTERNS.indexOf(contextNamed(contexts.names[number] ?? '').pattern)
+    const ofOther = logRatio(mixes[at + count] ?? 0, shares[count] ?? 0) - (discounts[pattern] ?? 0)
+    all.fill(ofOther)
+    for (let c = 0; c < count; c++) all[closed[c] ?? 0] = logRatio(mixes[at + c] ?? 0, shares[c] ?? 0)
+    return all
+  }
+  return {
+    form: 2,
+    slots,
+    weights,
+    intercepts,
+    contextOffsets: new Map(contexts.names.map((name, number) => [name, offsets(number)])),
+    temperature: 1,
+    openClasses: classes.flatMap(({ isOpen }, c) => (isOpen ? [c] : [])),
+    contextCounts: counts,
+  }
+}
+
+/** Adds a row for each familiar identity. What belongs to no known class shares what is known of its identities. */
+export function withIdentities(
+  parameters: ModelParameters,
+  identities: ReadonlyMap<string, Float64Array>,
+  others: Float64Array,
+  closed: readonly number[],
+): ModelParameters {
+  const columns = parameters.intercepts.length
+  const rows = new Map(
+    [...parameters.slots].map((slot, i) => [slot, parameters.weights.subarray(i * columns, (i + 1) * columns)]),
+  )
+  for (const [number, [identityHash, logs]] of [...identities].entries()) {
+    const row = new Float32Array(columns).fill(others[number] ?? 0)
+    for (const [place, c] of closed.entries()) row[c] = logs[place] ?? 0
+    rows.set(identitySlot(identityHash), row)
+  }
+  const slots = Uint32Array.from(rows.keys()).sort()
+  const weights = new Float32Array(slots.length * columns)
+  for (const [place, slot] of slots.entries()) weights.set(rows.get(slot) ?? [], place * columns)
+  return { ...parameters, slots, weights }
+}
+
+/** In place: the open classes' columns. Slots that only audited events have get no weights. */
+export function addOpenClasses(
+  parameters: ModelParameters,
+  unlabelled: readonly Unlabelled[],
+  classes: readonly CountedClass[],
+  placeOf: ReadonlyMap<number, number>,
+): void {
+  const { openClasses, slots, weights, intercepts } = parameters
+  const audited = unlabelled.filter(({ override }) => override !== undefined && !placeOf.has(override))
+  const labels = audited.map(({ override }) => {
+    const at = openClasses.indexOf(override ?? -1)
+    return at < 0 ? openClasses.length : at
+  })
+  const learned = learnOpenClasses(
+    audited.map(({ facts }) => facts),
+    labels,
+    openClasses.length,
+  )
+  if (learned === undefined) return
+  const columns = classes.length + 1
+  const places = new Map<number, number>()
+  for (const [place, slot] of slots.entries()) places.set(slot, place)
+  for (const [place, c] of openClasses.entries()) {
+    intercepts[c] = learned.intercepts[place] ?? 0
+    for (const [from, slot] of learned.slots.entries()) {
+      const to = places.get(slot)
+      if (to !== undefined) weights[to * columns + c] = learned.weights[from * openClasses.length + place] ?? 0
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** The event types: those of spec 6.1, and further ones of ours at the end. None is removed or changed within a major version of the event schema (spec 9). */
+export const EVENT_TYPES = [
+  'attribution.materialized',
+  'attribution.disputed',
+  'attribution.override.applied',
+  'coverage.degraded',
+  'coverage.restored',
+  'degradation.state.changed',
+  'export.completed',
+  'export.failed',
+  'anomaly.detected',
+  'budget.threshold.crossed',
+  'connector.health.changed',
+  'apikey.rotated',
+  'webhook.verification',
+  'capacity.warning',
+  'budget.threshold.custom',
+  'price.missing',
+  'settings.change.scheduled',
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** When each event is emitted (spec 6.1). */
+export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
+  'attribution.materialized': 'A new attribution result is stored in the read model',
+  'attribution.disputed': 'An attribution is disputed',
+  'attribution.override.applied': 'A manual override is applied',
+  'coverage.degraded': "A pathway's coverage degrades",
+  'coverage.restored': 'Coverage is restored',
+  'degradation.state.changed': 'The serving degradation state changes',
+  'export.completed': 'An export job has finished and its result can be downloaded',
+  'export.failed': 'An export job has failed',
+  'anomaly.detected': 'An anomaly is detected in attributed consumption',
+  'budget.threshold.crossed': 'A budget crosses 75, 100 or 150 percent',
+  'connector.health.changed': "A connector's health changes",
+  'apikey.rotated': 'An API key is rotated',
+  'webhook.verification': 'A webhook endpoint is registered, or a new challenge is requested for it',
+  'capacity.warning': 'The tenant has reached one of its own limits',
+  'budget.threshold.custom': 'A budget crosses another of its thresholds',
+  'price.missing': 'Calls of a model are unpriced for the first time, because a price is missing',
+  'settings.change.scheduled':
+    'A change of settings is requested that destroys data, or lets it leave its region, when it takes effect',
+}
