@@ -30,8 +30,12 @@ export type IdPrefix =
   | 'prc'
   | 'chg'
   | 'rea'
+  | 'ovr'
   | 'pool'
   | 'mnm'
+  | 'mrl'
+  | 'dim'
+  | 'grp'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

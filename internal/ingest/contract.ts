@@ -84,7 +84,10 @@ const fate = z
   .object({
     invocation_id: idOf('inv'),
     status: z.enum(['queued', 'attributed', 'quarantined']),
-    attribution_id: idOf('attr').optional().meta({ description: 'With `attributed`.' }),
+    attribution_id: idOf('attr').optional().meta({
+      description:
+        'With `attributed`: the record that counts the call. Of a call that two sources showed, that of one of them.',
+    }),
     stage: z.string().optional().meta({ description: 'With `quarantined`: which stage could not work it off.' }),
     reason: z.string().optional().meta({ description: 'With `quarantined`.' }),
   })

@@ -8,8 +8,8 @@ import { GET_INVOCATION } from './contract.js'
 
 export interface InvocationStatusDeps {
   readonly idsOf: (tenantId: string) => TenantIds
-  /** Whether the event has a record. */
-  readonly isAttributed: (tenantId: string, idHex: string) => Promise<boolean>
+  /** The hex id of the record that counts the event's call: its own, or one that another source of the call has. */
+  readonly recordOf: (tenantId: string, idHex: string) => Promise<string | undefined>
   readonly findQuarantined: (
     tenantId: string,
     idHex: string,
@@ -43,8 +43,10 @@ async function answer(exchange: Exchange, tenantId: string, deps: InvocationStat
   const idHex = Buffer.from(id).toString('hex')
   const invocation = { invocation_id: formatId('inv', id) }
   try {
-    if (await deps.isAttributed(tenantId, idHex)) {
-      return exchange.replyJson('200 OK', { ...invocation, status: 'attributed', attribution_id: formatId('attr', id) })
+    const record = await deps.recordOf(tenantId, idHex)
+    if (record !== undefined) {
+      const attributionId = formatId('attr', Buffer.from(record, 'hex'))
+      return exchange.replyJson('200 OK', { ...invocation, status: 'attributed', attribution_id: attributionId })
     }
     const quarantined = await deps.findQuarantined(tenantId, idHex)
     if (quarantined !== undefined) {

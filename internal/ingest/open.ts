@@ -14,7 +14,8 @@ import { turnNow } from '../http/turn-clock.js'
 import { identityKeysCache, type TenantIds } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import { findQuarantined } from '../store/queries/quarantined.js'
-import { findAttribution } from '../store/queries/records/attributions.js'
+import { hasAttribution } from '../store/queries/records/attributions.js'
+import { mergedInto } from '../store/queries/records/merged.js'
 import type { Logger } from '../telemetry/log.js'
 import { isKnownEvent } from './admission/admission.js'
 import type { BulkDeps } from './bulk/bulk.js'
@@ -112,6 +113,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     isDiscoveryOnly: settings.isDiscoveryOnly,
     retainedFromMs: settings.retainedFromMs,
     clock: turnNow,
+    log,
   }
   const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
   /** Undefined for unknown events while those that a dead gateway admitted are not in the log yet. */
@@ -196,11 +198,14 @@ function storedStatus({
   store,
   watermark,
   stopping,
-}: AdmissionSettings): Pick<InvocationStatusDeps, 'idsOf' | 'isAttributed' | 'findQuarantined'> {
+}: AdmissionSettings): Pick<InvocationStatusDeps, 'idsOf' | 'recordOf' | 'findQuarantined'> {
   return {
     idsOf,
-    isAttributed: async (tenantId, idHex) =>
-      (await findAttribution(store, tenantId, idHex, await watermark.latest(), stopping)) !== undefined,
+    async recordOf(tenantId, idHex) {
+      const atMs = await watermark.latest()
+      const isOwn = await hasAttribution(store, tenantId, idHex, atMs, stopping)
+      return isOwn ? idHex : mergedInto(store, tenantId, idHex, atMs, stopping)
+    },
     findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
   }
 }

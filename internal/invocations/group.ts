@@ -17,6 +17,10 @@ export interface AdmittedInvocation {
   readonly principal: string
   /** Whether that credential is not trusted to state costs. */
   readonly isCostUntrusted?: boolean
+  /** Whether that credential is a gateway's, whose word on who called counts. */
+  readonly isFromGateway?: boolean
+  /** The kind of the intake that took it, such as `otlp`; absent for the API. */
+  readonly intake?: string | undefined
   /** The 16 bytes that `inv_` and `attr_` share. */
   readonly id: Uint8Array
   readonly receivedAtMs: number
@@ -59,6 +63,10 @@ interface Entry {
   readonly p: string
   /** 1: the principal is not trusted to state costs. */
   readonly u?: 1
+  /** 1: the principal is a gateway. */
+  readonly g?: 1
+  /** Intake. */
+  readonly o?: string
   readonly i: string
   readonly r: number
   /** Position in stage A's log; absent there, where the message itself says it. */
@@ -76,6 +84,8 @@ export interface Admission {
   readonly tenantId: string
   readonly principal: string
   readonly isCostUntrusted?: boolean
+  readonly isFromGateway?: boolean
+  readonly intake?: string | undefined
   readonly id: Uint8Array
   readonly receivedAtMs: number
   readonly key?: AdmissionKey | undefined
@@ -113,19 +123,36 @@ function keptOf(event: InvocationEvent): Record<string, unknown> {
 }
 
 /** How an entry of a tenant and principal begins: up to the digits of its id. */
-export function headOf({ tenantId, principal, isCostUntrusted = false }: Admission): string {
+export function headOf({
+  tenantId,
+  principal,
+  isCostUntrusted = false,
+  isFromGateway = false,
+  intake,
+}: Admission): string {
   const known = heads.get(principal)
-  if (known !== undefined && known.tenantId === tenantId && known.isCostUntrusted === isCostUntrusted) return known.text
+  if (
+    known !== undefined &&
+    known.tenantId === tenantId &&
+    known.isCostUntrusted === isCostUntrusted &&
+    known.isFromGateway === isFromGateway &&
+    known.intake === intake
+  ) {
+    return known.text
+  }
   if (heads.size >= HEADS_MAX) heads.clear()
-  const untrusted = isCostUntrusted ? '"u":1,' : ''
-  const text = `{"t":${JSON.stringify(tenantId)},"p":${JSON.stringify(principal)},${untrusted}"i":"`
-  heads.set(principal, { tenantId, isCostUntrusted, text })
+  const flags = `${isCostUntrusted ? '"u":1,' : ''}${isFromGateway ? '"g":1,' : ''}`
+  const origin = intake === undefined ? '' : `"o":${JSON.stringify(intake)},`
+  const text = `{"t":${JSON.stringify(tenantId)},"p":${JSON.stringify(principal)},${flags}${origin}"i":"`
+  heads.set(principal, { tenantId, isCostUntrusted, isFromGateway, intake, text })
   return text
 }
 
 interface KnownHead {
   readonly tenantId: string
   readonly isCostUntrusted: boolean
+  readonly isFromGateway: boolean
+  readonly intake: string | undefined
   readonly text: string
 }
 
@@ -175,11 +202,13 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, u, i, r, s, k, f, e } = entry
+    const { t, p, u, g, o, i, r, s, k, f, e } = entry
     return {
       tenantId: t,
       principal: p,
       ...(u === 1 && { isCostUntrusted: true }),
+      ...(g === 1 && { isFromGateway: true }),
+      ...(o !== undefined && { intake: o }),
       id: Buffer.from(i, 'hex'),
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
@@ -211,9 +240,10 @@ export function identifyEntries(data: Uint8Array): EventName[] {
 }
 
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
-const isEntry = ({ t, p, i, r, s, k, f }: Entry): boolean =>
+const isEntry = ({ t, p, o, i, r, s, k, f }: Entry): boolean =>
   typeof t === 'string' &&
   typeof p === 'string' &&
+  (o === undefined || typeof o === 'string') &&
   typeof i === 'string' &&
   ID_HEX.test(i) &&
   isCount(r) &&
@@ -237,6 +267,10 @@ function fromWire(event: InvocationEvent): Invocation {
   return membersOf(event, eventTimeMs)
 }
 
+const SUM_OF_WRITES =
+  '(event.cache_write_5m_tokens != null || event.cache_write_1h_tokens != null ' +
+  '? (event.cache_write_5m_tokens ?? 0) + (event.cache_write_1h_tokens ?? 0) : undefined)'
+
 /** The members of an invocation, in the order of the event's schema. */
 const membersOf: (event: InvocationEvent, eventTimeMs: number) => Invocation = straightLine(
   ['event', 'eventTimeMs'],
@@ -244,6 +278,8 @@ const membersOf: (event: InvocationEvent, eventTimeMs: number) => Invocation = s
     [...FIELDS].map((field) => {
       if (field === 'ingestion_timestamp') return ['eventTimeMs', 'eventTimeMs']
       if (field === 'event_id') return ['eventId', 'event.event_id.toLowerCase()']
+      // The counters by lifetime are parts of this one: a total that is not stated is their sum.
+      if (field === 'cache_write_tokens') return ['cacheWriteTokens', `event.${field} ?? ${SUM_OF_WRITES}`]
       return [camelCase(field), `event.${field} ?? undefined`]
     }),
   )}`,

@@ -1,7 +1,17 @@
+import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
 import { readEventTime } from '../text/event-time.js'
-import { isAmount } from '../text/plain-text.js'
+import { IS_MODEL_ASCII, isAmount } from '../text/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
-import { EVENT_FIELDS, type InvocationEvent, NAME, OPTIONAL_AMOUNT, OPTIONAL_COUNT, OPTIONAL_NAME } from './schema.js'
+import {
+  EVENT_FIELDS,
+  type InvocationEvent,
+  MODEL_NAME,
+  NAME,
+  OPTIONAL_AMOUNT,
+  OPTIONAL_COUNT,
+  OPTIONAL_MODEL_NAME,
+  OPTIONAL_NAME,
+} from './schema.js'
 
 /** The fields read from an event in the common form; overwritten by each call. */
 export interface UsualEvent {
@@ -38,6 +48,7 @@ export function readUsualText(
   earliestMs = retainedFromMs
   found.traceIdStart = found.traceIdEnd = 0
   let seen = 0
+  let seenBeyond = 0
   let previous = FORMS.length
   let at = skipSpaces(bytes, start, end)
   if (bytes[at] !== OPEN_OBJECT) return undefined
@@ -45,8 +56,10 @@ export function readUsualText(
     at = skipSpaces(bytes, at + 1, end)
     const place = fieldAt(bytes, at, end, previous)
     const form = FORMS[place]
-    if (form === undefined || (seen & (1 << place)) !== 0) return undefined
-    seen |= 1 << place
+    const bit = 1 << place // of its word: shifts count modulo 32
+    if (form === undefined || ((place < WORD_BITS ? seen : seenBeyond) & bit) !== 0) return undefined
+    if (place < WORD_BITS) seen |= bit
+    else seenBeyond |= bit
     previous = place
     at = skipSpaces(bytes, at + keyLength(place), end)
     if (at >= end || bytes[at] !== COLON) return undefined
@@ -99,14 +112,17 @@ function isBlank(bytes: Buffer, from: number, end: number): boolean {
   return true
 }
 
-/** A string of 1 to 256 plain characters. */
-function name(bytes: Buffer, start: number, end: number): number {
+/** A string of 1 to 256 characters. @param isAllowed by the byte */
+function textIn(isAllowed: Uint8Array, bytes: Buffer, start: number, end: number): number {
   if (start >= end || bytes[start] !== QUOTE) return UNUSUAL
   let at = start + 1
-  while (at < end && IS_PLAIN[bytes[at] as number] === 1) at++
+  while (at < end && isAllowed[bytes[at] as number] === 1) at++
   const length = at - start - 1
   return at < end && bytes[at] === QUOTE && length >= 1 && length <= NAME_MAX ? at + 1 : UNUSUAL
 }
+
+const name: Form = (bytes, start, end) => textIn(IS_PLAIN, bytes, start, end)
+const modelName: Form = (bytes, start, end) => textIn(IS_MODEL, bytes, start, end)
 
 function eventId(bytes: Buffer, start: number, end: number): number {
   if (start + UUID_CHARACTERS + 2 > end || bytes[start] !== QUOTE) return UNUSUAL
@@ -201,6 +217,7 @@ const FALSE = Buffer.from('false')
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= SPACE && byte <= 0x7e && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 )
+const IS_MODEL = Uint8Array.from({ length: 256 }, (_, byte) => IS_MODEL_ASCII[byte] ?? 0)
 /** The value of a hexadecimal digit of either case; for other bytes, one outside the range of a byte. */
 const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
   const digit = String.fromCharCode(byte)
@@ -208,13 +225,16 @@ const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
 })
 
 const amount = text(isAmount)
-const tiers: readonly string[] = SERVICE_TIERS
+/** One of a closed list. */
+const oneOf = (words: readonly string[]): Form => text((word) => words.includes(word))
 /** Fields that have a form of their own. */
 const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
   event_id: eventId,
   ingestion_layer: layer,
   ingestion_timestamp: text((instant) => (readEventTime(instant, clockMs) ?? -1) >= earliestMs),
-  service_tier: text((tier) => tiers.includes(tier)),
+  service_tier: oneOf(SERVICE_TIERS),
+  usage_basis: oneOf(USAGE_BASES),
+  outcome: oneOf(OUTCOMES),
   served_from_cache: boolean,
   trace_id: traceId,
   attribution_confidence: confidence,
@@ -223,6 +243,8 @@ const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
 const FORM_OF_SCHEMA = new Map<unknown, Form>([
   [NAME, name],
   [OPTIONAL_NAME, name],
+  [MODEL_NAME, modelName],
+  [OPTIONAL_MODEL_NAME, modelName],
   [OPTIONAL_COUNT, count],
   [OPTIONAL_AMOUNT, amount],
 ])
@@ -230,8 +252,9 @@ const formOf = (field: keyof InvocationEvent): Form | undefined =>
   OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(EVENT_FIELDS[field])
 /** An event with a field without a form goes to the full validator: tags, whose keys must be searched for content keys. */
 const NAMES = (Object.keys(EVENT_FIELDS) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
+const WORD_BITS = 32
 // A field beyond would silently share another field's bit.
-if (NAMES.length > 32) throw new RangeError('the fast reader marks fields in 32 bits')
+if (NAMES.length > 2 * WORD_BITS) throw new RangeError('the fast reader marks fields in two words of 32 bits')
 /** By their places in `NAMES`. */
 const FORMS = NAMES.map((field) => formOf(field) as Form)
 /** Their keys as they are written, one behind the other: near one another, and read without an object between. */
@@ -240,9 +263,10 @@ const KEY_STARTS = new Int32Array(NAMES.length + 1)
 for (const [place, field] of NAMES.entries()) {
   KEY_STARTS[place + 1] = (KEY_STARTS[place] as number) + field.length + 2
 }
-/** A bit each, by its place, of the fields that every event has. */
+/** A bit each, by its place, of the fields that every event has: all in the first word. */
 const REQUIRED = NAMES.reduce((bits, field, place) => {
   const isOptional = EVENT_FIELDS[field].safeParse(undefined).success
+  if (!isOptional && place >= WORD_BITS) throw new RangeError('the fast reader has required fields in its first word')
   return isOptional ? bits : bits | (1 << place)
 }, 0)
 /** The field that followed each one in the last event that had it; the last index is for the first field. */

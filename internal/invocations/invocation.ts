@@ -15,5 +15,15 @@ export type Invocation = {
   readonly eventTimeMs: number
 }
 
-export const SERVICE_TIERS = ['standard', 'batch', 'flex', 'priority'] as const
+/** Tiers as providers state them in responses and usage reports. `default` is OpenAI's name of `standard`. */
+export const SERVICE_TIERS = [
+  'standard',
+  'batch',
+  'flex',
+  'priority',
+  'default',
+  'scale',
+  'priority_on_demand',
+  'flex_discount',
+] as const
 export type ServiceTier = (typeof SERVICE_TIERS)[number]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { AMOUNT_TEXT, instant, name, plainText, uuid } from '../text/plain-text.js'
+import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
+import { AMOUNT_TEXT, instant, modelName, name, plainText, uuid } from '../text/plain-text.js'
 import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
 import { SERVICE_TIERS } from './invocation.js'
 
@@ -18,6 +19,8 @@ export const OPTIONAL_COUNT = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullis
 export const OPTIONAL_AMOUNT = z.string().regex(AMOUNT_TEXT).nullish()
 export const NAME = name()
 export const OPTIONAL_NAME = name().nullish()
+export const MODEL_NAME = modelName()
+export const OPTIONAL_MODEL_NAME = modelName().nullish()
 
 export const TAGS_MAX = 16
 
@@ -26,27 +29,39 @@ export const EVENT_FIELDS = {
   event_id: uuid(),
   ingestion_layer: NAME,
   ingestion_timestamp: instant(),
-  provider: NAME,
-  requested_model: NAME,
-  served_model: OPTIONAL_NAME,
+  provider: MODEL_NAME,
+  requested_model: MODEL_NAME,
+  served_model: OPTIONAL_MODEL_NAME,
   input_tokens: OPTIONAL_COUNT,
   output_tokens: OPTIONAL_COUNT,
   cached_input_tokens: OPTIONAL_COUNT,
   cache_write_tokens: OPTIONAL_COUNT,
   cache_write_ttl_seconds: OPTIONAL_COUNT,
+  cache_write_5m_tokens: OPTIONAL_COUNT,
+  cache_write_1h_tokens: OPTIONAL_COUNT,
   reasoning_tokens: OPTIONAL_COUNT,
   audio_input_tokens: OPTIONAL_COUNT,
   audio_output_tokens: OPTIONAL_COUNT,
+  image_input_tokens: OPTIONAL_COUNT,
+  image_output_tokens: OPTIONAL_COUNT,
+  web_search_calls: OPTIONAL_COUNT,
+  file_search_calls: OPTIONAL_COUNT,
+  code_execution_calls: OPTIONAL_COUNT,
   service_tier: z.enum(SERVICE_TIERS).nullish(),
   // Answered by the caller's own response cache: nothing was bought from the provider.
   served_from_cache: z.boolean().nullish(),
   region: OPTIONAL_NAME,
   // Decimal text, as every amount.
   estimated_cost_usd: OPTIONAL_AMOUNT,
+  is_cost_notional: z.boolean().nullish(),
   latency_ms: OPTIONAL_COUNT,
+  response_id: OPTIONAL_NAME,
+  usage_basis: z.enum(USAGE_BASES).nullish(),
+  outcome: z.enum(OUTCOMES).nullish(),
   attributed_identity: OPTIONAL_NAME,
   attributed_service: OPTIONAL_NAME,
   trace_id: OPTIONAL_NAME,
+  span_id: OPTIONAL_NAME,
   parent_span_id: OPTIONAL_NAME,
   attribution_confidence: z.number().min(0).max(0.95).nullish(),
   tags: z.record(plainText(64), plainText(256)).meta({ maxProperties: TAGS_MAX }).nullish(),

@@ -2,7 +2,17 @@ import { Ajv, str, type ValidateFunction } from 'ajv'
 import { z } from 'zod'
 import { isUuid } from '../ids/ids.js'
 import { parseInstant } from '../units/instant.js'
-import { AMOUNT_TEXT, hasBytesAtMost, isAmount, isPlainText, PLAIN_TEXT, UUID_TEXT } from './plain-text.js'
+import {
+  AMOUNT_TEXT,
+  hasBytesAtMost,
+  isAmount,
+  isModelText,
+  isPlainText,
+  MODEL_FORM,
+  MODEL_TEXT,
+  PLAIN_TEXT,
+  UUID_TEXT,
+} from './plain-text.js'
 
 const ajv = new Ajv({
   allErrors: true,
@@ -31,10 +41,17 @@ ajv.addKeyword({
 /** Patterns that a function checks at a third of the cost. */
 const FUNCTION_OF_PATTERN: Readonly<Record<string, string>> = {
   [PLAIN_TEXT.source]: 'plainText',
+  [MODEL_TEXT.source]: 'modelText',
   [UUID_TEXT.source]: 'uuid',
   [AMOUNT_TEXT.source]: 'amount',
 }
 ajv.addKeyword({ keyword: 'plainText', type: 'string', validate: (_: boolean, text: string) => isPlainText(text) })
+ajv.addKeyword({
+  keyword: 'modelText',
+  type: 'string',
+  validate: (_: boolean, text: string) => isModelText(text),
+  error: { message: MODEL_FORM },
+})
 ajv.addKeyword({ keyword: 'amount', type: 'string', validate: (_: boolean, text: string) => isAmount(text) })
 ajv.addKeyword({ keyword: 'uuid', type: 'string', validate: (_: boolean, text: string) => isUuid(text) })
 

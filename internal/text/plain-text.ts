@@ -26,17 +26,42 @@ export function isPlainText(text: string): boolean {
  * `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it: by zod itself,
  * and by the validators that are compiled from these schemas through the keyword.
  */
-export const plainText = (bytesMax: number) =>
+export const plainText = (bytesMax: number) => textOf(PLAIN_TEXT, FORM, bytesMax)
+
+const textOf = (pattern: RegExp, message: string, bytesMax: number) =>
   z
     .string()
     .min(1)
     .max(bytesMax)
-    .regex(PLAIN_TEXT, FORM)
+    .regex(pattern, message)
     .refine((text) => hasBytesAtMost(text, bytesMax), `must have at most ${bytesMax} bytes`)
     .meta({ bytesMax })
 
+const NAME_BYTES_MAX = 256
+
 /** Names and ids. */
-export const name = () => plainText(256)
+export const name = () => plainText(NAME_BYTES_MAX)
+
+/** Providers and models: what no dashboard, file or shell reads as anything but a name. */
+export const MODEL_TEXT = /^[\p{L}\p{M}\p{Nd} ._\-/:@+]*$/u
+export const MODEL_FORM = 'must consist of letters, digits, marks, spaces and . _ - / : @ +'
+
+/** The characters of `MODEL_TEXT` in ASCII, by their codes. */
+export const IS_MODEL_ASCII = Uint8Array.from({ length: 128 }, (_, code) =>
+  MODEL_TEXT.test(String.fromCharCode(code)) ? 1 : 0,
+)
+
+/** What `MODEL_TEXT` says, at a fraction of the cost for ASCII. */
+export function isModelText(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7f) return MODEL_TEXT.test(text)
+    if (IS_MODEL_ASCII[code] !== 1) return false
+  }
+  return true
+}
+
+export const modelName = () => textOf(MODEL_TEXT, MODEL_FORM, NAME_BYTES_MAX)
 
 /** A UUID of any version, in either case. */
 export const UUID_TEXT = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/

@@ -6,6 +6,7 @@ import { bytesOf, hashIdempotencyKey, hashOfInvocationId } from '../../ids/key-h
 import type { SipKey } from '../../ids/siphash.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
 import { type Admission, type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
+import type { Logger } from '../../telemetry/log.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { Group, Settler } from '../commit/group.js'
 import type { GroupCommit } from '../commit/group-commit.js'
@@ -40,6 +41,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly clock: () => number
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
@@ -262,6 +264,11 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
   deps.events.touch(eventKey)
 }
 
+/** Who sends an event, and through which intake; none: the API. */
+export interface Sender extends Caller {
+  readonly intake?: string
+}
+
 /**
  * Puts a checked event on its way to the log.
  *
@@ -272,7 +279,7 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
 export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
   text: TextRange,
-  { tenantId, principal, trustsCost }: Caller,
+  { tenantId, principal, trustsCost, isGateway, intake }: Sender,
   key: AdmissionKey | undefined,
   deps: Pick<AdmissionDeps, 'groups'>,
   settler: Settler,
@@ -281,6 +288,8 @@ export function addToGroup(
     tenantId,
     principal,
     ...(trustsCost === false && { isCostUntrusted: true }),
+    ...(isGateway === true && { isFromGateway: true }),
+    intake,
     id: ids.id,
     receivedAtMs,
     key,

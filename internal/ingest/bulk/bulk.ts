@@ -1,34 +1,18 @@
 import { takeFrom } from '../../http/rate-limit.js'
-import { ID_BYTES } from '../../ids/ids.js'
 import { hexOf } from '../../ids/key-hash.js'
 import { WAS_DUPLICATE } from '../../invocations/group.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
-import {
-  type AdmissionDeps,
-  addToGroup,
-  admitSingle,
-  carried,
-  foreseeEvent,
-  isKnownEvent,
-  rememberEvent,
-  WAS_BULK,
-  whenKeyIsKnown,
-} from '../admission/admission.js'
+import { type AdmissionDeps, admitSingle, carried, WAS_BULK, whenKeyIsKnown } from '../admission/admission.js'
 import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
 import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
-import type { Group, Settler } from '../commit/group.js'
-import type { Commit } from '../commit/log-writer.js'
 import type { KeptRecords } from '../keys/kept-records.js'
+import { admitEach, nextTurn, SLICE } from './admit-each.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
-import { DistinctIds } from './distinct-ids.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
-
-/** Events processed before yielding to the event loop: about 3 ms. */
-const SLICE = 500
 
 /**
  * Admits a bulk request: each event by itself, all under one Idempotency-Key. 202 when the log holds every event that
@@ -132,95 +116,22 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const receivedAtMs = deps.clock()
   const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []
-  const seen = new DistinctIds(items.count)
-  const commits = new BulkCommits(seen, deps)
-  let isKeySent = false
-  // Ids of the current event: copy them to keep them.
-  const ids = newEventIds()
-
-  for (const item of items) {
-    if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = item.problem ?? checkEvent(item, request.caller, deps, receivedAtMs, ids)
-    if ('code' in checked) {
-      results.reject(item, checked)
-      outcomes.push(checked === LAYER_REFUSED ? 'forbidden' : 'rejected')
-      continue
-    }
-    const place = seen.add(ids.id)
-    const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
-    results.accept(ids, isDuplicate)
-    outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
+  const missed = await admitEach(items, request.caller, receivedAtMs, deps, {
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
-    const key = isKeySent ? undefined : carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK)
-    if (isDuplicate && key === undefined) continue
-    commits.sent(place, addToGroup(checked, item, request.caller, key, deps, commits))
-    isKeySent = true
-  }
-
-  const missed = await commits.all()
-  if (missed !== undefined) return { answer: { kind: 'refused', problem: unavailable(missed) } }
+    keyFor: (isDuplicate) => carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
+    accept(ids, isDuplicate) {
+      results.accept(ids, isDuplicate)
+      outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
+    },
+    reject(item, refused) {
+      results.reject(item, refused)
+      outcomes.push(refused === LAYER_REFUSED ? 'forbidden' : 'rejected')
+    },
+  })
+  if (missed !== undefined) return { answer: { kind: 'refused', problem: missed } }
   const answer = results.answer()
   if (answer.kind === 'refused') return { answer }
   return { answer, record: { receivedAtMs, outcomes: encodeOutcomes(outcomes) } }
-}
-
-/** Waits for the groups that hold a request's events. */
-class BulkCommits implements Settler {
-  private readonly ids: DistinctIds
-  private readonly deps: BulkDeps
-  /** The events of each unsettled group, by the index of their ids. */
-  private readonly placesOf = new Map<Group, number[]>()
-  /** Of the current event. */
-  private readonly id = new Uint8Array(ID_BYTES)
-  private missed: string | undefined
-  private areAllSent = false
-  private whenAllSettled: (() => void) | undefined
-
-  constructor(ids: DistinctIds, deps: BulkDeps) {
-    this.ids = ids
-    this.deps = deps
-  }
-
-  /** @param group undefined when too many events are waiting for the log */
-  sent(place: number, group: Group | undefined): void {
-    if (group === undefined) {
-      this.missed ??= 'Too many events are waiting for the log; try again.'
-      return
-    }
-    const places = this.placesOf.get(group)
-    if (places === undefined) this.placesOf.set(group, [place])
-    else places.push(place)
-  }
-
-  foresee(group: Group): void {
-    for (const place of this.placesOf.get(group) ?? []) {
-      this.ids.read(place, this.id)
-      foreseeEvent(this.id, this.deps)
-    }
-  }
-
-  settled(commit: Commit, group: Group): void {
-    if (commit.kind === 'stored') {
-      const now = this.deps.clock()
-      for (const place of this.placesOf.get(group) ?? []) {
-        this.ids.read(place, this.id)
-        rememberEvent(this.id, now, this.deps)
-      }
-    } else this.missed ??= commit.detail
-    this.placesOf.delete(group)
-    if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
-  }
-
-  /** Call it when all are sent. @returns why some are not stored, undefined when all are */
-  async all(): Promise<string | undefined> {
-    this.areAllSent = true
-    if (this.placesOf.size > 0) {
-      await new Promise<void>((resolve) => {
-        this.whenAllSettled = resolve
-      })
-    }
-    return this.missed
-  }
 }
 
 /** The original answer, recomputed from the same bytes and the kept outcomes. */
@@ -254,5 +165,3 @@ const NO_LONGER_REJECTED = problem(
   'VALIDATION_FAILED',
   'The event did not match the schema when it was first received.',
 )
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -23,7 +23,15 @@ export const INGEST_OBSERVATION: Operation = {
     202: {
       description: 'Stored.',
       contents: json(
-        z.object({ event_id: z.string(), status: z.literal('queued') }).meta({ id: 'AcceptedObservation' }),
+        z
+          .object({
+            event_id: z.string(),
+            status: z.literal('queued'),
+            hint: z.string().optional().meta({
+              description: 'Where to send it instead, if it looks like a model call: of this, no record comes.',
+            }),
+          })
+          .meta({ id: 'AcceptedObservation' }),
         { event_id: EVENT_ID, status: 'queued' },
       ),
     },

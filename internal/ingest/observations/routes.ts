@@ -14,6 +14,7 @@ import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admis
 import type { LogWriter } from '../commit/log-writer.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { INGEST_OBSERVATION } from './contract.js'
+import { looksLikeCall, SEND_CALLS_ELSEWHERE } from './looks-like-call.js'
 import type { ObservationEvent } from './schema.js'
 import { validateObservation } from './validate.js'
 
@@ -84,13 +85,14 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
       const { errors } = validation
       return refuseBody(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
     }
+    const observed: Observed = { event: validation.event, isCall: looksLikeCall(value) }
     const begin = (lookups: number): void =>
       withKeyLock(request, deps, {
-        answerAgain: () => accepted(validation.event),
+        answerAgain: () => accepted(observed),
         // The record shows whether the peer has admitted it; it is looked up when it is the request's turn.
         again: () => (lookups >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : begin(lookups + 1)),
         proceed: (turn) => {
-          admit(validation.event, receivedAtMs, request, deps)
+          admit(observed, receivedAtMs, request, deps)
             .catch((cause: unknown): Admitted => {
               exchange.fail(cause)
               return refused(unavailable('The event could not be stored.'))
@@ -116,27 +118,37 @@ async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: Obse
   exchange.replyProblem(isConflict ? KEY_CONFLICT : what)
 }
 
+/** A checked observation. */
+interface Observed {
+  readonly event: ObservationEvent
+  /** Whether it looks like a call, which belongs elsewhere. */
+  readonly isCall: boolean
+}
+
 interface Admitted {
   readonly answer: Answer
   readonly isReplay: boolean
 }
 
-const accepted = ({ event_id }: ObservationEvent): Answer => ({
+const accepted = ({ event, isCall }: Observed): Answer => ({
   kind: 'accepted',
-  body: Buffer.from(JSON.stringify({ event_id, status: 'queued' })),
+  body: Buffer.from(
+    JSON.stringify({ event_id: event.event_id, status: 'queued', ...(isCall && { hint: SEND_CALLS_ELSEWHERE }) }),
+  ),
 })
 
 async function admit(
-  event: ObservationEvent,
+  observed: Observed,
   receivedAtMs: number,
   { caller, key, fingerprint }: KeyedRequest,
   deps: ObservationDeps,
 ): Promise<Admitted> {
+  const { event } = observed
   const { tenantId, principal } = caller
   const [keyHex, fingerprintHex] = [hexOf(key), hexOf(fingerprint)]
 
   const record = await deps.findRecord(keyHex)
-  if (record?.fingerprint === fingerprintHex) return { answer: accepted(event), isReplay: true }
+  if (record?.fingerprint === fingerprintHex) return { answer: accepted(observed), isReplay: true }
   if (record !== undefined) return refused(KEY_CONFLICT)
   const limited = takeFrom(caller.budgets.ingest, 1, receivedAtMs)
   if (limited !== undefined) return refused(limited)
@@ -146,7 +158,7 @@ async function admit(
   const commit = await deps.writer.store(subject, payload, `observation.${Buffer.from(id).toString('hex')}`)
   if (commit.kind === 'unavailable') return refused(unavailable(commit.detail))
   await deps.keepRecord(keyHex, { fingerprint: fingerprintHex })
-  return { answer: accepted(event), isReplay: false }
+  return { answer: accepted(observed), isReplay: false }
 }
 
 /** An observation and an invocation of one event_id are different things. */

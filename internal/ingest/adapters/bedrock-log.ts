@@ -1,0 +1,93 @@
+import type { Selected, Wanted } from '../../text/select-json.js'
+import { eventIdOf } from '../intake/event-id.js'
+import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
+import type { IntakeRequest } from '../intake/route.js'
+import { attributedBy } from './claims.js'
+import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText, wholeInput } from './fields.js'
+
+const WANTED = {
+  schemaType: 'skip',
+  schemaVersion: 'skip',
+  timestamp: 'value',
+  accountId: 'value',
+  region: 'value',
+  inferenceRegion: 'value',
+  requestId: 'value',
+  operation: 'skip',
+  modelId: 'value',
+  errorCode: 'value',
+  identity: { arn: 'value' },
+  input: {
+    inputTokenCount: 'value',
+    cacheReadInputTokenCount: 'value',
+    cacheWriteInputTokenCount: 'value',
+    inputContentType: 'skip',
+    inputBodyJson: 'skip',
+    inputBodyS3Path: 'skip',
+  },
+  output: { outputTokenCount: 'value', outputContentType: 'skip', outputBodyJson: 'skip', outputBodyS3Path: 'skip' },
+  requestMetadata: 'scalars',
+} as const satisfies Wanted
+
+/**
+ * Amazon Bedrock's log of model invocations. Its input tokens leave out those read from and written to the cache, except
+ * those of OpenAI's models, which include them.
+ */
+export const bedrockLog: JsonSource = { name: 'bedrock-log', wanted: WANTED, map: fromBedrockLog }
+
+export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Mapped {
+  const id = nameOf(payload['requestId'])
+  if (id === undefined) return lacks('/requestId', 'must be the id of the request')
+  const model = modelOf(payload['modelId'])
+  if (model === undefined) return lacks('/modelId', 'must be the id of a model')
+  const time = timeText(instantOf(payload['timestamp']))
+  if (time === undefined) return lacks('/timestamp', 'must be a time')
+
+  const input = objectOf(payload['input'])
+  const uncached = countOf(input['inputTokenCount'])
+  const output = countOf(objectOf(payload['output'])['outputTokenCount'])
+  const cached = aboveZero(countOf(input['cacheReadInputTokenCount']))
+  const written = aboveZero(countOf(input['cacheWriteInputTokenCount']))
+  const all = [uncached, output, cached, written]
+  if (nameOf(payload['errorCode']) !== undefined && all.every((count) => (count ?? 0) === 0)) {
+    return skipped('failed_without_usage')
+  }
+  const isWhole = /(?:^|\.)openai\./.test(model)
+  const sum = uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0)
+  return mappedEvent({
+    event_id: eventIdOf(caller.tenantId, 'bedrock-log', id),
+    ingestion_layer: 'connector',
+    ingestion_timestamp: time,
+    provider: 'aws.bedrock',
+    requested_model: model,
+    input_tokens: isWhole ? wholeInput(uncached, cached, written) : sum,
+    output_tokens: output,
+    cached_input_tokens: cached,
+    cache_write_tokens: written,
+    response_id: id,
+    outcome: nameOf(payload['errorCode']) === undefined ? 'success' : 'error',
+    region: nameOf(payload['inferenceRegion'], payload['region']),
+    ...attributedBy({ identity: identityOf(objectOf(payload['identity'])['arn']) }, caller),
+    tags: tagsOf([
+      ['aws_account', payload['accountId']],
+      ...callerTags(Object.entries(objectOf(payload['requestMetadata']))),
+    ]),
+  })
+}
+
+/** Also of an inference profile or a provisioned model, whose ARN ends with its id. */
+function modelOf(value: unknown): string | undefined {
+  const id = nameOf(value)
+  return id?.startsWith('arn:') ? nameOf(id.slice(id.lastIndexOf('/') + 1)) : id
+}
+
+/**
+ * The role of an assumed one, without its session, which is another for every process. A session that is named after a
+ * person's address is that person: so single sign-on names it.
+ */
+function identityOf(value: unknown): string | undefined {
+  const arn = nameOf(value)
+  const [, role, session = ''] = /^(arn:[^/]*:assumed-role\/[^/]+)\/(.+)$/.exec(arn ?? '') ?? []
+  if (role === undefined) return arn
+  return session.includes('@') ? nameOf(session) : role
+}

@@ -1,0 +1,102 @@
+import { TAGS_MAX } from '../../invocations/schema.js'
+import { isContentKey } from '../../text/content-keys.js'
+import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
+import type { Selected } from '../../text/select-json.js'
+
+/** What the fields of an event can be made of: values from outside that do not fit are absent, and cost no other field. */
+
+const NAME_BYTES_MAX = 256
+const TAG_KEY_BYTES_MAX = 64
+/** Proxies write it where they know nothing. */
+const NOTHING = new Set(['', '-', 'none', 'null', 'undefined', 'unknown', 'n/a'])
+const NOTHING_MAX = 'undefined'.length
+
+/** The first that is a name. */
+export function nameOf(...values: readonly unknown[]): string | undefined {
+  for (const value of values) {
+    if (typeof value !== 'string') continue
+    const name = value.trim()
+    const isNothing = name.length <= NOTHING_MAX && NOTHING.has(name.toLowerCase())
+    if (!isNothing && isPlainText(name) && hasBytesAtMost(name, NAME_BYTES_MAX)) return name
+  }
+  return undefined
+}
+
+/** The first that is a count; also as text, as logs of proxies have it. */
+export function countOf(...values: readonly unknown[]): number | undefined {
+  for (const value of values) {
+    const count = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
+  }
+  return undefined
+}
+
+/** Zero of a part says no more than that it is absent. */
+export const aboveZero = (count: number | undefined): number | undefined => (count === 0 ? undefined : count)
+
+/**
+ * All input tokens, of a source that counts the cached ones among them. A part is never more than the whole: such a count
+ * leaves the cache out.
+ */
+export function wholeInput(input: number | undefined, cached = 0, written = 0): number | undefined {
+  const parts = cached + written
+  if (input === undefined) return parts === 0 ? undefined : parts
+  return parts > input ? input + parts : input
+}
+
+/** The members of an object; none of anything else. */
+export const objectOf = (value: unknown): Selected =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Selected) : {}
+
+/** Seconds since the epoch, or a time as text. @returns milliseconds since the epoch */
+export function instantOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? Math.floor(value * 1_000) : undefined
+  if (typeof value !== 'string') return undefined
+  if (/^\d{1,11}(\.\d+)?$/.test(value)) return Math.floor(Number(value) * 1_000)
+  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?) ?(Z|[+-]\d\d:?\d\d|UTC)?$/.exec(value)
+  if (match === null) return undefined
+  const [, date, time, zone = 'Z'] = match
+  const instant = Date.parse(`${date}T${time}${zone === 'UTC' ? 'Z' : zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2')}`)
+  return Number.isNaN(instant) ? undefined : instant
+}
+
+/** @returns RFC 3339 in UTC; undefined for an instant that no call can have */
+export function timeText(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined || !(instantMs > 0 && instantMs < 8e14) ? undefined : new Date(instantMs).toISOString()
+}
+
+/** No call takes longer: one of the two instants is wrong. */
+const ELAPSED_MS_MAX = 7 * 24 * 60 * 60 * 1_000
+
+/** @returns undefined unless both are known and in order */
+export function elapsedMs(startMs: number | undefined, endMs: number | undefined): number | undefined {
+  const elapsed = Math.round((endMs ?? Number.NaN) - (startMs ?? Number.NaN))
+  return elapsed >= 0 && elapsed <= ELAPSED_MS_MAX ? elapsed : undefined
+}
+
+/** Parts of names under which callers send people. */
+const PERSONAL =
+  /(?:^|[._-])(?:user|user_?id|user_?name|email|mail|name|phone|ip|address|session|account)(?:$|[._-](?!agent))/i
+
+/**
+ * What callers wrote about a call, as tags below `caller.`. Tags are kept as they are, which nobody has asked these callers:
+ * what looks like a person is left out.
+ */
+export function* callerTags(pairs: Iterable<readonly [key: string, value: unknown]>): Generator<[string, unknown]> {
+  for (const [key, value] of pairs) {
+    const isPersonal = PERSONAL.test(key) || (typeof value === 'string' && value.includes('@'))
+    if (!isPersonal) yield [`caller.${key}`, value]
+  }
+}
+
+/** Tags of those pairs that fit; the first ones, as many as an event may have. */
+export function tagsOf(pairs: Iterable<readonly [key: string, value: unknown]>): Record<string, string> | undefined {
+  const tags = new Map<string, string>()
+  for (const [key, raw] of pairs) {
+    if (tags.size === TAGS_MAX) break
+    const value = nameOf(typeof raw === 'number' || typeof raw === 'boolean' ? String(raw) : raw)
+    const isKey = key !== '' && isPlainText(key) && hasBytesAtMost(key, TAG_KEY_BYTES_MAX) && !isContentKey(key)
+    if (value !== undefined && isKey && !tags.has(key)) tags.set(key, value)
+  }
+  return tags.size === 0 ? undefined : Object.fromEntries(tags)
+}

@@ -1,0 +1,141 @@
+import { ID_BYTES } from '../../ids/ids.js'
+import type { AdmissionKey } from '../../invocations/group.js'
+import type { Problem } from '../../problems/catalogue.js'
+import {
+  type AdmissionDeps,
+  addToGroup,
+  foreseeEvent,
+  isKnownEvent,
+  rememberEvent,
+  type Sender,
+} from '../admission/admission.js'
+import { unavailable } from '../admission/answers.js'
+import { checkEvent, type EventIds, newEventIds } from '../admission/check-event.js'
+import type { Group, Settler } from '../commit/group.js'
+import type { Commit } from '../commit/log-writer.js'
+import type { BulkItem, BulkItems } from './bulk-body.js'
+import { DistinctIds } from './distinct-ids.js'
+
+/** Events processed before yielding to the event loop: about 3 ms. */
+export const SLICE = 500
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** What a request does with the result of each of its events; called once per event, in order. */
+export interface EachResult {
+  /** The request's key, which its first event carries to the log; absent for a request without one. */
+  readonly keyFor?: (isDuplicate: boolean) => AdmissionKey
+  /** @param ids of this event: copy them to keep them */
+  accept(ids: EventIds, isDuplicate: boolean): void
+  reject(item: BulkItem, problem: Problem): void
+}
+
+/**
+ * Admits the events of one request, each by itself.
+ *
+ * @returns the answer when the log did not store all accepted events; undefined when it holds every one of them. A repeat
+ *   recognises the stored ones by their event_id.
+ */
+export async function admitEach(
+  items: BulkItems,
+  caller: Sender,
+  receivedAtMs: number,
+  deps: AdmissionDeps,
+  result: EachResult,
+): Promise<Problem | undefined> {
+  const seen = new DistinctIds(items.count)
+  const commits = new BulkCommits(seen, deps)
+  let isKeySent = result.keyFor === undefined
+  // Ids of the current event: copy them to keep them.
+  const ids = newEventIds()
+
+  for (const item of items) {
+    if (item.index % SLICE === SLICE - 1) await nextTurn()
+    const checked = item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
+    if ('code' in checked) {
+      result.reject(item, checked)
+      continue
+    }
+    const place = seen.add(ids.id)
+    const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
+    result.accept(ids, isDuplicate)
+    const key = isKeySent ? undefined : result.keyFor?.(isDuplicate)
+    if (isDuplicate && key === undefined) continue
+    commits.sent(place, addToGroup(checked, item, caller, key, deps, commits))
+    isKeySent = true
+  }
+  const missed = await commits.all()
+  if (missed === undefined) return undefined
+  const { reason, stored } = missed
+  deps.log.warn(
+    { tenantId: caller.tenantId, events: items.count, stored, reason },
+    'answering 503: not all events are stored',
+  )
+  return unavailable(reason)
+}
+
+/** Why the log did not store all events of a request, and how many it did store. */
+interface Missed {
+  readonly reason: string
+  readonly stored: number
+}
+
+/** Waits for the groups that hold a request's events. */
+class BulkCommits implements Settler {
+  private readonly ids: DistinctIds
+  private readonly deps: AdmissionDeps
+  /** The events of each unsettled group, by the index of their ids. */
+  private readonly placesOf = new Map<Group, number[]>()
+  /** Of the current event. */
+  private readonly id = new Uint8Array(ID_BYTES)
+  private reason: string | undefined
+  private stored = 0
+  private areAllSent = false
+  private whenAllSettled: (() => void) | undefined
+
+  constructor(ids: DistinctIds, deps: AdmissionDeps) {
+    this.ids = ids
+    this.deps = deps
+  }
+
+  /** @param group undefined when too many events are waiting for the log */
+  sent(place: number, group: Group | undefined): void {
+    if (group === undefined) {
+      this.reason ??= 'Too many events are waiting for the log; try again.'
+      return
+    }
+    const places = this.placesOf.get(group)
+    if (places === undefined) this.placesOf.set(group, [place])
+    else places.push(place)
+  }
+
+  foresee(group: Group): void {
+    for (const place of this.placesOf.get(group) ?? []) {
+      this.ids.read(place, this.id)
+      foreseeEvent(this.id, this.deps)
+    }
+  }
+
+  settled(commit: Commit, group: Group): void {
+    if (commit.kind === 'stored') {
+      const now = this.deps.clock()
+      for (const place of this.placesOf.get(group) ?? []) {
+        this.ids.read(place, this.id)
+        rememberEvent(this.id, now, this.deps)
+        this.stored++
+      }
+    } else this.reason ??= commit.detail
+    this.placesOf.delete(group)
+    if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
+  }
+
+  /** Call it when all are sent. @returns undefined when all are stored */
+  async all(): Promise<Missed | undefined> {
+    this.areAllSent = true
+    if (this.placesOf.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.whenAllSettled = resolve
+      })
+    }
+    return this.reason === undefined ? undefined : { reason: this.reason, stored: this.stored }
+  }
+}

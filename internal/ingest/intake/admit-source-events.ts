@@ -1,0 +1,76 @@
+import { type EventParts, EventWriter } from '../../invocations/event-writer.js'
+import { EVENT_BYTES_MAX } from '../../invocations/limits.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import { parseJson } from '../../text/parse-json.js'
+import type { AdmissionDeps, Sender } from '../admission/admission.js'
+import { TOO_MUCH } from '../admission/answers.js'
+import { admitEach } from '../bulk/admit-each.js'
+import type { BulkItem, BulkItems } from '../bulk/bulk-body.js'
+import type { Admitted, SourceEvent } from './route.js'
+
+/**
+ * Admits what a source sent, with the promise of the API: once it returns, the log or the spool holds every accepted event.
+ * There is no Idempotency-Key; each event is recognised by its event_id.
+ *
+ * @returns a problem when the log did not store all of them; a repeat is then safe
+ */
+export async function admitSourceEvents(
+  events: readonly SourceEvent[],
+  caller: Sender,
+  receivedAtMs: number,
+  deps: AdmissionDeps,
+): Promise<Admitted | Problem> {
+  if (events.length > deps.groups.eventsAvailable) return TOO_MUCH
+  let accepted = 0
+  let duplicates = 0
+  const rejected: { place: number; problem: Problem }[] = []
+  const missed = await admitEach(itemsOf(events), caller, receivedAtMs, deps, {
+    accept(_, isDuplicate) {
+      if (isDuplicate) duplicates++
+      else accepted++
+    },
+    reject: ({ index }, refused) => void rejected.push({ place: placeOf(events, index), problem: refused }),
+  })
+  return missed ?? { accepted, duplicates, rejected }
+}
+
+const placeOf = (events: readonly SourceEvent[], index: number): number => (events[index] as SourceEvent).place
+
+/** The events as texts, which is what the log holds. */
+const itemsOf = (events: readonly SourceEvent[]): BulkItems => ({
+  count: events.length,
+  *[Symbol.iterator]() {
+    const item = new Item()
+    for (let index = 0; index < events.length; index++) {
+      item.become((events[index] as SourceEvent).event, index)
+      yield item
+    }
+  },
+})
+
+/** The current event, reused: it is written where the one before was. */
+class Item implements BulkItem {
+  readonly start = 0
+  end = 0
+  index = 0
+  private readonly writer = new EventWriter()
+
+  get bytes(): Buffer {
+    return this.writer.bytes
+  }
+
+  get problem(): Problem | undefined {
+    return this.end > EVENT_BYTES_MAX ? TOO_LARGE : undefined
+  }
+
+  become(event: EventParts, index: number): void {
+    this.end = this.writer.write(event)
+    this.index = index
+  }
+
+  value(): unknown {
+    return parseJson(this.bytes.subarray(0, this.end))
+  }
+}
+
+const TOO_LARGE = problem('PAYLOAD_TOO_LARGE', `An event may have at most ${EVENT_BYTES_MAX} bytes.`)

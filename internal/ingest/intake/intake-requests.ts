@@ -1,0 +1,224 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { addressBudgets, plainAddress } from '../../auth/addresses.js'
+import type { Authenticator, Caller } from '../../auth/authenticate.js'
+import type { Budget } from '../../auth/rate-limits.js'
+import { BodyMemory } from '../../http/body-memory.js'
+import { takeFrom } from '../../http/rate-limit.js'
+import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
+import { traceIdOf } from '../../http/trace-id.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import type { Logger } from '../../telemetry/log.js'
+import type { AdmissionDeps } from '../admission/admission.js'
+import { admitSourceEvents } from './admit-source-events.js'
+import { readIntakeBody } from './intake-body.js'
+import { intakeCredentials } from './intake-credentials.js'
+import { asProblemJson } from './problem-json.js'
+import {
+  INTAKE_BYTES_MAX,
+  INTAKE_EVENTS_MAX,
+  type IntakeAnswer,
+  type IntakeRoute,
+  type ReadBody,
+  type RefusedRequest,
+} from './route.js'
+
+export interface IntakeDeps {
+  readonly authenticator: Authenticator
+  /** For how long the credential mirror has been stale; 0 while it is current. */
+  readonly credentialsAwayMs: () => number
+  readonly admission: AdmissionDeps
+  readonly errorDocsUrl: string
+  readonly log: Logger
+}
+
+/** Memory for bodies: of a body of the longest length, plain and unpacked, a tenant can send one at a time. */
+const BODY_BYTES_MAX = 96 * 1024 * 1024
+
+/** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
+export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps) {
+  const memory = new BodyMemory(BODY_BYTES_MAX)
+  const budgetOfAddress = addressBudgets()
+  const routeAt = new Map(routes.map((route) => [route.path, route]))
+
+  return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = (message.url ?? '').replace(/[?#].*$/s, '')
+    const route = routeAt.get(path)
+    const address = addressOf(message)
+    const request = new IntakeExchange(message, response, path, route, deps, memory)
+    try {
+      if (route === undefined) {
+        const budget = budgetOfAddress(address, deps.admission.clock())
+        return request.refuse(takeFrom(budget, 1, deps.admission.clock()) ?? NO_SUCH_PATH)
+      }
+      const caller = admitCaller(message, route, address, deps)
+      if ('problem' in caller) {
+        request.budget = caller.exhausted
+        return request.refuse(caller.problem)
+      }
+      request.tenantId = caller.tenantId
+      request.budget = caller.budgets.ingest
+      const result = await handle(request, route, caller, deps)
+      if (result === undefined) return
+      if ('code' in result) request.refuse(result)
+      else request.reply(result)
+    } catch (cause) {
+      deps.log.error({ err: cause, trace_id: request.traceId, path: route?.path }, 'intake request failed unexpectedly')
+      request.refuse(problem('INTERNAL_ERROR', ''))
+    } finally {
+      request.release()
+    }
+  }
+}
+
+type NoCaller = { readonly problem: Problem; readonly exhausted?: Budget | undefined }
+
+function admitCaller(
+  message: IncomingMessage,
+  route: IntakeRoute,
+  address: string,
+  { authenticator, credentialsAwayMs, admission }: IntakeDeps,
+): Caller | NoCaller {
+  if (credentialsAwayMs() > CREDENTIALS_TRUSTED_MS) return { problem: CREDENTIALS_AWAY }
+  const credentials = intakeCredentials(message)
+  if ('code' in credentials) return { problem: credentials }
+  const authentication = authenticator.authenticate(credentials, admission.clock(), { address })
+  if (!authentication.ok) return authentication
+  const methods: readonly (string | undefined)[] = route.methods
+  if (methods.includes(message.method)) return authentication.caller
+  const allow = route.methods.join(', ')
+  return { problem: problem('METHOD_NOT_ALLOWED', `Allowed methods: ${allow}.`, { allow }) }
+}
+
+/** @returns undefined when the client has gone */
+async function handle(
+  request: IntakeExchange,
+  route: IntakeRoute,
+  caller: Caller,
+  { admission }: IntakeDeps,
+): Promise<IntakeAnswer | Problem | undefined> {
+  const { ingest } = caller.budgets
+  // Before the body is read, whatever becomes of it; the other events once they are counted.
+  const exhausted = takeFrom(ingest, 1, admission.clock())
+  if (exhausted !== undefined) return exhausted
+  const body = await readIntakeBody(request.message, request)
+  if (body === undefined || 'code' in body) return body
+  const receivedAtMs = admission.clock()
+  const read: ReadBody = await route.read(body, {
+    contentType: request.contentType,
+    caller,
+    receivedAtMs,
+    header: (name) => request.header(name),
+  })
+  if (read.kind === 'refused') return read.problem
+  const { length } = read.events
+  if (length > INTAKE_EVENTS_MAX) return TOO_MANY_EVENTS
+  const limited = length > 1 ? takeFrom(ingest, length - 1, admission.clock()) : undefined
+  if (limited !== undefined) return limited
+  const admitted = await admitSourceEvents(read.events, { ...caller, intake: route.intake }, receivedAtMs, admission)
+  return 'code' in admitted ? admitted : read.answer(admitted)
+}
+
+/** One request and its answer, which is given once. */
+class IntakeExchange {
+  readonly message: IncomingMessage
+  readonly traceId: string
+  tenantId: string | null = null
+  /** Shown in the RateLimit headers. */
+  budget: Budget | undefined
+  private readonly response: ServerResponse
+  private readonly path: string
+  private readonly route: IntakeRoute | undefined
+  private readonly deps: IntakeDeps
+  private readonly memory: BodyMemory
+  private heldBytes = 0
+
+  constructor(
+    message: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    route: IntakeRoute | undefined,
+    deps: IntakeDeps,
+    memory: BodyMemory,
+  ) {
+    this.message = message
+    this.response = response
+    this.path = path
+    this.route = route
+    this.deps = deps
+    this.memory = memory
+    this.traceId = traceIdOf(this.header('traceparent'))
+  }
+
+  get contentType(): string {
+    return this.header('content-type')
+  }
+
+  /** Whether nobody waits for the answer any more. */
+  get isSettled(): boolean {
+    return this.response.writableEnded || this.response.destroyed
+  }
+
+  header(name: string): string {
+    const value = this.message.headers[name]
+    return typeof value === 'string' ? value : ''
+  }
+
+  hold(bytes: number): boolean {
+    if (!this.memory.hold(bytes, this.tenantId)) return false
+    this.heldBytes += bytes
+    return true
+  }
+
+  release(): void {
+    this.memory.release(this.heldBytes, this.tenantId)
+    this.heldBytes = 0
+  }
+
+  refuse(what: Problem): void {
+    const { path: instance, traceId, tenantId, contentType } = this
+    const request: RefusedRequest = { instance, traceId, tenantId, errorDocsUrl: this.deps.errorDocsUrl, contentType }
+    this.reply((this.route?.writeProblem ?? asProblemJson)(what, request))
+  }
+
+  reply({ status, headers, body }: IntakeAnswer): void {
+    if (this.isSettled) return
+    // The rest of a body that nobody reads: the connection ends with the answer, or a little later, so that its sender can
+    // read the answer before it notices.
+    const isUnread = !this.message.readableEnded
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.response.writeHead(status, {
+      ...headers,
+      ...rateLimitHeaders(this.budget, this.deps.admission.clock()),
+      'Content-Length': bytes.length,
+      ...(isUnread && { Connection: 'close' }),
+    })
+    this.response.end(bytes)
+    if (isUnread) discardRest(this.message)
+  }
+}
+
+/** Bytes of an unread body that are let pass before its connection is cut: cut at once, it would lose the answer. */
+const DISCARDED_BYTES_MAX = INTAKE_BYTES_MAX
+
+function discardRest(message: IncomingMessage): void {
+  let size = 0
+  message.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > DISCARDED_BYTES_MAX) message.destroy()
+  })
+}
+
+function rateLimitHeaders(budget: Budget | undefined, nowMs: number): Record<string, string> {
+  const lines = budget?.headerLines(nowMs).trim().split('\r\n') ?? []
+  return Object.fromEntries(lines.map((line) => line.split(': ')))
+}
+
+/** Node writes an IPv4-mapped address in its short form. */
+const addressOf = ({ socket }: IncomingMessage): string =>
+  plainAddress(socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
+
+const NO_SUCH_PATH = problem('NOT_FOUND', 'No such path on the intake port; the API has a port of its own.')
+const CREDENTIALS_AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be verified right now.', {
+  retryAfterSeconds: 1,
+})
+const TOO_MANY_EVENTS = problem('PAYLOAD_TOO_LARGE', `A body may hold at most ${INTAKE_EVENTS_MAX} events.`)

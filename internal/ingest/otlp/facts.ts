@@ -1,0 +1,207 @@
+/**
+ * What is read of a span, of a log record and of the resource that sent it. A key that is not listed here is not read:
+ * its value is skipped as bytes, so that content never becomes a string.
+ *
+ * A fact has one key per convention and generation of it (OpenTelemetry GenAI now and earlier, OpenLLMetry, OpenInference,
+ * Sentry, Langfuse, LiteLLM). The first key with a value that is not empty wins, in the order of the list.
+ */
+export const KEYS_OF_FACTS = {
+  operation: ['gen_ai.operation.name'],
+  spanKind: ['openinference.span.kind'],
+  requestType: ['llm.request.type'],
+  observationType: ['langfuse.observation.type'],
+  workflowKind: ['traceloop.span.kind'],
+  aiSdkOperation: ['ai.operationId'],
+
+  provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system'],
+  requestedModel: [
+    'gen_ai.original.model',
+    'gen_ai.request.model',
+    'llm.request.model',
+    'llm.request.model_name',
+    'llm.model_name',
+    'embedding.model_name',
+    'reranker.model_name',
+    'langfuse.observation.model.name',
+  ],
+  servedModel: ['gen_ai.response.model', 'llm.response.model', 'llm.response.model_name'],
+  serviceTier: [
+    'openai.response.service_tier',
+    'gen_ai.openai.response.service_tier',
+    'openai.request.service_tier',
+    'gen_ai.openai.request.service_tier',
+  ],
+
+  responseId: ['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'aws.request_id'],
+  errorType: ['error.type'],
+
+  inputTokens: [
+    'gen_ai.usage.input_tokens',
+    'gen_ai.usage.prompt_tokens',
+    'llm.usage.prompt_tokens',
+    'llm.token_count.prompt',
+  ],
+  outputTokens: [
+    'gen_ai.usage.output_tokens',
+    'gen_ai.usage.completion_tokens',
+    'llm.usage.completion_tokens',
+    'llm.token_count.completion',
+  ],
+  cachedInputTokens: [
+    'gen_ai.usage.cache_read.input_tokens',
+    'gen_ai.usage.cache_read_input_tokens',
+    'llm.token_count.prompt_details.cache_read',
+    'gen_ai.usage.input_tokens.cached',
+  ],
+  cacheWriteTokens: [
+    'gen_ai.usage.cache_write.input_tokens',
+    'gen_ai.usage.cache_creation.input_tokens',
+    'gen_ai.usage.cache_creation_input_tokens',
+    'llm.token_count.prompt_details.cache_write',
+    'gen_ai.usage.input_tokens.cache_write',
+  ],
+  reasoningTokens: [
+    'gen_ai.usage.reasoning.output_tokens',
+    'gen_ai.usage.details.reasoning_tokens',
+    'gen_ai.usage.reasoning_tokens',
+    'llm.usage.reasoning_tokens',
+    'llm.token_count.completion_details.reasoning',
+    'gen_ai.usage.output_tokens.reasoning',
+  ],
+  audioInputTokens: ['gen_ai.usage.audio.input_tokens', 'llm.token_count.prompt_details.audio'],
+  audioOutputTokens: ['gen_ai.usage.audio.output_tokens', 'llm.token_count.completion_details.audio'],
+  imageInputTokens: ['gen_ai.usage.image.input_tokens'],
+  imageOutputTokens: ['gen_ai.usage.image.output_tokens'],
+  langfuseUsage: ['langfuse.observation.usage_details'],
+
+  cost: [
+    'gen_ai.usage.cost.amount',
+    'llm.cost.total',
+    'gen_ai.usage.cost',
+    'gen_ai.usage.total_cost',
+    'gen_ai.usage.cost_usd',
+    'gen_ai.cost.total_cost',
+    'litellm.cost.total',
+  ],
+  costCurrency: ['gen_ai.usage.cost.currency'],
+  costMargin: ['gen_ai.cost.margin_total_amount'],
+  langfuseCost: ['langfuse.observation.cost_details'],
+
+  identity: ['gen_ai.user', 'llm.user', 'user.id', 'langfuse.user.id', 'enduser.id', 'user.email'],
+  session: ['gen_ai.conversation.id', 'session.id', 'langfuse.session.id'],
+  service: ['service.name'],
+  workflow: ['traceloop.workflow.name', 'gen_ai.workflow.name'],
+  agent: ['agent.name', 'gen_ai.agent.name'],
+  userAgent: ['user_agent.original', 'http.user_agent'],
+  environment: ['deployment.environment.name', 'deployment.environment'],
+  namespace: ['k8s.namespace.name'],
+  workload: [
+    'k8s.deployment.name',
+    'k8s.statefulset.name',
+    'k8s.daemonset.name',
+    'k8s.cronjob.name',
+    'k8s.job.name',
+    'k8s.replicaset.name',
+  ],
+  labels: ['langfuse.trace.tags', 'tag.tags'],
+  metadata: ['metadata'],
+
+  // LiteLLM's own, on its spans only.
+  keyAlias: ['metadata.user_api_key_alias'],
+  keyTeamAlias: ['metadata.user_api_key_team_alias'],
+  keyTeamId: ['metadata.user_api_key_team_id'],
+  keyOrgAlias: ['metadata.user_api_key_org_alias'],
+  keyOrgId: ['metadata.user_api_key_org_id'],
+  keyProjectAlias: ['metadata.user_api_key_project_alias'],
+  keyProjectId: ['metadata.user_api_key_project_id'],
+  keyUserEmail: ['metadata.user_api_key_user_email'],
+  keyUserId: ['metadata.user_api_key_user_id'],
+  keyEndUser: ['metadata.user_api_key_end_user_id'],
+
+  // Claude Code's log events.
+  eventName: ['event.name'],
+  eventTime: ['event.timestamp'],
+  eventSequence: ['event.sequence'],
+  model: ['model'],
+  costUsd: ['cost_usd'],
+  costUsdMicros: ['cost_usd_micros'],
+  durationMs: ['duration_ms'],
+  uncachedInputTokens: ['input_tokens'],
+  outputTokensOfLog: ['output_tokens'],
+  cacheReadOfLog: ['cache_read_tokens'],
+  cacheCreationOfLog: ['cache_creation_tokens'],
+  requestId: ['request_id'],
+  userEmail: ['user.email'],
+  accountId: ['user.account_uuid'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type FactName = keyof typeof KEYS_OF_FACTS
+export type FactValue = string | number | boolean | readonly string[]
+
+declare const isFact: unique symbol
+/** The place of a fact: to look one up by its name would cost as much as to read it. */
+export type Fact = number & { readonly [isFact]: true }
+
+const FACTS = Object.keys(KEYS_OF_FACTS) as FactName[]
+export const FACT = Object.fromEntries(FACTS.map((fact, index) => [fact, index])) as Readonly<Record<FactName, Fact>>
+
+/** A key that is read: the facts that its value may become, and how much of it is read. */
+export interface ListedKey {
+  readonly facts: readonly { readonly index: Fact; readonly rank: number }[]
+  /** The key of the tag that its value becomes. */
+  readonly tag?: string
+  /** A longer text is skipped. */
+  readonly bytesMax: number
+}
+
+const NAME_BYTES_MAX = 256
+/** Of values that are JSON texts. */
+const JSON_BYTES_MAX = 4096
+const JSON_FACTS: readonly FactName[] = ['metadata', 'langfuseUsage', 'langfuseCost']
+
+/** The keys of all facts. */
+export function listedKeys(): Map<string, ListedKey> {
+  const listed = new Map<string, ListedKey>()
+  for (const fact of FACTS) {
+    const bytesMax = JSON_FACTS.includes(fact) ? JSON_BYTES_MAX : NAME_BYTES_MAX
+    for (const [rank, key] of KEYS_OF_FACTS[fact].entries()) {
+      const facts = [...(listed.get(key)?.facts ?? []), { index: FACT[fact], rank }]
+      listed.set(key, { facts, bytesMax })
+    }
+  }
+  return listed
+}
+
+/** A key whose value becomes a tag. */
+export const tagKey = (tag: string, listed?: ListedKey): ListedKey => ({
+  facts: [],
+  bytesMax: NAME_BYTES_MAX,
+  ...listed,
+  tag,
+})
+
+/** The values of listed keys of one span, log record or resource. */
+export class Facts {
+  private readonly values: (FactValue | undefined)[] = FACTS.map(() => undefined)
+  private readonly ranks = new Uint8Array(FACTS.length)
+  readonly tags = new Map<string, FactValue>()
+
+  clear(): void {
+    for (let index = 0; index < this.values.length; index++) this.values[index] = undefined
+    if (this.tags.size > 0) this.tags.clear()
+  }
+
+  set({ facts, tag }: ListedKey, value: FactValue): void {
+    if (value === '') return
+    if (tag !== undefined) this.tags.set(tag, value)
+    for (const { index, rank } of facts) {
+      if (this.values[index] !== undefined && (this.ranks[index] as number) < rank) continue
+      this.values[index] = value
+      this.ranks[index] = rank
+    }
+  }
+
+  get(fact: Fact): FactValue | undefined {
+    return this.values[fact]
+  }
+}

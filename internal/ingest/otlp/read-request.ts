@@ -1,0 +1,131 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SourceEvent } from '../intake/route.js'
+import { claudeCodeEvent, isClaudeCodeRequest } from './claude-code.js'
+import { type PassedOver, passedOver } from './inference-spans.js'
+import { readJsonRequest } from './json-request.js'
+import type { KeyList } from './key-list.js'
+import { MalformedRequest } from './malformed.js'
+import { readProtobufRequest } from './protobuf-request.js'
+import { isLiteLlm, type MappingContext, type Missing, NO_PROVIDER, type SpanEvent, spanEvent } from './span-events.js'
+import type { Signal, Telemetry } from './telemetry.js'
+
+export type Encoding = 'protobuf' | 'json'
+
+/** What a request holds: the events of its calls, and why the rest became none. */
+export interface ReadTelemetry {
+  readonly events: readonly SourceEvent[]
+  /** Calls of a model that cannot become records. */
+  readonly missing: ReadonlyMap<Missing, number>
+  /** Spans and log records that are no calls of a model, or no calls of their own. */
+  readonly passedOver: ReadonlyMap<PassedOver, number>
+  /** Events that name no provider. */
+  readonly withoutProvider: number
+}
+
+/**
+ * Reads a request for traces or logs: which of it are calls of a model, and what they are as events. In slices, so that a
+ * large body does not hold up others.
+ *
+ * @returns a text that says what is wrong with the body; nothing of it is then taken
+ */
+export async function readTelemetry(
+  bytes: Buffer,
+  encoding: Encoding,
+  signal: Signal,
+  keys: KeyList,
+  context: MappingContext,
+): Promise<ReadTelemetry | string> {
+  const reading = new Reading(context)
+  const onTelemetry = (telemetry: Telemetry): void =>
+    signal === 'traces' ? reading.addSpan(telemetry) : reading.addLogRecord(telemetry)
+  const read = encoding === 'protobuf' ? readProtobufRequest : readJsonRequest
+  try {
+    for (const _ of read(bytes, signal, keys, onTelemetry)) await nextTurn()
+  } catch (cause) {
+    if (cause instanceof MalformedRequest) return cause.message
+    throw cause
+  }
+  return reading.end()
+}
+
+/** Spans or log records of one request, most of which need not be calls of a model. */
+const RECORDS_MAX = 100_000
+
+interface Call {
+  readonly place: number
+  readonly event: SpanEvent
+  readonly spanId: string
+  readonly isLiteLlm: boolean
+}
+
+class Reading {
+  private readonly calls: Call[] = []
+  private readonly missing = new Map<Missing, number>()
+  private readonly passedOver = new Map<PassedOver, number>()
+  private readonly context: MappingContext
+  private count = 0
+
+  constructor(context: MappingContext) {
+    this.context = context
+  }
+
+  addSpan(span: Telemetry): void {
+    const place = this.next()
+    const reason = passedOver(span.facts)
+    if (reason !== undefined) return increment(this.passedOver, reason)
+    const event = spanEvent(span, this.context)
+    if (typeof event === 'string') return increment(this.missing, event)
+    if (event.outcome === 'error' && !hasUsage(event)) return increment(this.passedOver, 'failed_without_usage')
+    this.calls.push({ place, event, spanId: span.spanId, isLiteLlm: isLiteLlm(span) })
+  }
+
+  addLogRecord(record: Telemetry): void {
+    const place = this.next()
+    if (!isClaudeCodeRequest(record)) return increment(this.passedOver, 'unrelated')
+    const event = claudeCodeEvent(record, this.context)
+    if (typeof event === 'string') return increment(this.missing, event)
+    this.calls.push({ place, event, spanId: '', isLiteLlm: false })
+  }
+
+  private next(): number {
+    if (this.count === RECORDS_MAX)
+      throw new MalformedRequest(`The body has more than ${RECORDS_MAX} spans or log records.`)
+    return this.count++
+  }
+
+  end(): ReadTelemetry {
+    const doubles = sameCalls(this.calls)
+    if (doubles.size > 0) this.passedOver.set('same_call', doubles.size)
+    const events = doubles.size === 0 ? this.calls : this.calls.filter((call) => !doubles.has(call))
+    const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
+    return { events, missing: this.missing, passedOver: this.passedOver, withoutProvider }
+  }
+}
+
+/**
+ * Spans that show the call of another span once more: where one inference contains another one, two instrumentations have
+ * seen the same request. The inner one counts, which is nearer to the provider, unless it states no usage. Of LiteLLM's
+ * own spans the outer one counts, on which LiteLLM writes what it charges.
+ */
+function sameCalls(calls: readonly Call[]): ReadonlySet<Call> {
+  if (!calls.some(({ event }) => event.parent_span_id !== undefined)) return NO_CALLS
+  const bySpan = new Map(calls.map((call) => [call.spanId, call]))
+  const doubles = new Set<Call>()
+  for (const inner of calls) {
+    const { trace_id: traceId, parent_span_id: parentId } = inner.event
+    const outer = parentId == null ? undefined : bySpan.get(parentId)
+    if (outer === undefined || outer === inner || outer.event.trace_id !== traceId) continue
+    const isOuterBilled = (inner.isLiteLlm && outer.isLiteLlm) || !hasUsage(inner.event)
+    doubles.add(isOuterBilled ? inner : outer)
+  }
+  return doubles
+}
+
+const NO_CALLS: ReadonlySet<Call> = new Set()
+
+const hasUsage = ({ input_tokens, output_tokens, estimated_cost_usd }: SpanEvent): boolean =>
+  input_tokens !== undefined || output_tokens !== undefined || estimated_cost_usd !== undefined
+
+function increment<Name>(counts: Map<Name, number>, name: Name): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}

@@ -1,0 +1,188 @@
+import { SERVICE_TIERS, type ServiceTier } from '../../invocations/invocation.js'
+import { canonicalProvider } from '../../records/provider-names.js'
+import { isCancellation, type Outcome } from '../../text/call-words.js'
+import { formatInstant } from '../../units/instant.js'
+import { amountSteps, amountText } from '../adapters/amount.js'
+import { elapsedMs, nameOf } from '../adapters/fields.js'
+import { tagPairs, whoCalled } from '../adapters/litellm.js'
+import { eventIdOf } from '../intake/event-id.js'
+import type { SourceEvent } from '../intake/route.js'
+import { FACT, type Fact, type Facts, type FactValue } from './facts.js'
+import { labelsOf, membersOf } from './labels.js'
+import type { Telemetry } from './telemetry.js'
+import { usageOf } from './usage.js'
+
+export type SpanEvent = SourceEvent['event']
+
+/** What a call of a model lacks to become a record. */
+export type Missing = 'trace_or_span_id' | 'start_time' | 'model'
+
+export interface MappingContext {
+  readonly tenantId: string
+  /** Whether the sender's word on who called counts. */
+  readonly isGateway: boolean
+}
+
+/** Gateways by the name of their instrumentation scope: the service that sends their spans is their own, not the caller's. */
+const GATEWAY_LAYERS: readonly (readonly [scope: RegExp, layer: string])[] = [
+  [/^litellm\b/, 'gateway'],
+  [/^envoyproxy\//, 'gateway'],
+  [/^kong\b/, 'gateway'],
+]
+/** The spans of one scope come one after the other. */
+function gatewayLayerOf(scope: string): string | undefined {
+  if (scope !== lastScope) {
+    lastScope = scope
+    lastLayer = GATEWAY_LAYERS.find(([form]) => form.test(scope))?.[1]
+  }
+  return lastLayer
+}
+let lastScope = ''
+let lastLayer: string | undefined
+
+/** In the year 27,321: what has more digits is not written as a time any more. */
+const START_MS_MAX = 8e14
+
+/** What an SDK says when nobody has named the service. */
+const UNNAMED_SERVICE = /^unknown_service(?::|$)/
+
+/**
+ * The event of a span that is one call of a model.
+ *
+ * @returns what it lacks, if it cannot become one
+ */
+export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingContext): SpanEvent | Missing {
+  const { traceId, spanId, facts } = span
+  if (traceId === '' || spanId === '') return 'trace_or_span_id'
+  if (!(span.startMs > 0 && span.startMs < START_MS_MAX)) return 'start_time'
+  const { requested, served } = modelsOf(span)
+  const model = requested ?? served
+  if (model === undefined) return 'model'
+
+  const layer = gatewayLayerOf(span.scope)
+  const usage = usageOf(facts)
+  const labels = isLiteLlm(span) ? litellmLabels(span, isGateway) : statedLabels(span, layer)
+  // Each field by its name: an object that is spread into another one costs as much as reading the span.
+  return {
+    event_id: eventIdOf(tenantId, 'span', `${traceId}:${spanId}`),
+    ingestion_layer: layer ?? 'application',
+    ingestion_timestamp: formatInstant(span.startMs),
+    provider: nameOf(facts.get(FACT.provider)) ?? providerOfModel(model) ?? NO_PROVIDER,
+    requested_model: model,
+    served_model: served,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cached_input_tokens: usage.cached_input_tokens,
+    cache_write_tokens: usage.cache_write_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
+    audio_input_tokens: usage.audio_input_tokens,
+    audio_output_tokens: usage.audio_output_tokens,
+    image_input_tokens: usage.image_input_tokens,
+    image_output_tokens: usage.image_output_tokens,
+    service_tier: tierOf(facts.get(FACT.serviceTier)),
+    estimated_cost_usd: costOf(facts),
+    latency_ms: elapsedMs(span.startMs, span.endMs === 0 ? undefined : span.endMs),
+    response_id: nameOf(facts.get(FACT.responseId)),
+    outcome: outcomeOf(span),
+    attributed_identity: labels.attributed_identity,
+    attributed_service: labels.attributed_service,
+    attribution_confidence: labels.attribution_confidence,
+    tags: labels.tags,
+    trace_id: traceId,
+    span_id: spanId,
+    parent_span_id: span.parentSpanId === '' ? undefined : span.parentSpanId,
+    k8s_namespace: nameOf(span.resource.get(FACT.namespace)),
+    k8s_workload: nameOf(span.resource.get(FACT.workload)),
+  }
+}
+
+/** The provider of a call whose span names none: its record is visible, and unpriced unless it states a cost. */
+export const NO_PROVIDER = 'unknown'
+
+/** Who called, and the tags: of a gateway's span, its resource names the gateway and not the calling service. */
+function statedLabels(span: Telemetry, gatewayLayer: string | undefined) {
+  const { person, tags } = labelsOf(span)
+  return {
+    attributed_identity: person,
+    attributed_service: gatewayLayer === undefined ? serviceOf(span) : undefined,
+    attribution_confidence: undefined,
+    tags,
+  }
+}
+
+/** The same of a span of LiteLLM's own, read as its callback is. */
+function litellmLabels(span: Telemetry, isGateway: boolean) {
+  const fact = (which: Fact): unknown => span.facts.get(which)
+  const metadata = {
+    user_api_key_alias: fact(FACT.keyAlias),
+    user_api_key_team_alias: fact(FACT.keyTeamAlias),
+    user_api_key_team_id: fact(FACT.keyTeamId),
+    user_api_key_org_alias: fact(FACT.keyOrgAlias),
+    user_api_key_org_id: fact(FACT.keyOrgId),
+    user_api_key_project_alias: fact(FACT.keyProjectAlias),
+    user_api_key_project_id: fact(FACT.keyProjectId),
+    user_api_key_user_email: fact(FACT.keyUserEmail),
+    user_api_key_user_id: fact(FACT.keyUserId),
+    user_api_key_end_user_id: fact(FACT.keyEndUser),
+  }
+  const payload = { end_user: fact(FACT.identity) }
+  const { tags } = labelsOf(span, [], tagPairs(payload, metadata))
+  return { ...whoCalled(payload, metadata, isGateway), tags }
+}
+
+/** A span of LiteLLM's own, rather than of an instrumentation of its SDK. */
+export const isLiteLlm = ({ scope, facts }: Telemetry): boolean =>
+  scope === 'litellm' && facts.get(FACT.requestType) !== undefined
+
+/** LiteLLM states the two models the other way round: its request is the deployment, its response the alias asked for. */
+function modelsOf(span: Telemetry): { readonly requested: string | undefined; readonly served: string | undefined } {
+  const requested = nameOf(span.facts.get(FACT.requestedModel))
+  const served = nameOf(span.facts.get(FACT.servedModel))
+  return isLiteLlm(span) && served !== undefined ? { requested: served, served: requested } : { requested, served }
+}
+
+/** `openai/gpt-4o` names its provider. */
+function providerOfModel(model: string): string | undefined {
+  const first = model.split('/', 1)[0] ?? ''
+  return first !== model && canonicalProvider(first) !== undefined ? first : undefined
+}
+
+function outcomeOf({ isError, endMs, facts }: Telemetry): Outcome | undefined {
+  const error = facts.get(FACT.errorType)
+  if (isCancellation(error)) return 'cancelled'
+  if (isError || error !== undefined) return 'error'
+  return endMs === 0 ? undefined : 'success'
+}
+
+function serviceOf({ facts, resource }: Telemetry): string | undefined {
+  const service = nameOf(facts.get(FACT.service), resource.get(FACT.service))
+  if (service !== undefined && !UNNAMED_SERVICE.test(service)) return service
+  return nameOf(facts.get(FACT.workflow), facts.get(FACT.agent))
+}
+
+function tierOf(value: FactValue | undefined): ServiceTier | undefined {
+  if (typeof value !== 'string') return undefined
+  const tier = value.toLowerCase()
+  return tier === 'default' ? 'standard' : SERVICE_TIERS.find((each) => each === tier)
+}
+
+/**
+ * The cost that a span states, in USD. Zero is none: instrumentations state it when they do not know a price. LiteLLM's
+ * margin, which the provider does not charge, is taken off.
+ */
+function costOf(facts: Facts): string | undefined {
+  const currency = facts.get(FACT.costCurrency)
+  if (typeof currency === 'string' && currency.toUpperCase() !== 'USD') return undefined
+  const total = stepsOf(facts.get(FACT.cost)) ?? langfuseCost(facts)
+  return amountText(total === undefined ? undefined : total - (stepsOf(facts.get(FACT.costMargin)) ?? 0n))
+}
+
+const stepsOf = (value: unknown): bigint | undefined => amountSteps(typeof value === 'number' ? String(value) : value)
+
+/** Langfuse's `cost_details`: a JSON object of amounts by kind of token, with or without their total. */
+function langfuseCost(facts: Facts): bigint | undefined {
+  const amounts = membersOf(facts.get(FACT.langfuseCost)).map(([kind, amount]) => [kind, stepsOf(amount)] as const)
+  const total = amounts.find(([kind]) => kind === 'total')?.[1]
+  if (total !== undefined || amounts.length === 0) return total
+  return amounts.reduce((sum, [, amount]) => sum + (amount ?? 0n), 0n)
+}

@@ -1,0 +1,18 @@
+/** Closed lists of words that events and their records share (design section 5). */
+
+/**
+ * How well the token counts of a call are known: `reported` by the provider; `partial`, as of a stream that was interrupted;
+ * `estimated` by the sender; `unknown`.
+ */
+export const USAGE_BASES = ['reported', 'partial', 'estimated', 'unknown'] as const
+export type UsageBasis = (typeof USAGE_BASES)[number]
+
+/** How a call ended. A call that was cancelled may have been billed in part. */
+export const OUTCOMES = ['success', 'error', 'cancelled'] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+/** Names of errors by which programs say that the caller stopped waiting: `AbortError`, `asyncio.CancelledError`, ... */
+const CANCELLATION = /abort|cancel|client_?(?:disconnect|closed)/i
+
+/** @param error name or class of an error */
+export const isCancellation = (error: unknown): boolean => typeof error === 'string' && CANCELLATION.test(error)
