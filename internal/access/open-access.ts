@@ -8,6 +8,7 @@ import { type BudgetsCache, budgetsCache, type RateLimits } from '../auth/rate-l
 import { type DeclaredDimension, retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { type Mirror, mirrorBucket } from '../broker/mirror.js'
+import { bucketRecords } from '../broker/records.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import type { Logger } from '../telemetry/log.js'
@@ -17,6 +18,7 @@ import { type OpenConnectors, openConnectors } from './connectors/open.js'
 import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
 import { openAuthorizationServer, type RunningAuthorizationServer } from './oauth/open.js'
 import { limitsOf } from './tenants/settings.js'
+import { type FromProviderDeps, peopleFromProvider } from './users/from-provider.js'
 
 export interface AccessSettings {
   readonly broker: Broker
@@ -30,6 +32,9 @@ export interface AccessSettings {
   /** This gateway's name among the others; new at each start. */
   readonly gatewayName: string
   readonly auditSink: AuditSink
+  readonly idsOf: FromProviderDeps['idsOf']
+  /** What the directory says of people; it also takes the teams that their provider names. */
+  readonly directory: Pick<FromProviderDeps, 'hasLeft' | 'setTeam'>
   /** Called once when the watch of a bucket is lost. */
   readonly onLost: (cause: unknown) => void
   readonly log: Logger
@@ -91,6 +96,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     for (const budgets of retuning) budgets.retune(tenantId, clock())
   })
   credentials.add(tenantBucket, tenants)
+  const tenantRecords = bucketRecords<Tenant>(tenantBucket, tenants.reached)
   const budgetsOf = budgetsCache(settings.instanceLimits, {
     overridesOf: (tenantId) => limitsOf(tenants.get(tenantId), settings.instanceLimits),
     sharing: budgetExchange.sharing,
@@ -107,6 +113,9 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     baseUrl: settings.baseUrl,
     tokenLifeS: settings.accessTokenSeconds,
     budgetsOf,
+    findTenant: tenants.get,
+    requiresSecondFactor: (tenantId) => settingsOf(tenants.get(tenantId)).require_second_factor,
+    peopleOf: (known) => peopleFromProvider({ ...known, ...settings, ...settings.directory, tenants: tenantRecords }),
     findPartnerClient(clientId) {
       const connector = withClient(clientId)
       return connector && clientOf(connector)
@@ -119,16 +128,10 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     clock,
   })
   const authentication = { mode, budgetsOf, useOf: keyUses.of }
-  const authenticator = createAuthenticator({
-    ...authentication,
-    findKey: (keyId) => apiKeys.get(keyId),
-    judgeToken: oauth.judgeToken,
-  })
-  const partnerAuthenticator = createAuthenticator({
-    ...authentication,
-    findKey: () => undefined,
-    judgeToken: oauth.partner.judgeToken,
-  })
+  const findKey = (keyId: string): StoredApiKey | undefined => apiKeys.get(keyId)
+  const authenticator = createAuthenticator({ ...authentication, findKey, judgeToken: oauth.judgeToken })
+  const { judgeToken } = oauth.partner
+  const partnerAuthenticator = createAuthenticator({ ...authentication, findKey: () => undefined, judgeToken })
   authenticators.push(authenticator, partnerAuthenticator)
   return {
     credentials,

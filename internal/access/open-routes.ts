@@ -1,6 +1,6 @@
 import type { Mode } from '../auth/api-keys.js'
 import type { RateLimits } from '../auth/rate-limits.js'
-import { settingsOf } from '../auth/tenant.js'
+import { settingsOf, type Tenant } from '../auth/tenant.js'
 import { bucketRecords } from '../broker/records.js'
 import type { PublishEvent } from '../events/publish.js'
 import type { Mutate } from '../http/mutations/mutations.js'
@@ -10,6 +10,7 @@ import type { TenantIds } from '../ids/ids.js'
 import { apiKeyRoutes } from './api-keys/routes.js'
 import { clientRoutes } from './clients/routes.js'
 import { connectorRoutes } from './connectors/routes.js'
+import { givingOf } from './delegation/giving.js'
 import type { RunningAccess } from './open-access.js'
 import { settingsRoutes } from './tenants/routes.js'
 import { userRoutes } from './users/routes.js'
@@ -28,18 +29,28 @@ export interface AccessRoutesDeps {
 export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): readonly Route[] {
   const { oauth, tenants, apiKeys, connectors, residencyRegionOf } = access
   const findTenant = tenants.get
+  const tenantRecords = bucketRecords<Tenant>(access.tenantBucket, tenants.reached)
+  const givingBy = givingOf(tenantRecords.read)
   return [
     ...oauth.routes,
     ...apiKeyRoutes({
       ...deps,
+      givingBy,
       keys: apiKeys,
       deleteUse: access.deleteUse,
       lastUsedAt: access.lastUsedAt,
       lifeDaysMaxOf: (tenantId) => settingsOf(findTenant(tenantId)).api_key_max_lifetime_days,
     }),
-    ...clientRoutes({ ...deps, clients: oauth.clients }),
-    ...userRoutes({ ...deps, users: oauth.users, findUser: oauth.findUser }),
-    ...settingsRoutes({ ...deps, findTenant, tenants: bucketRecords(access.tenantBucket, tenants.reached) }),
-    ...connectorRoutes({ ...deps, connectors, residencyRegionOf }),
+    ...clientRoutes({ ...deps, givingBy, clients: oauth.clients }),
+    ...userRoutes({
+      ...deps,
+      givingBy,
+      users: oauth.users,
+      findUser: oauth.findUser,
+      tenants: tenantRecords,
+      findTenant,
+    }),
+    ...settingsRoutes({ ...deps, findTenant, tenants: tenantRecords }),
+    ...connectorRoutes({ ...deps, givingBy, connectors, residencyRegionOf }),
   ]
 }

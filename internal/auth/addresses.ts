@@ -33,4 +33,8 @@ export function plainAddress(address: string): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 }
 
+/** @param address as `plainAddress` gives it */
+export const isLoopback = (address: string): boolean => address.startsWith('127.') || LOOPBACK_IPV6.test(address)
+
+const LOOPBACK_IPV6 = /^(?:0{4}:){7}0001$/
 const MAPPED_IPV4 = /^(?:0{4}:){5}ffff:([0-9a-f]{4}):([0-9a-f]{4})$/

@@ -17,6 +17,8 @@ export interface StoredApiKey {
   readonly ingestion_layers?: readonly string[]
   /** False: costs that it states do not count. Absent: they do. */
   readonly trusts_cost?: boolean
+  /** True: a gateway holds the key, whose word on who called counts. Absent: it does not. */
+  readonly is_gateway?: boolean
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt. */
   readonly salt: string
   readonly hash: string
@@ -38,6 +40,8 @@ export interface WantedApiKey {
   readonly ingestionLayers?: readonly string[] | undefined
   /** Whether costs that it states count. Absent: they do. */
   readonly trustsCost?: boolean | undefined
+  /** Whether a gateway holds it. Absent: no. */
+  readonly isGateway?: boolean | undefined
 }
 
 const SECRET_BYTES = 32
@@ -75,7 +79,7 @@ export const storedApiKey = (
   id: string,
   whole: string,
   tenantId: string,
-  { name, scopes, expiresAt, ingestionLayers, trustsCost = true }: WantedApiKey,
+  { name, scopes, expiresAt, ingestionLayers, trustsCost = true, isGateway = false }: WantedApiKey,
   createdAt: Date,
 ): StoredApiKey => ({
   id,
@@ -84,6 +88,7 @@ export const storedApiKey = (
   scopes,
   ...(ingestionLayers && { ingestion_layers: ingestionLayers }),
   ...(!trustsCost && { trusts_cost: false }),
+  ...(isGateway && { is_gateway: true }),
   ...storeSecret(whole.slice(-SECRET_CHARACTERS - CHECKSUM_CHARACTERS, -CHECKSUM_CHARACTERS)),
   last_four: whole.slice(-4),
   status: 'active',

@@ -17,6 +17,8 @@ export interface Caller {
   readonly ingestionLayers: ReadonlySet<string> | undefined
   /** Whether costs that its events state count. Absent: they do. */
   readonly trustsCost?: boolean
+  /** Whether it is a gateway's, whose word on who called counts. Absent: it is not. */
+  readonly isGateway?: boolean
   /** When the person on whose behalf it acts signed in, seconds since the epoch; absent where it acts for itself. */
   readonly authTimeS?: number | undefined
   /** The principal's budgets of requests, shared by all of its credentials. */
@@ -153,6 +155,7 @@ function keyAuthenticator({ mode, findKey, budgetsOf, useOf }: AuthenticatorDeps
       scopes: new Set(stored.scopes),
       ingestionLayers: stored.ingestion_layers && new Set(stored.ingestion_layers),
       ...(stored.trusts_cost === false && { trustsCost: false }),
+      ...(stored.is_gateway === true && { isGateway: true }),
       authTimeS: undefined,
       budgets: budgetsOf(stored.tenant_id, stored.id),
     }
@@ -197,6 +200,7 @@ function bearerAuthenticator({ judgeToken, budgetsOf, signatureLimit = SIGNATURE
       scopes: new Set(judged.scopes),
       ingestionLayers: undefined,
       ...(!judged.trustsCost && { trustsCost: false }),
+      ...(judged.isGateway && { isGateway: true }),
       authTimeS: judged.authTimeS,
       budgets: budgetsOf(judged.tenantId, judged.principal),
     }
@@ -249,5 +253,6 @@ const agree = (key: Caller, bearer: Caller): boolean =>
   key.tenantId === bearer.tenantId &&
   key.ingestionLayers === undefined &&
   key.trustsCost === bearer.trustsCost &&
+  key.isGateway === bearer.isGateway &&
   key.scopes.size === bearer.scopes.size &&
   [...key.scopes].every((scope) => bearer.scopes.has(scope))

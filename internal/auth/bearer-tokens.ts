@@ -9,6 +9,8 @@ export interface JudgedToken {
   readonly scopes: readonly Scope[]
   /** Whether costs that its holder states count. */
   readonly trustsCost: boolean
+  /** Whether it is a gateway's own token. */
+  readonly isGateway: boolean
   /** Seconds since the epoch; only on a person's token. */
   readonly authTimeS: number | undefined
   /** The token is valid from this instant to the next one, unless one of `dependsOn` changes. */
@@ -25,6 +27,8 @@ export interface TokenHolder {
   readonly status: 'active' | 'disabled'
   /** False: costs that it states do not count. Only of a client. */
   readonly trusts_cost?: boolean
+  /** True: a gateway, whose word on who called counts. Only of a client. */
+  readonly is_gateway?: boolean
   /** Seconds since the epoch; a person's earlier sign-ins are invalid. */
   readonly signed_in_from?: number
 }
@@ -48,10 +52,13 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
     if (isRevoked(claims.jti) || (claims.sid !== undefined && isRevoked(claims.sid))) return undefined
     let { scopes } = found
     let trustsCost = true
+    // A person who signs in at a gateway's client is no gateway.
+    let isGateway = true
     for (const holder of holdersOf(claims, findClient, findUser)) {
       if (holder?.status !== 'active' || holder.tenant_id !== claims.tenant_id) return undefined
       if ((holder.signed_in_from ?? 0) > (claims.auth_time ?? Number.POSITIVE_INFINITY)) return undefined
       if (holder.trusts_cost === false) trustsCost = false
+      if (holder.is_gateway !== true) isGateway = false
       scopes = scopes.filter((scope) => holder.scopes.includes(scope))
     }
     return {
@@ -59,6 +66,7 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
       principal: claims.sub,
       scopes,
       trustsCost,
+      isGateway,
       authTimeS: claims.auth_time,
       notBeforeMs: (Math.max(claims.nbf, claims.iat) - CLOCK_SKEW_S) * 1_000,
       expiresAtMs: claims.exp * 1_000,

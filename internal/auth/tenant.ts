@@ -11,7 +11,33 @@ export interface Tenant {
    * that do not know the field keep it, and use the settings alone.
    */
   readonly operator_rate_limits?: RateLimitSettings
+  /** Ids of the people who are owners. Absent: none yet; never empty, since the last one stays. */
+  readonly owners?: readonly string[]
+  /** Changes of settings that wait, at most one per setting. Absent: none. */
+  readonly pending_changes?: readonly PendingChange[]
+  /** Changes that were applied, until their audit entries are stored. Absent: none. */
+  readonly applied_changes?: readonly AppliedChange[]
 }
+
+/** Settings of which some changes destroy data, or let it leave its region: these wait (`pending-changes.ts`). */
+export const DELAYED_SETTINGS = ['retention_days', 'residency_region'] as const
+
+export interface PendingChange {
+  readonly setting: (typeof DELAYED_SETTINGS)[number]
+  readonly to: number | string | null
+  /** Id of the credential that asked. */
+  readonly requested_by: string
+  /** RFC 3339. */
+  readonly requested_at: string
+  readonly takes_effect_at: string
+}
+
+export interface AppliedChange extends PendingChange {
+  readonly from: PendingChange['to']
+}
+
+export const isOwner = (tenant: Tenant | undefined, principal: string): boolean =>
+  tenant?.owners?.includes(principal) === true
 
 export interface TenantSettings {
   /** Owner of a call whose service and identity have no owner in the directory: the identity as given, or nobody. */
@@ -22,6 +48,10 @@ export interface TenantSettings {
   readonly require_directory: boolean
   /** Whether trained inference may attribute calls that the facts leave open. */
   readonly stage_b_enabled: boolean
+  /** Whether events of different sources that show the same call become one record. */
+  readonly merge_seen_calls: boolean
+  /** Whether people who sign in by password also need a code. */
+  readonly require_second_factor: boolean
   /** Region in which the tenant's data must stay; null: any. */
   readonly residency_region: string | null
   /** Where the tenant's calls run, and the emissions of electricity there; null: the defaults of the method. */
@@ -40,6 +70,8 @@ export interface TenantSettings {
   readonly time_zone: string
   /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more (spec 4.2). */
   readonly min_cohort: number
+  /** What a credential may give to others: what it holds, or anything. */
+  readonly delegation: Delegation
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
 }
@@ -82,11 +114,17 @@ export const COHORT_MAX = 50
 export const UNDECLARED_SERVICES = ['auto', 'declared', 'resolved'] as const
 export type UndeclaredServices = (typeof UNDECLARED_SERVICES)[number]
 
+export const DELEGATIONS = ['held', 'any'] as const
+export type Delegation = (typeof DELEGATIONS)[number]
+
+/** Of fields that a stored tenant lacks, which an older version wrote. */
 export const DEFAULT_SETTINGS: TenantSettings = {
   owner_fallback: 'identity',
   undeclared_services: 'auto',
   require_directory: false,
   stage_b_enabled: true,
+  merge_seen_calls: true,
+  require_second_factor: false,
   residency_region: null,
   grid: null,
   stated_cost_factor: 20,
@@ -96,7 +134,11 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   dimensions: [],
   time_zone: 'UTC',
   min_cohort: COHORT_MIN,
+  // Credentials of existing tenants keep working.
+  delegation: 'any',
 }
+
+export const SETTINGS_OF_NEW_TENANT: TenantSettings = { ...DEFAULT_SETTINGS, delegation: 'held' }
 
 /** A tenant's settings, with defaults for fields that an older version did not write. */
 export function settingsOf(tenant: Tenant | undefined): TenantSettings {

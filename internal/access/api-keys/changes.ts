@@ -8,6 +8,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { formatInstant } from '../../units/instant.js'
+import type { GivingBy } from '../delegation/giving.js'
 import { ACTIVE_MAX, hasCapacity, longestEnded } from './capacity.js'
 import { type CreateBody, locationOf, type RotateBody } from './contract.js'
 import { shownApiKey } from './show.js'
@@ -19,6 +20,7 @@ export interface ApiKeyChangesDeps {
   readonly keys: WatchedRecords<StoredApiKey>
   /** Deletes the last use of a deleted key. */
   readonly deleteUse: (id: string) => Promise<void>
+  readonly givingBy: GivingBy
   readonly lifeDaysMaxOf: (tenantId: string) => number
   readonly publishEvent: PublishEvent
   readonly clock: () => number
@@ -34,6 +36,14 @@ export async function createKey(
 ): Promise<Reply | Problem> {
   const { caller, body, isRepeat, newId } = request
   const { tenantId } = caller
+  const given = {
+    scopes: inOrder(body.scopes),
+    ingestionLayers: body.ingestion_layers ?? undefined,
+    trustsCost: body.trusts_cost ?? undefined,
+    isGateway: body.is_gateway ?? undefined,
+  }
+  const refusal = (await deps.givingBy(caller))(given)
+  if (refusal !== undefined) return refusal
   const made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made !== undefined) return created(request, made, deps)
 
@@ -41,13 +51,7 @@ export async function createKey(
   const expiry = readExpiry(body.expires_at, nowMs, deps.lifeDaysMaxOf(tenantId))
   if (!expiry.ok) return invalid([expiry.error])
   if (!hasCapacity(deps.keys.of(tenantId), nowMs)) return TOO_MANY
-  const wanted: WantedApiKey = {
-    name: body.name,
-    scopes: inOrder(body.scopes),
-    expiresAt: expiry.expiresAt,
-    ingestionLayers: body.ingestion_layers ?? undefined,
-    trustsCost: body.trusts_cost ?? undefined,
-  }
+  const wanted: WantedApiKey = { ...given, name: body.name, expiresAt: expiry.expiresAt }
   return created(request, await makeKey(request, wanted, nowMs, deps), deps)
 }
 
@@ -63,6 +67,14 @@ export async function rotateKey(
   if (refusal !== undefined) return refusal
   const old = await deps.keys.read(oldId)
   if (old?.tenant_id !== tenantId) return noSuch(WHAT)
+  const given = {
+    scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
+    ingestionLayers: old.ingestion_layers,
+    trustsCost: body.trusts_cost ?? old.trusts_cost,
+    isGateway: body.is_gateway ?? old.is_gateway,
+  }
+  const ungivable = (await deps.givingBy(caller))(given)
+  if (ungivable !== undefined) return ungivable
 
   let made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made === undefined) {
@@ -74,13 +86,7 @@ export async function rotateKey(
         : readExpiry(body.expires_at, nowMs, daysMax)
     if (!expiry.ok) return invalid([expiry.error])
     if (body.overlap_seconds != null && !hasCapacity(deps.keys.of(tenantId), nowMs)) return TOO_MANY
-    const wanted: WantedApiKey = {
-      name: old.name,
-      scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
-      expiresAt: expiry.expiresAt,
-      ingestionLayers: old.ingestion_layers,
-      trustsCost: body.trusts_cost ?? old.trusts_cost,
-    }
+    const wanted: WantedApiKey = { ...given, name: old.name, expiresAt: expiry.expiresAt }
     // The new key first: a crash in between leaves a key that nobody uses, and not a tenant without a key.
     made = await makeKey(request, wanted, nowMs, deps)
   }
@@ -148,13 +154,14 @@ const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, 
 })
 
 /** The part of a key that the audit log keeps. */
-export const audited = ({ id, name, scopes, expires_at, ingestion_layers, trusts_cost }: StoredApiKey) => ({
+export const audited = ({ id, name, scopes, expires_at, ingestion_layers, trusts_cost, is_gateway }: StoredApiKey) => ({
   id,
   name,
   scopes,
   expires_at,
   ingestion_layers: ingestion_layers ?? null,
   trusts_cost: trusts_cost !== false,
+  is_gateway: is_gateway === true,
 })
 
 const canBeReplaced = (key: StoredApiKey, nowMs: number): boolean =>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { GATEWAYS_WORD } from '../../auth/gateways.js'
 import { SCOPES } from '../../auth/scopes.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
@@ -26,6 +27,10 @@ export const createBody = z
     trusts_cost: z.boolean().nullish().meta({
       description: 'Whether costs that the key states count; else they are shown beside the price. Default: true.',
     }),
+    is_gateway: z
+      .boolean()
+      .nullish()
+      .meta({ description: `Whether a gateway holds the key, ${GATEWAYS_WORD}. Default: false.` }),
   })
   .meta({ id: 'NewApiKey' })
 export type CreateBody = z.infer<typeof createBody>
@@ -35,6 +40,7 @@ export const rotateBody = z
     scopes: wantedScopes().nullish().meta({ description: 'Default: those of the old key.' }),
     expires_at: instant().nullish().meta({ description: 'Default: that of the old key.' }),
     trusts_cost: z.boolean().nullish().meta({ description: 'Default: that of the old key.' }),
+    is_gateway: z.boolean().nullish().meta({ description: 'Default: that of the old key.' }),
     overlap_seconds: z.int().min(0).max(OVERLAP_S_MAX).nullish().meta({
       description: 'How long the old key stays valid, in seconds. Default: it is revoked at once.',
     }),
@@ -59,6 +65,7 @@ const apiKey = z
       .nullable()
       .meta({ description: 'Layers whose events the key may ingest. Null: all.' }),
     trusts_cost: z.boolean().meta({ description: 'Whether costs that the key states count.' }),
+    is_gateway: z.boolean().meta({ description: `Whether a gateway holds the key, ${GATEWAYS_WORD}.` }),
   })
   .meta({ id: 'ApiKey' })
 export type ShownApiKey = z.infer<typeof apiKey>
@@ -78,6 +85,7 @@ const EXAMPLE_KEY: ShownApiKey = {
   last_used_at: null,
   ingestion_layers: [],
   trusts_cost: true,
+  is_gateway: false,
 }
 const EXAMPLE_CREATED = {
   ...EXAMPLE_KEY,

@@ -14,4 +14,5 @@ export const shownApiKey = (key: StoredApiKey, lastUsedAt: string | null, nowMs:
   last_used_at: lastUsedAt,
   ingestion_layers: key.ingestion_layers === undefined ? null : [...key.ingestion_layers],
   trusts_cost: key.trusts_cost !== false,
+  is_gateway: key.is_gateway === true,
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { GATEWAYS_WORD } from '../../auth/gateways.js'
 import { SCOPES } from '../../auth/scopes.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
@@ -6,12 +7,13 @@ import { wantedScopes } from '../../http/contract/scopes.js'
 import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import { name } from '../../text/plain-text.js'
 import { GRANT_TYPES } from '../oauth/clients.js'
-import { isRedirectUri, REDIRECT_URI_LENGTH_MAX } from '../oauth/redirect-uris.js'
+import { isPrivateUseUri, isRedirectUri, REDIRECT_URI_LENGTH_MAX } from '../oauth/redirect-uris.js'
 
 /** The contract of the OAuth client routes (spec 4.1, 5; design section 7). */
 
 const REDIRECT_URIS_MAX = 20
 const STATUSES = ['active', 'disabled'] as const
+const CLIENT_TYPES = ['confidential', 'public'] as const
 
 const grantTypes = () => z.array(z.enum(GRANT_TYPES)).min(1).max(GRANT_TYPES.length)
 const redirectUris = () =>
@@ -20,7 +22,10 @@ const redirectUris = () =>
       z
         .string()
         .max(REDIRECT_URI_LENGTH_MAX)
-        .refine(isRedirectUri, 'must be https, or http to a loopback address, without a fragment')
+        .refine(
+          (uri) => isRedirectUri(uri) || isPrivateUseUri(uri),
+          'must be https, http to a loopback address, or a private-use scheme, without a fragment',
+        )
         .meta({ examples: ['https://app.example/callback'] }),
     )
     .max(REDIRECT_URIS_MAX)
@@ -29,14 +34,35 @@ export const createBody = z
   .strictObject({
     name: name(),
     scopes: wantedScopes(),
-    grant_types: grantTypes().nullish().meta({ description: 'Default: `client_credentials` only.' }),
-    redirect_uris: redirectUris().nullish().meta({
+    type: z
+      .enum(CLIENT_TYPES)
+      .nullish()
+      .meta({
+        description:
+          '`public`: an app in a browser or on a device, which has no secret and signs people in by the code flow with PKCE. ' +
+          'Default: `confidential`.',
+      }),
+    grant_types: grantTypes().nullish().meta({
       description:
-        'Addresses to which people may be redirected, for `authorization_code`. Compared character by character.',
+        'Default: `client_credentials`, or `authorization_code` for a public client, which cannot have the former.',
     }),
+    redirect_uris: redirectUris()
+      .nullish()
+      .meta({
+        description:
+          'Addresses to which people may be redirected, for `authorization_code`: https, http to a loopback address on any port, ' +
+          'and for a public client a private-use scheme (RFC 8252), such as `com.example.app:/callback`. Otherwise compared ' +
+          'character by character.',
+      }),
     trusts_cost: z.boolean().nullish().meta({
       description: 'Whether costs that its tokens state count; else they are shown beside the price. Default: true.',
     }),
+    is_gateway: z
+      .boolean()
+      .nullish()
+      .meta({
+        description: `Whether it is a gateway, ${GATEWAYS_WORD}. It applies to the client's own tokens. Default: false.`,
+      }),
   })
   .meta({ id: 'NewClient' })
 export type CreateBody = z.infer<typeof createBody>
@@ -49,6 +75,7 @@ export const updateBody = z
     redirect_uris: redirectUris().optional(),
     status: z.enum(STATUSES).optional(),
     trusts_cost: z.boolean().optional(),
+    is_gateway: z.boolean().optional(),
   })
   .meta({ id: 'ClientPatch' })
 export type UpdateBody = z.infer<typeof updateBody>
@@ -62,13 +89,15 @@ const client = z
   .object({
     id: idOf('cli').meta({ description: 'The `client_id`.' }),
     name: z.string(),
+    type: z.enum(CLIENT_TYPES),
     scopes: z.array(z.enum(SCOPES)).meta({ description: 'The scopes that tokens of this client may have.' }),
     grant_types: z.array(z.enum(GRANT_TYPES)),
     redirect_uris: z.array(z.string()),
     status: z.enum(STATUSES),
     trusts_cost: z.boolean().meta({ description: 'Whether costs that its tokens state count.' }),
+    is_gateway: z.boolean().meta({ description: `Whether it is a gateway, ${GATEWAYS_WORD}.` }),
     created_at: timeText(),
-    last_four: z.string().meta({ description: 'The last characters of the secret.' }),
+    last_four: z.string().nullable().meta({ description: 'The last characters of the secret. Null: it has none.' }),
   })
   .meta({ id: 'Client' })
 export type ShownClient = z.infer<typeof client>
@@ -77,14 +106,22 @@ const clientWithSecret = client
   .extend({ client_secret: z.string().meta({ description: 'Shown only once.' }) })
   .meta({ id: 'ClientWithSecret' })
 
+const createdClient = client
+  .extend({
+    client_secret: z.string().optional().meta({ description: 'Shown only once. Absent for a public client.' }),
+  })
+  .meta({ id: 'CreatedClient' })
+
 const EXAMPLE_CLIENT: ShownClient = {
   id: exampleId('cli'),
   name: 'Billing job',
+  type: 'confidential',
   scopes: ['read:reporting'],
   grant_types: ['client_credentials'],
   redirect_uris: [],
   status: 'active',
   trusts_cost: true,
+  is_gateway: false,
   created_at: '2026-11-21T09:30:00.000Z',
   last_four: '7mzq',
 }
@@ -123,9 +160,9 @@ export const CREATE_CLIENT: Operation = {
   id: 'createClient',
   tag: 'Access',
   summary: 'Register an OAuth client',
-  description: 'A confidential client. A tenant may have at most 1000; one more is CONFLICT.',
+  description: 'A tenant may have at most 1000 clients; one more is CONFLICT.',
   replies: {
-    201: { description: 'The client, with its secret.', contents: json(clientWithSecret, EXAMPLE_WITH_SECRET) },
+    201: { description: 'The client, with its secret.', contents: json(createdClient, EXAMPLE_WITH_SECRET) },
   },
   problems: ['NO_SCOPE', 'CONFLICT'],
 }
@@ -148,12 +185,12 @@ export const ROTATE_CLIENT_SECRET: Operation = {
   summary: 'Replace the secret of an OAuth client',
   description:
     'The old secret is refused at once. Tokens that it obtained stay valid until they expire. Scopes can be added only ' +
-    'together with a new secret.',
+    'together with a new secret. A public client has none: CONFLICT.',
   parameters: CLIENT_IN_PATH,
   replies: {
     200: { description: 'The client, with its new secret.', contents: json(clientWithSecret, EXAMPLE_WITH_SECRET) },
   },
-  problems: ['NO_SCOPE'],
+  problems: ['NO_SCOPE', 'CONFLICT'],
 }
 
 export const DELETE_CLIENT: Operation = {

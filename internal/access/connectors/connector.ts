@@ -15,6 +15,8 @@ export interface StoredConnector {
   readonly source_systems: readonly string[]
   /** The region to which the data that it reads is transferred. */
   readonly residency_lane: ResidencyRegion
+  /** False: costs that it states do not count. Absent: they do. */
+  readonly trusts_cost?: boolean
   readonly status: (typeof CONNECTOR_STATUSES)[number]
   /** Its credentials. The client is stored nowhere else, so that it is deleted with the connector. */
   readonly client: Pick<StoredClient, 'id' | 'salt' | 'hash' | 'last_four'>
@@ -40,13 +42,14 @@ export interface WantedConnector {
   readonly scopes: readonly Scope[]
   readonly sourceSystems: readonly string[]
   readonly residencyLane: ResidencyRegion
+  readonly trustsCost?: boolean | undefined
 }
 
 /** @param secret of its client, as `formatClientSecret` writes it */
 export const storedConnector = (
   ids: { readonly connector: string; readonly client: string },
   tenantId: string,
-  { name, scopes, sourceSystems, residencyLane }: WantedConnector,
+  { name, scopes, sourceSystems, residencyLane, trustsCost = true }: WantedConnector,
   secret: string,
   createdAt: string,
 ): StoredConnector => ({
@@ -56,6 +59,7 @@ export const storedConnector = (
   scopes,
   source_systems: sourceSystems,
   residency_lane: residencyLane,
+  ...(!trustsCost && { trusts_cost: false }),
   status: 'active',
   client: { id: ids.client, ...storeClientSecret(secret) },
   health: {
@@ -71,7 +75,15 @@ export const storedConnector = (
 })
 
 /** The client of a connector, for the authorization server. */
-export const clientOf = ({ tenant_id, name, scopes, status, client, created_at }: StoredConnector): StoredClient => ({
+export const clientOf = ({
+  tenant_id,
+  name,
+  scopes,
+  status,
+  client,
+  trusts_cost = true,
+  created_at,
+}: StoredConnector): StoredClient => ({
   ...client,
   tenant_id,
   name,
@@ -79,6 +91,7 @@ export const clientOf = ({ tenant_id, name, scopes, status, client, created_at }
   grant_types: ['client_credentials'],
   redirect_uris: [],
   status,
+  ...(!trusts_cost && { trusts_cost }),
   created_at,
 })
 

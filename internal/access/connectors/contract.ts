@@ -29,7 +29,15 @@ const lane = () =>
   })
 
 export const createBody = z
-  .strictObject({ name: name(), scopes: scopes(), source_systems: sourceSystems(), residency_lane: lane() })
+  .strictObject({
+    name: name(),
+    scopes: scopes(),
+    source_systems: sourceSystems(),
+    residency_lane: lane(),
+    trusts_cost: z.boolean().nullish().meta({
+      description: 'Whether costs that it states count; else they are shown beside the price. Default: true.',
+    }),
+  })
   .meta({ id: 'NewConnector' })
 export type CreateBody = z.infer<typeof createBody>
 
@@ -40,6 +48,7 @@ export const changeBody = z
     residency_lane: lane().meta({
       description: 'Null: no region. The connector then cannot read records of a tenant with a residency region.',
     }),
+    trusts_cost: z.boolean().optional(),
     status: z.enum(CONNECTOR_STATUSES).optional(),
   })
   .meta({ id: 'ConnectorChanges' })
@@ -79,6 +88,7 @@ const connector = z
     scopes: z.array(z.enum(SCOPES)),
     source_systems: z.array(z.string()),
     residency_lane: z.string().nullable(),
+    trusts_cost: z.boolean().meta({ description: 'Whether costs that it states count.' }),
     status: z.enum(CONNECTOR_STATUSES),
     client_id: idOf('cli'),
     last_four: z.string().meta({ description: 'The last characters of the secret.' }),
@@ -107,6 +117,7 @@ const EXAMPLE_CONNECTOR: ShownConnector = {
   scopes: ['read:attribution'],
   source_systems: ['data-cloud'],
   residency_lane: 'eu-central-1',
+  trusts_cost: true,
   status: 'active',
   client_id: exampleId('cli'),
   last_four: '7mzq',

@@ -8,6 +8,7 @@ import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-
 import type { Route } from '../../http/route.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import type { ResidencyRegion } from '../../residency/residency.js'
+import type { GivingBy } from '../delegation/giving.js'
 import { formatClientSecret } from '../oauth/clients.js'
 import { type StoredConnector, storedConnector, withSecret } from './connector.js'
 import {
@@ -34,6 +35,7 @@ export interface ConnectorRoutesDeps extends RecordRoutesDeps {
   readonly mutate: Mutate
   readonly mode: Mode
   readonly connectors: WatchedRecords<StoredConnector>
+  readonly givingBy: GivingBy
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
 }
 
@@ -102,6 +104,10 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
   const { tenantId } = caller
   const id = newId('con')
   const secret = formatClientSecret(mode, request.newSecret())
+  const trustsCost = body.trusts_cost ?? undefined
+  const given = { scopes: body.scopes, ingestionLayers: body.source_systems, trustsCost }
+  const ungivable = (await deps.givingBy(caller))(given)
+  if (ungivable !== undefined) return ungivable
   let made = isRepeat ? await connectors.read(id) : undefined
   if (made === undefined) {
     if (connectors.countOf(tenantId) >= CONNECTORS_MAX) {
@@ -112,6 +118,7 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
       scopes: inOrder(body.scopes),
       sourceSystems: [...new Set(body.source_systems)],
       residencyLane: body.residency_lane ?? deps.residencyRegionOf(tenantId),
+      trustsCost,
     }
     const ids = { connector: id, client: newId('cli') }
     const connector = storedConnector(ids, tenantId, wanted, secret, new Date(clock()).toISOString())
@@ -127,39 +134,65 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
 }
 
 async function change(
-  { caller: { tenantId }, parameter: id, body }: MutationRequest<ChangeBody>,
-  { connectors, idsOf }: ConnectorRoutesDeps,
+  { caller, parameter: id, body }: MutationRequest<ChangeBody>,
+  { connectors, idsOf, givingBy }: ConnectorRoutesDeps,
 ): Promise<Reply | Problem> {
-  const refusal = refusalOfId('con', id, idsOf(tenantId), WHAT)
+  const refusal = refusalOfId('con', id, idsOf(caller.tenantId), WHAT)
   if (refusal !== undefined) return refusal
+  const refusalOfGiving = await givingBy(caller)
   let before: StoredConnector | undefined
+  let ungivable: Problem | undefined
   const after = await connectors.change(id, (connector) => {
     before = connector
-    return {
-      ...connector,
-      name: body.name ?? connector.name,
-      source_systems: body.source_systems === undefined ? connector.source_systems : [...new Set(body.source_systems)],
-      residency_lane: body.residency_lane === undefined ? connector.residency_lane : body.residency_lane,
-      status: body.status ?? connector.status,
-    }
+    const wanted = patched(connector, body)
+    ungivable = isWidening(connector, wanted) ? refusalOfGiving(givenBy(wanted)) : undefined
+    return ungivable === undefined ? wanted : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
+  if (ungivable !== undefined) return ungivable
   return { status: 200, body: show(after), changes: { before: audited(before), after: audited(after) } }
 }
 
+const patched = (connector: StoredConnector, body: ChangeBody): StoredConnector => ({
+  ...connector,
+  name: body.name ?? connector.name,
+  source_systems: body.source_systems === undefined ? connector.source_systems : [...new Set(body.source_systems)],
+  residency_lane: body.residency_lane === undefined ? connector.residency_lane : body.residency_lane,
+  ...(body.trusts_cost !== undefined && { trusts_cost: body.trusts_cost }),
+  status: body.status ?? connector.status,
+})
+
+const givenBy = ({ scopes, source_systems, trusts_cost }: StoredConnector) => ({
+  scopes,
+  ingestionLayers: source_systems,
+  trustsCost: trusts_cost,
+})
+
+/** Whether a change gives the partner what it could not do before. */
+const isWidening = (before: StoredConnector, after: StoredConnector): boolean =>
+  (before.status !== 'active' && after.status === 'active') ||
+  before.residency_lane !== after.residency_lane ||
+  (before.trusts_cost === false && after.trusts_cost !== false) ||
+  after.source_systems.some((layer) => !before.source_systems.includes(layer))
+
 async function rotateSecret(
-  { caller: { tenantId }, parameter: id, body, newSecret }: MutationRequest<RotateBody>,
-  { connectors, idsOf, mode }: ConnectorRoutesDeps,
+  { caller, parameter: id, body, newSecret }: MutationRequest<RotateBody>,
+  { connectors, idsOf, mode, givingBy }: ConnectorRoutesDeps,
 ): Promise<Reply | Problem> {
-  const refusal = refusalOfId('con', id, idsOf(tenantId), WHAT)
+  const refusal = refusalOfId('con', id, idsOf(caller.tenantId), WHAT)
   if (refusal !== undefined) return refusal
+  const refusalOfGiving = await givingBy(caller)
+  let ungivable: Problem | undefined
   const secret = formatClientSecret(mode, newSecret())
   let before: StoredConnector | undefined
   const after = await connectors.change(id, (connector) => {
     before = connector
-    return withSecret(connector, secret, body.scopes == null ? connector.scopes : inOrder(body.scopes))
+    const renewed = withSecret(connector, secret, body.scopes == null ? connector.scopes : inOrder(body.scopes))
+    ungivable = refusalOfGiving(givenBy(renewed))
+    return ungivable === undefined ? renewed : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
+  if (ungivable !== undefined) return ungivable
   return {
     status: 200,
     body: { ...show(after), client_secret: secret },
@@ -186,6 +219,7 @@ const show = ({ tenant_id: _, client, health, ...shown }: StoredConnector): Show
   scopes: [...shown.scopes],
   source_systems: [...shown.source_systems],
   residency_lane: shown.residency_lane,
+  trusts_cost: shown.trusts_cost !== false,
   status: shown.status,
   client_id: client.id,
   last_four: client.last_four,
@@ -201,12 +235,22 @@ export const shownHealth = ({ status, since, reason, reported_at }: StoredConnec
 })
 
 /** The part of a connector that the audit log keeps. */
-const audited = ({ id, name, scopes, source_systems, residency_lane, status, client }: StoredConnector) => ({
+const audited = ({
   id,
   name,
   scopes,
   source_systems,
   residency_lane,
+  trusts_cost,
+  status,
+  client,
+}: StoredConnector) => ({
+  id,
+  name,
+  scopes,
+  source_systems,
+  residency_lane,
+  trusts_cost: trusts_cost !== false,
   status,
   client_id: client.id,
 })

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { AuditAction, AuditSink } from '../../auth/audit-entry.js'
+import type { AuditAction, AuditEntry, AuditSink } from '../../auth/audit-entry.js'
 import type { Exchange } from '../../http/exchange.js'
 import { NotAudited } from '../../http/mutations/audited.js'
 import { PROBLEMS, type Problem } from '../../problems/catalogue.js'
 
 /** An audited action on a token or session. */
 export interface TokenAction {
-  readonly action: Extract<AuditAction, `token.${string}` | `session.${string}`>
+  readonly action: Extract<AuditAction, `token.${string}` | `session.${string}` | 'user.create' | 'user.update'>
   /** The client's tenant, also where the client only claims its id; null when the client is unknown. */
   readonly tenantId: string | null
   /** The client or person that authenticated; null when none did. */
@@ -14,6 +14,7 @@ export interface TokenAction {
   readonly target: string | null
   /** Undefined when the action succeeded. */
   readonly refusal?: Problem
+  readonly changes?: NonNullable<AuditEntry['changes']>
 }
 
 /**

@@ -17,6 +17,8 @@ export interface AuthorizationGrant {
   readonly auth_time: number
   /** The session that begins when the code is redeemed. */
   readonly session_id: string
+  /** Only a program on the gateway's own machine may redeem the code. Absent: any. */
+  readonly is_loopback_only?: true
 }
 
 interface StoredCode extends AuthorizationGrant {
@@ -26,6 +28,8 @@ interface StoredCode extends AuthorizationGrant {
 
 /** RFC 6749 4.1.2 allows ten minutes; a minute is common practice. */
 const CODE_LIFE_MS = 60_000
+/** A person has to read the link and open it. */
+export const SIGN_IN_LINK_LIFE_MS = 2 * 60_000
 const CODE = /^[A-Za-z0-9_-]{43}$/
 
 export type Redeemed =
@@ -35,7 +39,8 @@ export type Redeemed =
   | { readonly kind: 'unknown' }
 
 export interface AuthorizationCodes {
-  issue(grant: AuthorizationGrant, nowMs: number): Promise<string>
+  /** @param lifeMs how long the code is valid; default: a minute */
+  issue(grant: AuthorizationGrant, nowMs: number, lifeMs?: number): Promise<string>
   /** Uses the code up before the other parameters are checked: a wrong guess invalidates it. */
   redeem(code: string, nowMs: number): Promise<Redeemed>
 }
@@ -43,9 +48,9 @@ export interface AuthorizationCodes {
 /** @param bucket authorization_codes */
 export function storedCodes(bucket: KV): AuthorizationCodes {
   return {
-    async issue(grant, nowMs) {
+    async issue(grant, nowMs, lifeMs = CODE_LIFE_MS) {
       const code = randomBytes(32).toString('base64url')
-      const stored: StoredCode = { ...grant, expires_at_ms: nowMs + CODE_LIFE_MS, is_used: false }
+      const stored: StoredCode = { ...grant, expires_at_ms: nowMs + lifeMs, is_used: false }
       await bucket.create(keyOf(code), JSON.stringify(stored))
       return code
     },

@@ -14,6 +14,8 @@ export interface AuthorizationRequest {
   /** Empty when absent. */
   readonly state: string
   readonly codeChallenge: string
+  /** How long ago the person may have authenticated, in seconds (OpenID Connect Core 3.1.2.1, RFC 9470 5); undefined: any time. */
+  readonly maxAgeS: number | undefined
 }
 
 export type ReadAuthorizationRequest =
@@ -73,10 +75,14 @@ export function readAuthorizationRequest(
   if (parameters.get('code_challenge_method') !== 'S256' || !isChallenge(codeChallenge)) {
     return refused('invalid_request', 'PKCE with code_challenge_method S256 is required.')
   }
+  const maxAge = parameters.get('max_age')
+  if (maxAge !== undefined && !/^\d{1,9}$/.test(maxAge))
+    return refused('invalid_request', 'The max_age must be seconds.')
   const scopes = grantableScopes(parameters.get('scope'), client.scopes)
   if (scopes === undefined)
     return refused('invalid_scope', 'A scope is unknown, or the client may use none of those requested.')
-  return { kind: 'valid', request: { client, redirectUri, scopes, state, codeChallenge } }
+  const maxAgeS = maxAge === undefined ? undefined : Number(maxAge)
+  return { kind: 'valid', request: { client, redirectUri, scopes, state, codeChallenge, maxAgeS } }
 }
 
 const untrusted = (detail: string): ReadAuthorizationRequest => ({ kind: 'untrusted', detail })

@@ -3,10 +3,14 @@ import type { Mode } from '../../auth/api-keys.js'
 import type { AuditSink } from '../../auth/audit-entry.js'
 import type { Budgets } from '../../auth/rate-limits.js'
 import type { Route } from '../../http/route.js'
+import type { StoredProvider } from '../identity-provider/provider.js'
 import { authorizeRoutes } from './authorize-routes.js'
 import type { StoredClient } from './clients.js'
 import type { GrantDeps } from './grants.js'
 import { metadataRoutes } from './metadata-routes.js'
+import { type ProviderSignIn, providerRoutes } from './provider-routes.js'
+import type { SecondFactors } from './second-factor.js'
+import { signInLimits } from './sign-in-limits.js'
 import type { TokenKeys } from './token-keys.js'
 import { tokenRoutes } from './token-routes.js'
 import type { StoredUser } from './users.js'
@@ -18,6 +22,9 @@ export interface OAuthDeps extends GrantDeps {
   readonly keys: TokenKeys
   readonly findClient: (clientId: string) => StoredClient | undefined
   readonly findUserNamed: (tenantId: string, username: string) => StoredUser | undefined
+  readonly secondFactors: SecondFactors
+  /** The identity provider of a tenant; undefined where people sign in by password alone. */
+  readonly providerOf: (tenantId: string) => StoredProvider | undefined
   /** Makes every gateway refuse a token, or all tokens of a session. Resolves when this gateway refuses it. */
   readonly deny: (id: string) => Promise<void>
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
@@ -29,11 +36,15 @@ export interface OAuthDeps extends GrantDeps {
 }
 
 /**
- * The authorization server of spec 4.1: OAuth 2.0 as restricted by RFC 9700, for confidential clients. Its routes are
+ * The authorization server of spec 4.1: OAuth 2.0 as restricted by RFC 9700, for confidential and public clients. Its routes are
  * public, since they authenticate the client or the person themselves.
  */
-export const oauthRoutes = (deps: OAuthDeps): readonly Route[] => [
-  ...metadataRoutes(deps),
-  ...tokenRoutes(deps),
-  ...authorizeRoutes(deps),
-]
+export function oauthRoutes(deps: OAuthDeps, provider: ProviderSignIn): readonly Route[] {
+  const limits = signInLimits()
+  return [
+    ...metadataRoutes(deps),
+    ...tokenRoutes(deps),
+    ...authorizeRoutes(deps, limits),
+    ...providerRoutes(deps, provider, limits),
+  ]
+}

@@ -20,7 +20,8 @@ const refused = (error: 'invalid_request' | 'invalid_client', detail: string): C
 const UNKNOWN = oauthProblem('invalid_client', 'Unknown client or wrong secret.')
 
 /**
- * Authenticates a client by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), but not by both.
+ * Authenticates a client by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), but not by both. A public client
+ * only names itself: anybody can, so that its grants rest on the code with its verifier and on refresh tokens used once.
  *
  * @param authorization value of the header, empty when absent
  */
@@ -33,6 +34,9 @@ export function authenticateClient(
   const named = form.get('client_id')
   const posted = form.get('client_secret')
   if (authorization === '') {
+    const known = named === undefined ? undefined : findClient(named)
+    const isPublic = known?.is_public === true && known.status === 'active'
+    if (posted === undefined && isPublic) return { ok: true, client: known }
     if (named === undefined || posted === undefined) return refused('invalid_client', 'The client must authenticate.')
     return check(mode, findClient, named, posted)
   }

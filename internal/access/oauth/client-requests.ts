@@ -23,6 +23,9 @@ const FAILURES_PER_ADDRESS = { perSecond: 1, burst: 20 } as const
 
 const ADDRESSES_MAX = 20_000
 
+/** Requests that name a public client, per address: someone who reads its id must not use up the budget of others. */
+const PUBLIC_PER_ADDRESS = { perSecond: 20, burst: 100 } as const
+
 const TOO_MANY_FAILURES = 'Too many failed authentication attempts; try again later.'
 
 export const CREDENTIALS_UNAVAILABLE = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked at the moment.', {
@@ -43,6 +46,7 @@ export function clientRequests(
   serve: ServeClient,
 ): (exchange: Exchange) => void {
   const failures = new KeyedBudgets(FAILURES_PER_ADDRESS, ADDRESSES_MAX)
+  const publicRequests = new KeyedBudgets(PUBLIC_PER_ADDRESS, ADDRESSES_MAX)
 
   const refuse = async (exchange: Exchange, problem: OAuthProblem, named: StoredClient | undefined): Promise<void> => {
     if (problem.error === 'invalid_client') {
@@ -65,7 +69,10 @@ export function clientRequests(
     const authentication = authenticateClient(deps.mode, deps.findClient, exchange.headers.authorization, form)
     if (!authentication.ok) return refuse(exchange, authentication.problem, authentication.named)
     const { client } = authentication
-    const budget = deps.budgetsOf(client.tenant_id, client.id).token
+    const budget =
+      client.is_public === true
+        ? publicRequests.of(networkOf(exchange.address), deps.clock())
+        : deps.budgetsOf(client.tenant_id, client.id).token
     exchange.tenantId = client.tenant_id
     exchange.budget = budget
     const exhausted = takeFrom(budget, 1, deps.clock())

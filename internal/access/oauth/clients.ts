@@ -7,7 +7,7 @@ import { randomId, type TenantIds } from '../../ids/ids.js'
 export const GRANT_TYPES = ['client_credentials', 'authorization_code', 'refresh_token'] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
-/** A confidential OAuth client, stored under its id in the bucket `clients`, without the secret itself. */
+/** An OAuth client, stored under its id in the bucket `clients`, without the secret itself. */
 export interface StoredClient {
   readonly id: string
   readonly tenant_id: string
@@ -17,8 +17,12 @@ export interface StoredClient {
   readonly grant_types: readonly GrantType[]
   /** For the code flow; compared exactly (`isRegistered`). */
   readonly redirect_uris: readonly string[]
+  /** True: it runs where others can read it, and has no secret. Versions that do not know this refuse it: nobody has the secret. */
+  readonly is_public?: boolean
   /** False: costs that it states do not count. Absent: they do. */
   readonly trusts_cost?: boolean
+  /** True: a gateway, whose word on who called counts. */
+  readonly is_gateway?: boolean
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt, as of an API key. */
   readonly salt: string
   readonly hash: string
@@ -28,12 +32,15 @@ export interface StoredClient {
 }
 
 export interface WantedClient {
+  /** Absent: confidential. */
+  readonly isPublic?: boolean
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly grantTypes: readonly GrantType[]
   readonly redirectUris: readonly string[]
   /** Whether costs that it states count. Absent: they do. */
   readonly trustsCost?: boolean | undefined
+  readonly isGateway?: boolean | undefined
 }
 
 export interface NewClient {
@@ -66,7 +73,7 @@ export function createClient(
 export const storedClient = (
   id: string,
   tenantId: string,
-  { name, scopes, grantTypes, redirectUris, trustsCost = true }: WantedClient,
+  { name, scopes, grantTypes, redirectUris, isPublic = false, trustsCost = true, isGateway = false }: WantedClient,
   secret: string,
   createdAt: Date,
 ): StoredClient => ({
@@ -76,7 +83,9 @@ export const storedClient = (
   scopes,
   grant_types: grantTypes,
   redirect_uris: redirectUris,
+  ...(isPublic && { is_public: true }),
   ...(!trustsCost && { trusts_cost: false }),
+  ...(isGateway && { is_gateway: true }),
   ...storeClientSecret(secret),
   status: 'active',
   created_at: createdAt.toISOString(),

@@ -75,7 +75,8 @@ export const ISSUE_TOKEN: Operation = {
   summary: 'Get an access token',
   description:
     'Client credentials, authorization code with PKCE (S256), or refresh (RFC 6749, RFC 7636, RFC 9700). The client ' +
-    'authenticates by `client_secret_basic` or `client_secret_post`. A refresh token can be used once; a second use ends ' +
+    'authenticates by `client_secret_basic` or `client_secret_post`; a public client sends its `client_id` alone, and has no ' +
+    'client credentials. A refresh token can be used once; a second use ends ' +
     'its sign-in. Errors have `error` and `error_description` of RFC 6749 in addition to the members of every problem, and ' +
     'the media type `application/json` where the request accepts it. Takes no Idempotency-Key.',
   body: {
@@ -192,6 +193,16 @@ export const SHOW_SIGN_IN: Operation = {
       .optional()
       .meta({ examples: ['read:attribution'] }),
     state: z.string().max(1_024).optional(),
+    max_age: z
+      .int()
+      .min(0)
+      .max(999_999_999)
+      .optional()
+      .meta({
+        description:
+          'How long ago the person may have authenticated, in seconds (RFC 9470). A sign-in by password is always new; an identity ' +
+          'provider asks the person again where theirs is older.',
+      }),
   },
   replies: {
     200: {
@@ -218,6 +229,7 @@ export const SIGN_IN: Operation = {
           request: z.string().meta({ description: 'The hidden field of the form.' }),
           username: z.string().max(128).optional(),
           password: z.string().max(256).optional(),
+          code: z.string().max(16).optional().meta({ description: 'Of the second factor, on the second page.' }),
           decision: z.enum(['allow', 'deny']),
         }),
         example: { request: '...', username: 'ada', password: '...', decision: 'allow' },
@@ -228,6 +240,32 @@ export const SIGN_IN: Operation = {
   problems: OF_CLIENTS,
   problemMembers: ERROR_MEMBERS,
   problemTypes: ['application/json', 'text/html'],
+}
+
+/** Steps of a browser between the sign-in page and the company's provider: no part of the API's own contract. */
+const BROWSER_STEP = { tag: 'Authorization', replies: { 303: REDIRECT } } as const
+
+export const START_AT_PROVIDER: Operation = {
+  ...BROWSER_STEP,
+  id: 'startAtProvider',
+  summary: 'Go on to the identity provider',
+  query: { request: z.string() },
+}
+
+export const FINISH_AT_PROVIDER: Operation = {
+  ...BROWSER_STEP,
+  id: 'finishAtProvider',
+  summary: 'Come back from the identity provider',
+  query: {
+    state: z.string(),
+    code: z.string().optional(),
+    iss: z.string().optional(),
+    error: z.string().optional(),
+    error_description: z.string().optional(),
+    error_uri: z.string().optional(),
+    session_state: z.string().optional(),
+    scope: z.string().optional(),
+  },
 }
 
 const CACHED = {

@@ -37,10 +37,19 @@ const BAD_CODE = refused('invalid_grant', 'The authorization code is not valid.'
 const BAD_REFRESH_TOKEN = refused('invalid_grant', 'The refresh token is not valid.')
 const BAD_SCOPE = refused('invalid_scope', 'A scope is unknown, or none of those requested may be granted.')
 
-type Grant = (client: StoredClient, form: Parameters, deps: GrantDeps, nowMs: number) => Promise<Granted>
+/** A token request of an authenticated client. */
+export interface TokenRequest {
+  readonly client: StoredClient
+  readonly form: Parameters
+  /** Whether it comes from the gateway's own machine. */
+  readonly isLoopback: boolean
+}
 
-/** Performs the grant of an authenticated client's token request. */
-export async function grant(client: StoredClient, form: Parameters, deps: GrantDeps, nowMs: number): Promise<Granted> {
+type Grant = (request: TokenRequest, deps: GrantDeps, nowMs: number) => Promise<Granted>
+
+/** Performs the grant of a token request. */
+export async function grant(request: TokenRequest, deps: GrantDeps, nowMs: number): Promise<Granted> {
+  const { client, form } = request
   const wanted = form.get('grant_type')
   if (wanted === undefined) return refused('invalid_request', 'The grant_type is missing.')
   const known = (Object.keys(GRANTS) as GrantType[]).find((type) => type === wanted)
@@ -48,16 +57,17 @@ export async function grant(client: StoredClient, form: Parameters, deps: GrantD
   if (!client.grant_types.includes(known)) {
     return refused('unauthorized_client', 'The client may not use this grant_type.')
   }
-  return GRANTS[known](client, form, deps, nowMs)
+  return GRANTS[known](request, deps, nowMs)
 }
 
-const clientCredentials: Grant = async (client, form) => {
+const clientCredentials: Grant = async ({ client, form }) => {
   const scopes = grantableScopes(form.get('scope'), client.scopes)
   if (scopes === undefined) return BAD_SCOPE
   return { ok: true, subject: { tenantId: client.tenant_id, clientId: client.id, scopes } }
 }
 
-const authorizationCode: Grant = async (client, form, { codes, sessions, findUser, signInKey }, nowMs) => {
+const authorizationCode: Grant = async (request, { codes, sessions, findUser, signInKey }, nowMs) => {
+  const { client, form, isLoopback } = request
   const [code, verifier] = [form.get('code'), form.get('code_verifier')]
   if (code === undefined) return refused('invalid_request', 'The code is missing.')
   const redeemed = await codes.redeem(code, nowMs)
@@ -70,6 +80,7 @@ const authorizationCode: Grant = async (client, form, { codes, sessions, findUse
   const user = findUser(granted.user_id)
   const isMeant =
     granted.client_id === client.id &&
+    (isLoopback || granted.is_loopback_only !== true) &&
     granted.redirect_uri === form.get('redirect_uri') &&
     verifier !== undefined &&
     isVerifierOf(granted.code_challenge, verifier)
@@ -98,7 +109,7 @@ const authorizationCode: Grant = async (client, form, { codes, sessions, findUse
   return { ok: true, subject, refreshToken }
 }
 
-const refresh: Grant = async (client, form, { sessions, findUser, signInKey }, nowMs) => {
+const refresh: Grant = async ({ client, form }, { sessions, findUser, signInKey }, nowMs) => {
   const text = form.get('refresh_token')
   if (text === undefined) return refused('invalid_request', 'The refresh_token is missing.')
   const presented = readRefreshToken(signInKey, text)

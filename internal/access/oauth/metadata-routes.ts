@@ -5,6 +5,9 @@ import type { OAuthDeps } from './authorization-server.js'
 import { GRANT_TYPES } from './clients.js'
 import { GET_DISCOVERY, GET_KEYS } from './contract.js'
 
+/** `none`: public clients. */
+const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none']
+
 const JSON_LINES = ['Content-Type: application/json']
 
 /** The discovery document (RFC 8414) and the JWKS (RFC 7517): public, without tenant data, to be cached. */
@@ -19,8 +22,8 @@ export function metadataRoutes({ parties: { issuer }, keys }: OAuthDeps): readon
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: GRANT_TYPES,
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     service_documentation: `${issuer}/openapi.json`,

@@ -3,6 +3,7 @@ import {
   AUTHORIZATION_CODES,
   type Bucket,
   CLIENTS,
+  IDENTITY_PROVIDERS,
   REVOKED_TOKENS,
   SESSIONS,
   SIGNING_KEYS,
@@ -19,16 +20,23 @@ import { type WatchedRecords, watchRecords } from '../../broker/watched-records.
 import type { Operation } from '../../http/contract/operation.js'
 import type { Route } from '../../http/route.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
+import { unseal } from '../../secrets/seal.js'
 import { signingKey } from '../../secrets/signing-keys.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { CredentialsWatch } from '../credentials-watch.js'
+import { type StoredProvider, secretContext } from '../identity-provider/provider.js'
+import { relyingParty } from '../identity-provider/relying-party.js'
+import type { FromProviderDeps, PeopleFromProvider } from '../users/from-provider.js'
 import { recordRotation } from './audit.js'
 import { storedCodes } from './authorization-codes.js'
 import { type OAuthDeps, oauthRoutes } from './authorization-server.js'
 import type { StoredClient } from './clients.js'
+import { findConsoleClient } from './console-client.js'
 import type { KeyRing } from './key-ring.js'
 import { maintainKeyRing, openKeyRing } from './key-rotation.js'
 import { partiesOf, partnerPartiesOf } from './parties.js'
+import { type ProviderSignIn, providerRedirectUri } from './provider-routes.js'
+import { secondFactors } from './second-factor.js'
 import { storedSessions } from './sessions.js'
 import { createTokenKeys } from './token-keys.js'
 import { issueTokenRoute, revokeTokenRoute } from './token-routes.js'
@@ -41,6 +49,14 @@ export interface AuthorizationServerSettings {
   readonly baseUrl: string
   readonly tokenLifeS: number
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
+  /** Every tenant has a client for the console. */
+  readonly findTenant: (tenantId: string) => { readonly created_at: string } | undefined
+  /** Whether a tenant wants a second factor of people who sign in by password. */
+  readonly requiresSecondFactor: (tenantId: string) => boolean
+  /** Who comes from a tenant's identity provider. */
+  readonly peopleOf: (
+    known: Pick<FromProviderDeps, 'users' | 'findUser' | 'findUserNamed' | 'findUserAt'>,
+  ) => PeopleFromProvider
   /** The client of a partner's connector; `clients` does not contain these. */
   readonly findPartnerClient: (clientId: string) => StoredClient | undefined
   readonly auditSink: AuditSink
@@ -68,6 +84,8 @@ export interface RunningAuthorizationServer {
   /** By `userKey`. */
   readonly users: WatchedRecords<StoredUser>
   readonly findUser: (id: string) => StoredUser | undefined
+  /** The directory says that somebody has left. */
+  readonly endSignIns: PeopleFromProvider['end']
   close(): void
 }
 
@@ -86,16 +104,11 @@ export async function openAuthorizationServer(
   })
   const clientBucket = await bucket(CLIENTS)
   const clients = await watchRecords<StoredClient>(clientBucket, onLost, onChange)
-  const people = new UserDirectory()
-  const userBucket = await bucket(USERS)
-  const users = await watchRecords<StoredUser>(userBucket, onLost, (key, user) =>
-    people.follow(key, user).forEach(onChange),
-  )
+  const { users, people, providers, fromProvider } = await openPeople(settings)
   const revokedBucket = await bucket(REVOKED_TOKENS)
   const revoked = await mirrorBucket<object>(revokedBucket, onLost, onChange)
   credentials.add(ringBucket, rings)
   credentials.add(clientBucket, clients)
-  credentials.add(userBucket, users)
   credentials.add(revokedBucket, revoked)
   const areCredentialsCurrent = (): boolean => credentials.awayMs() === 0
   const deny = async (id: string): Promise<void> => {
@@ -105,7 +118,8 @@ export async function openAuthorizationServer(
   const parties = partiesOf(mode, settings.baseUrl)
   const partnerParties = partnerPartiesOf(mode, settings.baseUrl)
   const { findPartnerClient } = settings
-  const findClient = (id: string): StoredClient | undefined => clients.get(id)
+  const findClient = (id: string): StoredClient | undefined =>
+    clients.get(id) ?? findConsoleClient(id, settings.baseUrl, settings.findTenant)
   const findUser = (id: string): StoredUser | undefined => people.withId(id)
   const maintainKeys = async (): Promise<void> => {
     const rotated = await maintainKeyRing(ringBucket, masterKeys, mode, clock())
@@ -124,6 +138,8 @@ export async function openAuthorizationServer(
     findClient,
     findUser,
     findUserNamed: (tenantId, username) => people.named(tenantId, username),
+    secondFactors: secondFactors({ users, masterKeys, isRequired: settings.requiresSecondFactor }),
+    providerOf: providers.get,
     codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
     sessions: storedSessions(await bucket(SESSIONS), deny),
     signInKey: await signingKey(await bucket(SIGNING_KEYS), masterKeys, 'sign-ins'),
@@ -143,7 +159,8 @@ export async function openAuthorizationServer(
       isRevoked: (id) => revoked.get(id) !== undefined,
     })
   return {
-    routes: oauthRoutes(deps),
+    routes: oauthRoutes(deps, providerSignIn(settings, parties.issuer, fromProvider)),
+    endSignIns: fromProvider.end,
     judgeToken: judge(parties, findClient),
     partner: {
       issueTokenAt: (path, operation) => issueTokenRoute(path, operation, partnerDeps),
@@ -155,7 +172,42 @@ export async function openAuthorizationServer(
     findUser,
     close() {
       clearInterval(maintenance)
-      for (const mirror of [rings, clients, users, revoked]) mirror.stop()
+      for (const mirror of [rings, clients, users, providers, revoked]) mirror.stop()
     },
   }
 }
+
+/** The people who may sign in, and the identity providers of their tenants. */
+async function openPeople({ bucket, credentials, onChange, onLost, peopleOf }: AuthorizationServerSettings) {
+  const people = new UserDirectory()
+  const userBucket = await bucket(USERS)
+  const users = await watchRecords<StoredUser>(userBucket, onLost, (key, user) =>
+    people.follow(key, user).forEach(onChange),
+  )
+  const providerBucket = await bucket(IDENTITY_PROVIDERS)
+  const providers = await mirrorBucket<StoredProvider>(providerBucket, onLost)
+  credentials.add(userBucket, users)
+  credentials.add(providerBucket, providers)
+  const fromProvider = peopleOf({
+    users,
+    findUser: (id) => people.withId(id),
+    findUserNamed: (tenantId, username) => people.named(tenantId, username),
+    findUserAt: (tenantId, account) => people.at(tenantId, account),
+  })
+  return { users, people, providers, fromProvider }
+}
+
+const providerSignIn = (
+  { masterKeys, clock, log }: AuthorizationServerSettings,
+  issuer: string,
+  people: PeopleFromProvider,
+): ProviderSignIn => ({
+  relyingParty: relyingParty({
+    redirectUri: providerRedirectUri(issuer),
+    secretOf: ({ tenant_id: tenantId, sealed_client_secret: sealed }) =>
+      unseal(masterKeys, secretContext(tenantId), sealed).toString('utf8'),
+    clock,
+  }),
+  people,
+  log,
+})

@@ -23,9 +23,22 @@ export function isRedirectUri(text: string): boolean {
   return protocol === 'https:' && text.startsWith('https://')
 }
 
-/** @param presented as in the request @param registered each accepted by `isRedirectUri` */
+/** A domain name of the app's maker in reverse, one slash, and no authority (RFC 8252 7.1). */
+const PRIVATE_USE_URI = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:\/(?!\/)[\x21-\x7e]*$/
+
+/** Whether an address has a scheme of a native app, which only a public client may register: it proves nothing. */
+export const isPrivateUseUri = (text: string): boolean =>
+  text.length <= REDIRECT_URI_LENGTH_MAX && PRIVATE_USE_URI.test(text) && !/[#\\]/.test(text)
+
+/** What of an address may be shown and logged: its query may contain anything. */
+export function originOf(uri: string): string {
+  const { origin, protocol } = new URL(uri)
+  return isPrivateUseUri(uri) ? protocol : origin
+}
+
+/** @param presented as in the request @param registered each accepted by `isRedirectUri` or `isPrivateUseUri` */
 export const isRegistered = (presented: string, registered: readonly string[]): boolean =>
-  isRedirectUri(presented) &&
+  (isRedirectUri(presented) || isPrivateUseUri(presented)) &&
   registered.some((uri) => uri === presented || (isLoopback(uri) && withoutPort(uri) === withoutPort(presented)))
 
 const isLoopback = (uri: string): boolean => LOOPBACK_URI.test(uri)

@@ -12,6 +12,19 @@ export interface SignInForm {
   readonly scopes: readonly Scope[]
   readonly state: string
   readonly codeChallenge: string
+  /** How long ago the person may have authenticated, in seconds. */
+  readonly maxAgeS?: number
+  /** Of a sign-in at the company's provider: random, so that each has a state of its own. */
+  readonly atProvider?: string
+  /** Who has given the right password, while a code is awaited. */
+  readonly proven?: ProvenPerson
+}
+
+export interface ProvenPerson {
+  readonly userId: string
+  readonly atMs: number
+  /** Base32; the secret of a second factor that the person is setting up. */
+  readonly freshSecret?: string
 }
 
 interface SealedForm extends SignInForm {

@@ -35,6 +35,11 @@ export function signInLimits() {
         take(people, person, nowMs)
       )
     },
+    /** For attempts whose person is not known yet: looks at the network alone. */
+    exhaustedOf(network: string, nowMs: number): Exhausted | undefined {
+      const ofNetwork = networks.of(network, nowMs)
+      return exhaustedOf(ofNetwork, ofNetwork.waitMs(nowMs))
+    },
     failed(network: string, nowMs: number): void {
       take(networks, network, nowMs)
     },
@@ -44,3 +49,5 @@ export function signInLimits() {
     },
   }
 }
+
+export type SignInLimits = ReturnType<typeof signInLimits>

@@ -1,6 +1,7 @@
 import type { Scope } from '../../auth/scopes.js'
 import { escapeHtml, HTML_TYPE, htmlPage, pageHeaders } from '../../http/html.js'
 import type { ProblemForm } from '../../problems/render.js'
+import { originOf } from './redirect-uris.js'
 
 /** The content of the page: who requests which access, and why an earlier attempt failed. */
 export interface SignInPage {
@@ -13,6 +14,8 @@ export interface SignInPage {
   readonly username: string
   /** Why the attempt failed; empty the first time. */
   readonly failure: string
+  /** The company's identity provider; undefined without one. */
+  readonly provider: { readonly name: string; readonly isOnly: boolean } | undefined
 }
 
 const MEANING: Readonly<Record<Scope, string>> = {
@@ -24,27 +27,40 @@ const MEANING: Readonly<Record<Scope, string>> = {
 }
 
 /** CSP cannot express IPv6 addresses: for the loopback one it allows the scheme. */
-export function formTargetOf(redirectUri: string): string {
-  const { origin, hostname } = new URL(redirectUri)
-  return hostname.startsWith('[') ? 'http:' : origin
-}
+export const formTargetOf = (redirectUri: string): string =>
+  new URL(redirectUri).hostname.startsWith('[') ? 'http:' : originOf(redirectUri)
 
-export const signInPage = ({ clientName, redirectUri, scopes, form, username, failure }: SignInPage): string =>
-  htmlPage(
+/** What a person reads of where the answer goes: a host, or the scheme of a native app. */
+const shownTarget = (redirectUri: string): string => new URL(redirectUri).host || originOf(redirectUri)
+
+export const signInPage = (page: SignInPage): string => {
+  const { clientName, redirectUri, scopes, form, failure, provider } = page
+  return htmlPage(
     'Sign in',
-    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(new URL(redirectUri).host)} requests access to:</p>
+    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(shownTarget(redirectUri))} requests access to:</p>
 <ul>${scopes.map((scope) => `<li>${MEANING[scope]}</li>`).join('')}</ul>
-${failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHtml(failure)}</p>`}
+${failureText(failure)}
+${provider === undefined ? '' : providerLink(provider.name, form)}
 <form method="post" action="/v1/oauth/authorize">
 <input type="hidden" name="request" value="${escapeHtml(form)}">
-<label for="username">User name</label>
-<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128" value="${escapeHtml(username)}"${failure === '' ? ' autofocus' : ''}>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="256"${failure === '' ? '' : ' aria-describedby="failure" autofocus'}>
-<button type="submit" name="decision" value="allow">Sign in and allow</button>
+${provider?.isOnly === true ? '' : passwordFields(page)}
 <button type="submit" name="decision" value="deny" formnovalidate>Cancel</button>
 </form>`,
   )
+}
+
+export const failureText = (failure: string): string =>
+  failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHtml(failure)}</p>`
+
+/** A link, because a policy for forms would have to name the provider's own address. */
+const providerLink = (name: string, form: string): string =>
+  `<p><a class="button" href="/v1/oauth/provider?request=${encodeURIComponent(form)}">Sign in with ${escapeHtml(name)} and allow</a></p>`
+
+const passwordFields = ({ username, failure, provider }: SignInPage): string => `<label for="username">User name</label>
+<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128" value="${escapeHtml(username)}"${failure === '' && provider === undefined ? ' autofocus' : ''}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="256"${failure === '' ? '' : ' aria-describedby="failure" autofocus'}>
+<button type="submit" name="decision" value="allow">Sign in and allow</button>`
 
 /** Problems as a page for browsers. */
 export const problemPageForm = (isHttps: boolean): ProblemForm => ({

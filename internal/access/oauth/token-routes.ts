@@ -1,4 +1,5 @@
 import { readAccessToken } from '../../auth/access-tokens.js'
+import { isLoopback } from '../../auth/addresses.js'
 import type { Operation } from '../../http/contract/operation.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { Route } from '../../http/route.js'
@@ -32,7 +33,7 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
     const nowMs = deps.clock()
     const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
     const entry = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
-    const granted = await grant(client, form, deps, nowMs)
+    const granted = await grant({ client, form, isLoopback: isLoopback(exchange.address) }, deps, nowMs)
     if (!granted.ok) {
       if (granted.ended !== undefined) await recordEnd(deps, exchange, client, granted.ended)
       await recordTokenAction(deps, exchange, { ...entry, refusal: granted.problem })

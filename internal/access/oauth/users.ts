@@ -2,6 +2,7 @@ import { escapeToken } from '../../../streams/subjects.js'
 import type { Scope } from '../../auth/scopes.js'
 import { randomId, type TenantIds } from '../../ids/ids.js'
 import { type StoredPassword, storePassword } from './passwords.js'
+import type { StoredSecondFactor } from './second-factor.js'
 
 /** A person who may sign in, stored in the bucket `users` under `userKey`: a username is unique within its tenant. */
 export interface StoredUser {
@@ -16,6 +17,16 @@ export interface StoredUser {
   readonly created_at: string
   /** Seconds since the epoch. Earlier sign-ins are invalid: the password has changed since, or the person was disabled. */
   readonly signed_in_from?: number
+  /** Absent: none set up. */
+  readonly second_factor?: StoredSecondFactor
+  /** At the company's identity provider, where the person signs in instead of by password. Absent: by password. */
+  readonly provider?: ProviderAccount
+}
+
+/** An account at an OpenID provider: the two names that never change (OpenID Connect Core 5.7). */
+export interface ProviderAccount {
+  readonly issuer: string
+  readonly subject: string
 }
 
 /** Whether a sign-in is still valid. @param authTimeS seconds since the epoch */
@@ -69,16 +80,21 @@ export async function storedUser(
 export class UserDirectory {
   private readonly byKey = new Map<string, StoredUser>()
   private readonly byId = new Map<string, StoredUser>()
+  private readonly byAccount = new Map<string, StoredUser>()
 
   /** Applies a change of the bucket. @returns the ids of the affected people */
   follow(key: string, user: StoredUser | undefined): readonly string[] {
     const before = this.byKey.get(key)
-    if (before !== undefined) this.byId.delete(before.id)
+    if (before !== undefined) {
+      this.byId.delete(before.id)
+      if (before.provider !== undefined) this.byAccount.delete(accountKey(before.tenant_id, before.provider))
+    }
     if (user === undefined) {
       this.byKey.delete(key)
     } else {
       this.byKey.set(key, user)
       this.byId.set(user.id, user)
+      if (user.provider !== undefined) this.byAccount.set(accountKey(user.tenant_id, user.provider), user)
     }
     return [...new Set([before?.id, user?.id])].filter((id) => id !== undefined)
   }
@@ -87,7 +103,15 @@ export class UserDirectory {
     return this.byKey.get(userKey(tenantId, username))
   }
 
+  /** Of an account at an identity provider. */
+  at(tenantId: string, account: ProviderAccount): StoredUser | undefined {
+    return this.byAccount.get(accountKey(tenantId, account))
+  }
+
   withId(id: string): StoredUser | undefined {
     return this.byId.get(id)
   }
 }
+
+const accountKey = (tenantId: string, { issuer, subject }: ProviderAccount): string =>
+  JSON.stringify([tenantId, issuer, subject])

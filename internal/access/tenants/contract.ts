@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COHORT_MAX, COHORT_MIN, UNDECLARED_SERVICES } from '../../auth/tenant.js'
+import { COHORT_MAX, COHORT_MIN, DELAYED_SETTINGS, DELEGATIONS, UNDECLARED_SERVICES } from '../../auth/tenant.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { DIMENSIONS_MAX, foldKey, TAG_VALUES_MAX } from '../../records/dimensions.js'
 import { REGION_PATTERN } from '../../residency/residency.js'
@@ -84,6 +84,8 @@ export const settingsPatch = z
       description: 'True sets `undeclared_services` to declared, false to resolved, unless that is stated too.',
     }),
     stage_b_enabled: z.boolean().optional(),
+    merge_seen_calls: z.boolean().optional(),
+    require_second_factor: z.boolean().optional(),
     residency_region: z
       .string()
       .regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1')
@@ -104,6 +106,7 @@ export const settingsPatch = z
       .refine((text) => readZone(text) !== undefined, 'must be a name from the tz database')
       .optional(),
     min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
+    delegation: z.enum(DELEGATIONS).optional().meta({ description: 'Only an owner may set `any`.' }),
     rate_limits: z
       .strictObject({
         ingest: ownLimit(),
@@ -144,6 +147,16 @@ const settings = z
     stage_b_enabled: z
       .boolean()
       .meta({ description: 'Whether trained inference may attribute calls that the facts leave open.' }),
+    merge_seen_calls: z.boolean().meta({
+      description:
+        'Whether a call that two sources show (another credential or another intake) is one record: events with the same ' +
+        'provider and `response_id`, or the same `trace_id` and `span_id`. Applies to calls that arrive after the change.',
+    }),
+    require_second_factor: z.boolean().meta({
+      description:
+        'Whether people who sign in by password also need a code from an authenticator app (TOTP, RFC 6238). Those without one ' +
+        'set it up at their next sign-in.',
+    }),
     residency_region: z
       .string()
       .nullable()
@@ -199,6 +212,25 @@ const settings = z
         'Reports, adoption and exports show no group of fewer people: it is folded into its parent. Applies to the next ' +
         'report and export.',
     }),
+    delegation: z.enum(DELEGATIONS).meta({
+      description:
+        'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and trust in stated ' +
+        'costs that it holds itself, except for an owner. `any`: everything.',
+    }),
+    pending_changes: z
+      .array(
+        z.object({
+          setting: z.enum(DELAYED_SETTINGS),
+          to: z.union([z.int(), z.string()]).nullable(),
+          requested_by: z.string().meta({ description: 'Id of the credential that asked for it.' }),
+          requested_at: timeText(),
+          takes_effect_at: timeText(),
+        }),
+      )
+      .readonly()
+      .meta({
+        description: 'Changes that destroy data, or let it leave its region. They wait 24 hours and can be cancelled.',
+      }),
     k: z.number().meta({ description: 'The same as `min_cohort`.' }),
   })
   .meta({ id: 'Settings' })
@@ -212,6 +244,8 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   undeclared_services: 'auto',
   require_directory: false,
   stage_b_enabled: true,
+  merge_seen_calls: true,
+  require_second_factor: false,
   residency_region: 'eu-central-1',
   grid: null,
   stated_cost_factor: 20,
@@ -228,6 +262,16 @@ const EXAMPLE_SETTINGS: ShownSettings = {
     control: { per_second: 10, burst: 50 },
     token: { per_second: 5, burst: 20 },
   },
+  delegation: 'held',
+  pending_changes: [
+    {
+      setting: 'retention_days',
+      to: 90,
+      requested_by: exampleId('usr'),
+      requested_at: '2026-11-21T09:30:00.000Z',
+      takes_effect_at: '2026-11-22T09:30:00.000Z',
+    },
+  ],
   k: COHORT_MIN,
 }
 export const EXAMPLE_PATCH: SettingsPatch = {
@@ -248,6 +292,21 @@ export const UPDATE_SETTINGS: Operation = {
   id: 'updateSettings',
   tag: 'Settings',
   summary: "Change the tenant's settings",
-  description: 'Omitted fields are unchanged. A field that is unknown or cannot be set is refused.',
+  description:
+    'Omitted fields are unchanged. A field that is unknown or cannot be set is refused. Shorter retention, and a region that is ' +
+    'changed or lifted, wait for 24 hours in `pending_changes` and emit `settings.change.scheduled`. To state the setting again ' +
+    'replaces the waiting change, or cancels it.',
   replies: { 200: { description: 'All settings after the change.', contents: json(settings, EXAMPLE_SETTINGS) } },
+}
+
+export const PENDING_PATH = `${PATH}/pending-changes/:setting`
+
+export const CANCEL_CHANGE: Operation = {
+  id: 'cancelSettingsChange',
+  tag: 'Settings',
+  summary: 'Cancel a pending change of the settings',
+  parameters: {
+    setting: z.string().meta({ description: 'The setting of the change.', examples: [...DELAYED_SETTINGS] }),
+  },
+  replies: { 204: { description: 'Cancelled.' } },
 }

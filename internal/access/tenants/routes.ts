@@ -1,12 +1,24 @@
 import type { RateLimits } from '../../auth/rate-limits.js'
-import type { Tenant } from '../../auth/tenant.js'
+import { isOwner, type PendingChange, settingsOf, type Tenant } from '../../auth/tenant.js'
 import type { Records } from '../../broker/records.js'
+import type { NewEvent } from '../../events/event.js'
+import type { PublishEvent } from '../../events/publish.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import type { Mutate } from '../../http/mutations/mutations.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import type { Route } from '../../http/route.js'
-import type { FieldError, Problem } from '../../problems/catalogue.js'
-import { EXAMPLE_PATCH, GET_SETTINGS, PATH, type SettingsPatch, settingsPatch, UPDATE_SETTINGS } from './contract.js'
+import { type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import {
+  CANCEL_CHANGE,
+  EXAMPLE_PATCH,
+  GET_SETTINGS,
+  PATH,
+  PENDING_PATH,
+  type SettingsPatch,
+  settingsPatch,
+  UPDATE_SETTINGS,
+} from './contract.js'
+import { pendingOf, splitPatch, withPending } from './pending-changes.js'
 import {
   changesBetween,
   limitErrors,
@@ -21,8 +33,15 @@ export interface SettingsRoutesDeps {
   readonly findTenant: (id: string) => Tenant | undefined
   readonly tenants: Records<Tenant>
   readonly instanceLimits: RateLimits
+  readonly publishEvent: PublishEvent
   readonly clock: () => number
 }
+
+/** A credential that could lift the limit could give itself everything. */
+const ONLY_OWNERS = problem(
+  'INSUFFICIENT_SCOPE',
+  'Only an owner of the tenant, or its operator, may set delegation to any.',
+)
 
 const ACCESS = { access: 'admin:config', rateClass: 'control', path: PATH } as const
 
@@ -46,32 +65,79 @@ export function settingsRoutes(deps: SettingsRoutesDeps): readonly Route[] {
       body: { schema: settingsPatch, example: EXAMPLE_PATCH },
       handle: (request) => updateSettings(request, deps),
     }),
+    deps.mutate({
+      ...ACCESS,
+      path: PENDING_PATH,
+      method: 'del',
+      action: 'settings.cancel',
+      operation: CANCEL_CHANGE,
+      handle: (request) => cancelChange(request, deps),
+    }),
   ]
 }
 
 async function updateSettings(
-  { caller, body }: Pick<MutationRequest<SettingsPatch>, 'caller' | 'body'>,
-  { tenants, instanceLimits, clock }: SettingsRoutesDeps,
+  { caller, body, isRepeat }: Pick<MutationRequest<SettingsPatch>, 'caller' | 'body' | 'isRepeat'>,
+  { tenants, instanceLimits, publishEvent, clock }: SettingsRoutesDeps,
 ): Promise<Reply | Problem> {
   let before: Tenant | undefined
   let errors: readonly FieldError[] = []
+  let isForbidden = false
+  let scheduled: readonly PendingChange[] = []
   const after = present(
     await tenants.change(caller.tenantId, (tenant) => {
       before = tenant
       errors = [...mirrorErrors(body), ...limitErrors(tenant, body, instanceLimits)]
-      if (errors.length > 0) return undefined
+      isForbidden =
+        body.delegation === 'any' && settingsOf(tenant).delegation !== 'any' && !isOwner(tenant, caller.principal)
+      if (errors.length > 0 || isForbidden) return undefined
       const limited = body.rate_limits === undefined ? tenant : withOperatorLimits(tenant, instanceLimits)
-      return patchedTenant(limited, body, clock())
+      const split = splitPatch(tenant, body, caller.principal, clock())
+      scheduled = split.scheduled
+      return withPending(patchedTenant(limited, split.patch, clock()), split.pending)
     }),
   )
   if (errors.length > 0) return invalid(errors)
-  const changes = changesBetween(before ?? after, after)
+  if (isForbidden) return ONLY_OWNERS
+  const was = before ?? after
+  for (const change of scheduled) {
+    // The same value again is the same change, of which subscribers know.
+    if (isRepeat || !pendingOf(was).includes(change)) await publishEvent(scheduledEvent(was, change))
+  }
+  const changes = changesBetween(was, after)
   return {
     status: 200,
     body: shownSettings(after, instanceLimits),
     target: caller.tenantId,
     ...(changes && { changes }),
   }
+}
+
+const scheduledEvent = (
+  tenant: Tenant,
+  { setting, to, requested_by, requested_at, takes_effect_at }: PendingChange,
+): NewEvent<'settings.change.scheduled'> => ({
+  tenantId: tenant.id,
+  type: 'settings.change.scheduled',
+  cause: `${setting} ${requested_at}`,
+  data: { setting, from: settingsOf(tenant)[setting], to, requested_by, takes_effect_at },
+})
+
+async function cancelChange(
+  { caller, parameter, isRepeat }: Pick<MutationRequest<undefined>, 'caller' | 'parameter' | 'isRepeat'>,
+  { tenants }: SettingsRoutesDeps,
+): Promise<Reply | Problem> {
+  let before: Tenant | undefined
+  const after = present(
+    await tenants.change(caller.tenantId, (tenant) => {
+      before = tenant
+      const others = pendingOf(tenant).filter(({ setting }) => setting !== parameter)
+      return others.length === pendingOf(tenant).length ? undefined : withPending(tenant, others)
+    }),
+  )
+  const changes = changesBetween(before ?? after, after)
+  if (changes === undefined && !isRepeat) return problem('NOT_FOUND', 'No change of this setting is pending.')
+  return { status: 204, target: caller.tenantId, ...(changes && { changes }) }
 }
 
 /** Every caller has a tenant: it is created before its first credential and is not deleted. */

@@ -5,11 +5,18 @@ import {
   type RateLimits,
   rateLimitOverrides,
 } from '../../auth/rate-limits.js'
-import { type DeclaredDimension, settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
+import {
+  type DeclaredDimension,
+  type PendingChange,
+  settingsOf,
+  type Tenant,
+  type TenantSettings,
+} from '../../auth/tenant.js'
 import type { FieldError } from '../../problems/catalogue.js'
 import { foldKey } from '../../records/dimensions.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { SettingsPatch, ShownSettings } from './contract.js'
+import { pendingOf, withPending } from './pending-changes.js'
 
 /** The API's form of the settings. @param instanceLimits apply where neither the tenant nor its operator has set others */
 export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): ShownSettings {
@@ -22,6 +29,7 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
     created_at: tenant.created_at,
     ...settings,
     rate_limits: Object.fromEntries(shown) as ShownSettings['rate_limits'],
+    pending_changes: pendingOf(tenant),
     k: settings.min_cohort,
   }
 }
@@ -41,7 +49,9 @@ export function patchedTenant(
     ...(dimensions && { dimensions: dimensionsAfter(before.dimensions, dimensions, nowMs) }),
     ...(limits !== undefined && Object.keys(limits).length > 0 && { rate_limits: limits }),
   }
-  return { ...tenant, name: name ?? tenant.name, settings }
+  const isStated = ({ setting }: PendingChange): boolean => patch[setting] !== undefined
+  const waiting = pendingOf(tenant).filter((change) => !isStated(change))
+  return { ...withPending(tenant, waiting), name: name ?? tenant.name, settings }
 }
 
 /** The patch with both of the settings for services that are not in the directory, where it states either. */
@@ -155,8 +165,8 @@ export function changesBetween(
 
 type Flat = { readonly [setting: string]: CanonicalValue | undefined }
 const flat = (tenant: Tenant): Flat => {
-  const { name, operator_rate_limits: given = {} } = tenant
+  const { name, operator_rate_limits: given = {}, pending_changes: pending } = tenant
   // An empty set of operator limits is stored with the tenant's first limits, and is no change.
   const stated = Object.keys(given).length > 0 && { operator_rate_limits: given }
-  return { name, ...settingsOf(tenant), ...stated } as unknown as Flat
+  return { name, ...settingsOf(tenant), ...stated, ...(pending && { pending_changes: pending }) } as unknown as Flat
 }

@@ -4,13 +4,20 @@ import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { wantedScopes } from '../../http/contract/scopes.js'
 import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
+import { isCommonPassword } from '../oauth/common-passwords.js'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from '../oauth/passwords.js'
 
 /** The contract of the user routes (design section 7). */
 
 const STATUSES = ['active', 'disabled'] as const
+const SIGNS_IN_BY = ['password', 'identity_provider'] as const
 
-const password = () => z.string().min(PASSWORD_CHARACTERS_MIN).max(PASSWORD_CHARACTERS_MAX)
+const password = () =>
+  z
+    .string()
+    .min(PASSWORD_CHARACTERS_MIN)
+    .max(PASSWORD_CHARACTERS_MAX)
+    .refine((text) => !isCommonPassword(text), 'must not be a common password')
 
 export const createBody = z
   .strictObject({
@@ -19,7 +26,15 @@ export const createBody = z
       .regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/, 'does not have the required form')
       .meta({ description: 'Unique within the tenant. Stored in lower case.' }),
     scopes: wantedScopes(),
-    password: password().nullish().meta({ description: 'Default: a generated one.' }),
+    password: password().nullish().meta({ description: 'Not a common one. Default: a generated one.' }),
+    owner: z
+      .boolean()
+      .nullish()
+      .meta({
+        description:
+          'Whether the person is an owner of the tenant. Needs `admin:config`. Only an owner may set it; where there is none yet, any ' +
+          'credential with all scopes may. Default: true for the first administrator that such a credential creates, else false.',
+      }),
   })
   .meta({ id: 'NewUser' })
 export type CreateBody = z.infer<typeof createBody>
@@ -28,7 +43,16 @@ export const updateBody = z
   .strictObject({
     scopes: wantedScopes().optional(),
     status: z.enum(STATUSES).optional(),
+    owner: z.boolean().optional().meta({ description: 'Only an owner may change it.' }),
     password: password().optional().meta({ description: 'A new password; it ends all sign-ins of the person.' }),
+    second_factor: z
+      .literal(false)
+      .optional()
+      .meta({
+        description:
+          'Removes the second factor of a person who has lost it, and ends all their sign-ins. Where the tenant requires one, they ' +
+          'set up another at their next sign-in.',
+      }),
   })
   .meta({ id: 'UserPatch' })
 export type UpdateBody = z.infer<typeof updateBody>
@@ -39,6 +63,12 @@ const user = z
     username: z.string(),
     scopes: z.array(z.enum(SCOPES)).meta({ description: "The scopes that tokens on this person's behalf may have." }),
     status: z.enum(STATUSES),
+    owner: z.boolean().meta({
+      description:
+        'Owners may give credentials scopes that they do not hold themselves. A tenant keeps its last owner.',
+    }),
+    signs_in_by: z.enum(SIGNS_IN_BY).meta({ description: "By password, or at the company's identity provider." }),
+    second_factor: z.boolean().meta({ description: 'Whether the person has set up a second factor.' }),
     created_at: timeText(),
   })
   .meta({ id: 'User' })
@@ -55,6 +85,9 @@ const EXAMPLE_USER: ShownUser = {
   username: 'ada@example.com',
   scopes: ['read:reporting'],
   status: 'active',
+  owner: false,
+  signs_in_by: 'password',
+  second_factor: false,
   created_at: '2026-11-21T09:30:00.000Z',
 }
 export const EXAMPLE_NEW: CreateBody = { username: 'ada@example.com', scopes: ['read:reporting'] }
@@ -91,7 +124,8 @@ export const CREATE_USER: Operation = {
   tag: 'Access',
   summary: 'Create a person who may sign in',
   description:
-    'A username that is already in use is CONFLICT. A tenant may have at most 10000 people; one more is CONFLICT.',
+    'A username that is already in use is CONFLICT. A tenant may have at most 10000 people; one more is CONFLICT. Scopes that ' +
+    'the caller does not hold are INSUFFICIENT_SCOPE, unless the caller is an owner or `delegation` is `any`.',
   replies: {
     201: {
       description: 'The person.',
@@ -106,18 +140,22 @@ export const UPDATE_USER: Operation = {
   tag: 'Access',
   summary: "Change a person's scopes or password, or disable them",
   description:
-    'Omitted fields are unchanged. Removed scopes apply at once to existing tokens on their behalf. Disabling a person ' +
-    'ends all their sign-ins: after being enabled, they must sign in again.',
+    'Omitted fields are unchanged. Who signs in at an identity provider has no password here: to set one is CONFLICT. Removed scopes apply at once to existing tokens on their behalf. Disabling a person ' +
+    'ends all their sign-ins: after being enabled, they must sign in again. To set a password, to remove a second factor or to enable a person needs all ' +
+    'of their scopes, and to change an owner needs an owner, unless `delegation` is `any`. The last owner of a tenant stays: ' +
+    'CONFLICT.',
   parameters: USER_IN_PATH,
   replies: { 200: { description: 'The updated person.', contents: json(user, EXAMPLE_USER) } },
-  problems: ['NO_SCOPE'],
+  problems: ['NO_SCOPE', 'CONFLICT'],
 }
 
 export const DELETE_USER: Operation = {
   id: 'deleteUser',
   tag: 'Access',
   summary: 'Delete a person',
-  description: 'Tokens on their behalf are refused at once.',
+  description:
+    'Tokens on their behalf are refused at once. Only an owner may delete an owner; the last one stays: CONFLICT.',
   parameters: USER_IN_PATH,
   replies: { 204: { description: 'Deleted.' } },
+  problems: ['CONFLICT'],
 }

@@ -1,7 +1,9 @@
+import { isOwner, type Tenant } from '../../auth/tenant.js'
 import { refuseEmptyScopes, refuseNoScope } from '../../http/contract/scopes.js'
 import type { Mutate } from '../../http/mutations/mutations.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
 import type { Route } from '../../http/route.js'
+import type { StoredUser } from '../oauth/users.js'
 import { createUser, deleteUser, shownUser, type UserChangesDeps, updateUser, WHAT } from './changes.js'
 import {
   CREATE_USER,
@@ -18,6 +20,8 @@ import {
 
 export interface UserRoutesDeps extends UserChangesDeps, RecordRoutesDeps {
   readonly mutate: Mutate
+  /** From the copy in memory. */
+  readonly findTenant: (id: string) => Tenant | undefined
 }
 
 /** Otherwise a stale sign-in could set a password, and sign in again with it. */
@@ -25,7 +29,7 @@ const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true
 
 /** The routes of `/api/v1/users` (design section 7). */
 export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
-  const { mutate, users, findUser } = deps
+  const { mutate, users, findUser, findTenant } = deps
   return [
     ...recordRoutes(
       {
@@ -36,7 +40,7 @@ export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
         get: GET_USER,
         of: users.of,
         find: findUser,
-        show: shownUser,
+        show: (user: StoredUser) => shownUser(user, isOwner(findTenant(user.tenant_id), user.id)),
       },
       deps,
     ),

@@ -1,0 +1,12 @@
+/** What the console and the authorization server agree on: the console's client follows from the tenant, and is stored nowhere. */
+
+const SUFFIX = /^[0-9a-z]{26}$/
+
+/** @returns undefined for a tenant whose id has another form, which then has no console */
+export function consoleClientId(tenantId: string): string | undefined {
+  const suffix = tenantId.replace(/^tnt_/, '')
+  return SUFFIX.test(suffix) ? `cli_${suffix}` : undefined
+}
+
+/** Where the answers of its sign-ins go. */
+export const consoleRedirectUri = (baseUrl: string): string => `${baseUrl}/console/callback`
