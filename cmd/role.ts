@@ -26,6 +26,8 @@ import { MEMBERS, SIGNING_KEYS } from '../streams/buckets.js'
 /** The settings that every role takes, besides its own. */
 const SHARED_SETTINGS = ['logLevel', ...MASTER_KEY_SETTINGS, ...BROKER_SETTINGS, ...STORE_SETTINGS] as const
 type SharedSetting = (typeof SHARED_SETTINGS)[number]
+/** No role works without them; of several, one is enough. */
+const REQUIRED_SETTINGS = [['natsUrl'], ['storeUrl'], MASTER_KEY_SETTINGS] as const
 
 /** A role that knows its settings and has no connections yet. */
 export interface ConfiguredRole<N extends SettingName> {
@@ -66,7 +68,7 @@ export interface ConnectOptions {
 export function configureRole<const N extends SettingName>(name: string, settings: readonly N[]): ConfiguredRole<N> {
   const wanted: readonly (N | SharedSetting)[] = [...new Set([...SHARED_SETTINGS, ...settings])]
   for (const line of unknownVariables(process.env)) process.stderr.write(`${name}: ${line}\n`)
-  const config = readConfig(wanted, process.argv.slice(2), process.env)
+  const config = readConfig(wanted, process.argv.slice(2), process.env, REQUIRED_SETTINGS)
   const { memberName = '' } = config as Partial<Config<'memberName'>>
   return {
     name,

@@ -69,23 +69,29 @@ async function runDemo(options: DemoOptions): Promise<void> {
   const rows = readTrace(options.file)
   const service = connectService(credentials.base_url, credentials.api_key, 64, certFile)
   const bar = new SingleBar({
-    format: '  replaying [{bar}] {value}/{total} events, {eta_formatted} left',
+    format: '  replaying [{bar}] {value}/{total} events, {left} left',
     stream: process.stderr,
     noTTYOutput: true,
     notTTYSchedule: 5_000,
     hideCursor: true,
   })
-  bar.start(rows.length, 0)
+  bar.start(rows.length, 0, { left: 'some time' })
   const summary = await replayTrace(rows, service, {
     speed: options.speed,
     eventIdNamespace: options.eventIds === 'fixed' ? FIXED_EVENT_IDS : randomUUID(),
     eventOf: demoEvent,
-    onProgress: (taken) => bar.update(taken),
+    onProgress: (taken, leftMs) => bar.update(taken, { left: asDuration(leftMs) }),
   }).finally(() => bar.stop())
   await service.close()
   process.stdout.write(
     options.json === true ? `${JSON.stringify(asJson(summary))}\n` : asText(summary, credentials.base_url),
   )
+}
+
+/** As `2m05s`. */
+function asDuration(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000)
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`
 }
 
 const asJson = (summary: ReplaySummary) => ({

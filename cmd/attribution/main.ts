@@ -1,9 +1,14 @@
 /** The command line. One file per command; `attribution <command> --help` lists its options. */
 import { Command } from 'commander'
+import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { serviceVersion } from '../../internal/config/version.js'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
+import { directoryCommand } from './directory.js'
+import { doctorCommand } from './doctor.js'
 import { eraseIdentityCommand } from './erase-identity.js'
+import { identityProviderCommand } from './identity-provider.js'
+import { importCommand } from './import.js'
 import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
 import { modelCommand } from './model.js'
@@ -12,6 +17,7 @@ import { quarantineCommand } from './quarantine.js'
 import { reattributeCommand } from './reattribute.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
+import { tailCommand } from './tail.js'
 import { tenantCommand } from './tenant.js'
 
 const program = new Command('attribution')
@@ -19,7 +25,12 @@ const program = new Command('attribution')
   .version(serviceVersion())
   .addCommand(demoCommand())
   .addCommand(tenantCommand())
+  .addCommand(identityProviderCommand())
   .addCommand(keyCommand())
+  .addCommand(importCommand())
+  .addCommand(directoryCommand())
+  .addCommand(tailCommand())
+  .addCommand(doctorCommand())
   .addCommand(modelCommand())
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())
@@ -30,6 +41,7 @@ const program = new Command('attribution')
   .addCommand(eraseIdentityCommand())
   .addCommand(sandboxDataCommand())
 
+for (const line of unknownVariables(process.env)) process.stderr.write(`attribution: ${line}\n`)
 program.parseAsync().then(
   // A command may have set another exit code.
   () => process.exit(),

@@ -9,12 +9,21 @@ import { ConfigError } from '../../internal/config/settings.js'
 import { formatInstant, parseInstant } from '../../internal/units/instant.js'
 import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
-import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'
+import { bookChanges, type ShownBookChange, type Window } from './book-changes.js'
+import {
+  connectInstanceBroker,
+  connectInstanceStore,
+  dataDirOption,
+  type InstanceOption,
+  readInstanceConfig,
+} from './connect.js'
 
 interface ImportOptions extends InstanceOption {
   readonly effectiveFrom?: string
   readonly accept: readonly string[]
   readonly dryRun?: true
+  readonly from?: string
+  readonly to?: string
   readonly json?: true
 }
 
@@ -39,7 +48,16 @@ export const pricesCommand = (): Command =>
           collect,
           [],
         )
-        .option('--dry-run', 'print the changes without importing the book')
+        .option(
+          '--dry-run',
+          'print the changes, and what the records of a period would cost by the book, without importing it',
+        )
+        .option(
+          '--from <time>',
+          'start of the period of a dry run, RFC 3339 in UTC. Default: 30 days before its end',
+          readInstant,
+        )
+        .option('--to <time>', 'end of the period of a dry run, exclusive. Default: now', readInstant)
         .addOption(dataDirOption())
         .option('--json', 'print the result as JSON')
         .action(runImport),
@@ -60,8 +78,10 @@ function readInstant(text: string): string {
 }
 
 async function runImport(path: string, options: ImportOptions): Promise<void> {
+  const period = readWindow(options)
   const parsed = await readFileAsBook(path)
-  const broker = await connectInstanceBroker(readInstanceConfig(options))
+  const config = readInstanceConfig(options)
+  const broker = await connectInstanceBroker(config)
   try {
     const bucket = await broker.bucket(PRICE_BOOKS)
     const files = await broker.objects(PRICE_BOOK_FILES)
@@ -69,7 +89,11 @@ async function runImport(path: string, options: ImportOptions): Promise<void> {
     const before = newest === undefined ? loadPriceBookFile() : await readBook(files, newest)
     const review = reviewBook(parsed, before, new Set(options.accept))
     const effectiveFrom = options.effectiveFrom ?? `${parsed.as_of}T00:00:00.000Z`
-    if (options.dryRun === true) return print({ book: null, review, effectiveFrom }, options)
+    if (options.dryRun === true) {
+      const store = connectInstanceStore(config)
+      const changes = await bookChanges(broker, store, review.file, period).finally(() => store.close())
+      return print({ book: null, review, effectiveFrom, dryRun: { period, changes } }, options)
+    }
 
     const { book, wasThere } = await importBook(bucket, files, review.file, { effectiveFrom, nowMs: Date.now() })
     if (!wasThere) await audit(broker, book.id, review, effectiveFrom)
@@ -77,6 +101,16 @@ async function runImport(path: string, options: ImportOptions): Promise<void> {
   } finally {
     await broker.close()
   }
+}
+
+const DEFAULT_PERIOD_MS = 30 * 24 * 60 * 60 * 1000
+
+function readWindow({ dryRun, from, to }: ImportOptions): Window {
+  if (dryRun !== true && (from ?? to) !== undefined) throw new ConfigError('--from and --to need --dry-run')
+  const toMs = to === undefined ? Date.now() : Date.parse(to)
+  const fromMs = from === undefined ? toMs - DEFAULT_PERIOD_MS : Date.parse(from)
+  if (fromMs >= toMs) throw new ConfigError('--from must be before --to')
+  return { fromMs, toMs }
 }
 
 async function readFileAsBook(path: string) {
@@ -106,18 +140,37 @@ interface ImportResult {
   readonly book: string | null
   readonly review: BookReview
   readonly effectiveFrom: string
+  readonly dryRun?: { readonly period: Window; readonly changes: readonly ShownBookChange[] }
 }
 
-function print({ book, review, effectiveFrom }: ImportResult, { json }: ImportOptions): void {
+function print({ book, review, effectiveFrom, dryRun }: ImportResult, { json }: ImportOptions): void {
   const { file, added, changed, removed, quarantined, held } = review
   const summary = { book, as_of: file.as_of, effective_from: effectiveFrom, rows: file.models.length }
   const write = (text: string): void => void process.stdout.write(`${text}\n`)
-  if (json === true) return write(JSON.stringify({ ...summary, added, changed, removed, quarantined, held }))
+  const period = dryRun && {
+    from: formatInstant(dryRun.period.fromMs),
+    to: formatInstant(dryRun.period.toMs),
+  }
+  if (json === true) {
+    const costs = dryRun && { period, costs: dryRun.changes }
+    return write(JSON.stringify({ ...summary, added, changed, removed, quarantined, held, ...costs }))
+  }
   write(`${book ?? '(not imported)'}: ${summary.rows} rows as of ${summary.as_of}, in force from ${effectiveFrom}`)
   write(`${added} added, ${changed} changed, ${removed} removed`)
   list('rows left out, their calls are unpriced', quarantined, write)
   list('rows held back, they keep their previous price; accept them with --accept', held, write)
+  if (dryRun !== undefined) {
+    write(`records from ${period?.from} to ${period?.to} whose cost would differ, had this book priced them:`)
+    for (const each of dryRun.changes) write(`  ${costText(each)}`)
+    if (dryRun.changes.length === 0) write('  none')
+  }
 }
+
+const costText = (change: ShownBookChange): string =>
+  `${change.provider}/${change.served_model}: ${change.records} records, ${change.old_cost_usd} -> ` +
+  `${change.new_cost_usd} USD (${change.difference_usd.startsWith('-') ? '' : '+'}${change.difference_usd})` +
+  `${change.newly_priced > 0 ? `, ${change.newly_priced} newly priced` : ''}` +
+  `${change.newly_unpriced > 0 ? `, ${change.newly_unpriced} newly unpriced` : ''}`
 
 function list(what: string, rows: readonly DoubtfulRow[], write: (text: string) => void): void {
   if (rows.length === 0) return

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { type SettingsPatch, settingsPatch } from '../../internal/access/tenants/contract.js'
 import { changesBetween, patchedByOperator } from '../../internal/access/tenants/settings.js'
 import { SCOPES } from '../../internal/auth/scopes.js'
-import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../internal/auth/tenant.js'
+import { SETTINGS_OF_NEW_TENANT, settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { ConfigError } from '../../internal/config/settings.js'
@@ -23,7 +23,10 @@ export const tenantCommand = (): Command =>
     .description('The tenants of the instance.')
     .addCommand(
       new Command('create')
-        .description('Creates a tenant and its first API key. The key has all scopes and is shown only once.')
+        .description(
+          'Creates a tenant and its first API key. The key has all scopes and is shown only once. The first administrator that is ' +
+            'created with it is an owner of the tenant. Credentials may give others only what they hold (setting `delegation`).',
+        )
         .requiredOption('--name <text>', 'name of the tenant', readName)
         .option(
           '--settings <json>',
@@ -84,7 +87,7 @@ async function runCreate(
     id: formatId('tnt', randomBytes(16)),
     name: options.name,
     created_at: new Date().toISOString(),
-    settings: DEFAULT_SETTINGS,
+    settings: SETTINGS_OF_NEW_TENANT,
   }
   const tenant = patchedByOperator(defaults, options.settings ?? {}, Date.now())
   await (await broker.bucket(TENANTS)).create(tenant.id, JSON.stringify(tenant))

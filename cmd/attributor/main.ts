@@ -16,8 +16,8 @@ import { openObservations } from '../../internal/ingest/observations/open.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { keepEventsFor } from '../../internal/store/migrations/event-log-days.js'
-import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
+import { settleNowAndThen } from '../../internal/store/settling.js'
 import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
@@ -39,10 +39,6 @@ runMain('attributor', async () => {
     await keepEventsFor(store, config.eventLogDays, config.storeCluster)
   }
   await sayWhileWaiting('the store', role.storeConnection.url, untilAvailable('the store', migrateStore, log))
-  const filling = fillCopies(store, signal).catch((cause: unknown) => {
-    if (!signal.aborted) log.error({ err: cause }, 'could not fill the sorted copies; the next start continues')
-  })
-
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const { publish } = createPublisher(broker.connection)
   const subscriptions = await watchSubscriptions(broker, onLost)
@@ -72,14 +68,13 @@ runMain('attributor', async () => {
     },
     signal,
   )
-  const compacting = compactNowAndThen(
-    { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log },
-    signal,
-  )
+  const upkeep = { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log }
+  const compacting = compactNowAndThen(upkeep, signal)
+  const settling = settleNowAndThen({ ...upkeep, isOwner: () => membership.owns('settling') }, signal)
   log.info({ member: role.member, stages: config.stages, partitions: config.partitions }, 'attributing')
 
   await role.stopped()
   await attributor.stopped
-  await Promise.all([logs.stopped(), compacting, filling])
+  await Promise.all([logs.stopped(), compacting, settling])
   await role.close()
 })

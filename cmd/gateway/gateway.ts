@@ -1,5 +1,6 @@
 import { openAccess } from '../../internal/access/open-access.js'
 import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
+import { directoryPeople } from '../../internal/attribution/directory/people.js'
 import { createAuditSink } from '../../internal/audit/sink.js'
 import { rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
@@ -20,6 +21,7 @@ import type { Role } from '../role.js'
 export const GATEWAY_SETTINGS = [
   'host',
   'port',
+  'intakePort',
   'mode',
   'baseUrl',
   'errorDocsUrl',
@@ -56,15 +58,16 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     token: config.rateToken,
   })
   const shared = { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf }
+  const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, onLost)
   const access = await openAccess({
     ...shared,
     mode: config.mode,
     accessTokenSeconds: config.accessTokenSeconds,
     instanceLimits,
     auditSink,
+    directory: directoryPeople(directory, idsOf),
   })
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
-  const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, onLost)
   const admission = await openAdmission({
     ...shared,
     dataDir: config.dataDir,
@@ -95,12 +98,14 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     access,
     residencyRegionOf: access.residencyRegionOf,
     dimensionsOf: access.dimensionsOf,
+    endSignIns: access.oauth.endSignIns,
     admission,
     directory,
     watermark,
     records,
     store,
     mutate,
+    auditSink,
     publish,
     publishEvent: eventPublisher(publish, idsOf),
     cursors: createCursorCodec(await role.signingKey('cursors')),

@@ -2,12 +2,18 @@
  * The gateway: every HTTP route, and the admission of invocations. It needs the broker to start; later it admits without
  * the broker for a while (spool). Without the read model it admits, and answers reads with 503.
  */
+import { describeBuild, PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
 import { openHttp } from '../../internal/http/open.js'
+import { adapterRoutes } from '../../internal/ingest/adapters/routes.js'
+import { startIntake } from '../../internal/ingest/intake/listener.js'
+import { passedOverLog } from '../../internal/ingest/otlp/passed-over-log.js'
+import { otlpRoutes } from '../../internal/ingest/otlp/routes.js'
 import { runMain } from '../../internal/process/main.js'
 import { configureRole, connectRole } from '../role.js'
 import { GATEWAY_SETTINGS, openGateway } from './gateway.js'
 import { openRoutes } from './routes.js'
 
+Object.assign(process.env, PARSER_ENVIRONMENT)
 runMain('gateway', async () => {
   const configured = configureRole('gateway', GATEWAY_SETTINGS)
   const http = await openHttp(configured.config, configured.log)
@@ -21,10 +27,21 @@ runMain('gateway', async () => {
     credentialsAwayMs: credentials.awayMs,
     log: role.log,
   })
-  role.log.info({ port: server.port }, 'listening')
+  role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
+  const intake = await startIntake(
+    { ...configured.config, port: configured.config.intakePort },
+    [...otlpRoutes({ dimensionsOf: gateway.dimensionsOf, onPassedOver: passedOverLog(role.log) }), ...adapterRoutes()],
+    {
+      authenticator,
+      credentialsAwayMs: credentials.awayMs,
+      admission: gateway.admission.deps,
+      errorDocsUrl: http.errorDocsUrl,
+      log: role.log,
+    },
+  )
 
   await role.stopped()
-  await server.drain()
+  await Promise.all([server.drain(), intake.drain()])
   await gateway.drain()
   await role.close()
   await gateway.records.close()

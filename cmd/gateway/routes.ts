@@ -1,8 +1,12 @@
+import { fileURLToPath } from 'node:url'
 import { accessRoutes } from '../../internal/access/open-routes.js'
 import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
+import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-names/contract.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
+import { readBuiltConsole } from '../../internal/console/built.js'
+import { consoleRoutes } from '../../internal/console/routes.js'
 import { eventLogRoutes } from '../../internal/event-log/routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
@@ -26,7 +30,11 @@ export interface OpenRoutes {
   close(): Promise<void>
 }
 
-const readsRecords = (path: string): boolean => path.startsWith('/v1/attribution')
+/** `dist/console` */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/', import.meta.url))
+
+/** Records, and the names that their events state. */
+const readsRecords = (path: string): boolean => path.startsWith('/v1/attribution') || path === UNKNOWN_NAMES_PATH
 
 /** Every route of the service, each area's own list after the other, and the OpenAPI document of all. */
 export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
@@ -49,16 +57,20 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       ...admission.space,
     }),
     ...errorPageRoutes(gateway.baseUrl.startsWith('https:')),
+    ...consoleRoutes(readBuiltConsole(CONSOLE_FOLDER), gateway.baseUrl, config.intakePort),
     ...admission.routes,
     ...accessRoutes(access, gateway),
     ...attribution.routes.flatMap((one) => (readsRecords(one.path) ? readsWithinRegion([one], gateway) : [one])),
     ...readsWithinRegion(reports.routes, gateway),
-    ...(await openSentinelRoutes({
-      ...gateway,
-      ...eventLog,
-      sourcesOf: (tenantId) => directory.directory.sources(tenantId),
-      zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
-    })),
+    ...readsWithinRegion(
+      await openSentinelRoutes({
+        ...gateway,
+        ...eventLog,
+        sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+        zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
+      }),
+      gateway,
+    ),
     ...partnerRoutes({
       ...gateway,
       ...access.oauth.partner,
@@ -79,7 +91,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
     })),
     ...rateLimitRoutes(gateway),
-    ...eventLogRoutes({ ...gateway, ...eventLog }),
+    ...readsWithinRegion(eventLogRoutes({ ...gateway, ...eventLog }), gateway),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
   ]
   return { routes: withDescription(gateway, routes), close: reports.close }

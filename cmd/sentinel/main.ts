@@ -2,15 +2,19 @@
 
 import type { StoredConnector } from '../../internal/access/connectors/connector.js'
 import { watchHealth } from '../../internal/access/connectors/watch-health.js'
+import { applyPending } from '../../internal/access/tenants/apply-pending.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import { auditOnce } from '../../internal/audit/sink.js'
+import type { Tenant } from '../../internal/auth/tenant.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
+import { bucketRecords } from '../../internal/broker/records.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { eventPublisher } from '../../internal/events/publish.js'
 import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { runMain } from '../../internal/process/main.js'
 import { openSentinel } from '../../internal/sentinel/open.js'
-import { CONNECTORS, DIRECTORY } from '../../streams/buckets.js'
+import { CONNECTORS, DIRECTORY, TENANTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
 
 runMain('sentinel', async () => {
@@ -21,6 +25,7 @@ runMain('sentinel', async () => {
   const connectors = await watchRecords<StoredConnector>(await broker.bucket(CONNECTORS), onLost)
   const { publish } = createPublisher(broker.connection)
   const idsOf = tenantIdsCache(await role.signingKey('ids'))
+  const tenants = bucketRecords<Tenant>(await broker.bucket(TENANTS), async () => undefined)
   const publishEvent = eventPublisher(publish, idsOf)
   const sentinel = await openSentinel(
     {
@@ -30,6 +35,11 @@ runMain('sentinel', async () => {
       membership: await role.join(),
       idsOf,
       sourcesOf: (tenantId) => directory.sources(tenantId),
+      async applyPending(tenant) {
+        for (const { setting, to } of await applyPending(tenant, { tenants, auditOnce: auditOnce(publish), clock })) {
+          role.log.info({ tenantId: tenant.id, setting, to }, 'applied a pending change of settings')
+        }
+      },
       watchConnectors: (tenantId) => watchHealth(tenantId, { connectors, publishEvent, clock }),
       budgetsEveryMs: config.sentinelEveryMs,
       surveyEveryMs: config.surveyEveryMs,

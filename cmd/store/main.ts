@@ -8,6 +8,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, HelpAsked } from '../../internal/config/settings.js'
+import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { EngineStartError, LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { readStoreConfig } from './store-config.js'
@@ -51,6 +52,7 @@ process.on('uncaughtException', fail)
 
 try {
   const requested = stopRequested()
+  for (const line of unknownVariables(process.env)) process.stderr.write(`store: ${line}\n`)
   const config = readStoreConfig(process.argv.slice(2), process.env)
   // The engine reads its time zone from TZ; columns and texts without a time zone are in UTC.
   Object.assign(process.env, { TZ: 'UTC' })

@@ -15,8 +15,7 @@ const STORE_PROCESS_SETTINGS = [
 export function readStoreConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>) {
   // ATTRIBUTION_HOST is for the gateway. The store listens on loopback only.
   const { ATTRIBUTION_HOST: _, ...own } = env
-  const config = readConfig(STORE_PROCESS_SETTINGS, argv, own)
+  const config = readConfig(STORE_PROCESS_SETTINGS, argv, own, [['storePassword']])
   if (config.host !== LISTEN_HOST) throw new ConfigError(`--host must be ${LISTEN_HOST}: the store serves one machine`)
-  if (config.storePassword === '') throw new ConfigError('ATTRIBUTION_STORE_PASSWORD must be set')
   return config
 }

@@ -3,10 +3,13 @@
  * them running until it is asked to stop.
  */
 import { fileURLToPath } from 'node:url'
+import { connectBroker } from '../../internal/broker/connect.js'
 import { readConfig } from '../../internal/config/settings.js'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
-import { chooseAddresses } from '../../internal/local/supervisor/addresses.js'
+import { describeBuild, newestBuild } from '../../internal/http/builds.js'
+import { type Addresses, chooseAddresses } from '../../internal/local/supervisor/addresses.js'
 import { banner } from '../../internal/local/supervisor/banner.js'
+import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { Supervisor } from '../../internal/local/supervisor/children.js'
 import { runDemo } from '../../internal/local/supervisor/demo.js'
 import { dropMasterKeysHourly } from '../../internal/local/supervisor/drop-master-keys.js'
@@ -15,16 +18,16 @@ import {
   openInstance,
   requireFreePort,
   takeOver,
+  usableIntakePort,
   writePrivate,
   writeRunFile,
 } from '../../internal/local/supervisor/instance.js'
 import { prepareInstance } from '../../internal/local/supervisor/prepare-instance.js'
-import { answersAt } from '../../internal/local/supervisor/readiness.js'
 import { localRoles } from '../../internal/local/supervisor/roles.js'
 import { fillSandbox } from '../../internal/local/supervisor/sandbox.js'
+import { signInLink } from '../../internal/local/supervisor/sign-in-link.js'
 import { runMain, stopSignal } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
-import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { UP_SETTINGS } from './settings.js'
 
 /** `dist/cmd/<role>/main.js` */
@@ -33,12 +36,15 @@ const print = (line: string): void => void process.stderr.write(`  ${line}\n`)
 
 runMain('up', async () => {
   unknownVariables(process.env).forEach(print)
-  const config = readConfig(UP_SETTINGS, process.argv.slice(2), process.env)
+  const configured = readConfig(UP_SETTINGS, process.argv.slice(2), process.env)
+  // Here, since the gateway would only say it in its log, again and again.
+  const http = describeBuild(newestBuild())
   // An operator who keeps the keys elsewhere names them in the settings.
-  const ownsMasterKey = config.masterKey === '' && config.masterKeyFile === ''
-  const { files, secrets } = openInstance(config.dataDir, ownsMasterKey)
+  const ownsMasterKey = configured.masterKey === '' && configured.masterKeyFile === ''
+  const { files, secrets } = openInstance(configured.dataDir, ownsMasterKey)
   await takeOver(files)
-  await requireFreePort(config.host, config.port)
+  await requireFreePort(configured.host, configured.port)
+  const config = { ...configured, intakePort: await usableIntakePort(configured.host, configured.intakePort, print) }
   const addresses = await chooseAddresses(config, secrets)
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
   const settings = sharedSettings({ ...config, masterKeyFile }, files, addresses)
@@ -51,27 +57,39 @@ runMain('up', async () => {
 
   if (ownsMasterKey) dropMasterKeysHourly(files.masterKey, print)
   const supervisor = new Supervisor({ logsDir: files.logsDir, print, onChange: (pids) => writeRunFile(files, pids) })
-  const stopping = stopSignal()
-  try {
+  const stopped = stopSignal()
+  const start = async (): Promise<void> => {
     const { dependencies, serving, background } = localRoles({ config, files, addresses, mainOf, envOf })
     await supervisor.startAll(dependencies)
-    await prepareInstance(config, readMasterKeys({ ...config, masterKeyFile }), files, addresses)
-    if (addresses.store.ownPort === undefined) {
-      const answers = answersAt(`${addresses.store.url}/ping`)(new AbortController().signal)
-      await sayWhileWaiting('the store', addresses.store.url, answers, print)
-    }
+    const masterKeys = readMasterKeys({ ...config, masterKeyFile })
+    const credentials = await prepareInstance(config, masterKeys, files, addresses, print)
     await supervisor.startAll(serving)
-    for (const role of background) await supervisor.start(role)
-    process.stdout.write(banner({ mode: config.mode, files, addresses }))
-
-    const cliMain = mainOf('attribution')
-    const demo = config.demo ? runDemo(cliMain, files, env, config.demoSpeed, config.demoEventIds) : undefined
-    const filling = config.mode === 'sandbox' ? fillSandbox(cliMain, files, env) : undefined
-    await stopping
-    demo?.kill()
-    filling?.kill()
+    await supervisor.startAll(background)
+    const { console_url: consoleUrl } = credentials
+    const link = await oneTimeLink(credentials, addresses)
+    process.stdout.write(banner({ mode: config.mode, files, addresses, http, consoleUrl, signInLink: link }))
+  }
+  try {
+    // It may wait for a broker or a store without end.
+    if (await Promise.race([start().then(() => true), stopped.then(() => false)])) {
+      const cliMain = mainOf('attribution')
+      const demo = config.demo ? runDemo(cliMain, files, env, config.demoSpeed, config.demoEventIds) : undefined
+      const filling = config.mode === 'sandbox' ? fillSandbox(cliMain, files, env) : undefined
+      await stopped
+      for (const child of [demo, filling]) child?.kill()
+    }
     print('stopping')
   } finally {
     await supervisor.stop()
   }
 })
+
+/** Its two minutes begin when it is printed. */
+async function oneTimeLink(credentials: Credentials, { nats }: Addresses): Promise<string | undefined> {
+  const broker = await connectBroker({ ...nats, name: 'up' })
+  try {
+    return await signInLink(broker, credentials, Date.now())
+  } finally {
+    await broker.close()
+  }
+}

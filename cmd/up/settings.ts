@@ -13,6 +13,7 @@ import {
 export const UP_SETTINGS = [
   'host',
   'port',
+  'intakePort',
   'mode',
   'logLevel',
   'baseUrl',

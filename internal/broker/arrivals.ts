@@ -49,34 +49,41 @@ export function nextArrival(connection: NatsConnection, subject: string): Arriva
 
 /** Pause before a log that was empty is read again. */
 const IDLE_MS = 50
+/** That of a log whose messages the broker writes by itself: schedules fire in sweeps of a quarter of a second. */
+const SCHEDULED_MS = 200
 /** A log that was empty this many times in a row is quiet: its reader waits for the next message instead of reading. */
 export const EMPTY_READS_MAX = 10
-/** Maximum pause of a quiet log, in case a message was missed. */
-const QUIET_MS = 1_000
-/** Pause of a log whose messages the broker writes by itself: schedules fire in sweeps of a quarter of a second. */
-const SCHEDULED_MS = 200
+/** Maximum pause of a quiet log, in case a message was missed. The next message that is heard ends it. */
+const QUIET_MS = 5_000
+/** That of a log with schedules: the first one to fire is not heard. */
+const QUIET_SCHEDULED_MS = 1_000
 
 /**
  * Paces the reads of a log that has nothing to read. Ten readers that each looked twenty times per second kept an idle
  * instance at a fifth of a processor.
  */
 export class IdleReader {
-  private readonly listen: (() => Arrival) | undefined
+  private readonly listen: () => Arrival
+  private readonly isScheduled: boolean
   private arrival: Arrival | undefined
   private emptyReads = 0
 
-  /** @param listen waits for the next message of the log; undefined when the broker writes them by itself */
-  constructor(listen: (() => Arrival) | undefined) {
+  /**
+   * @param listen waits for the next message of the log
+   * @param isScheduled whether the broker writes some of them by itself
+   */
+  constructor(listen: () => Arrival, isScheduled: boolean) {
     this.listen = listen
+    this.isScheduled = isScheduled
   }
 
   /** To be awaited after a read that found nothing. */
   async pause(signal: AbortSignal): Promise<void> {
     this.emptyReads++
-    if (this.emptyReads <= EMPTY_READS_MAX) return pause(IDLE_MS, signal)
-    if (this.listen === undefined) return pause(SCHEDULED_MS, signal)
+    if (this.emptyReads <= EMPTY_READS_MAX) return pause(this.isScheduled ? SCHEDULED_MS : IDLE_MS, signal)
     // The read that follows the subscription finds what was published before it.
-    const ms = this.arrival === undefined ? IDLE_MS : QUIET_MS
+    const quietMs = this.isScheduled ? QUIET_SCHEDULED_MS : QUIET_MS
+    const ms = this.arrival === undefined ? IDLE_MS : quietMs
     this.arrival ??= this.listen()
     if (await this.arrival.within(ms, signal)) this.wake()
   }

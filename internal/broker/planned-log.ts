@@ -18,7 +18,7 @@ export interface PlannedLog<C extends Progress> {
   readonly subject: string
   /** The checkpoint of a log that nobody has read yet. */
   readonly initial: C
-  /** Whether its messages come from schedules: the broker then writes them by itself, and nobody hears them arrive. */
+  /** Whether messages of it come from schedules: the broker writes these by itself, and nobody hears them arrive. */
   readonly isScheduled?: boolean
   /** How many of the next messages form a batch, at least one; all of them when absent. */
   readonly cut?: (entries: readonly StoredEntry[]) => number
@@ -84,11 +84,11 @@ const FULL_BYTES = BATCH_BYTES_MAX / 2
 const NOT_OWNED_MS = 50
 /**
  * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
- * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse a tenth of a
- * second of CPU time or more, however few rows it has, and events that arrive during the pause share one insert
- * (`deploy/decisions/two-partitions-and-paced-inserts.md`).
+ * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of processor
+ * time, however few rows it has, and events that arrive during the pause share one insert
+ * (`deploy/decisions/two-partitions-and-paced-inserts.md`, `deploy/decisions/what-little-traffic-costs.md`).
  */
-const INSERT_EVERY_MS = 250
+const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
 /** Pause after a failure of a dependency. */
@@ -115,7 +115,7 @@ export async function runPlannedLog<C extends Progress>(
       await pause(NOT_OWNED_MS, signal)
       continue
     }
-    const idle = new IdleReader(planned.isScheduled === true ? undefined : () => deps.nextArrival(planned.subject))
+    const idle = new IdleReader(() => deps.nextArrival(planned.subject), planned.isScheduled === true)
     try {
       const hold = await CheckpointHold.take(deps.checkpoints, planned.key, planned.initial)
       const prepare = last?.revision === hold.revision ? last.prepare : await planned.open()
@@ -145,10 +145,14 @@ async function work<C extends Progress>(
 ): Promise<void> {
   const range = { stream: log.stream, subject: log.subject }
   let planned: PlanOf<C> | undefined = hold.value.plan
+  let ahead: Promise<StoredEntry[]> | undefined
   while (!signal.aborted && deps.isOwner(log.key)) {
     const before = hold.value
     const readAt = performance.now()
-    const entries = planned ? await readPlanned(range, planned, deps) : await readNext(log, before.done + 1, deps)
+    const entries = planned
+      ? await readPlanned(range, planned, deps)
+      : await (ahead ?? readNext(log, before.done + 1, deps))
+    ahead = undefined
 
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined) {
@@ -166,13 +170,18 @@ async function work<C extends Progress>(
     const batch = await prepare(entries, extent, before, planned)
     if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
     while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan: batch.plan })
+    const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
+    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
+    if (isFull) {
+      ahead = readNext(log, batch.after.done + 1, deps)
+      // The code that awaits it gets a failure, unless the effects fail first.
+      ahead.catch(() => undefined)
+    }
     await batch.applyEffects()
     // Kept in memory: the write of the next plan includes it.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
     if (!batch.inserts && log.paceMs === undefined) continue
-    const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
-    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
     if (isFull) continue
     // Otherwise the inserted rows would stay invisible during the pause.
     if (writesRecords(log.key)) await hold.save(hold.value)

@@ -28,9 +28,11 @@ export interface StreamCapacity {
 
 /** Messages that other processes publish between two polls are not counted: they are far smaller than the reserve. */
 const POLL_EVERY_MS = 500
+/** While this process publishes nothing. */
+const POLL_QUIET_EVERY_MS = 1_000
 
 /**
- * Follows the fill level of a stream. Messages of this process count at once, those of others after half a second. While
+ * Follows the fill level of a stream. Messages of this process count at once, those of others within a second. While
  * the broker does not reply, the last known level applies.
  *
  * @param signal stops following
@@ -54,8 +56,10 @@ export async function followStreamCapacity(
     takenBefore = takenNow
   }
   const follow = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    for (let seen = 0; !signal.aborted; ) {
+      const ms = taken === seen ? POLL_QUIET_EVERY_MS : POLL_EVERY_MS
+      seen = taken
+      await sleep(ms, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       await poll().catch((cause: unknown) => log.debug({ err: cause, stream }, "could not read a stream's fill level"))
     }

@@ -11,6 +11,7 @@ export interface WatchedRecords<T> extends Records<T> {
   of(tenantId: string): Iterable<T>
   countOf(tenantId: string): number
   readonly reached: Mirror<T>['reached']
+  readonly revision: Mirror<T>['revision']
   stop(): void
 }
 
@@ -31,6 +32,7 @@ export async function watchRecords<T extends { readonly tenant_id: string }>(
     of: (tenantId) => byTenant.of(tenantId),
     countOf: (tenantId) => byTenant.countOf(tenantId),
     reached: mirror.reached,
+    revision: mirror.revision,
     stop: mirror.stop,
   }
 }

@@ -1,4 +1,5 @@
 import { REGION_PATTERN } from '../residency/residency.js'
+import { nearestOf } from './nearest.js'
 import { parseNetworks, parseResolvers } from './networks.js'
 import { serviceVersion } from './version.js'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
@@ -148,6 +149,7 @@ const stages: Setting<readonly Stage[]> = {
 export const SETTINGS = {
   host: text('host', '127.0.0.1'),
   port: integer('port', 8080, 0, 65_535),
+  intakePort: integer('intake-port', 4318, 0, 65_535), // that of OTLP/HTTP; 0: no intake
   dataDir: text('data-dir', '.data'),
   mode: choice('mode', 'production', ['production', 'sandbox']),
   region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
@@ -278,6 +280,7 @@ export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof
  * Reads the named settings.
  *
  * @param argv the arguments after the script, `--flag value`, `--flag=value`, or `--flag` for a switch
+ * @param required settings that are empty by default and must be given; of several, one is enough
  * @throws ConfigError that names every unknown flag, flag without its value, value outside its bounds, and required setting
  *   that is missing
  * @throws HelpAsked for `--help` and `--version`
@@ -286,6 +289,7 @@ export function readConfig<N extends SettingName>(
   wanted: readonly N[],
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
+  required: readonly (readonly N[])[] = [],
 ): Config<N> {
   if (argv.includes('--help')) throw new HelpAsked(helpText(wanted))
   if (argv.includes('--version')) throw new HelpAsked(serviceVersion())
@@ -306,6 +310,11 @@ export function readConfig<N extends SettingName>(
     } catch (cause) {
       faults.push(`${source} must be ${(cause as Error).message}`)
     }
+  }
+  for (const anyOf of required) {
+    if (anyOf.some((name) => config[name] !== '')) continue
+    const names = anyOf.map((name) => `${SETTINGS[name].flag} (or ${SETTINGS[name].variable})`)
+    faults.push(`${names.join(' or ')} must be set`)
   }
   if (faults.length > 0) throw new ConfigError(faults.join('; '))
   return config as Config<N>
@@ -338,7 +347,8 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[], fau
     const setting = known.get(flag)
     if (setting === undefined) {
       const shown = flag.replace(/[^ -~]/g, '?') // the message stays one line, whatever the argument contains
-      faults.push(`unknown option ${shown}; known options: ${[...known.keys()].join(' ')}`)
+      const nearest = nearestOf(flag, [...known.keys()])
+      faults.push(`unknown option ${shown} (${nearest === undefined ? 'see --help' : `did you mean ${nearest}?`})`)
       // What follows is probably its value.
       if (flag.startsWith('--') && equals < 0 && argv[i + 1]?.startsWith('--') === false) i++
       continue

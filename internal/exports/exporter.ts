@@ -194,8 +194,8 @@ async function meteringOf(
   for (const { details, hash } of kinds) {
     const found = unitPricesIn(details)
     if (found === undefined) continue
-    const { price, usdPerToken } = found
-    prices.set(price, { price, usdPerToken, hashes: [...(prices.get(price)?.hashes ?? []), hash] })
+    const { price, usdPerUnit } = found
+    prices.set(price, { price, usdPerUnit, hashes: [...(prices.get(price)?.hashes ?? []), hash] })
   }
   return { meters: countedMeters(kinds), prices: [...prices.values()] }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { FILTERS_MAX, LIST_MAX, OPERATORS, TAG_FIELD, TEXT_BYTES_MAX, withTags } from '../filters/fields.js'
-import { describeOperand, readOperand } from '../filters/operand.js'
+import { FILTERS_MAX, OPERATORS, TAG_FIELD, withTags } from '../filters/fields.js'
+import { readStatedFilters, statedValues } from '../filters/stated.js'
 import type { FieldError } from '../problems/catalogue.js'
-import { type Dimension as Declared, isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
+import { type Dimension as Declared, tagFieldOf } from '../records/dimensions.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
 import {
   DIMENSION_NAMES,
@@ -22,7 +22,7 @@ const exportFilter = z
     operator: z.enum(OPERATORS).meta({
       description: `As in reports: ${DIMENSION_NAMES.map((name) => `\`${name}\` takes ${DIMENSIONS[name].operators.join(', ')}`).join('; ')}; tags take ${TAG_FIELD.operators.join(', ')}. \`contains\` ignores case, the others do not.`,
     }),
-    values: z.array(z.string().max(TEXT_BYTES_MAX)).min(1).max(LIST_MAX).meta({
+    values: statedValues().meta({
       description: 'One value; for `in` one or more, of which a record must have one. Empty: calls without the tag.',
     }),
   })
@@ -42,39 +42,15 @@ export const exportFilters = () =>
 export type StatedFilters = z.infer<ReturnType<typeof exportFilters>>
 
 /** @returns the filters with values as queries bind them, or where they are invalid */
-export function readExportFilters(
+export const readExportFilters = (
   stated: StatedFilters,
   declared: readonly Pick<Declared, 'key'>[],
-): { filters: ExportFilter[]; errors: FieldError[] } {
-  const errors: FieldError[] = []
-  const fields = withTags<DimensionName>(DIMENSIONS, declared)
-  const filters = stated.map(({ field: name, operator, values }, i): ExportFilter => {
-    const field = (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name) as GroupField
-    const { type, operators } = fields[field] ?? {}
-    if (type === undefined || operators === undefined) {
-      errors.push({ pointer: `/filters/${i}/field`, detail: undeclared(declared.map(({ key }) => tagFieldOf(key))) })
-      return { field, operator, values }
-    }
-    if (!operators.includes(operator)) {
-      errors.push({ pointer: `/filters/${i}/operator`, detail: `must be one of ${operators.join(', ')}` })
-      return { field, operator, values }
-    }
-    if (operator !== 'in' && values.length > 1) {
-      errors.push({ pointer: `/filters/${i}/values`, detail: `must have one value for ${operator}` })
-    }
-    // The text to look for may be a fragment that is not a valid value of the field.
-    const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
-    const read = values.map((value, j) => {
-      const operandText = readOperand(operand, value)
-      if (operandText === undefined) {
-        errors.push({ pointer: `/filters/${i}/values/${j}`, detail: `must be ${describeOperand(operand)}` })
-      }
-      return operandText ?? value
-    })
-    return { field, operator, values: [...new Set(read)] }
-  })
-  return { filters, errors }
-}
+): { readonly filters: ExportFilter[]; readonly errors: FieldError[] } =>
+  readStatedFilters<GroupField>(
+    stated,
+    withTags<DimensionName>(DIMENSIONS, declared),
+    undeclared(declared.map(({ key }) => tagFieldOf(key))),
+  )
 
 /** Why a tag is refused. @param known fields of the declared keys */
 export const undeclared = (known: readonly string[]): string =>

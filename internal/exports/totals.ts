@@ -11,6 +11,7 @@ const REASONS = [
   'residency_restricted',
   'disputed',
   'advisory',
+  'notional',
   'implausible_cost',
   'unpriced',
   'below_floor',

@@ -4,6 +4,7 @@ import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
+import { traceIdOf } from './trace-id.js'
 import { turnNow } from './turn-clock.js'
 
 /** The request headers that matter to us, read at once: uWebSockets.js recycles the request after the handler. */
@@ -223,10 +224,7 @@ export class Exchange {
 
   /** 32 hex digits: from the caller's traceparent, otherwise generated. */
   get traceId(): string {
-    if (this.trace === '') {
-      const given = /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(this.headers.traceparent)?.[1]
-      this.trace = given !== undefined && !/^0+$/.test(given) ? given : randomBytes(16).toString('hex')
-    }
+    if (this.trace === '') this.trace = traceIdOf(this.headers.traceparent)
     return this.trace
   }
 

@@ -12,6 +12,8 @@ dd { margin: 0; }
 label { display: block; font-weight: 600; margin-top: 1rem; }
 input { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem; margin-top: .25rem; }
 button { font: inherit; padding: .5rem 1.25rem; margin: 1.5rem .5rem 0 0; }
+.button { display: inline-block; border: 1px solid; border-radius: .25rem; padding: .5rem 1.25rem; margin-top: .5rem; }
+.qr svg { display: block; width: 14rem; max-width: 100%; height: auto; }
 .failure { border-left: .25rem solid #c62828; padding: .25rem .75rem; }
 `
 

@@ -7,14 +7,21 @@ export interface PublicDocument {
   readonly etag: string
   /** Header lines except the caching ones. */
   readonly headers: readonly string[]
+  readonly cacheControl: string
 }
 
-const MAX_AGE_S = 300
+/** Default: five minutes without asking again. */
+const CACHE_CONTROL = 'public, max-age=300'
 
-export const publicDocument = (body: string, headers: readonly string[]): PublicDocument => ({
+export const publicDocument = (
+  body: string,
+  headers: readonly string[],
+  cacheControl = CACHE_CONTROL,
+): PublicDocument => ({
   body,
   etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
   headers,
+  cacheControl,
 })
 
 /**
@@ -24,10 +31,10 @@ export const publicDocument = (body: string, headers: readonly string[]): Public
  */
 export function replyDocument(
   exchange: Exchange,
-  { body, etag, headers }: PublicDocument,
+  { body, etag, headers, cacheControl }: PublicDocument,
   ifNoneMatch = exchange.header('if-none-match'),
 ): void {
-  const lines = [...headers, `Cache-Control: public, max-age=${MAX_AGE_S}`, `ETag: ${etag}`].join('\r\n')
+  const lines = [...headers, `Cache-Control: ${cacheControl}`, `ETag: ${etag}`].join('\r\n')
   const held = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   if (held.includes(etag) || held.includes('*')) exchange.replyEmpty(`304 Not Modified\r\n${lines}`)
   else exchange.reply(`200 OK\r\n${lines}`, body)

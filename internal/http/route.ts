@@ -2,10 +2,11 @@ import type { Caller } from '../auth/authenticate.js'
 import type { RateClass } from '../auth/rate-limits.js'
 import type { Scope } from '../auth/scopes.js'
 import { type Problem, problem } from '../problems/catalogue.js'
+import type { ProblemForm } from '../problems/render.js'
 import type { Operation } from './contract/operation.js'
 import type { Exchange } from './exchange.js'
 
-export type Method = 'get' | 'post' | 'patch' | 'del'
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'del'
 
 interface RouteBase {
   readonly method: Method
@@ -13,6 +14,10 @@ interface RouteBase {
   readonly path: string
   /** Its API contract. Read at start only. */
   readonly operation: Operation
+  /** Of another standard, which describes it: it is no part of the OpenAPI document. */
+  readonly isUndescribed?: true
+  /** How all its problems are written, if not as `application/problem+json`. */
+  readonly problemForm?: ProblemForm
 }
 
 /** A route without authentication; the spec and the design list all of them. */
@@ -38,6 +43,8 @@ export interface TenantRoute extends RouteBase {
   readonly isIngestion?: true
   /** A user who acts through a token must have signed in recently. */
   readonly needsStepUp?: true
+  /** A change by clients of a standard that cannot send an Idempotency-Key. */
+  readonly takesNoKey?: true
   /** Replies to a caller with insufficient scopes, in place of the server. */
   readonly whenDenied?: (exchange: Exchange, caller: Caller, denial: Problem) => Promise<void>
   readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>

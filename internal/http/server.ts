@@ -1,9 +1,11 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { addressBudgets } from '../auth/addresses.js'
 import type { Authenticator, Caller } from '../auth/authenticate.js'
 import type { RateLimit } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
+import { BodyMemory } from './body-memory.js'
+import { type Build, newestBuild } from './builds.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { limitBy, takeFrom } from './rate-limit.js'
 import { insufficientScope, isAdmitted, type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
@@ -18,6 +20,8 @@ export interface ServerSettings {
   readonly addressLimit?: RateLimit
   /** Enables HTTPS. The files may be replaced at any time. */
   readonly tls?: TlsFiles | undefined
+  /** Default: the newest build that loads. */
+  readonly build?: Build
 }
 
 export interface ServerDeps {
@@ -34,6 +38,7 @@ export const CREDENTIALS_TRUSTED_MS = 15 * 60 * 1000
 
 export interface RunningServer {
   readonly port: number
+  readonly build: Build
   /** Accepts no new connections; resolves when every open request has its reply. */
   drain(): Promise<void>
 }
@@ -49,6 +54,7 @@ export async function serve(
   const listening = await listenAndFollow(settings, (app) => register(app, settings, routes, served, open), deps.log)
   return {
     port: listening.port,
+    build: listening.build,
     drain: () => {
       listening.close()
       return open.none()
@@ -89,17 +95,11 @@ function register(
   })
 }
 
-/** Total announced bytes of request bodies over 64 KiB that are being received or processed, over all tenants. */
-const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024
-/** The same per tenant, so that a tenant with slow uploads leaves memory for the others. */
-const TENANT_BODY_BYTES_HELD_MAX = BODY_BYTES_HELD_MAX / 2
-
 /** Counts open requests and replies to those that fail. */
 class OpenRequests implements ExchangeHooks {
   private count = 0
-  private heldBytes = 0
-  /** Per tenant; only tenants that hold bytes. */
-  private readonly heldBytesOf = new Map<string | null, number>()
+  /** For bodies over 64 KiB. */
+  private readonly memory = new BodyMemory()
   private whenNone: (() => void) | undefined
   private readonly log: Logger
 
@@ -112,23 +112,12 @@ class OpenRequests implements ExchangeHooks {
   }
 
   hold(bytes: number, tenantId: string | null): boolean {
-    const ofTenant = (this.heldBytesOf.get(tenantId) ?? 0) + bytes
-    if (this.heldBytes + bytes > BODY_BYTES_HELD_MAX || ofTenant > TENANT_BODY_BYTES_HELD_MAX) return false
-    this.heldBytes += bytes
-    if (ofTenant > 0) this.heldBytesOf.set(tenantId, ofTenant)
-    return true
+    return this.memory.hold(bytes, tenantId)
   }
 
   settled(heldBytes: number, tenantId: string | null): void {
-    if (heldBytes > 0) this.giveBack(heldBytes, tenantId)
+    this.memory.release(heldBytes, tenantId)
     if (--this.count === 0) this.whenNone?.()
-  }
-
-  private giveBack(bytes: number, tenantId: string | null): void {
-    this.heldBytes -= bytes
-    const ofTenant = (this.heldBytesOf.get(tenantId) ?? 0) - bytes
-    if (ofTenant > 0) this.heldBytesOf.set(tenantId, ofTenant)
-    else this.heldBytesOf.delete(tenantId)
   }
 
   failed(exchange: Exchange, cause: unknown, isAnswered = false): void {
@@ -151,6 +140,7 @@ interface Served extends ServerDeps {
 /** Wraps every route: credential, rate limit, scope, then the handler; an exception becomes a 500. */
 function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
+    if (route.problemForm !== undefined) exchange.problemForm = route.problemForm
     if (route.access === 'public') {
       const isLimited = route.isProbe !== true && route.limitsItself !== true
       const limited = isLimited ? limitAddress(exchange, deps) : undefined
@@ -171,7 +161,7 @@ function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem 
   return limitBy(budgetOfAddress(exchange.address, nowMs), exchange, nowMs)
 }
 
-/** What is no route is charged to the caller's reads, which the answer then shows; without a credential to the address. */
+/** A request without a route is charged to the caller's reads, which the answer then shows; without a credential to the address. */
 function limitUnknown(exchange: Exchange, served: Served): Problem | undefined {
   const { apiKey, authorization } = exchange.headers
   if (apiKey === '' && authorization === '') return limitAddress(exchange, served)
@@ -299,7 +289,7 @@ function logFailure({ traceId, path, loggedPath = path }: Exchange, cause: unkno
  * @returns stops listening
  */
 export async function serveUnready(settings: ServerSettings, log: Logger): Promise<() => void> {
-  const app = createApp(settings)
+  const { app, uws } = createApp(settings)
   const open = new OpenRequests(log)
   app.get('/healthz', (response, request) =>
     beginExchange(response, request, settings, open)?.replyJson('200 OK', { status: 'ok' }),
@@ -312,11 +302,14 @@ export async function serveUnready(settings: ServerSettings, log: Logger): Promi
     )
   })
   const socket = await listen(app, settings)
-  return () => uWS.us_listen_socket_close(socket)
+  return () => uws.us_listen_socket_close(socket)
 }
 
-const createApp = ({ tls }: ServerSettings): TemplatedApp =>
-  tls === undefined ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+function createApp({ tls, build = newestBuild() }: ServerSettings) {
+  const { uws } = build
+  const app = tls === undefined ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+  return { app, uws, build }
+}
 
 /**
  * Listens; with TLS, opens a second server on the same port whenever the certificate is replaced. New connections go to
@@ -326,27 +319,30 @@ async function listenAndFollow(
   settings: ServerSettings,
   registerRoutes: (app: TemplatedApp) => void,
   log: Logger,
-): Promise<{ readonly port: number; close(): void }> {
+): Promise<{ readonly port: number; readonly build: Build; close(): void }> {
+  const { build = newestBuild() } = settings
+  const { uws } = build
   const open = (port: number): Promise<us_listen_socket> => {
-    const app = createApp(settings)
+    const { app } = createApp({ ...settings, build })
     registerRoutes(app)
     return listen(app, { ...settings, port })
   }
   let socket = await open(settings.port)
-  const port = uWS.us_socket_local_port(socket)
+  const port = uws.us_socket_local_port(socket)
   const takeOver = async (): Promise<void> => {
     const before = socket
     socket = await open(port)
-    uWS.us_listen_socket_close(before)
+    uws.us_listen_socket_close(before)
     log.info('TLS certificate reloaded')
   }
   const refused = (cause: unknown): void => log.error({ err: cause }, 'cannot reload the TLS certificate')
   const stopFollowing = settings.tls === undefined ? () => undefined : followTlsFiles(settings.tls, takeOver, refused)
   return {
     port,
+    build,
     close() {
       stopFollowing()
-      uWS.us_listen_socket_close(socket)
+      uws.us_listen_socket_close(socket)
     },
   }
 }
@@ -379,7 +375,7 @@ function answerOtherMethods(
   }
 }
 
-const METHOD_NAME: Record<Method, string> = { get: 'GET', post: 'POST', patch: 'PATCH', del: 'DELETE' }
+const METHOD_NAME: Record<Method, string> = { get: 'GET', post: 'POST', put: 'PUT', patch: 'PATCH', del: 'DELETE' }
 
 const fitting = (response: HttpResponse, request: HttpRequest): HttpResponse =>
   request.getMethod() === 'head' ? withoutBody(response) : response

@@ -14,7 +14,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   EXPIRED: 'Create or rotate an API key; this one has reached its expiry.',
   STEP_UP_REQUIRED: 'Let the person sign in again: the operation needs a sign-in of the last 15 minutes.',
   INSUFFICIENT_SCOPE:
-    'Use a credential with the scope named in detail. No scope implies another, and a key is widened by rotating it.',
+    'Use a credential with the scope named in detail. No scope implies another, and a key is widened by rotating it. A credential can give only what it holds, except an owner of the tenant.',
   TENANT_MISMATCH: 'The id or cursor is of another tenant. Use the credential of the tenant that it belongs to.',
   DOWNLOAD_URL_INVALID: 'Ask for the job again: its answer holds a fresh result_url, valid for 15 minutes.',
   NOT_FOUND: 'Check path and id. Deleted resources and those past retention are no longer available.',

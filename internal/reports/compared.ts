@@ -34,7 +34,7 @@ export const PERCENT_DECIMALS = 2
 type Side = Pick<PreviousRow, 'people' | 'figures'>
 type Values = Readonly<Record<string, Decimal | null>>
 
-/** @returns no members unless periods are compared; null for what is not shown or has no divisor */
+/** @returns no members unless periods are compared; null for a figure that is not shown or has no divisor */
 export function comparedOf(row: AnswerRow, kind: Kind, cohortMin: number) {
   const { previous } = row
   if (previous === undefined) return {}

@@ -16,7 +16,7 @@ import { PRICE_DECIMALS } from './unit-prices.js'
 
 /** The OpenAPI contract of the reports (spec 4.2 and 8, design section 6). */
 
-const TIMES: Parameters = {
+export const TIMES: Parameters = {
   from: z
     .string()
     .optional()
@@ -45,6 +45,18 @@ const TIMES: Parameters = {
 
 /** The filters that reports support. */
 const FILTERS: Parameters = filterParameters(withTagPattern(REPORT_FIELDS))
+
+/** So that several reports show the same calls. */
+const AS_OF: Parameters = {
+  as_of: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Shows the figures as of this time: the `as_of` of a report that was answered within the last hour, so that several reports ' +
+        'agree. Default: the newest time. `report.as_of` states the time that was used.',
+    }),
+}
 
 const GROUPING: Parameters = {
   group_by: z
@@ -112,7 +124,7 @@ const rowBase = {
 }
 
 /** Not an integer schema: the sum of many calls may exceed the integers that JSON numbers represent exactly. */
-const tokenSum = () => z.number().min(0).meta({ type: 'integer' })
+export const tokenSum = () => z.number().min(0).meta({ type: 'integer' })
 
 const rounded = (decimals: number, description: string) =>
   decimalText()
@@ -206,7 +218,7 @@ const filter = z.object({
   operator: z.string(),
   values: z.array(z.string()),
 })
-const suppressed = z
+export const suppressed = z
   .object({ reason: z.literal('cohort_too_small'), asked: z.array(filter), applied: z.array(filter) })
   .meta({
     id: 'SuppressedFilters',
@@ -235,6 +247,9 @@ const report = z
       }),
     widened_filters: z.array(groupField).meta({
       description: 'Fields of the filters that were dropped; see `suppressed`.',
+    }),
+    as_of: timeText().meta({
+      description: 'The figures are those of this time: later calls and changes are not in them.',
     }),
     rows: count().meta({ description: 'Rows of the whole report.' }),
     total_cost_usd: decimalText().meta({ description: 'Cost of the whole report: the sum of its rows.' }),
@@ -265,6 +280,7 @@ const EXAMPLE_SCOPE = {
   group_by: ['service'],
   allocated: false,
   widened_filters: [],
+  as_of: '2026-12-01T06:00:00.120Z',
   rows: 1,
   total_cost_usd: '1204.5512',
 }
@@ -279,6 +295,7 @@ export const USAGE_REPORT: Operation = {
   query: {
     ...PAGE_PARAMETERS,
     ...TIMES,
+    ...AS_OF,
     ...GROUPING,
     ...sort('usage'),
     ...COMPARE,
@@ -338,7 +355,7 @@ export const ADOPTION_REPORT: Operation = {
   tag: 'Reports',
   summary: 'Report the number of people by group and time',
   description: COHORTS,
-  query: { ...PAGE_PARAMETERS, ...TIMES, ...GROUPING, ...sort('adoption'), ...COMPARE, ...FILTERS },
+  query: { ...PAGE_PARAMETERS, ...TIMES, ...AS_OF, ...GROUPING, ...sort('adoption'), ...COMPARE, ...FILTERS },
   replies: {
     200: {
       description: 'A page of rows.',

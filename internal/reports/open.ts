@@ -3,6 +3,7 @@ import { LimiterPerKey } from '../process/limiter.js'
 import { connectStore, type StoreConnection } from '../store/client.js'
 import { findSpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queries/reports/answer.js'
+import { isFlat, readFlatAnswer } from '../store/queries/reports/flat-answer.js'
 import type { ReportReads } from './report.js'
 import { type ReportRoutesDeps, reportRoutes } from './routes.js'
 
@@ -35,7 +36,7 @@ export function openReports(deps: OpenReportsDeps): OpenReports {
   const reads: ReportReads = {
     weights: (...asked) => findSpreadWeights(store, ...asked),
     hasClosed: (of, signal) => hasClosedIn(store, of, signal),
-    read: (query, limit, signal) => readAnswer(store, query, limit, signal),
+    read: (query, limit, signal) => (isFlat(query) ? readFlatAnswer : readAnswer)(store, query, limit, signal),
     stage: (query, signal) => stageAnswer(store, query, signal),
     readStaged: (...asked) => readStaged(store, ...asked),
   }

@@ -1,12 +1,14 @@
 import type { Field } from '../filters/fields.js'
 import { FIELDS, withTags } from '../filters/fields.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
+import { CURSOR_LIFETIME_MS } from '../http/resource/pages.js'
 import type { Problem } from '../problems/catalogue.js'
 import { type Dimension, isTagField, keyOfTagField, type TagField, tagFieldOf } from '../records/dimensions.js'
 import type { ReportSort } from '../store/queries/reports/answer.js'
 import { DIMENSION_NAMES, DIMENSIONS, type GroupField } from '../store/queries/reports/dimensions.js'
 import { INTERVALS, type Interval } from '../store/queries/reports/intervals.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
+import { parseInstant } from '../units/instant.js'
 import { DAY_MS, readZone } from '../units/time-zone.js'
 import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './period.js'
 import { previousPeriod } from './previous.js'
@@ -26,6 +28,8 @@ export interface ReportQuestion {
   readonly filters: readonly Condition<GroupField>[]
   readonly sort: ReportSort
   readonly isAllocating: boolean
+  /** The instant as of which the caller asks for the figures; undefined: the newest. */
+  readonly asOfMs: number | undefined
   readonly limit: string | undefined
   readonly cursor: string | undefined
   /** Identifies everything that affects the result, so that a cursor can be bound to it. */
@@ -36,7 +40,18 @@ export type ReadReport =
   | { readonly ok: true; readonly question: ReportQuestion }
   | { readonly ok: false; readonly problem: Problem }
 
-const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'sort', 'compare', 'limit', 'cursor'] as const
+const PARAMETERS = [
+  'group_by',
+  'interval',
+  'time_zone',
+  'from',
+  'to',
+  'as_of',
+  'sort',
+  'compare',
+  'limit',
+  'cursor',
+] as const
 const OF_USAGE = ['allocate'] as const
 
 /** The fields that reports are filtered by. */
@@ -82,6 +97,8 @@ export function readReport(
   if (values.allocate !== undefined && values.allocate !== 'true' && values.allocate !== 'false') {
     return refused('/allocate', 'allocate must be true or false.')
   }
+  const asOfMs = values.as_of === undefined ? undefined : parseInstant(values.as_of)
+  if (values.as_of !== undefined && !isReadable(asOfMs, nowMs)) return refused('/as_of', AS_OF)
   const period = readPeriod(values, parsed.value, zone, nowMs)
   if ('pointer' in period) return refused(period.pointer, period.detail)
   if (values.compare !== undefined && values.compare !== 'previous') {
@@ -104,6 +121,7 @@ export function readReport(
     zone,
     values.from,
     values.to,
+    values.as_of,
     values.sort,
     isAllocating,
     isComparing,
@@ -121,12 +139,18 @@ export function readReport(
       filters,
       sort,
       isAllocating,
+      asOfMs,
       limit: values.limit,
       cursor: values.cursor,
       digest,
     },
   }
 }
+
+/** Versions that were closed earlier may have been removed since. */
+const AS_OF_AGE_MS_MAX = CURSOR_LIFETIME_MS
+const isReadable = (ms: number | undefined, nowMs: number): boolean =>
+  ms !== undefined && ms <= nowMs && ms > nowMs - AS_OF_AGE_MS_MAX
 
 const foldedField = (name: string): string => (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name)
 
@@ -168,6 +192,7 @@ function readPeriod(
   return { fromMs, toMs }
 }
 
+const AS_OF = 'as_of must be the as_of of a report that was answered within the last hour.'
 const CUT = 'With compare=previous and an interval, from and to must be where an interval starts, in the time zone.'
 const EDGE =
   'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on a quarter hour, from 1970 to 2105.'

@@ -10,7 +10,8 @@ export interface ReportReads {
   /** The latest weights for spreading a tenant's pools, at or before a time. */
   readonly weights: (tenantId: string, byMs: number, signal: AbortSignal) => Promise<SpreadWeights | undefined>
   readonly hasClosed: (of: Period & { tenantId: string; snapshotMs: number }, signal: AbortSignal) => Promise<boolean>
-  readonly read: (query: ReportQuery, limit: number, signal: AbortSignal) => Promise<AnswerPage>
+  /** Undefined: the answer is too large to be read without staging it. */
+  readonly read: (query: ReportQuery, limit: number, signal: AbortSignal) => Promise<AnswerPage | undefined>
   readonly stage: (query: ReportQuery, signal: AbortSignal) => Promise<string>
   readonly readStaged: (
     query: ReportQuery,
@@ -123,7 +124,9 @@ async function readOrStaged(
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const page = await reads.read(query, limit, signal)
-  return page.totals.rows > limit ? staged(query, kept, limit, reads, signal) : { ...page, kept, next: undefined }
+  return page === undefined || page.totals.rows > limit
+    ? staged(query, kept, limit, reads, signal)
+    : { ...page, kept, next: undefined }
 }
 
 async function staged(

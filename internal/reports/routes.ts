@@ -9,7 +9,7 @@ import { type Dimension, tagFieldOf } from '../records/dimensions.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
 import { ADOPTION_REPORT, USAGE_REPORT } from './contract.js'
-import { type ReportKind, type ReportQuestion, readReport } from './question.js'
+import { type ReadReport, type ReportKind, type ReportQuestion, readReport } from './question.js'
 import {
   firstPage,
   laterPage,
@@ -20,6 +20,8 @@ import {
   weighedMonths,
 } from './report.js'
 import { type ShownBy, shownAdoption, shownPeriod, shownUsage } from './rows.js'
+import { readUnpriced, shownUnpriced } from './unpriced.js'
+import { UNPRICED_REPORT } from './unpriced-contract.js'
 
 export interface ReportRoutesDeps {
   readonly reads: ReportReads
@@ -40,19 +42,34 @@ export interface ReportRoutesDeps {
   readonly clock: () => number
 }
 
-/** The routes of reports: `GET /v1/reports/usage` and `GET /v1/reports/adoption` (design section 6). */
+/** One report: how its query is read, and how its rows are shown. */
+interface Shape {
+  readonly path: string
+  readonly operation: Route['operation']
+  readonly read: (query: string, nowMs: number, dimensions: readonly Dimension[]) => ReadReport
+  readonly show: (page: ReportPage, by: ShownBy) => readonly object[]
+  /** What the report covers, beside its rows. */
+  readonly scope: (
+    question: ReportQuestion,
+    page: ReportPage,
+    months: readonly WeighedMonth[],
+    snapshotMs: number,
+  ) => object
+}
+
+/** The routes of reports: `GET /v1/reports/usage` and `/adoption` (design section 6), and `GET /api/v1/prices/unpriced`. */
 export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
-  const route = (kind: ReportKind, operation: Route['operation']): Route => ({
+  const route = (shape: Shape): Route => ({
     method: 'get',
-    path: pathOf(kind),
-    operation,
+    path: shape.path,
+    operation: shape.operation,
     access: 'read:reporting',
     rateClass: 'report',
     async handle(exchange, caller) {
       const abort = new AbortController()
       exchange.onAborted(() => abort.abort())
       try {
-        await answer(exchange, caller, kind, deps, abort.signal)
+        await answer(exchange, caller, shape, deps, abort.signal)
       } catch (cause) {
         // The client has disconnected: there is nobody to reply to.
         if (exchange.isSettled) return
@@ -62,30 +79,52 @@ export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
       }
     },
   })
-  return [route('usage', USAGE_REPORT), route('adoption', ADOPTION_REPORT)]
+  return [
+    route(shapeOf('usage', USAGE_REPORT, shownUsage)),
+    route(shapeOf('adoption', ADOPTION_REPORT, shownAdoption)),
+    route({
+      path: '/api/v1/prices/unpriced',
+      operation: UNPRICED_REPORT,
+      read: readUnpriced,
+      show: shownUnpriced,
+      scope: ({ period }) => shownPeriod(period),
+    }),
+  ]
 }
 
-const pathOf = (kind: ReportKind): string => `/v1/reports/${kind}`
+const shapeOf = (
+  kind: ReportKind,
+  operation: Route['operation'],
+  show: (row: ReportPage['rows'][number], by: ShownBy) => object,
+): Shape => ({
+  path: `/v1/reports/${kind}`,
+  operation,
+  read: (query, nowMs, dimensions) => readReport(kind, query, nowMs, dimensions),
+  show: ({ rows }, by) => rows.map((row) => show(row, by)),
+  scope: scopeOf,
+})
 
 async function answer(
   exchange: Exchange,
   { tenantId }: Caller,
-  kind: ReportKind,
+  shape: Shape,
   deps: ReportRoutesDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { reads, cursors, clock } = deps
   const dimensions = deps.dimensionsOf(tenantId)
-  const read = readReport(kind, exchange.query, clock(), dimensions)
+  const read = shape.read(exchange.query, clock(), dimensions)
   if (!read.ok) return exchange.replyProblem(read.problem)
   // Version 4 of the cursor format, which names a staged answer: other releases must reject these cursors.
-  const name = `${pathOf(kind)} 4 ${read.question.digest}`
-  const from = { cursors, nowMs: clock(), snapshotMs: await deps.watermark.latest() }
+  const name = `${shape.path} 4 ${read.question.digest}`
+  const newestMs = await deps.watermark.latest()
+  // Another gateway may have answered with an instant that is not complete here yet: the answer says which one it used.
+  const from = { cursors, nowMs: clock(), snapshotMs: Math.min(read.question.asOfMs ?? newestMs, newestMs) }
   const page = readPosition(read.question, { tenantId, query: name }, from)
   if (!page.ok) return exchange.replyProblem(page.problem)
   const { limit, snapshotMs, after, cursorAfter } = page.request
   // Later pages cover the period of the first page, not one relative to the current time.
-  const asked = after === undefined ? read : readReport(kind, exchange.query, snapshotMs, dimensions)
+  const asked = after === undefined ? read : shape.read(exchange.query, snapshotMs, dimensions)
   if (!asked.ok) return exchange.replyProblem(asked.problem)
   const { question } = asked
   const cohortMin = deps.cohortMin(tenantId)
@@ -101,18 +140,17 @@ async function answer(
   )
   if (answered === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   if (answered.value === undefined) return exchange.replyProblem(EXPIRED)
-  const { rows, totals, kept, next } = answered.value
+  const { totals, kept, next } = answered.value
   const by: ShownBy = { question, totals, cohortMin, isParent: kept < question.filters.length }
-  const show = kind === 'usage' ? shownUsage : shownAdoption
   exchange.replyJson('200 OK', {
     ...suppressionOf(question, kept),
-    data: rows.map((row) => show(row, by)),
+    data: shape.show(answered.value, by),
     page: {
       ...(next !== undefined && { next_cursor: cursorAfter(keyOf(next)) }),
       limit,
       has_more: next !== undefined,
     },
-    report: scopeOf(question, answered.value, months),
+    report: shape.scope(question, answered.value, months, snapshotMs),
   })
 }
 
@@ -140,7 +178,7 @@ function suppressionOf({ filters }: ReportQuestion, kept: number) {
   }
 }
 
-const scopeOf = (question: ReportQuestion, { totals, kept }: ReportPage, months: readonly WeighedMonth[]) => ({
+const scopeOf: Shape['scope'] = (question, { totals, kept }, months, snapshotMs) => ({
   ...shownPeriod(question.period),
   time_zone: question.zone,
   interval: question.interval ?? null,
@@ -153,6 +191,7 @@ const scopeOf = (question: ReportQuestion, { totals, kept }: ReportPage, months:
     })),
   }),
   widened_filters: [...new Set(question.filters.slice(kept).map(({ field }) => field))],
+  as_of: new Date(snapshotMs).toISOString(),
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),
   ...(question.previous !== undefined && {

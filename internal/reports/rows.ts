@@ -1,7 +1,7 @@
 import { isTagField } from '../records/dimensions.js'
 import type { AnswerRow, AnswerTotals } from '../store/queries/reports/answer.js'
 import type { GroupField } from '../store/queries/reports/dimensions.js'
-import { type FigureName, REASON_NAMES } from '../store/queries/reports/figures.js'
+import { type FigureName, figureSteps, REASON_NAMES } from '../store/queries/reports/figures.js'
 import { formatQuantity, parseSum, type Quantity } from '../units/quantity.js'
 import { comparedOf } from './compared.js'
 import { type Decimal, decimalText, quotient } from './decimals.js'
@@ -70,7 +70,7 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     cost_share: textOf(quotient(cost, parseSum<'USD'>(by.totals.costUsd), SHARE_DECIMALS)),
     ...Object.fromEntries(Object.entries(unitPrices(figures)).map(([name, price]) => [name, textOf(price)])),
     lower_bounds: BOUNDED_FIGURES.filter((name) => Number(figures[MISSING[name]]) > 0),
-    confidence: textOf(quotient(stepsOf(figures.cost_confidence), cost * CONFIDENCE_STEPS, CONFIDENCE_DECIMALS)),
+    confidence: textOf(quotient(figureSteps(figures.cost_confidence), cost * CONFIDENCE_STEPS, CONFIDENCE_DECIMALS)),
     cost_usd_by_band: {
       chargeback_ready: usd('chargeback_ready_cost_usd'),
       provisional: usd('provisional_cost_usd'),
@@ -85,7 +85,7 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     reasons: Object.fromEntries(
       // In allocated reports a row may have a share of a pool's cost without any of its calls.
       REASON_NAMES.filter(
-        (reason) => figures[`${reason}_calls`] !== '0' || stepsOf(figures[`${reason}_cost_usd`]) !== 0n,
+        (reason) => figures[`${reason}_calls`] !== '0' || figureSteps(figures[`${reason}_cost_usd`]) !== 0n,
       ).map((reason) => [reason, { calls: Number(figures[`${reason}_calls`]), cost_usd: usd(`${reason}_cost_usd`) }]),
     ),
     ...comparedOf(row, 'usage', by.cohortMin),
@@ -99,12 +99,6 @@ export const CONFIDENCE_DECIMALS = 4
 const CONFIDENCE_STEPS = 10_000n
 
 const textOf = (value: Decimal | null): string | null => (value === null ? null : decimalText(value))
-
-/** Of a decimal with at most 22 digits after the point, as an integer of its last one. */
-function stepsOf(text: string): bigint {
-  const [whole = '0', fraction = ''] = text.split('.')
-  return BigInt(`${whole}${fraction.padEnd(22, '0')}`)
-}
 
 /** Whether the row is the calls that have no service, or no owner: a group of its own, unlike a folded row. */
 function isUnattributed(row: AnswerRow, groupBy: readonly GroupField[]): boolean {

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ANNOUNCEMENTS, CHECKPOINTS, COVERAGE_STATES, SPEND_LOOKS, TENANTS } from '../../streams/buckets.js'
+import {
+  ANNOUNCEMENTS,
+  CHECKPOINTS,
+  COVERAGE_STATES,
+  MISSING_PRICES,
+  SPEND_LOOKS,
+  TENANTS,
+} from '../../streams/buckets.js'
 import { retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { holdsEvent, lastEventSequence } from '../broker/events-log.js'
@@ -12,6 +19,7 @@ import { followWatermark, type Watermark } from '../broker/watermark.js'
 import type { TenantIds } from '../ids/ids.js'
 import { observedSources, seenLayers } from '../store/queries/reports/coverage.js'
 import { hourlySpendOf } from '../store/queries/reports/hourly-spend.js'
+import { missingPriceOf, unpricedModels } from '../store/queries/reports/missing-prices.js'
 import { exactSpendOf } from '../store/queries/reports/spend.js'
 import { deleteCallsBefore } from '../store/retention.js'
 import type { Logger } from '../telemetry/log.js'
@@ -20,6 +28,7 @@ import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from './anomaly.js'
 import { openBudgetChecks } from './budget-checks.js'
 import { type CoverageReads, readCoverage } from './coverage/routes.js'
 import { type CoverageState, type Streaks, watchCoverage } from './watch-coverage.js'
+import { type MissingPrices, type PriceReads, type Unpriceable, watchPrices } from './watch-prices.js'
 import { type SpendProgress, type SpendScope, watchSpend } from './watch-spend.js'
 
 export interface SentinelDeps {
@@ -33,6 +42,8 @@ export interface SentinelDeps {
   readonly sourcesOf: CoverageReads['sourcesOf']
   /** Checks the health of a tenant's connectors. */
   readonly watchConnectors: (tenantId: string) => Promise<void>
+  /** Applies the changes of a tenant's settings that are due. */
+  readonly applyPending: (tenant: Tenant) => Promise<void>
   /** Between two checks of a tenant's budgets. */
   readonly budgetsEveryMs: number
   /** Between two checks of a tenant's spend, coverage and connectors. */
@@ -53,7 +64,7 @@ export interface Check {
 }
 
 /**
- * The sentinel of a process: checks budgets, spend, coverage, connectors and retention of the tenants that it owns, until
+ * The sentinel of a process: checks budgets, spend, prices, coverage, connectors and retention of the tenants that it owns, until
  * `signal` aborts.
  *
  * @returns once it works; `stopped` resolves when no check is in flight any more
@@ -68,6 +79,7 @@ export async function openSentinel(
     ...(await openBudgetChecks({ ...deps, watermark, findTenant: tenants.get }, await announcements(deps))),
     ...(await watchChecks(deps, watermark, signal)),
     { what: 'connectors', everyMs: deps.surveyEveryMs, check: deps.watchConnectors },
+    { what: 'settings', everyMs: deps.surveyEveryMs, check: settingsCheck(deps, tenants.get) },
     { what: 'retention', everyMs: RETENTION_EVERY_MS, check: retentionCheck(deps, tenants.get) },
   ]
   const owned = function* (): Generator<string> {
@@ -94,11 +106,12 @@ async function repeatForEach(
   }
 }
 
-/** The checks that emit events about spend and coverage. */
+/** The checks that emit events about spend, prices and coverage. */
 async function watchChecks(deps: SentinelDeps, watermark: Watermark, signal: AbortSignal): Promise<readonly Check[]> {
   const { broker, store, sourcesOf, surveyEveryMs, clock } = deps
   const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
   const spendProgress = bucketRecords<SpendProgress>(await broker.bucket(SPEND_LOOKS), async () => undefined)
+  const missingPrices = bucketRecords<MissingPrices>(await broker.bucket(MISSING_PRICES), async () => undefined)
   const announcing = await announcements(deps)
   const baseline = {
     atLeastUsd: formatQuantity(quantityOfSteps<'USD'>(MINIMUM_USD)),
@@ -114,12 +127,22 @@ async function watchChecks(deps: SentinelDeps, watermark: Watermark, signal: Abo
     seen: (tenantId: string, nowMs: number) => seenLayers(store, tenantId, nowMs, signal),
     observed: (tenantId: string) => observedSources(store, tenantId, signal),
   }
+  const prices: PriceReads = {
+    models: (...asked) => unpricedModels(store, ...asked),
+    missing: (...asked) => missingPriceOf(store, ...asked),
+  }
   const streaks: Streaks = new Map()
+  const unpriceable: Unpriceable = new Map()
   return [
     {
       what: 'spend',
       everyMs: surveyEveryMs,
       check: (tenantId) => watchSpend(tenantId, hours, spendProgress, announcing),
+    },
+    {
+      what: 'prices',
+      everyMs: surveyEveryMs,
+      check: (tenantId) => watchPrices(tenantId, prices, unpriceable, missingPrices, announcing),
     },
     {
       what: 'coverage',
@@ -141,6 +164,13 @@ const announcements = async ({ broker, publish, idsOf, clock }: SentinelDeps) =>
   isStored: (subject: string, after: number, id: string) => holdsEvent(broker.manager, subject, after, id),
   clock,
 })
+
+const settingsCheck =
+  ({ applyPending }: SentinelDeps, findTenant: (tenantId: string) => Tenant | undefined): Check['check'] =>
+  async (tenantId) => {
+    const tenant = findTenant(tenantId)
+    if (tenant !== undefined) await applyPending(tenant)
+  }
 
 /** Deletes records past the retention of a tenant. */
 const retentionCheck =

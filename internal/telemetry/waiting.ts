@@ -1,9 +1,9 @@
 /** How long a dependency may take to answer before the terminal says what is waited for. */
-const QUIET_MS = 1_500
+const QUIET_MS = 700
 const REPEAT_MS = 30_000
 
 /**
- * Writes one line on stderr, within two seconds and then every thirty, while `pending` does: what is waited for, where, and
+ * Writes one line on stderr, within a second and then every thirty, while `pending` does: what is waited for, where, and
  * since when.
  */
 export async function sayWhileWaiting<T>(

@@ -61,7 +61,7 @@ function clockOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** Offset of a zone from UTC at an instant, in milliseconds. */
-function offsetMs(zone: string, ms: number): number {
+export function offsetMs(zone: string, ms: number): number {
   const parts = clockOf(zone).formatToParts(ms)
   const part = (name: string): number => Number(parts.find(({ type }) => type === name)?.value)
   const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))

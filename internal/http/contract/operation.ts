@@ -15,11 +15,13 @@ export const TAGS = {
   Authorization: 'OAuth 2.0 access tokens: issue, revoke, verify.',
   Exports: 'Chargeback files for FinOps tools (FOCUS), produced by asynchronous jobs.',
   Directory: 'Services, identities, principals and sources that a tenant declares.',
+  'Mapping rules': 'Rules that attribute calls by what they say of themselves, where the directory knows no service.',
   Prices: 'Negotiated prices and model names of the tenant.',
   Webhooks: 'Webhook endpoints, deliveries and event payloads.',
   Pools: 'Cost pools: where the cost of unattributed calls is allocated.',
   Connectors: 'Partner systems that send and read data on behalf of a tenant.',
   Partner: 'API for partner connectors.',
+  Console: 'The page for people, and its files.',
   Health: 'Liveness and readiness.',
   Contract: 'The API description and the error pages.',
 } as const

@@ -30,7 +30,7 @@ export async function audit(
   const entry: AuditEntry = {
     tenantId: caller.tenantId,
     actor: caller.principal,
-    action,
+    action: reply?.action ?? action,
     target: reply?.target ?? targetOf(parameter),
     outcome: refusal === undefined ? 'succeeded' : isFailure ? 'failed' : 'refused',
     errorCode: refusal?.code ?? null,

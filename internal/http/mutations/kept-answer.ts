@@ -40,10 +40,10 @@ export const canonicalKey = (text: string): string => text.replaceAll('"', '').t
 
 const STATUS_LINE = { 200: '200 OK', 201: '201 Created', 202: '202 Accepted', 204: '204 No Content' } as const
 
-export function answerOf({ status, body, location }: Reply): KeptAnswer {
+export function answerOf({ status, body, location }: Reply, mediaType = 'application/json'): KeptAnswer {
   const lines = [
     STATUS_LINE[status],
-    ...(body === undefined ? [] : ['Content-Type: application/json']),
+    ...(body === undefined ? [] : [`Content-Type: ${mediaType}`]),
     'Cache-Control: no-store',
     ...(location === undefined ? [] : [`Location: ${location}`]),
   ]

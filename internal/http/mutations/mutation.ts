@@ -37,6 +37,8 @@ export interface Reply {
   readonly body?: unknown
   /** Path of the created record. */
   readonly location?: string
+  /** For the audit log, where one route does two things. Default: the mutation's. */
+  readonly action?: AuditAction
   /** Id of the affected record, for the audit log. Default: the path's parameter. */
   readonly target?: string
   readonly changes?: NonNullable<AuditEntry['changes']>

@@ -17,6 +17,7 @@ import type { Claim, Claims, Known } from './claims.js'
 import { answerOf, canonicalKey, type KeptAnswer, openAnswer, refusalOf, sealAnswer } from './kept-answer.js'
 import type { Mutation } from './mutation.js'
 import { MUTATION_BYTES_MAX, type ReadBody, readBody, readNoBody } from './read-body.js'
+import { needsNewSignIn, STEP_UP } from './step-up.js'
 
 export interface MutationDeps {
   readonly claims: Claims
@@ -35,8 +36,6 @@ export type Mutate = <B = undefined>(mutation: Mutation<B>) => TenantRoute
 
 /** How long a duplicate waits for the original request (design section 7). */
 const WAIT_MS_MAX = 2_000
-/** How long a user's sign-in counts as recent (design section 7). */
-const STEP_UP_S = 15 * 60
 /** Mutations running or waiting in this process: over all tenants, and per tenant. */
 const OPEN_MAX = 2_000
 const OPEN_MAX_OF_TENANT = 200
@@ -152,9 +151,6 @@ interface Keyed<B> {
   readonly key: string
   readonly fingerprint: string
 }
-
-const needsNewSignIn = ({ authTimeS }: Caller, nowMs: number): boolean =>
-  authTimeS !== undefined && nowMs / 1_000 - authTimeS > STEP_UP_S
 
 function refusalOfMediaType<B>({ headers }: Exchange, { body }: Mutation<B>): Problem | undefined {
   if (body === undefined) return undefined
@@ -299,9 +295,5 @@ const BUSY = problem(
     retryAfterSeconds: 1,
   },
 )
-const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again: the last sign-in was more than 15 minutes ago.', {
-  // RFC 9470 section 3.
-  challenge: `Bearer realm="attribution", error="insufficient_user_authentication", max_age=${STEP_UP_S}`,
-})
 const FAILED = problem('INTERNAL_ERROR', '')
 const TOO_MANY = problem('RATE_LIMITED', 'Too many changes in progress; retry later.', { retryAfterSeconds: 1 })

@@ -19,7 +19,13 @@ export interface Instance {
 /** Version of the API; its major part is in every path. */
 const API_VERSION = '1.0.0'
 
-const METHODS: Readonly<Record<Method, string>> = { get: 'get', post: 'post', patch: 'patch', del: 'delete' }
+const METHODS: Readonly<Record<Method, string>> = {
+  get: 'get',
+  post: 'post',
+  put: 'put',
+  patch: 'patch',
+  del: 'delete',
+}
 
 interface Draft {
   readonly instance: Instance

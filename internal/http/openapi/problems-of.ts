@@ -8,8 +8,12 @@ const OF_A_CREDENTIAL: readonly ErrorCode[] = ['INVALID_CREDENTIALS', 'EXPIRED',
 const OF_A_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED']
 const OF_A_KEY: readonly ErrorCode[] = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_CONFLICT']
 
-/** Whether an Idempotency-Key is required. OAuth clients, which authenticate in the body, send none. */
-export const needsKey = ({ method, access }: Route): boolean => method !== 'get' && access !== 'public'
+/**
+ * Whether an Idempotency-Key is required. OAuth clients, which authenticate in the body, send none; a PUT states the whole result,
+ * so that repeating it changes nothing.
+ */
+export const needsKey = (route: Route): boolean =>
+  route.method !== 'get' && route.method !== 'put' && route.access !== 'public' && route.takesNoKey !== true
 
 /** Every problem that a route may reply: those that follow from its declaration, and those it lists itself. */
 export function problemsOf(route: Route): ReadonlySet<ErrorCode> {

@@ -148,7 +148,10 @@ async function create<T, F, C>(
 
 /** An earlier attempt of the same request wrote the same record at another time. */
 const isSame = <T>(one: T, other: T): boolean =>
-  JSON.stringify({ ...one, created_at: '' }) === JSON.stringify({ ...other, created_at: '' })
+  JSON.stringify(one, withoutTimes) === JSON.stringify(other, withoutTimes)
+
+const withoutTimes = (member: string, value: unknown): unknown =>
+  member === 'created_at' || member === 'stated_at' ? '' : value
 
 async function update<T, F, C>(
   { caller: { tenantId }, body, parameter: id }: MutationRequest<C>,

@@ -17,6 +17,9 @@ export interface ServiceClient {
 export interface HttpServiceClient extends ServiceClient {
   /** Sends a body with an Idempotency-Key of its own, and retries while the answer is transient. */
   post(path: string, mediaType: string, body: string): Promise<Answer>
+  /** Sends a body that states the whole result, and retries likewise. */
+  put(path: string, mediaType: string, body: string): Promise<Answer>
+  get(path: string): Promise<Answer>
 }
 
 export interface ReplayedRecord {
@@ -43,13 +46,22 @@ const RETRY_MS_MAX = 2_000
 /** TLS errors of an untrusted certificate, which no retry changes. */
 const UNTRUSTED = /CERT|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|INVALID_CA/
 
-/** @param certFile PEM of the service's certificate, trusted in addition to Node's authorities; empty: none */
-export function connectService(baseUrl: string, apiKey: string, connections: number, certFile = ''): HttpServiceClient {
+/**
+ * @param certFile PEM of the service's certificate, trusted in addition to Node's authorities; empty: none
+ * @param limits `answerMsMax`, after which a request counts as unanswered and is sent again; `giveUpMs`, after which it is not
+ */
+export function connectService(
+  baseUrl: string,
+  apiKey: string,
+  connections: number,
+  certFile = '',
+  { answerMsMax = 10_000, giveUpMs = GIVE_UP_MS }: { readonly answerMsMax?: number; readonly giveUpMs?: number } = {},
+): HttpServiceClient {
   const connect = certFile === '' ? {} : { ca: [...rootCertificates, readFileSync(certFile, 'utf8')] }
   const pool = new Pool(baseUrl, {
     connections,
-    headersTimeout: 10_000,
-    bodyTimeout: 10_000,
+    headersTimeout: answerMsMax,
+    bodyTimeout: answerMsMax,
     // The chain in the file may lack its root: then its certificates are themselves trusted.
     connect: { ...connect, allowPartialTrustChain: true },
   })
@@ -73,7 +85,7 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
         })
       const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500 || isStillRunning(answer)
       if (!isPassing) return answer
-      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error(`no answer (${answer.status}): ${answer.body}`)
+      if (performance.now() - startedAt > giveUpMs) throw new Error(`no answer (${answer.status}): ${answer.body}`)
       await sleep(Math.random() * Math.min(50 * 2 ** attempt, RETRY_MS_MAX))
     }
   }
@@ -87,6 +99,9 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
 
   return {
     post,
+    get: read,
+    put: (path, mediaType, body) =>
+      request({ path, method: 'PUT', headers: { ...credential, 'content-type': mediaType }, body }),
 
     async send(event) {
       const { status, body } = await post('/api/v1/invocations', 'application/json', JSON.stringify(event))

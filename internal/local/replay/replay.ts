@@ -10,8 +10,8 @@ export interface ReplaySettings {
   readonly eventIdNamespace: string
   /** The event in its wire form, without id and time. */
   readonly eventOf: (row: TraceRow) => Readonly<Record<string, unknown>>
-  /** Called with the number of events accepted so far. */
-  readonly onProgress: (taken: number) => void
+  /** Called with the number of events accepted so far, and how long the others will take. */
+  readonly onProgress: (taken: number, leftMs: number) => void
 }
 
 export interface ReplaySummary {
@@ -51,6 +51,7 @@ export async function replayTrace(
   const sightings: Promise<void>[] = []
   const visibleAfterMs: number[] = []
   const sampleEvery = Math.max(1, Math.floor(rows.length / SAMPLES))
+  let lagMs = 0
   let failure: unknown
   const fail = (cause: unknown): void => {
     failure ??= cause
@@ -61,6 +62,7 @@ export async function replayTrace(
     if (dueAt > Date.now()) await sleep(dueAt - Date.now())
     if (inFlight.size >= IN_FLIGHT_MAX) await Promise.race(inFlight)
     if (failure !== undefined) throw failure
+    lagMs = Date.now() - dueAt
 
     const event = {
       event_id: uuidV5(settings.eventIdNamespace, row.rowId),
@@ -71,7 +73,10 @@ export async function replayTrace(
       .send(event)
       .then((invocationId) => {
         ids.add(invocationId)
-        settings.onProgress(ids.size)
+        settings.onProgress(
+          ids.size,
+          timeLeftMs({ startedAt, endsAt, lagMs, taken: ids.size, total: rows.length }, Date.now()),
+        )
         if (i % sampleEvery !== 0) return
         sightings.push(timeToSight(service, invocationId).then((ms) => void visibleAfterMs.push(ms), fail))
       })
@@ -86,6 +91,26 @@ export async function replayTrace(
   const earliest = Math.floor(endsAt - (last.arrivedAtMs - first.arrivedAtMs))
   return { sent: rows.length, visibleAfterMs, ...(await sumRecords(service, ids, earliest)) }
 }
+
+export interface Progress {
+  readonly startedAt: number
+  /** When the last event is due. */
+  readonly endsAt: number
+  /** How late the latest event was sent. */
+  readonly lagMs: number
+  readonly taken: number
+  readonly total: number
+}
+
+/** A replay that keeps up ends with its trace, whose pace varies; one that lags behind ends when the service has taken the rest. */
+export function timeLeftMs({ startedAt, endsAt, lagMs, taken, total }: Progress, nowMs: number): number {
+  const byTrace = Math.max(0, endsAt - nowMs)
+  if (lagMs < LAG_MS_MIN || taken === 0) return byTrace
+  return Math.max(byTrace, ((nowMs - startedAt) / taken) * (total - taken))
+}
+
+/** Timers fire late by some milliseconds. */
+const LAG_MS_MIN = 1_000
 
 /** The ids `attr_…` and `inv_…` of one call are equal after the prefix. */
 const attributionIdOf = (invocationId: string): string => invocationId.replace(/^inv_/, 'attr_')

@@ -1,4 +1,5 @@
 import type { IdentityEntry, ServiceEntry } from '../../attribution/directory/directory.js'
+import { type Quantity, quantityOfSteps, STEPS_PER_UNIT } from '../../units/quantity.js'
 import { type Random, seededRandom } from './random.js'
 
 /** A fictional company: the services whose calls fill a sandbox, and the people behind them. */
@@ -25,6 +26,8 @@ export interface SandboxService extends ServiceEntry {
 export interface SandboxModel {
   readonly provider: string
   readonly model: string
+  /** USD per token, by which a proxy computes the cost that it states: about the list price. */
+  readonly rates: readonly [input: Quantity<'USD'>, output: Quantity<'USD'>]
   /** `served_model`, if it differs from the requested one. */
   readonly served?: string
   readonly region?: string
@@ -36,17 +39,35 @@ export interface SandboxModel {
   readonly isOwn?: true
 }
 
+const nanoUsd = (input: number, output: number): SandboxModel['rates'] => [
+  quantityOfSteps(BigInt(input) * STEPS_PER_NANO),
+  quantityOfSteps(BigInt(output) * STEPS_PER_NANO),
+]
+const STEPS_PER_NANO = STEPS_PER_UNIT / 10n ** 9n
+
 const MODELS: readonly SandboxModel[] = [
-  { provider: 'openai', model: 'gpt-4o-2024-08-06', caches: true, batches: true },
-  { provider: 'openai', model: 'gpt-4o-mini', batches: true },
-  { provider: 'openai', model: 'o3', reasons: true },
-  { provider: 'openai', model: 'gpt-4o-audio-preview', hears: true },
-  { provider: 'azure', model: 'gpt-4o', served: 'gpt-4o-2024-08-06', region: 'westeurope' },
-  { provider: 'anthropic', model: 'claude-sonnet-4-5-20250929', caches: true },
-  { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', region: 'us-east-1', caches: true },
-  { provider: 'gemini', model: 'gemini-2.5-flash' },
-  { provider: 'mistral', model: 'mistral-large-latest' },
-  { provider: 'in-house', model: 'in-house-7b', isOwn: true },
+  { provider: 'openai', model: 'gpt-4o-2024-08-06', rates: nanoUsd(2_500, 10_000), caches: true, batches: true },
+  { provider: 'openai', model: 'gpt-4o-mini', rates: nanoUsd(150, 600), batches: true },
+  { provider: 'openai', model: 'o3', rates: nanoUsd(2_000, 8_000), reasons: true },
+  { provider: 'openai', model: 'gpt-4o-audio-preview', rates: nanoUsd(10_000, 40_000), hears: true },
+  {
+    provider: 'azure',
+    model: 'gpt-4o',
+    rates: nanoUsd(2_500, 10_000),
+    served: 'gpt-4o-2024-08-06',
+    region: 'westeurope',
+  },
+  { provider: 'anthropic', model: 'claude-sonnet-4-5-20250929', rates: nanoUsd(3_000, 15_000), caches: true },
+  {
+    provider: 'bedrock',
+    model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    rates: nanoUsd(3_000, 15_000),
+    region: 'us-east-1',
+    caches: true,
+  },
+  { provider: 'gemini', model: 'gemini-2.5-flash', rates: nanoUsd(300, 2_500) },
+  { provider: 'mistral', model: 'mistral-large-latest', rates: nanoUsd(1_000, 3_000) },
+  { provider: 'in-house', model: 'in-house-7b', rates: nanoUsd(100, 200), isOwn: true },
 ]
 const TEAMS = [
   'support',

@@ -1,4 +1,5 @@
 import type { InvocationEvent } from '../../invocations/schema.js'
+import { formatQuantity, quantityOfSteps } from '../../units/quantity.js'
 import { uuidV5 } from '../replay/trace.js'
 import type { SandboxCompany, SandboxModel, SandboxService } from './company.js'
 import { type Random, seededRandom } from './random.js'
@@ -116,9 +117,15 @@ function tokenDetails(model: SandboxModel, input: number, output: number, random
     ...(model.reasons && { reasoning_tokens: part(output) }),
     ...(model.hears && { audio_input_tokens: part(input), audio_output_tokens: part(output) }),
     ...(model.batches && random.happens(0.15) && { service_tier: 'batch' as const }),
-    // Some proxies compute a cost themselves.
-    ...(random.happens(0.05) && { estimated_cost_usd: `0.${String(random.whole(1, 99_999)).padStart(6, '0')}` }),
+    // Some proxies compute a cost themselves, by prices of their own that know neither cached tokens nor batches.
+    ...(random.happens(0.05) && { estimated_cost_usd: statedCost(model, input, output, random.whole(80, 120)) }),
   }
+}
+
+/** In USD, exact, at so many percent of the model's rates. */
+function statedCost({ rates: [ofInput, ofOutput] }: SandboxModel, input: number, output: number, percent: number) {
+  const atRates = BigInt(input) * ofInput + BigInt(output) * ofOutput
+  return formatQuantity(quantityOfSteps((atRates * BigInt(percent)) / 100n))
 }
 
 const ownMachine = ({ name, owner }: SandboxService, output: number, random: Random): Partial<CallFields> => ({

@@ -8,6 +8,7 @@ const NATS_USER = 'attribution'
 type AddressConfig = Config<
   | 'host'
   | 'port'
+  | 'intakePort'
   | 'baseUrl'
   | 'natsUrl'
   | 'natsUser'
@@ -35,6 +36,8 @@ export interface Addresses {
   }
   /** Where the gateway listens. */
   readonly listening: string
+  /** Where it listens for what other systems send; undefined: nowhere. */
+  readonly intake: string | undefined
   /** Under which callers reach the service. */
   readonly baseUrl: string
 }
@@ -43,7 +46,8 @@ export interface Addresses {
 export async function chooseAddresses(config: AddressConfig, secrets: InstanceSecrets): Promise<Addresses> {
   const natsPort = config.natsUrl === '' ? await freePort() : undefined
   const storePort = config.storeUrl === '' ? await freePort() : undefined
-  const listening = listeningUrl(config.host, config.port, readTls(config) !== undefined)
+  const isTls = readTls(config) !== undefined
+  const listening = listeningUrl(config.host, config.port, isTls)
   return {
     nats:
       natsPort === undefined
@@ -54,6 +58,7 @@ export async function chooseAddresses(config: AddressConfig, secrets: InstanceSe
         ? { url: config.storeUrl, password: config.storePassword, ownPort: undefined }
         : { url: `http://127.0.0.1:${storePort}`, password: secrets.storePassword, ownPort: storePort },
     listening,
+    intake: config.intakePort === 0 ? undefined : listeningUrl(config.host, config.intakePort, isTls),
     baseUrl: config.baseUrl === '' ? listening : config.baseUrl,
   }
 }

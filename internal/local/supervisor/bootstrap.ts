@@ -3,12 +3,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { KV } from '@nats-io/kv'
 import { API_KEYS, CLIENTS, SIGNING_KEYS, TENANTS, USERS } from '../../../streams/buckets.js'
 import { createClientSecret, GRANT_TYPES, storedClient, type WantedClient } from '../../access/oauth/clients.js'
-import { createUser, userKey } from '../../access/oauth/users.js'
+import { createUser, type StoredUser, userKey } from '../../access/oauth/users.js'
+import { appoint, canBeOwner } from '../../access/users/owners.js'
 import { createApiKey, type Mode, parseApiKey, type StoredApiKey, storeSecret } from '../../auth/api-keys.js'
 import { SCOPES } from '../../auth/scopes.js'
-import { DEFAULT_SETTINGS, type Tenant } from '../../auth/tenant.js'
+import { SETTINGS_OF_NEW_TENANT, type Tenant } from '../../auth/tenant.js'
 import type { Broker } from '../../broker/connect.js'
 import { isLostRace } from '../../broker/errors.js'
+import { bucketRecords } from '../../broker/records.js'
 import { ConfigError } from '../../config/settings.js'
 import { deriveTenantIds, formatId, randomId, type TenantIds } from '../../ids/ids.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
@@ -18,13 +20,15 @@ import { type InstanceFiles, writePrivate } from './instance.js'
 /** The credentials of the first user of an instance, in `<data-dir>/credentials.json`. */
 export interface Credentials {
   readonly base_url: string
+  /** Where people look; names the tenant, so that a person need not. */
+  readonly console_url: string
   readonly tenant_id: string
   /** An OAuth client with all scopes: for client credentials and for users who sign in. */
   readonly client_id: string
   readonly client_secret: string
   /** All scopes. */
   readonly api_key: string
-  /** A user with all scopes. */
+  /** A user with all scopes, an owner of the tenant. */
   readonly admin_username: string
   readonly admin_password: string
 }
@@ -54,7 +58,7 @@ export async function bootstrapTenant(
     id: credentials.tenant_id,
     name: 'First tenant',
     created_at: now,
-    settings: DEFAULT_SETTINGS,
+    settings: SETTINGS_OF_NEW_TENANT,
   }
   const key: StoredApiKey = {
     id: presented.id,
@@ -78,7 +82,17 @@ export async function bootstrapTenant(
   await createIfMissing(await broker.bucket(USERS), userKey(tenant.id, username), () =>
     createUser(tenant.id, ids, { username, password, scopes: SCOPES }, createdAt),
   )
+  await appointFirstOwner(broker, tenant.id, username)
   return credentials
+}
+
+/** Makes the first user the owner of a tenant that has none, also of one that an older version created. */
+async function appointFirstOwner(broker: Broker, tenantId: string, username: string): Promise<void> {
+  const entry = await (await broker.bucket(USERS)).get(userKey(tenantId, username))
+  if (entry?.operation !== 'PUT') return
+  const { id, ...user } = entry.json<StoredUser>()
+  const tenants = bucketRecords<Tenant>(await broker.bucket(TENANTS), async () => undefined)
+  if (canBeOwner(user)) await appoint(tenants, tenantId, id, true)
 }
 
 const FIRST_CLIENT: WantedClient = {
@@ -99,11 +113,12 @@ async function readOrCreate(
   const file = existsSync(files.credentials)
     ? (JSON.parse(readFileSync(files.credentials, 'utf8')) as Partial<Credentials>)
     : {}
-  const { base_url: _, ...kept } = file
+  const { base_url: _base, console_url: _console, ...kept } = file
   const tenantId = kept.tenant_id ?? formatId('tnt', randomBytes(16))
   const ids = await tenantIdsOf(broker, masterKeys, tenantId)
   const current: Credentials = {
     base_url: baseUrl,
+    console_url: `${baseUrl}/console?tenant=${tenantId}`,
     tenant_id: tenantId,
     client_id: randomId('cli', ids),
     client_secret: createClientSecret(mode),

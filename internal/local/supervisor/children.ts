@@ -39,41 +39,45 @@ const LOG_BYTES_MAX = 64 * 1024 * 1024
  * Logs go to `<logsDir>/<role>.log`, which is rotated at 64 MiB (one old file is kept, as `.1`).
  */
 export class Supervisor {
-  private readonly children: Child[] = []
+  /** Each of the roles that were started together, in the order of their start. */
+  private readonly groups: Child[][] = []
   private readonly deps: SupervisorDeps
   private readonly rotating: NodeJS.Timeout
+  private isStopping = false
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps
     this.rotating = setInterval(() => {
-      for (const { logFile } of this.children) rotateLog(logFile)
+      for (const { logFile } of this.groups.flat()) rotateLog(logFile)
     }, 30_000)
     this.rotating.unref()
   }
 
-  /** Starts a role and waits until it is ready. @throws Error with one line when it does not become ready */
-  async start(role: Role): Promise<void> {
-    const child = new Child(role, join(this.deps.logsDir, `${role.name}.log`), this.deps.print, () => this.report())
-    this.children.push(child)
-    await child.start()
-  }
-
-  /** Starts roles at once and waits until all of them are ready. @throws Error when one does not become ready */
+  /**
+   * Starts roles at once and waits until all of them are ready.
+   *
+   * @throws Error with one line when one does not become ready, or when the supervisor stops
+   */
   async startAll(roles: readonly Role[]): Promise<void> {
-    await Promise.all(roles.map((role) => this.start(role)))
+    if (this.isStopping) throw new Error('the service stops')
+    const { logsDir, print } = this.deps
+    const group = roles.map((role) => new Child(role, join(logsDir, `${role.name}.log`), print, () => this.report()))
+    this.groups.push(group)
+    await Promise.all(group.map((child) => child.start()))
   }
 
-  /** Stops all roles one after the other, the last started first. */
+  /** Stops all roles, those that were started last first. */
   async stop(): Promise<void> {
+    this.isStopping = true
     clearInterval(this.rotating)
-    for (const child of this.children.toReversed()) await child.stop()
-    this.children.length = 0
+    for (const group of this.groups.toReversed()) await Promise.all(group.map((child) => child.stop()))
+    this.groups.length = 0
     this.report()
   }
 
   private report(): void {
     const pids = new Map<string, number>()
-    for (const { role, pid } of this.children) if (pid !== undefined) pids.set(role.name, pid)
+    for (const { role, pid } of this.groups.flat()) if (pid !== undefined) pids.set(role.name, pid)
     this.deps.onChange(pids)
   }
 }

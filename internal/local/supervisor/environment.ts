@@ -28,6 +28,7 @@ function picked(from: Variables, isWanted: (name: string) => boolean): Record<st
 const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
   'host',
   'port',
+  'intakePort',
   'demo',
   'demoSpeed',
   'demoEventIds',

@@ -195,13 +195,30 @@ async function requireNoListener(port: number): Promise<void> {
  *
  * @throws ConfigError with one line that says how to correct it
  */
-export function requireFreePort(host: string, port: number): Promise<void> {
+export function requireFreePort(host: string, port: number, flag = '--port'): Promise<void> {
   return new Promise((resolvePort, reject) => {
     const server = createServer()
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const what = cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be used (${cause.code})`
-      reject(new ConfigError(`port ${port} on ${host} ${what}; choose another with --port`, { cause }))
+      reject(new ConfigError(`port ${port} on ${host} ${what}; choose another with ${flag}`, { cause }))
     })
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolvePort()))
   })
+}
+
+/**
+ * The port for what others send. Another collector on the machine may have it: the service then starts without it.
+ *
+ * @returns 0 when it cannot be used, which is printed
+ */
+export async function usableIntakePort(host: string, port: number, print: (line: string) => void): Promise<number> {
+  if (port === 0) return 0
+  try {
+    await requireFreePort(host, port, '--intake-port')
+    return port
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    print(`intake is off: ${cause.message}`)
+    return 0
+  }
 }

@@ -4,27 +4,38 @@ import type { Config } from '../../config/settings.js'
 import { untilAvailable } from '../../process/main.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { createLog } from '../../telemetry/log.js'
+import { sayWhileWaiting } from '../../telemetry/waiting.js'
 import type { Addresses } from './addresses.js'
-import { bootstrapTenant } from './bootstrap.js'
+import { bootstrapTenant, type Credentials } from './bootstrap.js'
 import type { InstanceFiles } from './instance.js'
+import { answersAt } from './readiness.js'
 
 export type PrepareConfig = { readonly mode: Mode } & Config<
   'logLevel' | 'streamReplicas' | 'invocationsBytesMax' | 'observationsBytesMax' | 'eventsBytesMax'
 >
 
-/** Creates streams, and the first tenant with its credentials, before any role needs them. */
+/**
+ * Creates streams, and the first tenant with its credentials, before any role needs them. Waits without a time limit for a
+ * broker and a store that are not the instance's own, and prints so.
+ */
 export async function prepareInstance(
   config: PrepareConfig,
   masterKeys: MasterKeys,
   files: InstanceFiles,
-  { nats, baseUrl }: Addresses,
-): Promise<void> {
+  { nats, store, baseUrl }: Addresses,
+  print: (line: string) => void,
+): Promise<Credentials> {
   const broker = await connectBroker({ url: nats.url, user: nats.user, password: nats.password, name: 'up' })
   await untilAvailable(
     'JetStream',
     () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }),
     createLog('up', config.logLevel),
   )
-  await bootstrapTenant(broker, files, masterKeys, config.mode, baseUrl)
+  const credentials = await bootstrapTenant(broker, files, masterKeys, config.mode, baseUrl)
   await broker.close()
+  if (store.ownPort === undefined) {
+    const answers = answersAt(`${store.url}/ping`)(new AbortController().signal)
+    await sayWhileWaiting('the store', store.url, answers, print)
+  }
+  return credentials
 }

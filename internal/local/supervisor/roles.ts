@@ -16,7 +16,7 @@ const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, RoleOptions>> = {
 }
 
 export interface LocalRolesDeps {
-  readonly config: Config<'host' | 'port' | 'natsServerBin' | 'storeMemoryBytesMax' | 'withoutRoles'>
+  readonly config: Config<'host' | 'port' | 'intakePort' | 'natsServerBin' | 'storeMemoryBytesMax' | 'withoutRoles'>
   readonly files: InstanceFiles
   readonly addresses: Addresses
   /** The script of a role. */
@@ -58,7 +58,8 @@ export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRol
     const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...memory]
     dependencies.push(role('store', { args, ready: answersAt(`${store.url}/ping`) }))
   }
-  const gatewayArgs = ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl]
+  const ports = ['--port', String(config.port), '--intake-port', String(config.intakePort)]
+  const gatewayArgs = ['--host', config.host, ...ports, '--base-url', baseUrl]
   const ready = answersAt(`${listening}/readyz`)
   return {
     dependencies,

@@ -5,6 +5,7 @@ import { pageOf, readPage } from '../../http/resource/collection.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
 import type { Problem } from '../../problems/catalogue.js'
+import { providerName } from '../../records/provider-names.js'
 import { storeProblem } from '../../store/failures.js'
 import type { EventQuestion, ListedEvent } from '../../store/queries/event-log.js'
 import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
@@ -83,7 +84,9 @@ function readFilters(
   if (from !== undefined && fromMs === undefined) return badParameter('/from', 'from must be an RFC 3339 time in UTC.')
   if (to !== undefined && toMs === undefined) return badParameter('/to', 'to must be an RFC 3339 time in UTC.')
   const keptFromMs = clock() - keptDays * DAY_MS
-  return { scope, fromMs: Math.max(keptFromMs, fromMs ?? keptFromMs), toMs }
+  const { provider } = scope
+  const named = provider === undefined ? scope : { ...scope, provider: providerName(provider) }
+  return { scope: named, fromMs: Math.max(keptFromMs, fromMs ?? keptFromMs), toMs }
 }
 
 interface AnomalyEvent {

@@ -3,7 +3,7 @@ import { OwnershipLost } from '../../broker/checkpoint.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Outcome } from './outcomes.js'
 import type { PartitionLog } from './partition-log.js'
-import { CONFIRM_EVERY_MS, RETRY_MS } from './pauses.js'
+import { CONFIRM_EVERY_MS, CONFIRM_IDLE_EVERY_MS, RETRY_MS } from './pauses.js'
 import { type SettleDeps, settle } from './settle.js'
 
 export interface SettlerDeps extends SettleDeps {
@@ -29,6 +29,7 @@ export class OutcomeSettler {
   private readonly onConfirmed: () => void
   private pending: { readonly delivery: ReadDelivery; readonly outcome: Outcome }[] = []
   private firstSavedAt = 0
+  private isConfirmationWanted = false
   private notifyOutcome: () => void = () => undefined
   private notifyCapacity: () => void = () => undefined
 
@@ -47,9 +48,15 @@ export class OutcomeSettler {
     this.notifyOutcome()
   }
 
-  /** Resolves when an outcome waits to be settled, or after `ms`. */
+  /** Confirms the ownership soon: an attempt waits for it. */
+  confirmSoon(): void {
+    this.isConfirmationWanted = true
+    this.notifyOutcome()
+  }
+
+  /** Resolves when an outcome waits to be settled or a confirmation is wanted, or after `ms`. */
   async outcomeOr(ms: number): Promise<void> {
-    if (this.pending.length > 0) return
+    if (this.pending.length > 0 || this.isConfirmationWanted) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
       this.notifyOutcome = () => {
@@ -86,12 +93,15 @@ export class OutcomeSettler {
     for (const { delivery } of settled) delivery.log.settle(delivery.index, delivery.bytes)
     const [first, ...others] = this.logs
     for (const log of others) if (log.isChanged) await this.save(log)
+    this.isConfirmationWanted = false
+    const isIdle = this.logs.every(({ unsettled }) => unsettled === 0)
+    const savedMsAgo = performance.now() - this.firstSavedAt
     // The first log's checkpoint is also the owner's heartbeat.
-    if (first !== undefined && (first.isChanged || performance.now() - this.firstSavedAt > CONFIRM_EVERY_MS / 2)) {
-      await this.save(first)
+    if (first?.isChanged || savedMsAgo > (isIdle ? CONFIRM_IDLE_EVERY_MS : CONFIRM_EVERY_MS / 2)) {
+      if (first !== undefined) await this.save(first)
       this.firstSavedAt = performance.now()
-    }
-    this.onConfirmed()
+      this.onConfirmed()
+    } else if (savedMsAgo <= CONFIRM_EVERY_MS / 2) this.onConfirmed()
     if (settled.length > 0) this.notifyCapacity()
   }
 

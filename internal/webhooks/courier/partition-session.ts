@@ -62,6 +62,7 @@ export class PartitionSession {
       log.countRead(bytes)
       this.deps.queues.add(delivery, new DeliveryTask(this, delivery, { log, index, bytes }, readAt, mayStart))
     }
+    if (!mayStart()) this.settler.confirmSoon()
   }
 
   /** Parks queued deliveries that keep a log from being read, once they have done so for long. */

@@ -1,7 +1,7 @@
-import { DELIVERY_PARTITIONS, deliveriesWake } from '../../../streams/deliveries.js'
+import type { StreamState } from '@nats-io/jetstream'
+import { DELIVERIES, DELIVERY_PARTITIONS, deliveriesWake } from '../../../streams/deliveries.js'
 import { RETRIES } from '../../../streams/retries.js'
 import type { Broker } from '../../broker/connect.js'
-import { lastSequenceOf } from '../../broker/log.js'
 import type { Logger } from '../../telemetry/log.js'
 import { sleepUntilAborted } from './pauses.js'
 
@@ -14,10 +14,12 @@ export interface Wakeups {
   stop(): void
 }
 
-/** A reader looks for new deliveries this often without a wake-up, since a core NATS message may be lost. */
-const POLL_EVERY_MS = 1_000
-/** Nothing reports that a schedule has fired, so one request looks for all partitions. Schedules fire in sweeps of a quarter of a second. */
+/** One request looks for new deliveries of all partitions this often, since a wake-up is a core NATS message and may be lost. */
+const LOOK_EVERY_MS = 1_000
+/** Nothing reports that a schedule has fired. While there are schedules: they fire in sweeps of a quarter of a second. */
 const DUE_EVERY_MS = 200
+/** A reader looks by itself this often. */
+const READ_EVERY_MS = 10_000
 
 export function subscribeWakeups({ connection, manager }: Broker, log: Logger): Wakeups {
   const partitions = Array.from({ length: DELIVERY_PARTITIONS }, (_, partition) => new Wakeup(partition, connection))
@@ -25,10 +27,19 @@ export function subscribeWakeups({ connection, manager }: Broker, log: Logger): 
   const wakeAll = (): void => {
     for (const wakeup of partitions) wakeup.wake()
   }
-  void onGrowth(() => lastSequenceOf(manager, RETRIES.name), wakeAll, log, stopping.signal)
+  const stateOf = async (stream: string): Promise<StreamState> => (await manager.streams.info(stream)).state
+  const pauseMs = ({ messages }: StreamState): number => (messages === 0 ? LOOK_EVERY_MS : DUE_EVERY_MS)
+  void onGrowth(
+    () => stateOf(DELIVERIES.name),
+    () => LOOK_EVERY_MS,
+    wakeAll,
+    log,
+    stopping.signal,
+  )
+  void onGrowth(() => stateOf(RETRIES.name), pauseMs, wakeAll, log, stopping.signal)
   return {
     count: (partition) => partitions[partition]?.count ?? 0,
-    wait: async (partition, seen, signal) => partitions[partition]?.wait(POLL_EVERY_MS, seen, signal),
+    wait: async (partition, seen, signal) => partitions[partition]?.wait(READ_EVERY_MS, seen, signal),
     stop() {
       stopping.abort()
       for (const wakeup of partitions) wakeup.stop()
@@ -38,22 +49,25 @@ export function subscribeWakeups({ connection, manager }: Broker, log: Logger): 
 
 /** Calls back whenever a stream has grown, and when that is unknown. */
 async function onGrowth(
-  lastSequence: () => Promise<number>,
+  look: () => Promise<StreamState>,
+  pauseMsAfter: (state: StreamState) => number,
   listener: () => void,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
   let seen: number | undefined
   while (!signal.aborted) {
+    let pauseMs = DUE_EVERY_MS
     try {
-      const last = await lastSequence()
-      if (last !== seen) listener()
-      seen = last
+      const state = await look()
+      pauseMs = pauseMsAfter(state)
+      if (state.last_seq !== seen) listener()
+      seen = state.last_seq
     } catch (cause) {
-      log.debug({ err: cause }, 'could not look for due retries; will retry')
+      log.debug({ err: cause }, 'could not look for deliveries; will retry')
       listener()
     }
-    await sleepUntilAborted(DUE_EVERY_MS, signal)
+    await sleepUntilAborted(pauseMs, signal)
   }
 }
 
