@@ -12,10 +12,13 @@ import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
+import { intake } from './intake/question.js'
 import { type QueryOptions, query } from './query/question.js'
 import { type ReportsOptions, reports } from './reports/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
+import { trainingCost } from './training/question.js'
+import { type TrickleOptions, trickle } from './trickle/question.js'
 import { type WebhooksOptions, webhooks } from './webhooks/question.js'
 
 /** From dist/bench to the checkout. */
@@ -58,6 +61,14 @@ program
   .option('--sweep', 'bulk, connections, bytes, processes and open loop instead: loads of 2 s, 3 repeats', false)
   .action(async (options: Omit<IngestOptions, 'checkout' | 'natsServerBin'>) => {
     await ingest({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('intake')
+  .description('OTLP and LiteLLM ÷ native bulk: processor time of the gateway a call, with 4 KB of content each')
+  .option('--repeats <count>', 'of each form', atLeast(3), 5)
+  .action(async (options: { repeats: number }) => {
+    await intake({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program
@@ -156,6 +167,15 @@ program
   })
 
 program
+  .command('training')
+  .description('processor time and memory of a training, and of a prediction of the version that it gives')
+  .option('--examples <count>', 'records of one tenant', atLeast(10_000), 1_000_000)
+  .option('--classes <count>', 'services', atLeast(2), 200)
+  .action((options: { examples: number; classes: number }) => {
+    trainingCost({ ...options, checkout: CHECKOUT })
+  })
+
+program
   .command('query')
   .description('pages of records: every filter by every sort, while records arrive, beside SQL by hand')
   .option('--rows <count>', 'records', atLeast(100_000), 10_000_000)
@@ -163,9 +183,23 @@ program
   .option('--ingest <count>', 'rows a second that come in meanwhile', atLeast(0), 1_000)
   .option('--every <count>', 'one case in so many', atLeast(1), 1)
   .option('--minutes <count>', 'of asking', atLeast(1), 240)
+  .option('--newer <count>', 'newest records that are not settled', atLeast(0), 60_000)
   .addOption(new Option('--sorts <fields...>', 'to ask by').choices(SORT_FIELDS).default(SORT_FIELDS))
   .action(async (options: Omit<QueryOptions, 'checkout'>) => {
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)
+  })
+
+program
+  .command('trickle')
+  .description(
+    'what the whole product costs at low rates, how soon a record is visible, and how fast a backlog is worked off',
+  )
+  .option('--seconds <count>', 'of each rate', atLeast(5), 60)
+  .option('--rates <count...>', 'events per second', (text: string, so: number[] = []) => [...so, atLeast(1)(text)])
+  .option('--backlog <count>', 'events in bulk at the end', atLeast(0), 300_000)
+  .action(async (options: Omit<TrickleOptions, 'checkout' | 'natsServerBin'>) => {
+    const rates = options.rates ?? [20, 1_000]
+    await trickle({ ...options, rates, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

@@ -30,7 +30,7 @@ import { publishEvents, type Sender } from './events.js'
  *
  * Admitted events lie in the log in full groups; the attributor reads them, deduplicates, attributes by facts, prices,
  * works out energy and carbon, and inserts, each batch planned and exactly once. Beside it one client inserts the same
- * finished rows, in batches of the same size, into the same tables (sorted copies and rollups included) of another
+ * finished rows, in batches of the same size, into the same tables (rollups included) of another
  * database of the same engine.
  *
  * And: what do the stages cost each, in processor time of the attributor? Events that state nothing go through stage A

@@ -14,8 +14,9 @@ import { provenance } from '../machine.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 import { type Company, type CompanyEvent, companyOf, LENGTH_MS, type Profile, plantCompany } from './companies.js'
-import { byModel, type Case, caseOf, directoryOf, modelFrom, recordsOf } from './companies-in-process.js'
-import { type Figures, figuresOf } from './figures.js'
+import { byModel, type Case, caseOf, directoryOf, learnedFrom, modelFrom, recordsOf } from './companies-in-process.js'
+import { byHeuristicOf, byMajorityOf, byNaiveBayes, byPosterior } from './companies-references.js'
+import { type Figures, figuresOf, type Verdict } from './figures.js'
 
 /**
  * Question (family d): how soon does the watch see that a company has changed? Half-way its two largest services swap their
@@ -28,6 +29,9 @@ const DAY_MS = 86_400_000
 const LABELS = 50
 const WATCH_EVENTS = 10
 
+/** What others say: three that learn from the same labels as the product, and the best possible answers. */
+type Beside<T> = Readonly<Record<'ceiling' | 'naive_bayes' | 'heuristic' | 'majority', T>>
+
 interface SwapOutcome {
   readonly seed: number
   /** Newly resolved events from the swap to the withdrawal; null: it was never withdrawn. */
@@ -35,8 +39,10 @@ interface SwapOutcome {
   /** What the version said of unresolved events before the swap, and from the swap to the withdrawal. */
   readonly before: Figures
   readonly until_withdrawn: Figures
+  readonly beside_until_withdrawn: Beside<Figures>
   /** What the version that the withdrawal trains says of the rest. */
   readonly afterwards: Figures | null
+  readonly beside_afterwards: Beside<Figures> | null
 }
 
 interface NewServiceOutcome {
@@ -46,8 +52,11 @@ interface NewServiceOutcome {
   readonly class_after_days: number | null
   /** Share of its unresolved calls until then that are claimed for others at 0.80. */
   readonly claimed: number
+  /** The ceiling here knows all of the company as it was before the service's first call, and the service not at all. */
+  readonly claimed_beside: Beside<number>
   /** Share of its unresolved calls from a day after its 50th label on that are named rightly. */
   readonly named: number | null
+  readonly named_beside: Beside<number> | null
 }
 
 export async function evaluateChanges(options: { checkout: string; seed: number; seeds: number }): Promise<void> {
@@ -112,6 +121,29 @@ async function changed(rows: readonly TraceRow[], seed: number, before: Company,
   return { one, events, model }
 }
 
+/** @param untilMs what is labelled before it is learned from */
+function beside(one: Case, untilMs: number, events: readonly CompanyEvent[]): Beside<readonly Verdict[]> {
+  const { world, factsOf } = one
+  const known = world.events.filter(({ atMs }) => atMs < untilMs)
+  const learned = learnedFrom(recordsOf(one, known, false))
+  return {
+    ceiling: byPosterior(world, events, ({ isShadow }) => !isShadow),
+    naive_bayes: byNaiveBayes(learned, events, factsOf),
+    heuristic: byHeuristicOf(learned, events, factsOf),
+    majority: byMajorityOf(learned, events),
+  }
+}
+
+const ofEach = <T>(
+  { ceiling, naive_bayes, heuristic, majority }: Beside<readonly Verdict[]>,
+  of: (verdicts: readonly Verdict[]) => T,
+): Beside<T> => ({
+  ceiling: of(ceiling),
+  naive_bayes: of(naive_bayes),
+  heuristic: of(heuristic),
+  majority: of(majority),
+})
+
 const trained = (one: Case, untilMs: number, forgotten: readonly Forgotten[]): Model | undefined =>
   modelFrom(
     forgetting(
@@ -149,6 +181,8 @@ async function swapOf(rows: readonly TraceRow[], seed: number): Promise<SwapOutc
   const directory = directoryOf(one.world)
   const figures = (by: Model, fromMs: number, toMs: number): Figures =>
     figuresOf(byModel(by, one, unresolvedIn(one, fromMs, toMs)))
+  const besides = (untilMs: number, fromMs: number, toMs: number): Beside<Figures> =>
+    ofEach(beside(one, untilMs, unresolvedIn(one, fromMs, toMs)), figuresOf)
   for (let count = WATCH_EVENTS; count <= resolved.length; count += WATCH_EVENTS) {
     const newest = resolved.slice(Math.max(0, count - SCORED_MAX), count).map(({ read }) => read)
     const drift = findDrift(model, newest, directory, 1)
@@ -160,7 +194,9 @@ async function swapOf(rows: readonly TraceRow[], seed: number): Promise<SwapOutc
       withdrawn_after: count,
       before: figures(model, CHANGE_MS - 2 * DAY_MS, CHANGE_MS),
       until_withdrawn: figures(model, CHANGE_MS, atMs),
+      beside_until_withdrawn: besides(CHANGE_MS, CHANGE_MS, atMs),
       afterwards: next === undefined ? null : figures(next, atMs, LENGTH_MS),
+      beside_afterwards: besides(atMs, atMs, LENGTH_MS),
     }
   }
   return {
@@ -168,7 +204,9 @@ async function swapOf(rows: readonly TraceRow[], seed: number): Promise<SwapOutc
     withdrawn_after: null,
     before: figures(model, CHANGE_MS - 2 * DAY_MS, CHANGE_MS),
     until_withdrawn: figures(model, CHANGE_MS, LENGTH_MS),
+    beside_until_withdrawn: besides(CHANGE_MS, CHANGE_MS, LENGTH_MS),
     afterwards: null,
+    beside_afterwards: null,
   }
 }
 
@@ -195,33 +233,56 @@ async function newServiceOf(rows: readonly TraceRow[], seed: number): Promise<Ne
   const isClass = first?.card.classes.some(({ service }) => service === name) === true
   const own = (fromMs: number, toMs: number) =>
     unresolvedIn(one, fromMs, toMs).filter(({ service }) => service === name)
-  const share = (
-    by: Model,
-    events: readonly CompanyEvent[],
-    is: (said: string | undefined, sure: boolean) => boolean,
-  ) =>
-    byModel(by, one, events).filter(({ said, confidence }) => is(said?.service, confidence >= 0.8)).length /
-    Math.max(1, events.length)
+  const shareOf = (verdicts: readonly Verdict[], is: (said: string | undefined, sure: boolean) => boolean): number =>
+    verdicts.filter(({ said, confidence }) => is(said?.service, confidence >= 0.8)).length /
+    Math.max(1, verdicts.length)
+  const early = own(CHANGE_MS, foundMs ?? LENGTH_MS)
+  const [phaseBefore, weightsBefore] = [one.world.phases.slice(0, 1), one.world.weights.slice(0, 1)]
+  const worldBefore = { ...one.world, phases: phaseBefore, weights: weightsBefore }
+  const claimed = (verdicts: readonly Verdict[]): number => shareOf(verdicts, (said, sure) => sure && said !== name)
+  const later = own(dayLaterMs, LENGTH_MS)
+  const named = (verdicts: readonly Verdict[]): number => shareOf(verdicts, (said) => said === name)
   return {
     seed,
     labels: labels.length,
     class_after_days:
       !isClass || foundMs === undefined || fiftiethMs === undefined ? null : (foundMs - fiftiethMs) / DAY_MS,
-    claimed: share(model, own(CHANGE_MS, foundMs ?? LENGTH_MS), (said, sure) => sure && said !== name),
-    named: next === undefined ? null : share(next, own(dayLaterMs, LENGTH_MS), (said) => said === name),
+    claimed: claimed(byModel(model, one, early)),
+    claimed_beside: ofEach(
+      {
+        ...beside(one, CHANGE_MS, early),
+        ceiling: byPosterior(worldBefore, early, ({ isShadow }) => !isShadow),
+      },
+      claimed,
+    ),
+    named: next === undefined ? null : named(byModel(next, one, later)),
+    named_beside: next === undefined ? null : ofEach(beside(one, dayLaterMs, later), named),
   }
 }
+
+const BESIDE = ['ceiling', 'naive_bayes', 'heuristic', 'majority'] as const
 
 function print(swaps: readonly SwapOutcome[], services: readonly NewServiceOutcome[]): void {
   const of = (figures: Figures | null): string =>
     `${figures?.at_floor.precision?.toFixed(3) ?? '-'} (${figures?.at_floor.share.toFixed(3) ?? '-'})`
   const head = ['swap', 'withdrawn after', 'precision (share) at 0.80 before', 'until withdrawn', 'afterwards']
-  const lines = swaps.map((one) => [
-    `seed ${one.seed}`,
-    `${one.withdrawn_after ?? 'never'}`,
-    of(one.before),
-    of(one.until_withdrawn),
-    of(one.afterwards),
+  const besideOf = (figures: Beside<Figures> | null, name: keyof Beside<Figures>): string =>
+    of(figures === null ? null : figures[name])
+  const lines = swaps.flatMap((one) => [
+    [
+      `seed ${one.seed}`,
+      `${one.withdrawn_after ?? 'never'}`,
+      of(one.before),
+      of(one.until_withdrawn),
+      of(one.afterwards),
+    ],
+    ...BESIDE.map((name) => [
+      `  ${name}`,
+      '',
+      '',
+      besideOf(one.beside_until_withdrawn, name),
+      besideOf(one.beside_afterwards, name),
+    ]),
   ])
   process.stdout.write(`\n${table([head, ...lines])}`)
   const newHead = [
@@ -229,14 +290,18 @@ function print(swaps: readonly SwapOutcome[], services: readonly NewServiceOutco
     'labels',
     'a class, days after its 50th label',
     'claimed until then',
+    ...BESIDE,
     'named from a day after it',
+    ...BESIDE,
   ]
   const newLines = services.map((one) => [
     `seed ${one.seed}`,
     String(one.labels),
     one.class_after_days?.toFixed(2) ?? 'never',
     one.claimed.toFixed(3),
+    ...BESIDE.map((name) => one.claimed_beside[name].toFixed(3)),
     one.named?.toFixed(3) ?? '-',
+    ...BESIDE.map((name) => one.named_beside?.[name].toFixed(3) ?? '-'),
   ])
   process.stdout.write(`\n${table([newHead, ...newLines])}`)
 }

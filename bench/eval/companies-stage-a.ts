@@ -1,4 +1,5 @@
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import { NO_RULES } from '../../internal/attribution/mapping/policy.js'
 import { allocationPolicy } from '../../internal/attribution/pools/policy.js'
 import { decideBatch } from '../../internal/attribution/stages/a/decide.js'
 import type { Resolution } from '../../internal/attribution/stages/a/evidence.js'
@@ -26,7 +27,7 @@ export async function decideByStageA({ phases, events }: CompanyWorld): Promise<
     degradationOf: () => 'none',
     weightsAsOf: async () => undefined,
   })
-  const deps = { directory, settingsOf: () => SETTINGS, policyOf }
+  const deps = { directory, settingsOf: () => SETTINGS, policyOf, mappingOf: () => NO_RULES }
   const decided = new Map<CompanyEvent, Resolution | undefined>()
   const byId = new Map<string, CompanyEvent>()
   for (let from = 0; from < events.length; from += BATCH_EVENTS) {

@@ -10,10 +10,16 @@ import type { Processes } from '../processes.js'
 export interface Product {
   /** A new tenant, spoken to with a key that has all scopes. */
   createTenant(name: string): Promise<ProductTenant>
+  readonly baseUrl: string
+  /** Of the process that starts the others. */
+  readonly pid: number
+  readonly dataDir: string
 }
 
 export interface ProductTenant {
   readonly id: string
+  /** Of the first key. */
+  readonly secret: string
   /** Makes an API key. @returns its secret */
   createKey(name: string): Promise<string>
   addService(service: { readonly name: string; readonly owner: string }): Promise<void>
@@ -58,10 +64,20 @@ const POLL_MS = 1_000
 export async function startProduct(folder: string, natsServerBin: string, processes: Processes): Promise<Product> {
   const port = await freePort()
   const dataDir = join(folder, 'product')
-  await processes.start({
+  const pid = await processes.start({
     name: 'up',
     command: process.execPath,
-    args: [mainOf('up'), '--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin],
+    args: [
+      mainOf('up'),
+      '--port',
+      String(port),
+      '--intake-port',
+      '0',
+      '--data-dir',
+      dataDir,
+      '--nats-server-bin',
+      natsServerBin,
+    ],
     env: { ...process.env, ATTRIBUTION_RATE_CONTROL: RATE, ATTRIBUTION_RATE_READ: RATE, ATTRIBUTION_RATE_INGEST: RATE },
     ready: async (signal) => {
       await answersAt(`http://127.0.0.1:${port}/readyz`)(signal)
@@ -76,6 +92,9 @@ export async function startProduct(folder: string, natsServerBin: string, proces
   const cli = (...args: readonly string[]): Promise<string> =>
     processes.run(args.slice(0, 2).join(' '), process.execPath, [mainOf('attribution'), ...args, '--data-dir', dataDir])
   return {
+    baseUrl,
+    pid,
+    dataDir,
     async createTenant(name) {
       const settings = JSON.stringify({ owner_fallback: 'unassigned' })
       const made = await cli('tenant', 'create', '--name', name, '--settings', settings, '--json')
@@ -97,6 +116,7 @@ function tenantOf(
     taken<T>(await client.post(path, 'application/json', JSON.stringify(body)))
   return {
     id,
+    secret,
     async createKey(name) {
       return (await post<{ secret: string }>('/api/v1/api-keys', { name, scopes: ['read:attribution'] })).secret
     },

@@ -4,10 +4,11 @@
  *
  * Prints `listening <port>`; ends with its stdin.
  */
-import uWS from 'uWebSockets.js'
+import { newestBuild } from '../../internal/http/builds.js'
 import { PATH } from './requests.js'
 
-const app = uWS.App().post(PATH, (response) => {
+const { uws } = newestBuild()
+const app = uws.App().post(PATH, (response) => {
   response.onAborted(() => undefined)
   response.onData((_, isLast) => {
     if (!isLast) return
@@ -18,6 +19,6 @@ const app = uWS.App().post(PATH, (response) => {
 })
 app.listen('127.0.0.1', 0, (socket) => {
   if (socket === false) throw new Error('cannot listen')
-  console.log(`listening ${uWS.us_socket_local_port(socket)}`)
+  console.log(`listening ${uws.us_socket_local_port(socket)}`)
 })
 process.stdin.resume().once('close', () => process.exit(0))

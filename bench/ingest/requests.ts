@@ -52,7 +52,7 @@ export function writeBulk(file: string, credential: string, nowMs: number): numb
 /** A line loses its tab and gets its end. */
 const BULK_ID_LENGTH = 18
 
-function events(nowMs: number, count: number): Record<string, unknown>[] {
+export function events(nowMs: number, count: number): Record<string, unknown>[] {
   const rows = readTrace(TRACE_FILE)
   const step = Math.floor(rows.length / count)
   return Array.from({ length: count }, (_, i) => {

@@ -99,7 +99,16 @@ export async function startGatewayBeside(
   return ground.processes.start({
     name,
     command: process.execPath,
-    args: [...GATEWAY_NODE_FLAGS, roleMain('gateway'), '--port', String(port), '--data-dir', dataDir],
+    args: [
+      ...GATEWAY_NODE_FLAGS,
+      roleMain('gateway'),
+      '--port',
+      String(port),
+      '--intake-port',
+      '0',
+      '--data-dir',
+      dataDir,
+    ],
     env: roleEnv(ground, storeUrl),
     // Over the port any of them would answer.
     ready: says(ground.processes, name, /"listening"/),
@@ -111,12 +120,18 @@ export async function startGateway(
   ground: Ground,
   storeUrl: string,
   nodeFlags: readonly string[] = [],
+  intakePort = 0,
 ): Promise<Server> {
   const port = await freePort()
   const pid = await ground.processes.start({
     name: 'gateway',
     command: process.execPath,
-    args: [...GATEWAY_NODE_FLAGS, ...nodeFlags, roleMain('gateway'), '--port', String(port)],
+    args: [
+      ...GATEWAY_NODE_FLAGS,
+      ...nodeFlags,
+      roleMain('gateway'),
+      ...['--port', String(port), '--intake-port', String(intakePort)],
+    ],
     env: roleEnv(ground, storeUrl),
     // Ready, and with it the history of keys, of which there is none, is loaded.
     ready: answersAt(`http://127.0.0.1:${port}/readyz`),

@@ -140,7 +140,8 @@ export async function closeRecords(
 
 async function columnsOf(store: ClickHouseClient, table: string): Promise<string[]> {
   const result = await store.query({
-    query: 'SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
+    query: `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String}
+              AND default_kind != 'MATERIALIZED'`,
     query_params: { table },
     format: 'JSONEachRow',
   })

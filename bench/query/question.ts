@@ -7,14 +7,15 @@ import { formatId } from '../../internal/ids/ids.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
 import { storeProblem } from '../../internal/store/failures.js'
-import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { migrate } from '../../internal/store/migrations/migrate.js'
 import { RECORD } from '../../internal/store/queries/records/attributions.js'
-import { keyOf, listRecords } from '../../internal/store/queries/records/list-records.js'
+import { listRecords } from '../../internal/store/queries/records/list-records.js'
 import type { After } from '../../internal/store/queries/records/reading-plan.js'
+import { keyOf } from '../../internal/store/queries/records/record-order.js'
 import { type RecordSample, sampleRecords } from '../../internal/store/queries/records/record-sample.js'
+import { settle } from '../../internal/store/settling.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../internal/store/snapshot.js'
-import { BY_LABELS, columnOf, RECORD_TABLES, tableSortedBy } from '../../internal/store/tables/sorted-copies.js'
+import { columnOf, RECORD_TABLES, tableSortedBy } from '../../internal/store/tables/sorted-copies.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
@@ -40,8 +41,10 @@ export interface QueryOptions {
   readonly every: number
   /** After so long no further case is begun: of those that were, any number is spread over all. */
   readonly minutes: number
-  /** Sorts to ask by; where not all are, the copies of the others are not made, since the disk holds no more. */
+  /** Sorts to ask by. */
   readonly sorts: readonly SortField[]
+  /** So many of the newest records are not settled when the pages are read. */
+  readonly newer: number
 }
 
 const TENANT = 'tnt_bench'
@@ -73,17 +76,13 @@ export const query = (options: QueryOptions, signal: AbortSignal): Promise<void>
   privateRun(options.checkout, 'query', signal, (folder, processes) => answer(options, folder, processes))
 
 async function answer(options: QueryOptions, folder: string, processes: Processes): Promise<void> {
-  const { checkout, rows, repeats, ingest, every, minutes, sorts } = options
+  const { checkout, rows, repeats, ingest, every, minutes, sorts, newer } = options
   const port = await freePort()
   const connection = await startQueryStore(checkout, folder, port, processes)
   const store = connectStore(connection)
   const say = (what: string): void => void process.stderr.write(`${what}\n`)
   await migrate(store)
-  await fillCopies(store, new AbortController().signal)
-  const tables = new Set(['attributions', BY_LABELS, ...sorts.map(tableSortedBy)])
-  for (const table of RECORD_TABLES.filter((table) => !tables.has(table))) {
-    for (const name of [`${table}_feed`, table]) await store.command({ query: `DROP TABLE ${name}` })
-  }
+  const stopping = new AbortController()
   const startedAt = performance.now()
   const loading = connectStore({ ...connection, silenceMsMax: SETTLING_MS_MAX })
   const batch = Math.max(BATCH_MIN, Math.ceil(rows / 200))
@@ -93,7 +92,11 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   }
   await closeRecords(loading, TENANT, CLOSED, rows)
   const loadS = (performance.now() - startedAt) / 1000
-  await settle(loading, tables)
+  await settle(loading, SNAPSHOT_MS, stopping.signal)
+  const settleS = (performance.now() - startedAt) / 1000 - loadS
+  await mergeAll(loading)
+  // The copies hold all; pages take the newest from the base, as if the last minute were not settled.
+  const settledBeforeMs = await instantBefore(store, newer)
 
   const filters = filtersOf(await knownValues(store, rows))
   // A gateway has one when a tenant has asked for a second.
@@ -102,7 +105,6 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
     sorts.map((field, j) => ({ filter, sort: { field, isDescending: (i + j) % 2 === 0 } satisfies Sort })),
   )
   const cases = spread(all).slice(0, Math.ceil(all.length / every))
-  const stopping = new AbortController()
   const incoming = arrive(connectStore(connection), rows, ingest, stopping.signal)
   const figures: Figure[] = []
   let arrived = 0
@@ -111,9 +113,9 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
     const endsAt = saidAt + minutes * 60_000
     for (const [i, { filter, sort }] of cases.entries()) {
       if (performance.now() > endsAt) break
-      figures.push(await measure(store, tables, sample, filter, sort, undefined, repeats))
+      figures.push(await measure(store, settledBeforeMs, sample, filter, sort, undefined, repeats))
       const deep = await positionBefore(store, filter, sort, (DEEP_PAGE - 1) * LIMIT)
-      if (deep !== undefined) figures.push(await measure(store, tables, sample, filter, sort, deep, repeats))
+      if (deep !== undefined) figures.push(await measure(store, settledBeforeMs, sample, filter, sort, deep, repeats))
       if (performance.now() - saidAt > 20_000) {
         say(`${i} of ${cases.length} cases`)
         saidAt = performance.now()
@@ -131,7 +133,18 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   writeResult(file, {
     question: 'does a page of any filter and any sort stay fast, whatever matches, while events arrive',
     provenance: provenance(checkout),
-    load: { rows, sorts, closed: CLOSED, ingest_rows_per_s: ingest, arrived, repeats, limit: LIMIT, loading_s: loadS },
+    load: {
+      rows,
+      sorts,
+      closed: CLOSED,
+      ingest_rows_per_s: ingest,
+      arrived,
+      newer,
+      repeats,
+      limit: LIMIT,
+      loading_s: loadS,
+      settling_s: settleS,
+    },
     sizes,
     summary: summaryOf(figures),
     missed: figures.filter(isMissed),
@@ -172,7 +185,7 @@ async function arrive(store: ClickHouseClient, first: number, rate: number, sign
 
 async function measure(
   store: ClickHouseClient,
-  tables: ReadonlySet<string>,
+  settledBeforeMs: number,
   sample: RecordSample | undefined,
   filter: Filter,
   sort: Sort,
@@ -193,13 +206,13 @@ async function measure(
   // Once to warm up: the first read of a file is not measured.
   for (let repeat = 0; repeat <= repeats; repeat++) {
     const startedAt = performance.now()
-    const rows = await listRecords(store, question, (table) => tables.has(table), sample, never)
+    const rows = await listRecords(store, question, settledBeforeMs, sample, never)
     if (repeat > 0) ours.push(performance.now() - startedAt)
     ids = rows.map(({ id }) => id)
   }
   ours.sort((one, other) => one - other)
   let byHand = Number.POSITIVE_INFINITY
-  for (const from of new Set([tableSortedBy(sort.field), ...filter.tables.filter((table) => tables.has(table))])) {
+  for (const from of new Set([tableSortedBy(sort.field), ...filter.tables])) {
     // A slow query is not tried again.
     for (let repeat = 0; repeat < Math.max(3, repeats); repeat++) {
       // A query that takes too long or too much memory is not a usable alternative.
@@ -318,11 +331,23 @@ async function knownValues(store: ClickHouseClient, rows: number): Promise<Known
 }
 
 /** Brings the tables where a day brings them (`SETTLE_PARTS`): two months of records do not come within minutes. */
-async function settle(store: ClickHouseClient, tables: ReadonlySet<string>): Promise<void> {
+async function mergeAll(store: ClickHouseClient): Promise<void> {
   await mergesAreOver(store)
-  for (const table of tables) await store.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
+  for (const table of RECORD_TABLES) await store.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   await mergesAreOver(store)
   await store.close()
+}
+
+/** The instant from which on so many records became valid. */
+async function instantBefore(store: ClickHouseClient, newer: number): Promise<number> {
+  const result = await store.query({
+    query: `SELECT toUnixTimestamp64Milli(min(valid_from)) AS at FROM (
+              SELECT valid_from FROM attributions WHERE valid_from <= fromUnixTimestamp64Milli({snapshot:Int64})
+              ORDER BY valid_from DESC LIMIT {newer:UInt32})`,
+    query_params: { snapshot: SNAPSHOT_MS, newer },
+    format: 'JSONEachRow',
+  })
+  return Number((await result.json<{ at: string }>())[0]?.at)
 }
 
 async function mergesAreOver(store: ClickHouseClient): Promise<void> {

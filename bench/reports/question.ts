@@ -8,6 +8,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { migrate } from '../../internal/store/migrations/migrate.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../../internal/store/queries/reports/answer.js'
 import { FIGURE_NAMES, figureSql } from '../../internal/store/queries/reports/figures.js'
+import { isFlat, readFlatAnswer } from '../../internal/store/queries/reports/flat-answer.js'
 import { AS_OF_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../internal/store/snapshot.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
@@ -172,7 +173,7 @@ async function askBesideIngest(
 }
 
 /**
- * What fills the copies and rollups of records, none of which reports read. Without it the calls are there in a fraction of the
+ * What fills the rollups of records, none of which reports read. Without it the calls are there in a fraction of the
  * time; the records that arrive during the last question fill them.
  */
 async function feedsOf(store: ClickHouseClient): Promise<readonly string[]> {
@@ -215,7 +216,7 @@ async function ask(store: ClickHouseClient, asked: Asked): Promise<number> {
   const reads: ReportReads = {
     weights: () => Promise.resolve(undefined),
     hasClosed: (of, signal) => hasClosedIn(store, of, signal),
-    read: (query, limit, signal) => readAnswer(store, query, limit, signal),
+    read: (query, limit, signal) => (isFlat(query) ? readFlatAnswer : readAnswer)(store, query, limit, signal),
     stage: (query, signal) => stageAnswer(store, query, signal),
     readStaged: (...staged) => readStaged(store, ...staged),
   }
@@ -241,7 +242,7 @@ const SUMS = [
   ...['cost_usd', 'energy_wh', 'carbon_gco2e', 'input_tokens', 'output_tokens'].map((name) => `sum(${name})`),
 ]
 
-const ALL_FIGURES = FIGURE_NAMES.map((name) => figureSql(name, 'records'))
+const ALL_FIGURES = FIGURE_NAMES.map(figureSql)
 
 /** Rows that come in at a constant rate, as a batch a second, after the snapshot. @returns how many came */
 async function arrive(store: ClickHouseClient, first: number, rate: number, signal: AbortSignal): Promise<number> {
