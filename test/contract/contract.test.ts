@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLANTED, spoilt, valuesOf } from '../support/contract/arbitraries.js'
 import { type Answer, answerChecker } from '../support/contract/check-answer.js'
 import { type Described, type DescribedOperation, type Json, schemaChecker } from '../support/contract/described.js'
+import { mergedRecord } from '../support/contract/merged.js'
 import { trainModels } from '../support/contract/models.js'
 import { type Partner, partnerToken, registerPartner } from '../support/contract/partner.js'
 import { CASES, openTarget, type Sent, send, type Target } from '../support/contract/target.js'
@@ -81,11 +82,16 @@ async function openSignIn({ credentials, described }: Target): Promise<{ ours: O
   }
 }
 
+/** Without members that do not fit, as no schema can tell. */
+const without =
+  (...names: readonly string[]) =>
+  (value: Json): Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)))
+      : value
+
 /** A region of the tenant's would shut the partner out for the rest of the run. */
-function withoutRegion(value: Json): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'residency_region'))
-}
+const withoutRegion = without('residency_region')
 
 /** No schema can tell which addresses are public, and have a receiver. */
 const atOurReceiver = (value: Json): Json =>
@@ -95,14 +101,38 @@ const atOurReceiver = (value: Json): Json =>
 
 const WAYS_OF_REPLAY = [['event_id'], ['from_sequence', 'to_sequence'], ['from', 'to'], ['dead_letters']]
 
-/** No schema can tell that a replay names events in one way: of several that are named, the first stays. */
+/**
+ * No schema can tell that a replay names events in one way: of several that are named, the last stays, since the first, an
+ * event by its id, hardly ever exists.
+ */
 function inOneWay(value: Json): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const [first, ...others] = WAYS_OF_REPLAY.filter((names) => names.some((name) => name in value))
-  return first === undefined
-    ? value
-    : Object.fromEntries(Object.entries(value).filter(([name]) => !others.flat().includes(name)))
+  const others = WAYS_OF_REPLAY.filter((names) => names.some((name) => name in value)).slice(0, -1)
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !others.flat().includes(name)))
 }
+
+/** A value that is as likely as not, and the same whenever the same request is drawn. */
+const isEven = (value: Json): boolean => JSON.stringify(value).length % 2 === 0
+
+/** A challenge that was not sent is refused; without one, a new one is sent. */
+function oftenWithoutChallenge(value: Json): Json {
+  return typeof value === 'object' && value !== null && 'challenge' in value && isEven(value) ? {} : value
+}
+
+/** The more members change something at once, the likelier one of them does not fit: one or two stay. */
+function few(value: Json): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const members = Object.entries(value)
+  const from = JSON.stringify(value).length % Math.max(1, members.length)
+  return Object.fromEntries(members.slice(from, from + (isEven(value) ? 1 : 2)))
+}
+
+/** A service that the directory has, which no schema can tell. */
+const SERVICE = 'search-of-the-contract'
+const forKnownService = (value: Json): Json =>
+  typeof value === 'object' && value !== null && 'name' in value
+    ? { name: value['name'] ?? '', service: SERVICE }
+    : value
 
 /** One in ten is wrong in this place. */
 const mostly = <T>(right: fc.Arbitrary<T>, wrong: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -113,11 +143,29 @@ const garbage = fc.oneof(
   fc.constantFrom('', '.', '..', '%00', "' OR 1=1 --", '__proto__', 'x'.repeat(1_000), 'attr_', 'key_0', '🦊'),
 )
 
+const SOME_TOKEN = 'ovr_7v3k9q2m4x8n5c1r6t0w3y9zb0'
+
+/** An operator that its field takes, and a token that a dry run may have given. */
+function selecting(value: Json): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if ('token' in value) return { ...value, token: SOME_TOKEN }
+  return { ...value, filters: [{ field: 'service', operator: 'ne', values: ['nobody'] }] }
+}
+
 /** What makes the values of an operation's body fit together, and fit this instance. */
 const FITTED: Readonly<Record<string, (value: Json) => Json>> = {
-  updateSettings: withoutRegion,
+  updateSettings: (value) => few(withoutRegion(value)),
+  updateBudget: few,
+  assignUnknownName: forKnownService,
   createWebhook: atOurReceiver,
   replayWebhook: inOneWay,
+  verifyWebhook: oftenWithoutChallenge,
+  overrideAttributions: selecting,
+  // Ids of rules, and times in their order.
+  dryRunMappingRule: without('replaces'),
+  applyMappingRules: without('to', 'rule'),
+  // It would remove what others need.
+  importDirectory: without('services', 'identities', 'principals'),
 }
 
 function drafts(described: Described): fc.Arbitrary<Draft> {
@@ -204,7 +252,7 @@ function drafts(described: Described): fc.Arbitrary<Draft> {
         },
       }))
   }
-  // Whoever needs a credential or says something can be wrong in more ways.
+  // An operation with a credential or a body can be called wrongly in more ways.
   const weightOf = ({ scope, body, parameters }: DescribedOperation): number =>
     scope === undefined && body === undefined && parameters.length === 0 ? 1 : 4
   return fc.oneof(
@@ -215,6 +263,8 @@ function drafts(described: Described): fc.Arbitrary<Draft> {
 const LAST = 5
 const ID = /\b([a-z]{3,4})_[0-9a-hjkmnp-tv-z]{26}\b/g
 const DOWNLOAD = /\/v1\/exports\/files\/(dl_[\w-]+)/g
+/** Files of the console, which carry a digest of their content. */
+const FILE = /\/console\/assets\/([\w.-]+)/g
 
 /** Ids and cursors that came in answers; never the ids of the credentials that the tests live on. */
 class Known {
@@ -227,14 +277,14 @@ class Known {
   }
   collect(text: string): void {
     for (const [id] of text.matchAll(ID)) if (!this.own.has(id) && this.ids.size < 10_000) this.ids.add(id)
-    // A download is named by its permission, which is no id.
-    for (const [, token = ''] of text.matchAll(DOWNLOAD)) this.ids.add(token)
+    // A download is named by its permission and a file of the console by its content: neither is an id.
+    for (const named of [DOWNLOAD, FILE]) for (const [, name = ''] of text.matchAll(named)) this.ids.add(name)
   }
   /** One of those that came up last with the prefix that the parameter's examples have: others may be gone. */
   like(schema: Described['schemas'][string] | undefined, choice: number): string {
     const [example] = (schema?.['examples'] ?? []) as readonly string[]
-    const prefix = example?.split('_')[0] ?? ''
-    const fitting = [...this.ids].filter((id) => id.startsWith(`${prefix}_`)).slice(-LAST)
+    const [prefix] = example?.match(/^[a-z]+[_-]/) ?? []
+    const fitting = [...this.ids].filter((id) => prefix !== undefined && id.startsWith(prefix)).slice(-LAST)
     return fitting[choice % Math.max(1, fitting.length)] ?? example ?? 'unknown'
   }
 }
@@ -266,8 +316,34 @@ function requestOf(draft: Draft, ids: Known, { apiKey, bearer }: Credential, our
     headers: Object.fromEntries(
       present.map(([name, value]) => [name, value === KNOWN ? (name === 'authorization' ? bearer : apiKey) : value]),
     ),
-    ...(body === undefined ? {} : { body: withOwnTag(withOurs(body, ours), apiKey) }),
+    ...(body === undefined
+      ? {}
+      : {
+          body: withOwnTag(withOurs(body, ours), apiKey).replace(
+            SOME_TOKEN,
+            ids.like({ examples: [SOME_TOKEN] }, known),
+          ),
+        }),
   }
+}
+
+/** Takes a merged record apart, which no drawn request finds. */
+async function undoMerge(
+  { operations }: Described,
+  credentials: Target['credentials'],
+  wrongIn: ReturnType<typeof answerChecker>,
+  statuses: ReadonlyMap<string, Map<number, number>>,
+): Promise<void> {
+  const operation = operations.find(({ id }) => id === 'undoAttributionMerge')
+  if (operation === undefined) throw new Error('the description lacks undoAttributionMerge')
+  const sent = {
+    method: operation.method,
+    path: operation.path.replace('{id}', await mergedRecord(credentials)),
+    headers: { 'x-api-key': credentials.api_key, 'idempotency-key': randomUUID() },
+  }
+  const answer = await send(credentials.base_url, sent)
+  expect(wrongIn({ operation, path: pathOf(sent), planted: [], tenantId: credentials.tenant_id }, answer)).toEqual([])
+  statuses.get(operation.id)?.set(answer.status, 1)
 }
 
 test(`${CASES} valid and invalid requests to all operations get the answers that the OpenAPI description promises`, async () => {
@@ -275,9 +351,21 @@ test(`${CASES} valid and invalid requests to all operations get the answers that
   const wrongIn = answerChecker(described)
   const { ours, cookie } = await openSignIn(target)
   const partner = await registerPartner(credentials)
+  const service = await send(credentials.base_url, {
+    method: 'POST',
+    path: '/api/v1/directory/services',
+    headers: {
+      'x-api-key': credentials.api_key,
+      'idempotency-key': randomUUID(),
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ name: SERVICE, owner: 'team-search' }),
+  })
+  expect(service.status).toBe(201)
   const known = { apiKey: credentials.api_key, bearer: `Bearer ${await partnerToken(credentials, partner)}` }
   const ids = new Known(credentials, partner)
   const statuses = new Map(described.operations.map(({ id }) => [id, new Map<number, number>()]))
+  await undoMerge(described, credentials, wrongIn, statuses)
 
   const fire = async (draft: Draft): Promise<void> => {
     const { operation } = draft

@@ -97,7 +97,7 @@ test('any mix of duplicates, conflicts and restarts leaves one effect per key an
       for (const [key] of keys.entries()) {
         const ofKey = answers.filter((one) => one.request.key === key)
         const taken = ofKey.filter(({ answer }) => answer.status === 202)
-        // One body was taken under the key, and whoever sent it was told the same.
+        // One body was taken under the key, and all its senders got the same answer.
         expect(new Set(taken.map(({ body }) => body)).size).toBe(ofKey.length === 0 ? 0 : 1)
         expect(new Set(taken.map(({ answer }) => answer.text)).size).toBe(ofKey.length === 0 ? 0 : 1)
         for (const { body, answer } of ofKey) {

@@ -20,7 +20,7 @@ afterAll(() => service.stop())
 const WORKERS = 6
 const ROUNDS = 12
 
-/** Asks until there is a final answer: whoever is killed, the same key gets one. */
+/** Asks until there is a final answer: the same key gets one, whichever process is killed. */
 async function askUntilFinal(method: string, path: string, body?: unknown): Promise<Asked> {
   const headers = { 'x-api-key': service.credentials.api_key, 'idempotency-key': randomUUID() }
   for (;;) {

@@ -8,7 +8,7 @@ import type { StoredModel } from '../../internal/attribution/inference/models/ve
 import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import { MODEL_ARTEFACTS, MODELS, TRAININGS } from '../../streams/buckets.js'
 import { isAlive } from '../support/alive.js'
-import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
+import { listedAll, type ShownRecord } from '../support/attributed.js'
 import { command } from '../support/instance.js'
 import { launchModelInstance, type ModelInstance, plant } from '../support/model-instance.js'
 import { plantedCall } from '../support/planted-calls.js'
@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => instance.close())
 
-/** The next change that is told of the tenant. */
+/** The tenant's next change event. */
 async function nextEvent(wanted: string): Promise<void> {
   told++
   expect((await instance.untilEvents(told)).slice(told - 1)).toEqual([wanted])
@@ -55,7 +55,7 @@ async function kill(role: string): Promise<void> {
 }
 
 const CALL = plantedCall(1, Date.now() - 60_000, false).call
-const shownState = async () => (await attributed(instance.ask, CALL)).interpretation
+const shownState = async () => (await listedAll(instance.ask, [CALL]))[0].interpretation
 
 test('a corrupted model artefact does not serve; once restored it serves again without a restart', async () => {
   const object = serving.artefact?.object ?? ''
@@ -110,7 +110,7 @@ test('a model that exceeds its time per batch is replaced by the baseline and re
 
   // The attributor hears of the version in a moment.
   const isPutAside = ({ interpretation }: ShownRecord) => interpretation.degradation_state === 'degraded_serving'
-  while (!(await attributedAll(instance.ask, calls)).some(isPutAside)) await sleep(20)
+  while (!(await listedAll(instance.ask, calls)).some(isPutAside)) await sleep(20)
   await nextEvent('none degraded_serving')
 
   // A call at a time it is fast enough: after a while it is tried with one, and serves.
@@ -148,7 +148,7 @@ test('kills of the attributor between promotions leave each call with one record
   const send = async () => {
     const records: ShownRecord[] = []
     for (let from = 0; from < calls.length; from += 100) {
-      records.push(...(await attributedAll(instance.ask, calls.slice(from, from + 100))))
+      records.push(...(await listedAll(instance.ask, calls.slice(from, from + 100))))
     }
     return records
   }

@@ -122,7 +122,7 @@ test('at 1,000 events per second every event is delivered in order, whichever pr
         told.get(tenantId)?.add(eventId(idsOf(tenantId), 'apikey.rotated', cause))
         return
       } catch {
-        await sleep(100) // the broker is away: the same cause is the same event
+        await sleep(100) // the broker is down: the same cause is the same event
       }
     }
   }

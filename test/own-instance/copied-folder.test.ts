@@ -14,7 +14,16 @@ beforeAll(async () => {
 afterAll(() => original.stop())
 
 const argsOf = async (dataDir: string): Promise<string[]> => [
-  ...['--data-dir', dataDir, '--port', String(await freePort()), '--nats-server-bin', natsServerBin()],
+  ...[
+    '--data-dir',
+    dataDir,
+    '--port',
+    String(await freePort()),
+    '--intake-port',
+    '0',
+    '--nats-server-bin',
+    natsServerBin(),
+  ],
   ...['--without-roles', 'courier,exporter,sentinel,trainer'],
 ]
 /** As an operator would, sockets too. Parts of the store that vanish meanwhile are left out, with an error. */

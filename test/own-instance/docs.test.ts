@@ -26,14 +26,15 @@ function checkout(): string {
 const folder = checkout()
 const started: Launched[] = []
 let port: number
+let intakePort: number
 
 /** Starts what a block starts, on a free port, and resolves when it says that it is ready. */
-async function start({ code }: CodeBlock): Promise<number> {
+async function start({ code }: CodeBlock, onIntakePort = 0): Promise<number> {
   const onPort = await freePort()
   const process = launchCommand('bash', {
     args: ['-c', `exec ${code.trim()}`],
     cwd: folder,
-    env: { ATTRIBUTION_PORT: String(onPort) },
+    env: { ATTRIBUTION_PORT: String(onPort), ATTRIBUTION_INTAKE_PORT: String(onIntakePort) },
   })
   started.push(process)
   await process.line(/is ready/)
@@ -46,7 +47,8 @@ const isRun = ({ language, mark }: CodeBlock): boolean => language === 'sh' && m
 beforeAll(async () => {
   const first = codeBlocks(textOf('README.md')).find(isStart)
   if (first === undefined) throw new Error('the README does not start the service')
-  port = await start(first)
+  intakePort = await freePort()
+  port = await start(first, intakePort)
 })
 
 afterAll(async () => {
@@ -70,7 +72,10 @@ async function outputsOf(blocks: readonly CodeBlock[]): Promise<string[]> {
     textOf('README.md').match(/^export API_KEY=.*$/m)?.[0],
     ...blocks.map(({ code }, at) => `{ ${code.trim()}\n} > ${outputs}/${at}`),
   ].join('\n')
-  await run('bash', ['-c', script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)], { cwd: folder })
+  const own = script
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
+    .replaceAll('127.0.0.1:4318', `127.0.0.1:${intakePort}`)
+  await run('bash', ['-c', own], { cwd: folder })
   return blocks.map((_, at) => readFileSync(join(outputs, String(at)), 'utf8'))
 }
 
@@ -92,10 +97,13 @@ describe.sequential('the commands that documents print', () => {
 
   test.each(DOCUMENTS.slice(1))('the commands of %s run as printed and print what it shows', async (document) => {
     const blocks = codeBlocks(textOf(document)).filter(({ mark, language }) => language !== 'sh' || mark === '')
+    const others = started.length
     for (const block of blocks.filter((block) => isRun(block) && isStart(block))) await start(block)
     const commands = blocks.filter((block) => isRun(block) && !isStart(block))
 
     const outputs = await outputsOf(commands)
+    // It would take processor time from the commands of the next documents.
+    for (const process of started.splice(others)) await process.kill('SIGTERM')
 
     commands.forEach((command, at) => {
       const next = blocks[blocks.indexOf(command) + 1]

@@ -105,7 +105,16 @@ test('a rotation under traffic loses no request and leaves no value that the old
   expect(after.length).toBeGreaterThan(0)
   expect(opened(after)).toEqual([])
   const stranger = launch(UP_MAIN, {
-    args: ['--data-dir', copy, '--port', String(await freePort()), '--nats-server-bin', natsServerBin()],
+    args: [
+      '--data-dir',
+      copy,
+      '--port',
+      String(await freePort()),
+      '--intake-port',
+      '0',
+      '--nats-server-bin',
+      natsServerBin(),
+    ],
   })
   expect((await stranger.exited).code).toBe(1)
   expect(stranger.lines.join('\n')).toContain('does not open with this master key')

@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
-import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { environmentIn, freePort } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
+import { CANARY, litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
 import { ask } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
@@ -30,6 +31,7 @@ const KEPT = `kept${randomBytes(12).toString('hex')}`
 let service: RunningService
 let broker: Broker
 let apiKey: string
+let intakePort: number
 /** Every answer: head and body. */
 const answers: string[] = []
 
@@ -93,7 +95,13 @@ const observation = (fields: Record<string, unknown> = {}) => ({
 })
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-read', '10000', '--rate-control', '10000', '--log-level', 'trace'] })
+  intakePort = await freePort()
+  service = await launchService({
+    args: [
+      ...['--rate-read', '10000', '--rate-control', '10000', '--log-level', 'trace'],
+      ...['--intake-port', String(intakePort)],
+    ],
+  })
   broker = await connectTo(service)
   ;({ apiKey } = await addTenant(broker, service))
   await untilKnown(service.baseUrl, apiKey)
@@ -114,6 +122,7 @@ test('content that is planted in valid and invalid requests appears in no file, 
   await plantInAddresses()
   await plantInOperations()
   await plantInCredentials()
+  await plantInIntake()
   await plantInSpool()
 
   // All that was taken has gone its way when the last has.
@@ -201,6 +210,32 @@ async function plantInBulk(): Promise<void> {
   expect((await post(EVENTS, plant('nogzip'), { ...ndjson, 'content-encoding': 'gzip' })).status).toBe(400)
 }
 
+/** What gateways send holds whole prompts and completions. */
+async function plantInIntake(): Promise<void> {
+  const sendIntake = async (path: string, body: string | Buffer, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`http://127.0.0.1:${intakePort}${path}`, {
+      method: 'POST',
+      body,
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', ...headers },
+    })
+    answers.push(`${[...answer.headers].join(' ')} ${await answer.text()}`)
+    return answer.status
+  }
+  const text = plant('intake')
+  const payload = JSON.stringify(litellmPayload()).replaceAll(CANARY, text)
+  expect(await sendIntake('/intake/litellm', `[${payload}]`)).toBe(200)
+  expect(await sendIntake('/intake/litellm', gzipSync(payload), { 'content-encoding': 'gzip' })).toBe(200)
+  // Cut within a prompt: a line of its own, and a whole body.
+  const cut = payload.slice(0, payload.indexOf(text) + text.length)
+  expect(await sendIntake('/intake/litellm', `${payload}\n${cut}`)).toBe(200)
+  expect(await sendIntake('/intake/litellm', `[${cut}`)).toBe(400)
+  expect(await sendIntake('/intake/litellm', payload.replace('"model":"gpt-4o-mini"', `"model":["${text}"]`))).toBe(200)
+  const path = `/intake/${plant('intakepath')}`
+  expect(await sendIntake(`${path}?${plant('intakequery')}`, payload)).toBe(404)
+  forgetPath(path)
+  expect(await sendIntake('/intake/litellm', payload, { 'x-api-key': plant('intakekey') })).toBe(401)
+}
+
 async function plantInObservations(): Promise<void> {
   const taken = await post(OBSERVATIONS, observation({ unknown_field: plant('seenunknown'), [plant('seenname')]: {} }))
   expect(taken.status).toBe(202)
@@ -247,7 +282,7 @@ async function plantInHeaders(): Promise<void> {
   expect((await post(EVENTS, wireEvent(), { 'idempotency-key': plant('key') })).status).toBe(400)
 }
 
-/** While the broker is away events lie in the spool, until it has come back. */
+/** While the broker is down, events are kept in the spool. */
 async function plantInSpool(): Promise<void> {
   const spooled = (): string[] => tracesInFiles(join(service.dataDir, 'spool'), [...planted, KEPT])
   let traces: string[] = []

@@ -114,7 +114,7 @@ describe('an outage of the broker', () => {
   test('a gateway that starts without a broker is alive, not ready, and answers 503', async () => {
     const port = await freePort()
     const gateway = launch(GATEWAY_MAIN, {
-      args: ['--port', String(port), '--data-dir', `${service.dataDir}/alone`],
+      args: ['--port', String(port), '--intake-port', '0', '--data-dir', `${service.dataDir}/alone`],
       env: { ...gatewayEnvironment(service), ATTRIBUTION_NATS_URL: `nats://127.0.0.1:${await freePort()}` },
     })
     const address = `http://127.0.0.1:${port}`

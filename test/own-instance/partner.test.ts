@@ -6,7 +6,7 @@ import type { EventEnvelope } from '../../internal/events/contract.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, type Asked, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { addTenant, connectTo, untilKnown } from '../support/instance.js'
+import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 const REGION = 'eu-central-1'
@@ -167,6 +167,23 @@ describe('events that a connector sends', () => {
     expect(record).toMatchObject({ pathway_category: 'connector_import', output_state: 'deterministically_resolved' })
   })
 
+  test('costs that a connector states count unless it is not trusted with them', async () => {
+    const partner = await register({ trusts_cost: false })
+    const ask = await asPartner(partner)
+    const send = () =>
+      attributed(ask, `${PARTNER}/invocations`, { ingestion_layer: 'data-cloud', estimated_cost_usd: '0.00003' })
+
+    const { cost_usd: priced, cost_basis } = await send()
+    expect([cost_basis, priced]).toEqual(['price_book', '0.000021'])
+    const { json } = await asTenant('PATCH', `${CONNECTORS}/${partner.id}`, { trusts_cost: true })
+    expect(json).toMatchObject({ trusts_cost: true })
+
+    // Gateways hear of the change within milliseconds.
+    let record = await send()
+    while (record.cost_basis !== 'client_estimate') record = await send()
+    expect(record.cost_usd).toBe('0.00003')
+  })
+
   test('events of other source systems are refused, alone and in bulk', async () => {
     const ask = await asPartner(await register())
     const of = (layer: string) => wireEvent({ ingestion_layer: layer })
@@ -250,12 +267,13 @@ describe('records that a connector reads', () => {
       await lane(elsewhere)
       expect(codeOf(await ask('GET', LIST))).toBe('409 RESIDENCY_BLOCKED')
     }
+    // The operator's change of a region does not wait.
+    await command(service, ['tenant', 'update', tenant.id, '--settings', '{"residency_region":"us-east-1"}'])
     await lane('us-east-1')
-    await settle('us-east-1')
     // The lane is in the tenant's region now, and this instance is not.
     expect(codeOf(await ask('GET', LIST))).toBe('409 RESIDENCY_BLOCKED')
-    await settle(null)
-    expect((await ask('GET', LIST)).status).toBe(200)
+    await command(service, ['tenant', 'update', tenant.id, '--settings', '{"residency_region":null}'])
+    while ((await ask('GET', LIST)).status !== 200);
   })
 
   test('records of calls in another region are accepted but not shown to the connector', async () => {

@@ -79,7 +79,33 @@ test('importing the same price book again changes nothing, and a dry run imports
 
   expect(again.code).toBe(0)
   expect(dry.json()).toMatchObject({ book: null, changed: 1 })
+  // The calls so far cost 0.15 or 0.2 USD each, and would cost 0.3.
+  const { costs, period } = dry.json()
+  expect(costs).toEqual([
+    expect.objectContaining({ provider: 'openai', served_model: 'gpt-4o-mini', newly_priced: 0, newly_unpriced: 0 }),
+  ])
+  expect(Number(costs[0].new_cost_usd)).toBeCloseTo(costs[0].records * 0.3, 9)
+  expect(Number(costs[0].old_cost_usd)).toBeLessThanOrEqual(costs[0].records * 0.2)
+  expect(Date.parse(period.to) - Date.parse(period.from)).toBe(30 * 24 * 60 * 60 * 1000)
   expect(lines.filter((line) => line.startsWith('{'))).toHaveLength(1)
+})
+
+test('a dry run sums only its period, and a period needs a dry run', async () => {
+  const early = await run(
+    'import',
+    bookWith('0.3'),
+    '--dry-run',
+    '--json',
+    '--from',
+    '2026-01-01T00:00:00Z',
+    '--to',
+    '2026-02-01T00:00:00Z',
+  )
+  const without = await run('import', bookWith('0.3'), '--from', '2026-01-01T00:00:00Z')
+
+  expect(early.json()).toMatchObject({ costs: [], period: { to: '2026-02-01T00:00:00.000Z' } })
+  expect(without.code).toBe(1)
+  expect(without.text).toContain('--from and --to need --dry-run')
 })
 
 test('a suspicious row keeps its old price until a person accepts it', async () => {

@@ -149,6 +149,34 @@ test('re-attribution of a window uses the current directory and keeps prices, ov
   expect(rollups).toEqual(records)
 })
 
+test('a change dated in the past rewrites nothing by itself; a re-attribution applies it to the calls since then', async () => {
+  const at = (day: number): string => `2026-02-${String(day).padStart(2, '0')}T10:00:00Z`
+  await ask('POST', '/api/v1/directory/services', { name: 'ledger', owner: 'team-ledger' })
+  await untilAttributed({ attributed_service: 'ledger' }, { owner: 'team-ledger' })
+  const ids = await send(
+    [9, 10, 11].map((day) => wireEvent({ ingestion_timestamp: at(day), attributed_service: 'ledger' })),
+  )
+  const [before, , last] = [await shown(ids[0] ?? ''), await shown(ids[1] ?? ''), await shown(ids[2] ?? '')]
+
+  const { json: found } = await ask('GET', '/api/v1/directory/services?name=ledger')
+  const { json: changed } = await ask('PATCH', `/api/v1/directory/services/${found.data[0].id}`, {
+    changes: [{ from: at(10), owner: 'team-finance', name: 'general-ledger' }],
+  })
+  expect(changed.changes).toMatchObject([{ reattribution: { from: at(10), to: expect.any(String) } }])
+  // A new call is attributed by the directory of its own time, whenever it arrives and whichever name it states.
+  await untilAttributed({ attributed_service: 'ledger', ingestion_timestamp: at(12) }, { service: 'general-ledger' })
+  await untilAttributed({ attributed_service: 'general-ledger', ingestion_timestamp: at(8) }, { service: 'ledger' })
+  expect(await Promise.all(ids.map(show))).toMatchObject(Array(3).fill({ service: 'ledger', owner: 'team-ledger' }))
+
+  const dry = await reattribute(at(8), '2026-02-12', '--dry-run')
+  expect(dry.moves).toMatchObject([
+    { from_owner: 'team-ledger', to_owner: 'team-finance', records: 2, cost_usd: String(2 * Number(last.cost_usd)) },
+  ])
+  expect(await reattribute(at(8), '2026-02-12')).toMatchObject({ changed: 2 })
+  expect(await show(before.id)).toMatchObject({ service: 'ledger', owner: 'team-ledger' })
+  expect(await show(last.id)).toMatchObject({ service: 'general-ledger', owner: 'team-finance' })
+})
+
 test('a re-attribution job resumes after kills of the attributor and the store, without a duplicate version', async () => {
   const total = 24_000
   const events = Array.from({ length: total }, (_, i) =>

@@ -6,7 +6,7 @@ import { connectBroker } from '../../internal/broker/connect.js'
 import { EVENTS } from '../../streams/events.js'
 import { isAlive } from '../support/alive.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
-import { attributedAll } from '../support/attributed.js'
+import { listedAll } from '../support/attributed.js'
 import { type Launched, launch } from '../support/processes.js'
 import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
 
@@ -132,13 +132,13 @@ describe('budgets', () => {
 
   test('a budget emits an event at 75, 100 and 150 percent, once each and in order, with exact amounts as numbers', async () => {
     const { id } = await budget({ filter: { service: 'search' } })
-    await attributedAll(ask, [call('search', '7.499999999999999999'), call('chat', '100')])
-    await attributedAll(ask, [call('search', '0.000000000000000001')])
+    await listedAll(ask, [call('search', '7.499999999999999999'), call('chat', '100')])
+    await listedAll(ask, [call('search', '0.000000000000000001')])
     const first = await until(
       () => crossings(id),
       (found) => found.length > 0,
     )
-    await attributedAll(ask, [call('search', '8')])
+    await listedAll(ask, [call('search', '8')])
     const all = await until(
       () => crossings(id),
       (found) => found.length === 3,
@@ -161,7 +161,7 @@ describe('budgets', () => {
     await ask('POST', '/api/v1/directory/services', { name: 'grouped-b', owner: 'team-grouped-b' })
     const filter = { ingestion_layer: 'grouped' }
     const { id } = await budget({ ceiling_usd: '10', per: 'owner', thresholds: [50, 100], filter })
-    await attributedAll(ask, [
+    await listedAll(ask, [
       call('grouped-a', '12', filter),
       call('grouped-b', '5', filter),
       call('grouped-b', '100', { ingestion_layer: 'other' }),
@@ -175,7 +175,9 @@ describe('budgets', () => {
     const first = (await ask('GET', `/api/v1/budgets/${id}/groups?limit=1`)).json
     const second = (await ask('GET', `/api/v1/budgets/${id}/groups?limit=1&cursor=${first.page.next_cursor}`)).json
 
-    expect(events.map(({ type, data }) => [type, data.threshold, data.group]).toSorted()).toEqual([
+    const emitted = events.map(({ type, data }) => [type, data.threshold, data.group])
+    // In the order of their texts: owners cross in the order in which stage actors finish their calls.
+    expect(emitted.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))).toEqual([
       ['budget.threshold.crossed', 100, { dimension: 'owner', value: 'team-grouped-a' }],
       ['budget.threshold.custom', 50, { dimension: 'owner', value: 'team-grouped-a' }],
       ['budget.threshold.custom', 50, { dimension: 'owner', value: 'team-grouped-b' }],
@@ -215,7 +217,7 @@ describe('budgets', () => {
     const again = await ask('POST', path, undefined, { 'idempotency-key': key })
     const custom = await ask('POST', path, { threshold: 90 })
     const events = [...(await crossings(id)), ...(await customCrossings(id))]
-    await attributedAll(ask, [call('tested', '7.5')])
+    await listedAll(ask, [call('tested', '7.5')])
     const all = await until(
       () => crossings(id),
       (found) => found.length === 2,
@@ -240,7 +242,7 @@ describe('budgets', () => {
   })
 
   test('a budget that is exceeded when it is created emits every threshold at once', async () => {
-    await attributedAll(ask, [call('exceeded', '20')])
+    await listedAll(ask, [call('exceeded', '20')])
     const { id } = await budget({ filter: { service: 'exceeded' } })
 
     const all = await until(
@@ -272,7 +274,7 @@ describe('budgets', () => {
     }
     let running = [start(), start()]
     for (let round = 0; round < 4; round++) {
-      await attributedAll(
+      await listedAll(
         ask,
         budgets.map((_, i) => call(`killed-${i}`, '4')),
       )
@@ -300,11 +302,11 @@ describe('spend', () => {
     const at = (hoursBefore: number) => ({
       ingestion_timestamp: new Date(hour - hoursBefore * 3_600_000 + 1).toISOString(),
     })
-    await attributedAll(
+    await listedAll(
       ask,
       Array.from({ length: 30 }, (_, i) => call('spiky', '2', at(i + 1))),
     )
-    await attributedAll(ask, [call('spiky', '400', at(0))])
+    await listedAll(ask, [call('spiky', '400', at(0))])
 
     const anomalies = await until(
       async () => (await told('anomaly.detected')).filter(({ data }) => data.scope.service === 'spiky'),
@@ -339,7 +341,7 @@ describe('coverage', () => {
       async () => told('coverage.degraded'),
       (found) => found.length > 0,
     )
-    await attributedAll(ask, [call('search', '1', layer)])
+    await listedAll(ask, [call('search', '1', layer)])
     const restored = await until(
       async () => told('coverage.restored'),
       (found) => found.length > 0,
@@ -348,4 +350,20 @@ describe('coverage', () => {
     expect(degraded).toMatchObject([{ data: { pathway: 'gateway_mediated', layers_missing: ['edge-gateway'] } }])
     expect(restored).toMatchObject([{ data: { pathway: 'gateway_mediated', layers_restored: ['edge-gateway'] } }])
   })
+})
+
+test('a model without a price emits one event, to receivers and in the log', async () => {
+  const unpriced = { attributed_service: 'tuner', requested_model: 'tuned-for-us', ingestion_timestamp: now() }
+  await listedAll(ask, [unpriced, { ...unpriced, provider: 'OpenAI' }])
+  const missing = async () => (await told('price.missing')).filter(({ data }) => data.served_model === 'tuned-for-us')
+  const events = await until(missing, (found) => found.length > 0)
+
+  expect(events).toMatchObject([
+    { data: { provider: 'openai', reason: 'unknown_model', first_call_at: unpriced.ingestion_timestamp } },
+  ])
+  const log = await until(
+    async () => (await ask('GET', '/api/v1/events/log?type=price.missing')).json.data,
+    (found) => found.length > 0,
+  )
+  expect(log).toMatchObject([events[0]])
 })

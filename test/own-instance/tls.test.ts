@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as client from 'openid-client'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../internal/local/supervisor/instance.js'
 import { makeCertificate, writeCertificate } from '../support/certificates.js'
 import { command } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -17,12 +18,17 @@ const fetchTrusting = ((address: string, init: object) =>
   undiciFetch(address, { ...init, dispatcher })) as unknown as typeof fetch
 
 let service: RunningService
+let intakePort: number
 
 beforeAll(async () => {
   writeCertificate(files, certificate)
+  intakePort = await freePort()
   service = await launchService({
     roles: [],
-    args: ['--mode', 'sandbox', '--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile],
+    args: [
+      ...['--mode', 'sandbox', '--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile],
+      ...['--intake-port', String(intakePort)],
+    ],
   })
 })
 
@@ -75,4 +81,15 @@ test('a sandbox fills itself over https', async () => {
 
 test('a request over plain http gets no answer', async () => {
   await expect(fetch(`http://127.0.0.1:${service.port}/healthz`)).rejects.toThrow()
+})
+
+test('the intake port speaks TLS, too', async () => {
+  const answer = await fetchTrusting(`https://127.0.0.1:${intakePort}/intake/litellm`, {
+    method: 'POST',
+    body: '[]',
+    headers: { 'x-api-key': service.credentials.api_key },
+  })
+
+  expect(answer.status).toBe(200)
+  await expect(fetch(`http://127.0.0.1:${intakePort}/intake/litellm`)).rejects.toThrow()
 })

@@ -7,7 +7,7 @@ import { wireEvent } from '../support/gateway.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /**
- * Whoever follows `next_cursor` sees each record once (spec 8 rule 1), whatever is inserted, overridden and disputed
+ * A reader who follows `next_cursor` sees each record once (spec 8 rule 1), whatever is inserted, overridden and disputed
  * meanwhile, and though the read model is killed on the way.
  *
  * With every run of the suite over some hundred records; over as many as ATTRIBUTION_WALK_RECORDS says on demand.
@@ -56,7 +56,7 @@ beforeAll(async () => {
 }, 600_000 + RECORDS)
 afterAll(() => service.stop())
 
-/** Asks again while the read model is away, as a client that honours Retry-After would. */
+/** Asks again while the read model is unavailable, as a client that honours Retry-After would. */
 async function askPatiently(path: string): Promise<Asked> {
   for (;;) {
     const answer = await ask('GET', path)
@@ -89,7 +89,7 @@ function expectEachOnce(ids: readonly string[]): void {
   expect([...seeded].filter((id) => !seen.has(id))).toEqual([])
 }
 
-/** Does something again and again until it is told to stop. @returns tells it; resolves to how often it was done */
+/** Does something again and again until it is stopped. @returns stops it; resolves to how often it was done */
 function keepOn(act: () => Promise<boolean>): () => Promise<number> {
   let goesOn = true
   let times = 0

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
-import { attributedAll, untilAttributed } from '../support/attributed.js'
+import { listedAll, untilAttributed } from '../support/attributed.js'
 import { newTenantOfProduct } from '../support/product.js'
 
 let ask: Ask
@@ -22,7 +22,7 @@ beforeAll(async () => {
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   await ask('PATCH', '/api/v1/settings', { stage_b_enabled: false })
   await untilAttributed(ask, {}, ({ service: name }: { service: string }) => name === 'unallocated')
-  await attributedAll(ask, [
+  await listedAll(ask, [
     ...alike(4, { ...BATCH, estimated_cost_usd: '2.5' }),
     ...alike(3, { ...CHAT, estimated_cost_usd: '2' }),
     // The dearest of its kind, and one of another size.

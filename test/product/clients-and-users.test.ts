@@ -123,3 +123,24 @@ test('a new user signs in, and a password change ends earlier sign-ins', async (
   expect((await admin('DELETE', `/api/v1/users/${made.id}`)).status).toBe(204)
   await untilStatus(401, again.tokens.access_token, '/api/v1/users')
 })
+
+test('a limited administrator cannot lift the limit; an owner can, and everybody can then give everything', async () => {
+  const settings = '/api/v1/settings'
+  const { secret } = (await admin('POST', '/api/v1/api-keys', { name: 'Administrator', scopes: ['admin:config'] })).json
+  const limited = (method: string, path: string, body: object) =>
+    ask(service.baseUrl, method, path, { 'x-api-key': secret }, body)
+  const give = () => limited('POST', '/api/v1/api-keys', { name: 'More', scopes: ['read:attribution'] })
+  const flow = await beginFlow(service, 'admin:config')
+  const { access_token } = await redeem(flow, await signIn(service, flow))
+  const owner = (body: object) =>
+    ask(service.baseUrl, 'PATCH', settings, { authorization: `Bearer ${access_token}` }, body)
+
+  expect((await admin('GET', settings)).json.delegation).toBe('held')
+  expect((await give()).status).toBe(403)
+  expect((await limited('PATCH', settings, { delegation: 'any' })).status).toBe(403)
+  expect((await admin('PATCH', settings, { delegation: 'any' })).status).toBe(403)
+  expect((await owner({ delegation: 'any' })).json.delegation).toBe('any')
+  expect((await give()).status).toBe(201)
+  expect((await limited('PATCH', settings, { delegation: 'held' })).json.delegation).toBe('held')
+  expect((await give()).status).toBe(403)
+})

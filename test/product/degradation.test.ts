@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import { type Ask, askAs } from '../support/ask.js'
-import { attributed, attributedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
+import { attributed, listedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
 import { degradationEvents } from '../support/degradation-events.js'
 import { connectTo } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
@@ -31,7 +31,7 @@ const stated = (service: string) => ({ ingestion_timestamp: NOW, attributed_serv
 const UNSTATED = { ingestion_timestamp: NOW }
 
 test('the baseline infers, as advice, the service of most resolved calls of the same credential', async () => {
-  await attributedAll(ask, [
+  await listedAll(ask, [
     ...Array.from({ length: 14 }, () => stated('search')),
     ...Array.from({ length: 6 }, () => stated('chat')),
   ])

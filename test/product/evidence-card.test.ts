@@ -169,6 +169,19 @@ describe('the confidence table', () => {
     expect(await recordOf({}, asJobs)).toMatchObject({ service: 'batch-jobs', ...card('principal_resolved', 0.8) })
   })
 
+  test('a mapping rule has confidence 0.90 where a gateway sent the call', async () => {
+    const gateway = { name: 'Gateway', scopes: ['read:attribution'], is_gateway: true }
+    const made = await ask('POST', '/api/v1/api-keys', gateway)
+    const when = [{ field: 'team', match: 'exact', value: 'mapped' }]
+    await ask('POST', '/api/v1/mapping-rules', { name: 'mapped', when, set: { service: 'mapped', owner: 'team-m' } })
+    const asGateway = askAs(service.baseUrl, { 'x-api-key': made.json.secret })
+    await untilKnown(service.baseUrl, made.json.secret)
+    const call = { tags: { team: 'mapped' } }
+    await until(asGateway, call, ({ service: name }) => name === 'mapped')
+
+    expect(await recordOf(call, asGateway)).toMatchObject({ owner: 'team-m', ...card('mapping_rule', 0.9) })
+  })
+
   test('a service that is missing in a required directory has confidence 0.70, no eligibility and no owner', async () => {
     expect(await recordOf({ attributed_service: 'rogue', attributed_identity: 'eve' }, strict)).toMatchObject({
       service: 'rogue',
@@ -322,6 +335,7 @@ describe('cost', () => {
     ['tenant_price', '0.00233333325', MISTRAL],
     ['price_book', '0.0055', { provider: 'openai', requested_model: 'gpt-4o' }],
     ['local_cache', '0', { served_from_cache: true, estimated_cost_usd: '1' }],
+    ['notional', '0', { is_cost_notional: true, estimated_cost_usd: '0.0123' }],
     ['unpriced', '0', { requested_model: 'in-house' }],
     ['unpriced', '0', { output_tokens: undefined }],
   ])('%s %s', async (cost_basis, cost_usd, stated) => {
@@ -335,6 +349,15 @@ describe('cost', () => {
       price_usd: '0.0055',
       estimate_difference_usd: '-0.0005',
     })
+  })
+
+  test('a call that nobody is billed for costs nothing, is not charged back, and shows what was stated and the price', async () => {
+    const notional = await recordOf({ ...SERVED, is_cost_notional: true, estimated_cost_usd: '0.0123' })
+    const { cost, summary } = notional.explanation
+
+    expect(notional).toMatchObject(card('service_resolved', 0.9, 'notional'))
+    expect(cost).toMatchObject({ total_usd: '0', stated_usd: '0.0123', price_usd: '0.0055' })
+    expect(summary).toContain('because nobody is billed for it')
   })
 
   test('a stated cost far from the price, or above the ceiling of a call, counts but waits for an override', async () => {
@@ -370,6 +393,24 @@ describe('cost', () => {
     await until(ask, call, ({ interpretation }) => interpretation.export_eligibility === 'eligible')
     await ask('PATCH', '/api/v1/settings', { stated_cost_factor: 20 })
     await until(ask, call, ({ interpretation }) => interpretation.export_eligibility === 'implausible_cost')
+  })
+
+  test('a stated cost of zero needs a price of zero: a negotiated one says that calls are free', async () => {
+    const call = { ...TOKENS, ...SERVED, estimated_cost_usd: '0' }
+    const doubted = await recordOf(call)
+    expect(doubted).toMatchObject({ cost_usd: '0', ...card('service_resolved', 0.9, 'implausible_cost') })
+    expect(doubted.explanation.summary).toContain('states, 0 USD, cannot be right beside its price of 0.0055 USD.')
+    expect(await recordOf({ ...call, served_from_cache: true })).toMatchObject({
+      cost_basis: 'local_cache',
+      ...card('service_resolved', 0.9),
+    })
+
+    const price = { provider: 'openai', model: 'gpt-4o', region: 'free-tier', valid_from: '2026-01-01T00:00:00Z' }
+    const free = { input_tokens: '0', output_tokens: '0' }
+    expect((await ask('POST', '/api/v1/prices', { ...price, usd_per_million: free })).status).toBe(201)
+    await until(ask, { ...call, region: 'free-tier' }, ({ cost_basis, interpretation }) => {
+      return cost_basis === 'client_estimate' && interpretation.export_eligibility === 'eligible'
+    })
   })
 
   test('a cost stated by a credential that is not trusted with it is shown beside the price, which counts', async () => {
@@ -504,8 +545,8 @@ describe('inference', () => {
       explanation: { inference: { compared_with: { classes: expect.any(Number) } } },
     })
     const [reason] = inferred.explanation.inference.reasons
-    expect(reason.text).toMatch(/ times likelier here than elsewhere$/)
-    expect(inferred.explanation.summary).toContain(`; most of all, ${reason.text}.`)
+    expect(reason.text).toMatch(/ times likelier in calls of this service than in others$/)
+    expect(inferred.explanation.summary).toContain(`; the strongest sign is that ${reason.text}.`)
     const unsure = { ...plantedCall(2, START_MS, false).call, attribution_confidence: 0.4 }
     const pooled = await recordOf(unsure, learner)
     expect(pooled.interpretation.stage_origin).toBe('stage_c')

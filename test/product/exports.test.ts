@@ -11,7 +11,7 @@ import type { Manifest } from '../../internal/exports/contract.js'
 import { JOBS } from '../../streams/buckets.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
-import { attributedAll } from '../support/attributed.js'
+import { listedAll } from '../support/attributed.js'
 import { exact, focusFaults, parseCsv, sumOf } from '../support/focus-rules.js'
 import { addApiKey, addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
@@ -395,7 +395,7 @@ describe('a file and the report of what is eligible, grouped alike', () => {
     for (const name of ['chat', 'search', 'tiny', 'review', 'few', 'batch']) {
       await ask('POST', '/api/v1/directory/services', { name, owner: `team-${name}` })
     }
-    await attributedAll(ask, [
+    await listedAll(ask, [
       ...calls('openai', 'chat', 7, '0.3', 'helpdesk'),
       ...calls('openai', 'chat', 6, '0.2', 'sales'),
       ...calls('openai', 'search', 6, '0.1', 'shop'),

@@ -245,7 +245,6 @@ describe('requests that no client would send', () => {
   })
 
   test.each([
-    ['Host', () => 'Host: b'],
     ['X-API-Key', key],
     ['Idempotency-Key', () => `Idempotency-Key: ${randomUUID()}`],
     ['Content-Length', () => `Content-Length: ${body.length + 1}`],
@@ -257,6 +256,12 @@ describe('requests that no client would send', () => {
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error_code: 'MALFORMED_REQUEST' })
   })
 
+  test('a repeated Host: 400 and the connection closed, by the service or by the parser', async () => {
+    const answers = await rawExchange(service.port, rawRequest(line, [...whole(), 'Host: b'], body))
+
+    expect(answers.map(({ status }) => status)).toEqual([400])
+  })
+
   test('a request that repeats Authorization gets 400', async () => {
     const headers = ['Host: a', 'Authorization: Bearer a', 'Authorization: Bearer b']
     const answers = await rawExchange(service.port, rawRequest(`GET ${RECORDS}`, headers))
@@ -264,11 +269,11 @@ describe('requests that no client would send', () => {
     expect(answers.map(({ status }) => status)).toEqual([400])
   })
 
-  test('a request without Host, with length and encoding, with 60 headers, or with a truncated body is refused', async () => {
+  test('a request without Host, with length and encoding, with 120 headers, or with a truncated body is refused', async () => {
     const attempts = [
       rawRequest(line, whole().slice(1), body),
       rawRequest(line, [...whole(), 'Transfer-Encoding: chunked'], body),
-      rawRequest(line, [...whole(), ...Array.from({ length: 60 }, (_, i) => `X-${i}: y`)], body),
+      rawRequest(line, [...whole(), ...Array.from({ length: 120 }, (_, i) => `X-${i}: y`)], body),
       rawRequest(line, [...whole().slice(0, -1), 'Content-Length: 9999'], body),
     ]
     const answers = await Promise.all(attempts.map((bytes) => rawExchange(service.port, bytes)))
@@ -330,7 +335,7 @@ describe('after all refused requests', () => {
         confidence: 0.95,
         confidence_band: 'chargeback_ready',
         evidence_basis: 'identity_and_service_resolved',
-        model_version: 'rules-4',
+        model_version: 'rules-5',
         degradation_state: 'none',
         freshness: 'fresh',
         export_eligibility: 'eligible',

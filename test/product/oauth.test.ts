@@ -2,8 +2,9 @@ import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { ask } from '../support/ask.js'
 import { type Answer, openBrowser } from '../support/browser.js'
-import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
+import { adminFields, beginFlow, beginFlowOf, discover, redeem, signIn } from '../support/oauth-client.js'
 import { newTenantOfProduct, REQUESTS_PER_SECOND } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
@@ -130,7 +131,7 @@ describe('a token request that cannot be granted', () => {
     ['with a wrong secret', { grant_type: 'client_credentials', client_secret: 'x' }, 401, 'invalid_client'],
     ['with a code of nobody', { grant_type: 'authorization_code', code: 'x' }, 400, 'invalid_grant'],
     ['with a refresh token of nobody', { grant_type: 'refresh_token', refresh_token: 'rt_x' }, 400, 'invalid_grant'],
-  ] as const)('%s is told so in the words of both standards', async (_, fields, status, error) => {
+  ] as const)('%s gets the error of both standards', async (_, fields, status, error) => {
     const answer = await postToken({ ...credentialFields(), ...fields })
 
     expect(answer.status).toBe(status)
@@ -521,4 +522,100 @@ test('the audit log records sign-ins, issued tokens and refusals, without secret
       cursor = page.next_cursor === undefined ? '' : `&cursor=${page.next_cursor}`
     } while (cursor !== '')
   }
+})
+
+describe('a public client', () => {
+  const NATIVE = 'com.example.app:/callback'
+  let id: string
+  beforeAll(async () => {
+    const { status, json } = await ask(
+      service.baseUrl,
+      'POST',
+      '/api/v1/clients',
+      { 'x-api-key': service.credentials.api_key },
+      {
+        name: 'An app',
+        type: 'public',
+        scopes: ['read:attribution'],
+        grant_types: ['authorization_code', 'refresh_token'],
+        redirect_uris: ['https://app.example/callback', 'http://127.0.0.1/callback', NATIVE],
+      },
+    )
+    expect(status).toBe(201)
+    expect(json).toMatchObject({ type: 'public', last_four: null })
+    expect(json.client_secret).toBeUndefined()
+    id = json.id
+  })
+  const config = () =>
+    client.discovery(new URL(service.baseUrl), id, undefined, client.None(), {
+      algorithm: 'oauth2',
+      execute: [client.allowInsecureRequests],
+    })
+
+  test.each([['https://app.example/callback'], ['http://127.0.0.1:49321/callback'], [NATIVE]])(
+    'signs a person in with openid-client at %s, refreshes, and is signed out when a refresh token is used twice',
+    async (redirectUri) => {
+      const flow = await beginFlowOf(await config(), redirectUri, 'read:attribution')
+      expect(flow.config.serverMetadata().token_endpoint_auth_methods_supported).toContain('none')
+      const location = await signIn(service, flow)
+      expect(location.href.startsWith(redirectUri)).toBe(true)
+
+      const tokens = await redeem(flow, location)
+      expect(tokens.scope).toBe('read:attribution')
+      expect(await statusWith(tokens.access_token)).toBe(200)
+      const refreshed = await client.refreshTokenGrant(flow.config, tokens.refresh_token as string)
+      expect(refreshed.refresh_token).not.toBe(tokens.refresh_token)
+      expect(await statusWith(refreshed.access_token)).toBe(200)
+
+      const again = client.refreshTokenGrant(flow.config, tokens.refresh_token as string)
+      await expect(again).rejects.toMatchObject({ error: 'invalid_grant' })
+      expect(await statusWith(refreshed.access_token)).toBe(401)
+    },
+  )
+
+  test('signs a person in with oauth4webapi, and revokes its own token', async () => {
+    const options = { [oauth.allowInsecureRequests]: true } as const
+    const issuer = new URL(service.baseUrl)
+    const found = await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' })
+    const server = await oauth.processDiscoveryResponse(issuer, found)
+    const flow = await beginFlowOf(await config(), NATIVE, 'read:attribution')
+    const callback = oauth.validateAuthResponse(server, { client_id: id }, await signIn(service, flow), flow.state)
+    const who = { client_id: id }
+    const granted = await oauth.authorizationCodeGrantRequest(
+      server,
+      who,
+      oauth.None(),
+      callback,
+      NATIVE,
+      flow.verifier,
+      options,
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(server, who, granted)
+    expect(await statusWith(tokens.access_token)).toBe(200)
+
+    const revoked = await oauth.revocationRequest(server, who, oauth.None(), tokens.refresh_token as string, options)
+    await oauth.processRevocationResponse(revoked)
+    expect(await statusWith(tokens.access_token)).toBe(401)
+  })
+
+  test('gets nothing without the verifier of its code, nor by client credentials', async () => {
+    const flow = await beginFlowOf(await config(), NATIVE, 'read:attribution')
+    const code = (await signIn(service, flow)).searchParams.get('code') as string
+    const fields = { grant_type: 'authorization_code', client_id: id, code, redirect_uri: NATIVE }
+
+    expect(await (await postToken(fields)).json()).toMatchObject({ error: 'invalid_grant' })
+    const itself = await postToken({ grant_type: 'client_credentials', client_id: id })
+    expect(await itself.json()).toMatchObject({ error: 'unauthorized_client' })
+  })
+
+  test('is answered 429 for an address that sends too much, and other clients are still served', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 130 }, () =>
+        postToken({ grant_type: 'refresh_token', client_id: id, refresh_token: 'rt_x' }),
+      ),
+    )
+
+    expect(answers.some(({ status }) => status === 429)).toBe(true)
+    expect((await postToken({ grant_type: 'client_credentials', ...credentialFields() })).status).toBe(200)
+  })
 })

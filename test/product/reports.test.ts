@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
-import { attributed, attributedAll, untilAttributed } from '../support/attributed.js'
+import { attributed, listedAll, untilAttributed } from '../support/attributed.js'
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
@@ -30,7 +30,7 @@ beforeAll(async () => {
     const told = await ask('POST', '/api/v1/directory/services', { name, owner: `team-${name}` })
     expect(told.status).toBe(201)
   }
-  await attributedAll(ask, [
+  await listedAll(ask, [
     ...callsOf('search', 1, 7),
     ...callsOf('chat', 11, 16, { provider: 'anthropic', requested_model: 'claude-sonnet-4-5' }),
     ...callsOf('tiny', 21, 23),
@@ -184,7 +184,7 @@ describe('allocated usage', () => {
     await ask('PATCH', '/api/v1/settings', { stage_b_enabled: false })
     const isPooled = ({ service: name }: { service: string }) => name === 'unallocated'
     await untilAttributed(ask, { ingestion_timestamp: '2026-07-01T10:00:00Z' }, isPooled)
-    await attributedAll(ask, [
+    await listedAll(ask, [
       { attributed_service: 'search', estimated_cost_usd: '3', ...at('02') },
       { attributed_service: 'chat', estimated_cost_usd: '2', ...at('03') },
       { estimated_cost_usd: '1.000000000000000001', ...at('03') },

@@ -11,11 +11,12 @@ beforeAll(async () => {
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
 })
 
-test('a tenant whose data stays in another region reads no records and reports, and gets no address of a file', async () => {
+test('a tenant whose data stays in another region reads nothing of its calls, and gets no address of a file', async () => {
   const created = await ask('POST', '/v1/exports/focus', {
     format: 'focus',
     period: { from: '2026-10-01', to: '2026-10-02' },
   })
+
   const statusUrl: string = created.json.status_url
   let job = await ask('GET', statusUrl)
   while (['queued', 'running'].includes(job.json.status)) {
@@ -23,7 +24,15 @@ test('a tenant whose data stays in another region reads no records and reports, 
     job = await ask('GET', statusUrl)
   }
   expect(job.json.result_url).toContain(service.baseUrl)
-  const reads = ['/v1/attribution', '/v1/reports/usage?from=2026-10-01T00:00:00Z&to=2026-10-02T00:00:00Z']
+  const reads = [
+    '/v1/attribution',
+    '/v1/reports/usage?from=2026-10-01T00:00:00Z&to=2026-10-02T00:00:00Z',
+    '/api/v1/directory/unknown-names',
+    '/api/v1/coverage',
+    '/api/v1/anomalies',
+    '/api/v1/budgets',
+    '/api/v1/events/log',
+  ]
   for (const path of reads) expect((await ask('GET', path)).status, path).toBe(200)
 
   const changed = await ask('PATCH', '/api/v1/settings', { residency_region: 'ap-south-1' })

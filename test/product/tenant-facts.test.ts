@@ -126,3 +126,40 @@ test('a tag key that is declared is a member and a filter of the records that co
     .poll(() => found('filter[owner][eq]=team-of-tags'), { timeout: 60_000 })
     .toEqual([[record.id, record.tags]])
 })
+
+test('shorter retention waits a day, emits an event, is audited, and can be cancelled', async () => {
+  const path = '/api/v1/settings'
+  const before = (await ask('GET', path)).json
+  const days = before.retention_days
+
+  const asked = await ask('PATCH', path, { retention_days: days - 100, name: 'Renamed' })
+
+  expect(asked.json).toMatchObject({ name: 'Renamed', retention_days: days })
+  const [change] = asked.json.pending_changes
+  expect(change).toMatchObject({ setting: 'retention_days', to: days - 100 })
+  expect(Date.parse(change.takes_effect_at) - Date.parse(change.requested_at)).toBe(24 * 60 * 60 * 1000)
+  expect((await ask('GET', path)).json.pending_changes).toEqual([change])
+  const events = `/api/v1/events/log?type=settings.change.scheduled`
+  let logged = await ask('GET', events)
+  while (logged.json.data.length === 0) logged = await ask('GET', events)
+  expect(logged.json.data).toMatchObject([
+    {
+      type: 'settings.change.scheduled',
+      data: { setting: 'retention_days', from: days, to: days - 100, takes_effect_at: change.takes_effect_at },
+    },
+  ])
+
+  expect((await ask('DELETE', `${path}/pending-changes/retention_days`)).status).toBe(204)
+  expect((await ask('DELETE', `${path}/pending-changes/retention_days`)).status).toBe(404)
+  expect((await ask('GET', path)).json).toMatchObject({ retention_days: days, pending_changes: [] })
+  const log = '/api/v1/audit-log?action=settings.cancel'
+  // The second attempt, which found nothing, is in the log, too.
+  const cancelled = async () =>
+    (await ask('GET', log)).json.data.find(({ changes }: { changes: unknown }) => changes !== null)
+  let entry = await cancelled()
+  while (entry === undefined) entry = await cancelled()
+  expect(entry.changes).toEqual({
+    before: { pending_changes: [change] },
+    after: { pending_changes: null },
+  })
+})

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ReplayedRecord, type ServiceClient } from '../../internal/local/replay/client.js'
 import { percentile, type ReplaySummary, replayTrace } from '../../internal/local/replay/replay.js'
-import { FIXED_EVENT_IDS } from '../../internal/local/replay/trace.js'
+import { FIXED_EVENT_IDS, uuidV5 } from '../../internal/local/replay/trace.js'
 import { formatQuantity } from '../../internal/units/quantity.js'
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
-import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
+import { allRecords, billOf, hundredMillionths, sendAll, TRACE, twoModelEvent } from '../support/trace.js'
 
 describe('the whole real trace, through HTTP', () => {
   let service: Instance
@@ -13,18 +13,15 @@ describe('the whole real trace, through HTTP', () => {
   let summary: ReplaySummary
   let records: ReplayedRecord[]
 
-  const replay = () =>
-    replayTrace(TRACE, client, {
+  beforeAll(async () => {
+    service = await newTenantOfProduct()
+    client = connectService(service.baseUrl, service.credentials.api_key, 64)
+    summary = await replayTrace(TRACE, client, {
       speed: 400,
       eventIdNamespace: FIXED_EVENT_IDS,
       eventOf: twoModelEvent,
       onProgress: () => undefined,
     })
-
-  beforeAll(async () => {
-    service = await newTenantOfProduct()
-    client = connectService(service.baseUrl, service.credentials.api_key, 64)
-    summary = await replay()
     records = await allRecords(client)
     const ms = (share: number) => Math.round(percentile(summary.visibleAfterMs, share))
     console.log(`202 to visible: p50 ${ms(0.5)} ms, p99 ${ms(0.99)} ms`)
@@ -61,11 +58,14 @@ describe('the whole real trace, through HTTP', () => {
     expect(new Set(unresolved.map(({ service: name }) => name))).toEqual(new Set(['unallocated']))
   })
 
-  test('sending the same events again is accepted and changes nothing', async () => {
-    const again = await replay()
-    const after = await allRecords(client)
+  test('sending the same events again, in bulk and at another time, is accepted and changes nothing', async () => {
+    const sentAt = new Date().toISOString()
+    const again = TRACE.map((row) => ({
+      event_id: uuidV5(FIXED_EVENT_IDS, row.rowId),
+      ingestion_timestamp: sentAt,
+      ...twoModelEvent(row),
+    }))
 
-    expect(again.attributed).toBe(28_185)
-    expect(after).toEqual(records)
+    expect(await sendAll(service, again)).toEqual(records)
   })
 })

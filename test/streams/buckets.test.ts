@@ -11,16 +11,18 @@ test('every bucket has a unique name that is valid in a stream name', () => {
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only buckets of heartbeats, announcements, budget crossings, leases, ended jobs, sign-ins, revocations, stored responses, replays and daily audit heads have a TTL', () => {
+test('only buckets of heartbeats, announcements, budget crossings, leases, ended jobs, dry runs, sign-ins, revocations, directory imports, stored responses, replays and daily audit heads have a TTL', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',
     'revoked_tokens',
+    'directory_imports',
     'budget_crossings',
     'announcements',
     'training_leases',
     'jobs',
     'export_places',
+    'override_previews',
     'quarantine_replays',
     'idempotency',
     'audit_days',

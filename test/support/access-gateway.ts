@@ -1,9 +1,11 @@
 /** A gateway whose only routes are those of clients and people, on a real broker. */
 
 import { clientRoutes } from '../../internal/access/clients/routes.js'
+import { givingOf } from '../../internal/access/delegation/giving.js'
 import type { StoredClient } from '../../internal/access/oauth/clients.js'
 import { type StoredUser, UserDirectory } from '../../internal/access/oauth/users.js'
 import { userRoutes } from '../../internal/access/users/routes.js'
+import type { Delegation } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { type WatchedRecords, watchRecords } from '../../internal/broker/watched-records.js'
 import type { Mutate } from '../../internal/http/mutations/mutations.js'
@@ -12,8 +14,11 @@ import type { Route } from '../../internal/http/route.js'
 import { CLIENTS, USERS } from '../../streams/buckets.js'
 import { idsOf } from './key-gateway.js'
 import { SECRET } from './mutation-gateway.js'
+import { tenantRecords } from './tenant-records.js'
 
 export interface AccessOptions {
+  /** Setting of the tenant, where this is its first gateway. */
+  readonly delegation?: Delegation
   /** Wrap the real ones, to inject failures. */
   readonly clients?: (real: WatchedRecords<StoredClient>) => WatchedRecords<StoredClient>
   readonly users?: (real: WatchedRecords<StoredUser>) => WatchedRecords<StoredUser>
@@ -28,9 +33,17 @@ export const accessRoutes =
     const users = await watchRecords<StoredUser>(await broker.bucket(USERS), onLost, (key, user) => {
       people.follow(key, user)
     })
-    const deps = { mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }
+    const { tenants, findTenant } = await tenantRecords(broker, options.delegation)
+    const givingBy = givingOf(tenants.read)
+    const deps = { givingBy, mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }
     return [
       ...clientRoutes({ ...deps, mode: 'production', clients: options.clients?.(clients) ?? clients }),
-      ...userRoutes({ ...deps, users: options.users?.(users) ?? users, findUser: (id) => people.withId(id) }),
+      ...userRoutes({
+        ...deps,
+        users: options.users?.(users) ?? users,
+        findUser: (id) => people.withId(id),
+        tenants,
+        findTenant,
+      }),
     ]
   }

@@ -4,6 +4,7 @@ import { serve } from '../../internal/http/server.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { KeyHash } from '../../internal/ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey } from '../../internal/ids/key-hash.js'
+import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js'
 import { ELSEWHERE, type SharedAnswer } from '../../internal/ingest/admission/answers.js'
 import type { BulkRecord } from '../../internal/ingest/bulk/bulk-outcomes.js'
 import { GroupCommit } from '../../internal/ingest/commit/group-commit.js'
@@ -17,7 +18,7 @@ import type { Fingerprint } from '../../internal/ingest/keys/key-table.js'
 import { localKeys } from '../../internal/ingest/keys/local-keys.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/ingest/observations/routes.js'
 import type { ClaimVerdict, PeerTicket } from '../../internal/ingest/peers/claim.js'
-import { createLog } from '../../internal/telemetry/log.js'
+import { createLog, type Logger } from '../../internal/telemetry/log.js'
 import { type Posted, postTo } from './gateway.js'
 import { scopeKeys, TENANT } from './scope-keys.js'
 
@@ -27,12 +28,20 @@ export interface AdmissionGatewayOptions {
   /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
   readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
   readonly ingestPerSecond?: number
+  /** The log stores nothing. */
+  readonly isLogAway?: boolean
+  /** What the log answers to its messages, in order; afterwards it stores them. */
+  readonly commits?: readonly Commit[]
+  /** Default: silent. */
+  readonly log?: Logger
   /** The log replies to nothing before `release`. */
   readonly isLogHeld?: boolean
 }
 
 export interface AdmissionGateway {
   readonly port: number
+  /** For other listeners that admit events. */
+  readonly admission: AdmissionDeps
   post(body: string | Buffer, key: string, headers?: Record<string, string>, path?: string): Promise<Posted>
   /** Messages that the log holds. */
   readonly stored: readonly Uint8Array[]
@@ -68,7 +77,8 @@ const index = (hasFingerprint: boolean): AdmissionIndex =>
   })
 
 export async function startAdmissionGateway(options: AdmissionGatewayOptions = {}): Promise<AdmissionGateway> {
-  const { recorded, verdicts = [], ingestPerSecond = 10_000 } = options
+  const { recorded, verdicts = [], ingestPerSecond = 10_000, log = createLog('test', 'silent') } = options
+  const commits = [...(options.commits ?? [])]
   const stored: Uint8Array[] = []
   const subjects: string[] = []
   let release = (): void => undefined
@@ -84,9 +94,12 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     isCaughtUp: true,
     async store(subject: string, payload: Uint8Array): Promise<Commit> {
       await released
+      if (options.isLogAway === true) return { kind: 'unavailable', detail: 'The log is unavailable.' }
+      const commit = commits.shift() ?? { kind: 'stored' }
+      if (commit.kind !== 'stored') return commit
       stored.push(Uint8Array.from(payload))
       subjects.push(subject)
-      return { kind: 'stored' }
+      return commit
     },
     close: async () => undefined,
   }
@@ -99,7 +112,6 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
       return [Buffer.from(bytesOf(hash)).toString('hex'), { fingerprint: bytesOf(fingerprint), flags, admittedAtMs: 0 }]
     }),
   )
-  const log = createLog('test', 'silent')
   let claims = 0
   const peers = {
     ownerOf: () => (verdicts.length === 0 ? undefined : 'other'),
@@ -136,6 +148,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     isDiscoveryOnly: () => false,
     retainedFromMs: () => Date.UTC(2020, 0, 1),
     clock: Date.now,
+    log,
   }
   const kept = <T extends BulkRecord | ObservationRecord>() => ({
     async findRecord(keyHex: string) {
@@ -163,6 +176,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   )
   return {
     port: server.port,
+    admission,
     post: (body, key, headers = {}, path = '/api/v1/invocations') =>
       postTo(`http://127.0.0.1:${server.port}${path}`, 'read:attribution', body, key, headers),
     stored,

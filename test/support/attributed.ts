@@ -7,20 +7,29 @@ import { wireEvent } from './invocations.js'
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 export type ShownRecord = any
 
-/** Sends calls and waits for their records, each with its explanation, in the same order. */
-export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
-  const ids = (await send(ask, calls)).map((id) => id.replace('inv_', 'attr_'))
-  const found = new Set<string>()
+/** Sends calls and waits for their records, as a list shows them, in the same order. */
+export const listedAll = async (ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> =>
+  listed(ask, await send(ask, calls))
+
+async function listed(ask: Ask, invocationIds: readonly string[]): Promise<ShownRecord[]> {
+  const ids = invocationIds.map((id) => id.replace('inv_', 'attr_'))
+  const found = new Map<string, ShownRecord>()
   for (let from = 0; from < ids.length; from += IDS_MAX) {
     const some = ids.slice(from, from + IDS_MAX)
     while (!some.every((id) => found.has(id))) {
+      await sleep(LOOK_EVERY_MS)
       const { status, json } = await ask('GET', `/v1/attribution?limit=${IDS_MAX}&filter[id][in]=${some.join(',')}`)
       // Too many at once get a 429.
       const records: readonly ShownRecord[] = status === 200 ? json.data : []
-      for (const { id } of records) found.add(id)
-      if (records.length < some.length) await sleep(100)
+      for (const record of records) found.set(record.id, record)
     }
   }
+  return ids.map((id) => found.get(id))
+}
+
+/** The same, each with its explanation, which takes a request of its own. */
+export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
+  const ids = (await listedAll(ask, calls)).map(({ invocation_id }) => invocation_id)
   const records: ShownRecord[] = []
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
     const some = ids.slice(from, from + READ_AT_ONCE)
@@ -29,6 +38,8 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
   return records
 }
 
+/** About as long as it takes until a record is readable: a look that comes too early costs as much as one that finds it. */
+const LOOK_EVERY_MS = 75
 /** Maximum number of ids in a filter. */
 const IDS_MAX = 100
 const READ_AT_ONCE = 8
@@ -36,7 +47,7 @@ const READ_AT_ONCE = 8
 /** Sends many calls and waits for the records of the last ones: each partition processes its calls in order. */
 export async function attributeMany(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<void> {
   const ids = await send(ask, calls)
-  for (const id of ids.slice(-20)) await recordOf(ask, id)
+  await listed(ask, ids.slice(-20))
 }
 
 async function send(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<string[]> {
@@ -65,6 +76,6 @@ async function recordOf(ask: Ask, invocationId: string): Promise<ShownRecord> {
   for (;;) {
     const { status, json } = await ask('GET', `/v1/attribution/${invocationId.replace('inv_', 'attr_')}`)
     if (status === 200) return json
-    await sleep(20)
+    await sleep(50)
   }
 }

@@ -25,6 +25,7 @@ const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
   principal: 'cli_one',
   scopes: ['read:attribution'],
   trustsCost: true,
+  isGateway: false,
   authTimeS: undefined,
   notBeforeMs: 0,
   expiresAtMs: Number.POSITIVE_INFINITY,

@@ -57,14 +57,19 @@ function certainty({ interpretation, cost_basis, explanation }: Json): string[] 
 }
 
 function cost(record: Json): string[] {
-  const { basis, total_usd, price_usd, estimate_difference_usd, lines, details } = record.explanation.cost
+  const { basis, total_usd, price_usd, estimate_difference_usd, lines, fees, details } = record.explanation.cost
   const million = of('1000000')
   const ofLines = lines.flatMap(({ part, tokens, billed_as, rate_usd_per_million, amount_usd }: Json) => [
     ...expect(`rate of ${part}`, (details.price.rates[billed_as] ?? '0') === rate_usd_per_million),
     ...expect(`amount of ${part}`, isSame(of(amount_usd), over(times(of(tokens), of(rate_usd_per_million)), million))),
   ])
+  const ofFees = fees.flatMap(({ tool, calls, usd_per_call, amount_usd }: Json) => [
+    ...expect(`fee of ${tool}`, details.price.fees[tool] === usd_per_call),
+    ...expect(`amount of ${tool}`, isSame(of(amount_usd), times(of(calls), of(usd_per_call)))),
+  ])
   const faults = [
     ...ofLines,
+    ...ofFees,
     ...expect('basis', basis === record.cost_basis && basis === details.basis),
     ...expect('total', isSame(of(total_usd), of(record.cost_usd))),
   ]
@@ -72,7 +77,8 @@ function cost(record: Json): string[] {
     const tokens = sum(lines.map(({ tokens: count }: Json) => of(count)))
     const stated = plus(of(record.input_tokens ?? 0), of(record.output_tokens ?? 0))
     const factors = (details.price.multipliers ?? []).map(({ factor }: Json) => of(factor))
-    const priced = times(sum(lines.map(({ amount_usd }: Json) => of(amount_usd))), ...factors)
+    const ofTokens = times(sum(lines.map(({ amount_usd }: Json) => of(amount_usd))), ...factors)
+    const priced = plus(ofTokens, sum(fees.map(({ amount_usd }: Json) => of(amount_usd))))
     faults.push(...expect('tokens', isSame(tokens, stated)), ...expect('price', isSame(priced, of(price_usd))))
   }
   if (basis === 'client_estimate' && price_usd !== null) {
@@ -80,7 +86,7 @@ function cost(record: Json): string[] {
     faults.push(...expect('difference', isSame(difference, of(estimate_difference_usd))))
   }
   if (basis === 'tenant_price' || basis === 'price_book') faults.push(...expect('total', total_usd === price_usd))
-  if (basis === 'unpriced' || basis === 'local_cache') faults.push(...expect('nothing', total_usd === '0'))
+  if (['unpriced', 'local_cache', 'notional'].includes(basis)) faults.push(...expect('nothing', total_usd === '0'))
   return faults
 }
 

@@ -19,6 +19,7 @@ export const DOCUMENTS: readonly string[] = [
   'bench/README.md',
   'bench/eval/README.md',
   ...inFolder('deploy/docs'),
+  ...inFolder('deploy/docs/intake'),
 ]
 
 /** The decisions, without their index. */

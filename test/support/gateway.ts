@@ -14,7 +14,7 @@ export async function launchGateway(
   environment: Record<string, string> = {},
 ): Promise<Launched> {
   const process = launch(GATEWAY_MAIN, {
-    args: ['--port', String(port), '--data-dir', join(service.dataDir, 'second')],
+    args: ['--port', String(port), '--intake-port', '0', '--data-dir', join(service.dataDir, 'second')],
     env: { ...gatewayEnvironment(service), ...environment },
   })
   await process.line(/"listening"/)

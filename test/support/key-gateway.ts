@@ -1,6 +1,7 @@
 /** A gateway whose only routes are those of API keys, on a real broker; several of them simulate several processes. */
 import type { StoredKeyUse } from '../../internal/access/api-keys/last-use.js'
 import { apiKeyRoutes } from '../../internal/access/api-keys/routes.js'
+import { givingOf } from '../../internal/access/delegation/giving.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
@@ -13,6 +14,7 @@ import type { Route } from '../../internal/http/route.js'
 import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { API_KEY_USES, API_KEYS } from '../../streams/buckets.js'
 import { SECRET } from './mutation-gateway.js'
+import { tenantRecords } from './tenant-records.js'
 
 export interface KeyGatewayOptions {
   readonly clock?: () => number
@@ -36,6 +38,7 @@ export const keyRoutes =
       mutate,
       mode: 'production',
       idsOf,
+      givingBy: givingOf((await tenantRecords(broker)).tenants.read),
       keys: keys?.(real) ?? real,
       deleteUse: (id) => useBucket.delete(id),
       lastUsedAt: (id) => uses.get(id)?.at ?? null,

@@ -23,13 +23,16 @@ export const discover = (
   })
 
 /** Starts a code flow, up to the authorization URL for the person's browser. */
-export async function beginFlow(service: Instance): Promise<Flow> {
-  const config = await discover(service)
+export const beginFlow = async (service: Instance, scope = 'read:attribution admin:config'): Promise<Flow> =>
+  beginFlowOf(await discover(service), CALLBACK, scope)
+
+/** The same for any client and redirect address. */
+export async function beginFlowOf(config: client.Configuration, redirectUri: string, scope: string): Promise<Flow> {
   const verifier = client.randomPKCECodeVerifier()
   const state = client.randomState()
   const address = client.buildAuthorizationUrl(config, {
-    redirect_uri: CALLBACK,
-    scope: 'read:attribution admin:config',
+    redirect_uri: redirectUri,
+    scope,
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     state,

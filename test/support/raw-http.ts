@@ -36,7 +36,9 @@ function parseAnswers(text: string): RawAnswer[] {
     const end = rest.indexOf('\r\n\r\n')
     if (end < 0) throw new Error(`not an HTTP response: ${rest}`)
     const head = rest.slice(0, end)
-    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+    // The parser's own answers have no length: they end with the connection.
+    const unsaid = /^connection: close$/im.test(head) ? rest.length : 0
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? unsaid)
     answers.push({ status: Number(head.slice(9, 12)), head, body: rest.slice(end + 4, end + 4 + length) })
     rest = rest.slice(end + 4 + length)
   }

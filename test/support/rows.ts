@@ -21,7 +21,7 @@ export const CORRELATED: Verdict = {
   ...VERDICT,
   evidenceBasis: 'trace_correlated',
   confidence: 8_200,
-  modelVersion: 'rules-4',
+  modelVersion: 'rules-5',
   evidence: { service_from: 'trace' },
 }
 

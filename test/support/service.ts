@@ -1,5 +1,6 @@
 /** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +9,7 @@ import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import type { RunFile } from '../../internal/local/supervisor/instance.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { type Launched, launch } from './processes.js'
+import { atEnd } from './run/at-end.js'
 import { copyTemplate } from './templates.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
@@ -27,7 +29,15 @@ export interface RunningService extends Instance {
   stop(): Promise<void>
 }
 
-export const privateDataDir = (): string => mkdtempSync(join(tmpdir(), 'attribution-up-'))
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'attribution-up-'))
+
+/** A new folder, removed at the end of the test file. */
+export function privateDataDir(): string {
+  const folder = newFolder()
+  // A process whose supervisor was killed may still write.
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  return folder
+}
 
 /** The nats-server binary that the set-up has found. */
 export function natsServerBin(): string {
@@ -50,7 +60,7 @@ export interface ServiceOptions {
 /** Resolves once the service reports that it is ready. */
 export async function launchService(options: ServiceOptions = {}): Promise<RunningService> {
   const { args = [], isShared = false } = options
-  const dataDir = options.dataDir ?? (await startedDataDir(args))
+  const dataDir = options.dataDir ?? (await startedDataDir(isShared ? newFolder() : privateDataDir(), args))
   const port = options.port ?? (await freePort())
   const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, options.roles), ...args], isShared })
   await up.line(/is ready/)
@@ -70,7 +80,7 @@ export async function launchService(options: ServiceOptions = {}): Promise<Runni
 function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] = BACKGROUND_ROLES): string[] {
   const without = BACKGROUND_ROLES.filter((role) => !roles.includes(role))
   return [
-    ...['--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
+    ...['--port', String(port), '--intake-port', '0', '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
     ...(without.length === 0 ? [] : ['--without-roles', without.join()]),
   ]
 }
@@ -79,8 +89,7 @@ function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] 
  * The data folder of an instance that has been started and stopped: creating its streams and tables takes as long as all
  * else of a start. Instances from it share keys and the first tenant's credentials, and nothing else.
  */
-async function startedDataDir(args: readonly string[]): Promise<string> {
-  const folder = privateDataDir()
+async function startedDataDir(folder: string, args: readonly string[]): Promise<string> {
   // The first tenant's credentials are those of a mode.
   if (args.includes('--mode')) return folder
   await copyTemplate('instance', folder, async (template) => {

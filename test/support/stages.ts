@@ -73,6 +73,7 @@ export function switchedOffStageB(): Stage {
     board: { of: () => ({ state: 'disabled', model: undefined }), version: unasked },
     inference: { predict: unasked, probe: unasked, evaluateCandidate: unasked },
     baseline: { guess: unasked },
+    directory: { service: unasked, serviceEntry: unasked },
     completeAsOf: unasked,
     ticks: () => performance.now(),
     neighbours: unasked,

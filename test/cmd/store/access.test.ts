@@ -168,7 +168,7 @@ test('the store requires a password', async () => {
   const refused = launch(STORE_MAIN, { args, env: { ...(env as Record<string, string>) } })
 
   expect(await refused.exited).toEqual({ code: 1, signal: null })
-  expect(refused.lines).toEqual(['store: ATTRIBUTION_STORE_PASSWORD must be set'])
+  expect(refused.lines).toEqual(['store: --store-password (or ATTRIBUTION_STORE_PASSWORD) must be set'])
 })
 
 test('the audit log table accepts inserts, and nobody can change or delete a row', async () => {

@@ -1,5 +1,8 @@
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { explainNpm, isInstalled, isPartial } from '../../../deploy/setup/dependencies.mjs'
+import { explainNpm, isInstalled, isPartial, removeForeignBinaries } from '../../../deploy/setup/dependencies.mjs'
 
 interface Package {
   version: string
@@ -62,4 +65,24 @@ test.each([
 ])('the npm output %j is reported as one line', (output, line) => {
   expect(explainNpm(output)).toMatch(line)
   expect(explainNpm(output)).not.toContain('\n')
+})
+
+test('binaries of the HTTP parser for other systems are removed, those for other versions of Node stay', () => {
+  const modules = mkdtempSync(join(tmpdir(), 'modules-'))
+  const [one, other] = [join(modules, '@btc-vision/uwebsockets.js'), join(modules, 'uWebSockets.js', 'binaries')]
+  for (const folder of [one, other]) {
+    mkdirSync(folder, { recursive: true })
+    for (const name of ['uws_linux_x64_115', 'uws_linux_x64_137', 'uws_linux_arm64_137', 'uws_win32_x64_137']) {
+      writeFileSync(join(folder, `${name}.node`), '')
+    }
+    writeFileSync(join(folder, 'uws.js'), '')
+  }
+
+  removeForeignBinaries(modules, 'linux_x64')
+  // Repeated when the dependencies are installed again.
+  removeForeignBinaries(modules, 'linux_x64')
+
+  for (const folder of [one, other]) {
+    expect(readdirSync(folder).sort()).toEqual(['uws.js', 'uws_linux_x64_115.node', 'uws_linux_x64_137.node'])
+  }
 })

@@ -39,7 +39,11 @@ interface Done extends Extent {
 function start(
   log: ReturnType<typeof newLog>,
   effect: (batch: Done) => Promise<void> | void,
-  { preparing, ...limits }: Pick<PlannedLog<Progress>, 'messagesMax'> & { preparing?: () => Promise<void> | void } = {},
+  {
+    preparing,
+    events,
+    ...limits
+  }: Pick<PlannedLog<Progress>, 'messagesMax'> & { preparing?: () => Promise<void> | void; events?: number } = {},
   deps: PlannedLogDeps = broker.deps,
 ) {
   const stopping = new AbortController()
@@ -59,7 +63,7 @@ function start(
         return {
           plan: plan ?? extent,
           after: { done: extent.last },
-          size: entries.length,
+          size: events ?? entries.length,
           inserts: false,
           async applyEffects() {
             const { first, last, atMs } = extent
@@ -119,6 +123,44 @@ describe('a batch', () => {
     expect(sizes).toEqual([2, 2, 1])
   })
 
+  test('that is full is applied while the next messages are read, which form the next batch even if it fails at first', async () => {
+    const log = newLog()
+    const tried: number[][] = []
+    let reads = 0
+    let onRead = (): void => undefined
+    const deps: PlannedLogDeps = {
+      ...broker.deps,
+      async readLog(range) {
+        const entries = await broker.deps.readLog(range)
+        reads++
+        onRead()
+        return entries
+      },
+    }
+    await log.send(3)
+
+    const process = start(
+      log,
+      async ({ sequences }) => {
+        tried.push([...sequences])
+        if (tried.length === 1 && reads === 1) {
+          await new Promise<void>((resolve) => {
+            onRead = resolve
+          })
+        }
+        if (tried.length === 2) throw new Error('a dependency is unavailable')
+      },
+      { messagesMax: 1, events: 5_000 },
+      deps,
+    )
+    await log.untilDone()
+    await process.stop()
+
+    expect(tried.map(({ length }) => length)).toEqual([1, 1, 1, 1])
+    expect(tried[2]).toEqual(tried[1])
+    expect(new Set(tried.flat()).size).toBe(3)
+  })
+
   test('that fails is formed again by the same process, which keeps its in-memory state', async () => {
     const log = newLog()
     const tried: Done[] = []
@@ -128,7 +170,7 @@ describe('a batch', () => {
       tried.push(batch)
       if (tried.length > 2) return
       await log.send(1)
-      throw new Error('a dependency is away')
+      throw new Error('a dependency is unavailable')
     })
     await log.untilDone()
     await process.stop()
@@ -156,7 +198,7 @@ describe('a batch', () => {
       await log.untilDone()
       await taking.stop()
       await log.send(1)
-      throw new Error('a dependency is away')
+      throw new Error('a dependency is unavailable')
     })
     await hasAnother
     await log.untilDone()

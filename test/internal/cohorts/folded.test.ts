@@ -29,9 +29,9 @@ async function folded(cases: readonly (readonly OracleGroup[])[], depth: number,
     })),
   )
   await store.client.insert({ table: 'cases', values, format: 'JSONEachRow' })
-  const from = `(SELECT number, ${[...labels, ''].join(', ')} arrayReduce('uniqExactState', cases.people) AS people, cost, 1 AS calls FROM cases)`
-  const figures = { cost: 'sum', calls: 'sum' }
-  const query = foldedSql({ from, root: ['number'], labels, people: 'people', cost: 'cost', figures }, k)
+  const from = `(SELECT number, ${[...labels, ''].join(', ')} arrayReduce('uniqExactState', cases.people) AS people, cost, toInt64(1) AS calls FROM cases)`
+  const sums = { cost: 'Decimal(38, 18)', calls: 'Int64' }
+  const query = foldedSql({ from, root: ['number'], labels, people: 'people', cost: 'cost', sums, lists: [] }, k)
   const result = await store.client.query({
     query: `SELECT number, [${labels.join(', ')}] AS labels, toUInt32(${KEPT}) AS kept, toUInt32(${GROUPS}) AS groups,
               toUInt32(finalizeAggregation(people)) AS people, toFloat64(cost) AS cost FROM (${query})`,

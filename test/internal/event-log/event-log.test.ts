@@ -192,7 +192,7 @@ describe('the reader of EVENTS', () => {
     expect(await causesOf('tnt_again')).toEqual(['a'])
   })
 
-  test('leaves out attribution.materialized and what is no event', async () => {
+  test('leaves out attribution.materialized and messages that are no events', async () => {
     await rotated('tnt_left', 'm', 'attribution.materialized')
     await publishOrThrow(publishing(), eventsSubject('tnt_left', 'apikey.rotated'), Buffer.from('{}'), 'x')
     await rotated('tnt_left', 'a')

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { RATE_PARTS } from '../../../internal/attribution/valuation/cost/rate-sheet.js'
+import { BILLED_TOOLS, RATE_PARTS } from '../../../internal/attribution/valuation/cost/rate-sheet.js'
 import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
-import { METERS } from '../../../internal/store/queries/exports/export-meters.js'
+import { FIRST_TOOL_METER, METERS } from '../../../internal/store/queries/exports/export-meters.js'
 
 test('the guide lists exactly our own columns', () => {
   const guide = readFileSync(new URL('../../../deploy/docs/focus.md', import.meta.url), 'utf8')
@@ -16,6 +16,7 @@ test('the guide lists exactly our own columns', () => {
   }
 })
 
-test('the meters of an export are the parts of a price list', () => {
-  expect(METERS).toEqual(RATE_PARTS)
+test('the meters of an export are the parts and tools of a price list, calls of tools behind kinds of tokens', () => {
+  expect(METERS).toEqual([...RATE_PARTS, ...BILLED_TOOLS])
+  expect(METERS[FIRST_TOOL_METER - 1]).toBe(BILLED_TOOLS[0])
 })

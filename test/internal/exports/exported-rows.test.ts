@@ -155,6 +155,67 @@ describe('the rows of an export', () => {
     expect(labels(rows, 'x_InvocationCount', 'x_InputTokenCount').slice(0, 2)).toEqual(['7 6300', ' '])
   })
 
+  test('by meter count writes of both lifetimes, images, and calls of tools at their fee', async () => {
+    const billed = newTenant()
+    const calls = [
+      ...byPeople(billed, 5, {
+        owner: 'a',
+        invocation: {
+          provider: 'anthropic',
+          requestedModel: 'claude-sonnet-4-5',
+          inputTokens: 1_000,
+          outputTokens: 10,
+          cacheWriteTokens: 600,
+          cacheWrite5mTokens: 100,
+          cacheWrite1hTokens: 200,
+          webSearchCalls: 3,
+        },
+      }),
+      ...byPeople(billed, 5, {
+        owner: 'a',
+        invocation: {
+          requestedModel: 'gpt-realtime',
+          inputTokens: 1_000,
+          outputTokens: 10,
+          cachedInputTokens: 700,
+          audioInputTokens: 200,
+          imageInputTokens: 500,
+        },
+      }),
+    ]
+    await bench.insert(calls)
+
+    const { header, rows } = await bench.exported(billed, { group_by: ['owner', 'meter'] })
+    const owners = await bench.exported(billed, { group_by: ['owner'] })
+
+    expect(focusFaults(header, rows, '1.4')).toEqual([])
+    expect(sumOf(rows, 'BilledCost')).toBe(exact(costOf(calls)))
+    expect(sumOf(owners.rows, 'BilledCost')).toBe(exact(costOf(calls)))
+    expect(
+      labels(
+        rows,
+        'SkuId',
+        'SkuMeter',
+        'ConsumedQuantity',
+        'ConsumedUnit',
+        'ListUnitPrice',
+        'PricingQuantity',
+        'PricingUnit',
+      ),
+    ).toEqual([
+      'anthropic/claude-sonnet-4-5/input Input Tokens 2000 Tokens 3 0.002 1000000 Tokens',
+      'anthropic/claude-sonnet-4-5/output Output Tokens 50 Tokens 15 0.00005 1000000 Tokens',
+      'anthropic/claude-sonnet-4-5/cache-write Cache Write Tokens 2000 Tokens 3.75 0.002 1000000 Tokens',
+      'anthropic/claude-sonnet-4-5/cache-write-1h Cache Write 1 Hour Tokens 1000 Tokens 6 0.001 1000000 Tokens',
+      'anthropic/claude-sonnet-4-5/web-search Web Searches 15 Requests 0.01 15 Requests',
+      'openai/gpt-realtime/output Output Tokens 50 Tokens 16 0.00005 1000000 Tokens',
+      'openai/gpt-realtime/cache-read Cache Read Tokens 1500 Tokens 0.4 0.0015 1000000 Tokens',
+      'openai/gpt-realtime/audio-input Audio Input Tokens 1000 Tokens 32 0.001 1000000 Tokens',
+      'openai/gpt-realtime/image-input Image Input Tokens 500 Tokens 5 0.0005 1000000 Tokens',
+      'openai/gpt-realtime/image-cache-read Image Cache Read Tokens 2000 Tokens 0.5 0.002 1000000 Tokens',
+    ])
+  })
+
   test('have only the requested columns, in the order of the standard', async () => {
     const { header } = await bench.exported(tenant, { columns: ['Tags', 'x_InvocationCount', 'BilledCost'] })
 

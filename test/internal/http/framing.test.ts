@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { loadableBuilds } from '../../../internal/http/builds.js'
 import type { Operation } from '../../../internal/http/contract/operation.js'
 import type { Exchange } from '../../../internal/http/exchange.js'
 import type { Route } from '../../../internal/http/route.js'
@@ -9,6 +10,7 @@ import { createLog } from '../../../internal/telemetry/log.js'
 import { rawExchange, rawRequest } from '../../support/raw-http.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
+const BUILDS = loadableBuilds().map((build) => [build.name, build] as const)
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
 const NEXT_TURN = new Promise((resolve) => setImmediate(resolve))
 
@@ -44,82 +46,86 @@ const ROUTES: readonly Route[] = Object.entries(HANDLERS).flatMap(([path, handle
 ])
 
 let server: RunningServer
-beforeAll(async () => {
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'https://docs.example/errors' }, ROUTES, {
-    authenticator: scopeKeys(),
-    credentialsAwayMs: () => 0,
-    log: createLog('test', 'silent'),
-  })
-})
-afterAll(() => server.drain())
-beforeEach(() => {
-  hiddenServed = 0
-})
-
 const HIDDEN = rawRequest('POST /hidden?0000', ['Host: a', 'Content-Length: 0'])
 const hidingFields = ['Host: a', ': x', `Content-Length: ${HIDDEN.length}`]
 
-describe('a request without a visible Content-Length', () => {
-  test.each(['POST', 'PUT', 'PATCH'])(
-    '%s: 411 and closed, and what its hidden body holds is not served',
-    async (method) => {
-      for (const path of ['/now', '/nowhere']) {
-        const alone = await rawExchange(server.port, rawRequest(`${method} ${path}`, ['Host: a']))
-        const hiding = await rawExchange(server.port, rawRequest(`${method} ${path}`, hidingFields) + HIDDEN)
+describe.each(BUILDS)('uWebSockets.js %s', (_, build) => {
+  beforeAll(async () => {
+    servedQueries.clear()
+    const settings = { host: '127.0.0.1', port: 0, errorDocsUrl: 'https://docs.example/errors', build }
+    server = await serve(settings, ROUTES, {
+      authenticator: scopeKeys(),
+      credentialsAwayMs: () => 0,
+      log: createLog('test', 'silent'),
+    })
+  })
+  afterAll(() => server.drain())
+  beforeEach(() => {
+    hiddenServed = 0
+  })
 
-        expect(alone.map(({ status }) => status)).toEqual([411])
-        expect(JSON.parse(alone[0]?.body ?? '')).toMatchObject({ error_code: 'LENGTH_REQUIRED' })
-        expect(hiding.filter(({ status }) => status !== 411)).toEqual([])
-      }
+  describe('a request without a visible Content-Length', () => {
+    test.each(['POST', 'PUT', 'PATCH'])(
+      '%s: 411 and closed, and what its hidden body holds is not served',
+      async (method) => {
+        for (const path of ['/now', '/nowhere']) {
+          const alone = await rawExchange(server.port, rawRequest(`${method} ${path}`, ['Host: a']))
+          const hiding = await rawExchange(server.port, rawRequest(`${method} ${path}`, hidingFields) + HIDDEN)
+
+          expect(alone.map(({ status }) => status)).toEqual([411])
+          expect(JSON.parse(alone[0]?.body ?? '')).toMatchObject({ error_code: 'LENGTH_REQUIRED' })
+          expect(hiding.filter(({ status }) => status !== 411)).toEqual([])
+        }
+        expect(hiddenServed).toBe(0)
+      },
+    )
+
+    test.each(['POST', 'PATCH'])('%s: a hidden body that arrives after the 411 is not served', async (method) => {
+      const answer = await answerAndMore(rawRequest(`${method} /now`, hidingFields), HIDDEN)
+
+      expect(answer).toMatch(/^HTTP\/1\.1 411 /)
       expect(hiddenServed).toBe(0)
-    },
-  )
+    })
 
-  test.each(['POST', 'PATCH'])('%s: a hidden body that arrives after the 411 is not served', async (method) => {
-    const answer = await answerAndMore(rawRequest(`${method} /now`, hidingFields), HIDDEN)
-
-    expect(answer).toMatch(/^HTTP\/1\.1 411 /)
-    expect(hiddenServed).toBe(0)
-  })
-
-  test.each(
-    ['GET', 'HEAD', 'DELETE', 'OPTIONS'].flatMap((method) =>
-      [...Object.keys(HANDLERS).filter((path) => path !== '/hidden'), '/nowhere'].map(
-        (path) => [method, path] as const,
+    test.each(
+      ['GET', 'HEAD', 'DELETE', 'OPTIONS'].flatMap((method) =>
+        [...Object.keys(HANDLERS).filter((path) => path !== '/hidden'), '/nowhere'].map(
+          (path) => [method, path] as const,
+        ),
       ),
-    ),
-  )('%s %s: answered, but not what arrives with it', async (method, path) => {
-    await rawExchange(server.port, rawRequest(`${method} ${path}`, hidingFields) + HIDDEN)
-    expect(hiddenServed).toBe(0)
+    )('%s %s: answered, but not what arrives with it', async (method, path) => {
+      await rawExchange(server.port, rawRequest(`${method} ${path}`, hidingFields) + HIDDEN)
+      expect(hiddenServed).toBe(0)
 
-    const answer = await answerAndMore(rawRequest(`${method} ${path}`, ['Host: a']), HIDDEN, 2)
-    expect(answer).toMatch(/^HTTP\/1\.1 (200|204|404)[\s\S]*HTTP\/1\.1 200 OK/)
-    expect(hiddenServed).toBe(1)
+      const answer = await answerAndMore(rawRequest(`${method} ${path}`, ['Host: a']), HIDDEN, 2)
+      expect(answer).toMatch(/^HTTP\/1\.1 (200|204|404)[\s\S]*HTTP\/1\.1 200 OK/)
+      expect(hiddenServed).toBe(1)
+    })
   })
-})
 
-test('pipelined requests with a visible Content-Length are all answered', async () => {
-  const requests = ['GET /now', 'POST /now', 'DELETE /now', 'PATCH /now'].map((line) =>
-    rawRequest(line, ['Host: a', 'Content-Length: 2'], '{}'),
-  )
+  test('pipelined requests with a visible Content-Length are all answered', async () => {
+    const requests = ['GET /now', 'POST /now', 'DELETE /now', 'PATCH /now'].map((line) =>
+      rawRequest(line, ['Host: a', 'Content-Length: 2'], '{}'),
+    )
 
-  const text = await answerAndMore(requests.join(''), '', requests.length)
+    const text = await answerAndMore(requests.join(''), '', requests.length)
 
-  expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(4).fill('HTTP/1.1 200'))
-})
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(4).fill('HTTP/1.1 200'))
+  })
 
-describe('thousands of raw requests', () => {
-  test('none gets an answer for what its body holds', async () => {
-    const cases = fc.sample(rawCase, CASES)
-    const query = (index: number): string => String(index + 1000)
-    for (let from = 0; from < CASES; from += 100) {
-      const now = cases.slice(from, from + 100)
-      await Promise.all(now.map((bytes, i) => send(bytes.replace('0000', query(from + i)))))
-    }
+  describe('thousands of raw requests', () => {
+    test('none gets an answer for what its body holds', async () => {
+      const cases = fc.sample(rawCase, CASES)
+      const query = (index: number): string => String(index + 1000)
+      for (let from = 0; from < CASES; from += 100) {
+        const now = cases.slice(from, from + 100)
+        await Promise.all(now.map((bytes, i) => send(bytes.replace('0000', query(from + i)))))
+      }
 
-    const failures = cases.filter((bytes, index) => servedQueries.has(query(index)) && !maySeeNext(bytes))
-    expect(failures).toEqual([])
-    expect(cases.filter((bytes) => !maySeeNext(bytes)).length).toBeGreaterThan(CASES / 4)
+      const failures = cases.filter((bytes, index) => servedQueries.has(query(index)) && !maySeeNext(bytes))
+      expect(failures).toEqual([])
+      expect(cases.filter((bytes) => !maySeeNext(bytes)).length).toBeGreaterThan(CASES / 4)
+    })
   })
 })
 

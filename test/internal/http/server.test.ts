@@ -30,7 +30,7 @@ beforeEach(async () => {
       { method: 'get', path: '/pages', access: 'read:attribution', rateClass: 'read', operation: paged, handle },
     ],
     {
-      authenticator: scopeKeys({ report: 0.2 }),
+      authenticator: scopeKeys({ report: 0.2, read: 2 }),
       credentialsAwayMs: () => 0,
       log: createLog('test', 'silent'),
     },

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { pino } from 'pino'
 import { afterEach, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
-import { decodeGroup } from '../../../internal/invocations/group.js'
+import { decodeGroup, WAS_DUPLICATE } from '../../../internal/invocations/group.js'
 import {
   type AdmissionGateway,
   type AdmissionGatewayOptions,
@@ -205,4 +206,40 @@ test('a call from before the tenant’s retention is refused, alone and in a bul
     [{ pointer: '/ingestion_timestamp', detail: 'must not lie before the retention of records' }],
   ])
   expect(JSON.parse(bulk.text)).toMatchObject({ accepted: 1, rejected: 1 })
+})
+
+test('a bulk of which the log stored a part is a 503 that is logged with its reason; its repeat stores each event once', async () => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const refused = { kind: 'unavailable', detail: 'The log did not confirm in time.' } as const
+  await start({ commits: [{ kind: 'stored' }, refused, refused], log })
+  // Of both partitions, so that they are two messages.
+  const ids = Array.from({ length: 40 }, () => randomUUID())
+  const body = ids.map((event_id) => event({ event_id, attributed_service: 'search' })).join('\n')
+  const key = randomUUID()
+  const storedIds = () =>
+    gateway.stored.flatMap((message) =>
+      decodeGroup(message, 1)
+        // A known event is stored again only to carry the request's key.
+        .filter(({ key: carried }) => ((carried?.flags ?? 0) & WAS_DUPLICATE) === 0)
+        .map(({ event: { event_id: id } }) => id),
+    )
+
+  const first = await gateway.post(body, key, ndjson)
+  const kept = storedIds().length
+  const second = await gateway.post(body, key, ndjson)
+  const known = storedIds().length
+  const third = await gateway.post(body, randomUUID(), ndjson)
+
+  expect(verdictOf(first)).toEqual([503, 'SERVICE_UNAVAILABLE'])
+  expect(kept).toBeGreaterThan(0)
+  expect(kept).toBeLessThan(ids.length)
+  expect(lines).toHaveLength(2)
+  expect(lines[0]).toMatchObject({ events: ids.length, stored: kept, reason: refused.detail })
+  expect(JSON.stringify(lines)).not.toContain('search')
+  expect(verdictOf(second)).toEqual([503, 'SERVICE_UNAVAILABLE'])
+  expect(verdictOf(third)).toEqual([202, false])
+  expect(JSON.parse(third.text)).toMatchObject({ accepted: ids.length, rejected: 0 })
+  expect(third.text.split('"duplicate":true').length - 1).toBe(known)
+  expect(storedIds().sort()).toEqual(ids.sort())
 })

@@ -107,7 +107,7 @@ describe('the shape of a text', () => {
   })
 })
 
-describe('what is not kept', () => {
+describe('members that are not kept', () => {
   const required = JSON.stringify(validEvent()).slice(1, -1)
 
   test.each([

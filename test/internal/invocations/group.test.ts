@@ -42,9 +42,16 @@ const events: fc.Arbitrary<InvocationEvent> = fc
       cached_input_tokens: counts,
       cache_write_tokens: counts,
       cache_write_ttl_seconds: counts,
+      cache_write_5m_tokens: counts,
+      cache_write_1h_tokens: counts,
       reasoning_tokens: counts,
       audio_input_tokens: counts,
       audio_output_tokens: counts,
+      image_input_tokens: counts,
+      image_output_tokens: counts,
+      web_search_calls: counts,
+      file_search_calls: counts,
+      code_execution_calls: counts,
       service_tier: fc.constantFrom(...SERVICE_TIERS),
       served_from_cache: fc.boolean(),
       region: names,
@@ -107,7 +114,10 @@ describe('a group read back', () => {
         expect(kept).toEqual(event)
         const stated = Object.fromEntries(Object.entries(invocation).filter(([, value]) => value !== undefined))
         const expected = Object.entries(event).map(([field, value]) => [camelCase(field), value])
+        const { cache_write_5m_tokens: short, cache_write_1h_tokens: long } = event
+        const hasCounter = short !== undefined || long !== undefined
         expect(stated).toEqual({
+          ...(hasCounter && { cacheWriteTokens: (short ?? 0) + (long ?? 0) }),
           ...Object.fromEntries(expected),
           eventId: event.event_id.toLowerCase(),
           eventTimeMs: Date.parse(event.ingestion_timestamp),
@@ -361,4 +371,13 @@ describe('poison', () => {
 
     expect(() => decodeGroup(group, 7)).toThrow(Error)
   })
+})
+
+test('a total of cache writes that is not stated is the sum of the two counters', () => {
+  const writes = (stated: Partial<InvocationEvent>) => readBack(validEvent(stated)).invocation.cacheWriteTokens
+
+  expect(writes({ cache_write_5m_tokens: 3, cache_write_1h_tokens: 4 })).toBe(7)
+  expect(writes({ cache_write_1h_tokens: 4 })).toBe(4)
+  expect(writes({ cache_write_tokens: 9, cache_write_1h_tokens: 4 })).toBe(9)
+  expect(writes({})).toBeUndefined()
 })

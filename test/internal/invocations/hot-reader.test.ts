@@ -42,9 +42,16 @@ const FULL: Partial<InvocationEvent> = {
   cached_input_tokens: 10,
   cache_write_tokens: 123_456_789_012_345,
   cache_write_ttl_seconds: 300,
+  cache_write_5m_tokens: 3,
+  cache_write_1h_tokens: 4,
   reasoning_tokens: 1,
   audio_input_tokens: 2,
   audio_output_tokens: 3,
+  image_input_tokens: 4,
+  image_output_tokens: 5,
+  web_search_calls: 1,
+  file_search_calls: 2,
+  code_execution_calls: 3,
   service_tier: 'flex',
   served_from_cache: false,
   region: 'eu-west-1',
@@ -119,6 +126,7 @@ describe('any other text', () => {
     ['a control character', `{${rest},"region":"a\tb"}`],
     ['a delete character', `{${rest},"region":"a\x7fb"}`],
     ['an empty name', `{${rest},"region":""}`],
+    ['a model with a character that models have not', valid.replace('"openai"', '"open<ai"')],
     ['a long name', `{${rest},"region":"${'x'.repeat(257)}"}`],
     ['a number in place of a name', `{${rest},"region":1}`],
     ['a leading zero', `{${rest},"latency_ms":01}`],
@@ -202,5 +210,18 @@ describe('any other text', () => {
       { numRuns: 10_000 },
     )
     expect(taken).toBeGreaterThan(100)
+  })
+
+  test('has the schema’s characters in every field: what is read of one of a single ASCII character is what the schema accepts', () => {
+    const names = Object.entries(wireEvent(FULL)).filter(([, value]) => typeof value === 'string')
+    for (const [field] of names) {
+      for (let code = 0; code < 128; code++) {
+        const text = JSON.stringify(wireEvent({ ...FULL, [field]: String.fromCharCode(code) }))
+        const usual = read(text)
+        if (usual !== undefined) expect(usual, `${field} ${code}`).toEqual(expected(text))
+        const isEscaped = code < 0x20 || code === 0x22 || code === 0x5c || code === 0x7f
+        if (!isEscaped) expect(usual !== undefined, `${field} ${code}`).toBe(expected(text) !== undefined)
+      }
+    }
   })
 })

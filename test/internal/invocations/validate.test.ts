@@ -129,8 +129,8 @@ describe('names', () => {
 
   test.each([
     ['é', 128],
-    ['€', 85],
-    ['😀', 64],
+    ['語', 85],
+    ['𝒳', 64],
   ])('the limit counts bytes, not characters: %s', (character, fitting) => {
     expect(validate({ provider: character.repeat(fitting) }).ok).toBe(true)
     expect(validate({ provider: `x${character.repeat(fitting - 1)}` }).ok).toBe(true)
@@ -149,7 +149,7 @@ describe('names', () => {
         const bytes = Buffer.byteLength(text)
         const isPlain = !/[\p{Cc}\p{Cs}]/u.test(text)
 
-        expect(validate({ provider: text }).ok).toBe(bytes >= 1 && bytes <= 256 && isPlain)
+        expect(validate({ attributed_service: text }).ok).toBe(bytes >= 1 && bytes <= 256 && isPlain)
       }),
       { numRuns: 500 },
     )
@@ -158,19 +158,83 @@ describe('names', () => {
   test.each(['\0', '\t', '\n', '\r', '\u001b', '\u001f', '\u007f', '\u0080', '\u0085', '\u009f'])(
     'the control character %j is refused',
     (control) => {
-      expect(refusedAt({ requested_model: `gpt${control}4o` })).toEqual(['/requested_model'])
+      expect(refusedAt({ attributed_service: `gpt${control}4o` })).toEqual(['/attributed_service'])
     },
   )
 
   test.each([' ', '~', '\u00a0', '\u2028', '\ufeff', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}'])(
     '%j is no control character',
     (character) => {
-      expect(validate({ requested_model: `gpt${character}4o` }).ok).toBe(true)
+      expect(validate({ attributed_service: `gpt${character}4o` }).ok).toBe(true)
     },
   )
 
   test.each(['\ud83d', '\ude00', '\ude00\ud83d', 'x\udfff'])('the lone surrogate in %j is refused', (text) => {
     expect(refusedAt({ requested_model: text })).toEqual(['/requested_model'])
+  })
+})
+
+describe('providers and models', () => {
+  const FIELDS = ['provider', 'requested_model', 'served_model'] as const
+
+  test.each([
+    'gpt-4o-mini',
+    'ft:gpt-4o:acme::9f2',
+    'arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-3-5-sonnet-20240620-v1:0',
+    'publishers/google/models/gemini@001',
+    '@cf/meta/llama-3.1-8b',
+    'c4ai command r+ 08_2024',
+    '通义千问 2.5',
+    'ｑwen',
+    'मॉडल ٣',
+    'e\u0301cole',
+  ])('%s is a name of one', (text) => {
+    for (const field of FIELDS) expect(refusedAt({ [field]: text })).toEqual([])
+  })
+
+  test.each([
+    '<b>',
+    '=1',
+    'a,b',
+    'a;b',
+    'a"b',
+    "a'b",
+    'a`b',
+    'a\\b',
+    '$(x)',
+    '{x}',
+    'a|b',
+    'a\u200bb',
+    'a\u202eb',
+    '😀',
+    'a\u00a0b',
+    'a#b',
+  ])('%j is refused with its pointer, and stays allowed in names of people and services', (text) => {
+    for (const field of FIELDS) {
+      expect(errorsOf(validate({ [field]: text }))).toEqual([
+        { pointer: `/${field}`, detail: 'must consist of letters, digits, marks, spaces and . _ - / : @ +' },
+      ])
+    }
+    for (const field of ['attributed_identity', 'attributed_service'] as const) {
+      expect(refusedAt({ [field]: text })).toEqual([])
+    }
+  })
+
+  test('a text is one exactly when each of its characters is a letter, digit, mark or one of a few others', () => {
+    const unit = fc.oneof(
+      fc.constantFrom(...'aé語٣ ._-/:@+\u0301'),
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    )
+    fc.assert(
+      fc.property(fc.string({ unit, minLength: 1, maxLength: 20 }), (text) => {
+        const isName = [...text].every(
+          (character) => /[\p{L}\p{M}\p{Nd}]/u.test(character) || ' ._-/:@+'.includes(character),
+        )
+
+        expect(validate({ requested_model: text }).ok).toBe(isName)
+      }),
+      { numRuns: 5_000 },
+    )
   })
 })
 
@@ -234,10 +298,10 @@ describe('the other fields', () => {
     }
   })
 
-  test('service_tier is one of four words', () => {
-    for (const good of ['standard', 'batch', 'flex', 'priority']) expect(validate({ service_tier: good }).ok).toBe(true)
-    for (const bad of ['Standard', 'default', '', 1])
-      expect(refusedAt({ service_tier: bad })).toEqual(['/service_tier'])
+  test('service_tier is one of the words of providers', () => {
+    const good = ['standard', 'default', 'batch', 'flex', 'flex_discount', 'priority', 'priority_on_demand', 'scale']
+    for (const tier of good) expect(validate({ service_tier: tier }).ok).toBe(true)
+    for (const bad of ['Standard', 'auto', '', 1]) expect(refusedAt({ service_tier: bad })).toEqual(['/service_tier'])
   })
 
   test('served_from_cache is true or false', () => {

@@ -30,6 +30,7 @@ test.each(['attributor', 'courier', 'exporter', 'gateway', 'sentinel', 'trainer'
       env: {
         ATTRIBUTION_NATS_URL: `nats://127.0.0.1:${(broker.address() as AddressInfo).port}`,
         ATTRIBUTION_MASTER_KEY: masterKeyText().trim(),
+        ATTRIBUTION_STORE_URL: 'http://127.0.0.1:1',
         ATTRIBUTION_STORE_PASSWORD: 'none',
         ATTRIBUTION_DATA_DIR: privateFolder(),
         ATTRIBUTION_PORT: '0',

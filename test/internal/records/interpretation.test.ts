@@ -60,6 +60,7 @@ describe('eligibility', () => {
   const record = {
     confidence: 9_000,
     isPriced: true,
+    isNotional: false,
     isCostImplausible: false,
     degradationState: 'none',
     isResidencyRestricted: false,
@@ -70,10 +71,11 @@ describe('eligibility', () => {
     expect(eligibilityOf({ ...record, confidence: CHARGEBACK_FLOOR - 1 })).toBe('below_floor')
   })
 
-  test('names the first reason that applies: residency, advisory, unpriced, below the floor', () => {
+  test('names the first reason that applies: residency, advisory, notional, implausible, unpriced, below the floor', () => {
     const restricted = {
       confidence: 0,
       isPriced: false,
+      isNotional: true,
       isCostImplausible: true,
       degradationState: 'degraded_serving',
       isResidencyRestricted: true,
@@ -82,8 +84,10 @@ describe('eligibility', () => {
 
     expect(eligibilityOf(restricted)).toBe('residency_restricted')
     expect(eligibilityOf(worst)).toBe('advisory')
-    const priced = { ...worst, degradationState: 'none', isCostImplausible: false } as const
-    expect(eligibilityOf({ ...worst, degradationState: 'none' })).toBe('implausible_cost')
+    const notional = { ...worst, degradationState: 'none' } as const
+    expect(eligibilityOf(notional)).toBe('notional')
+    expect(eligibilityOf({ ...notional, isNotional: false })).toBe('implausible_cost')
+    const priced = { ...notional, isNotional: false, isCostImplausible: false }
     expect(eligibilityOf(priced)).toBe('unpriced')
     expect(eligibilityOf({ ...priced, isPriced: true })).toBe('below_floor')
   })
@@ -101,7 +105,14 @@ describe('eligibility', () => {
       fc.property(confidences, fc.boolean(), states, fc.boolean(), (confidence, isPriced, degradationState, away) => {
         const isEligible =
           confidence >= CHARGEBACK_FLOOR && isPriced && degradationState !== 'degraded_serving' && !away
-        const facts = { confidence, isPriced, isCostImplausible: false, degradationState, isResidencyRestricted: away }
+        const facts = {
+          confidence,
+          isPriced,
+          isNotional: false,
+          isCostImplausible: false,
+          degradationState,
+          isResidencyRestricted: away,
+        }
 
         expect(eligibilityOf(facts) === 'eligible').toBe(isEligible)
       }),

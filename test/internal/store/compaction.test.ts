@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compact } from '../../../internal/store/compaction.js'
 import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
+import { mergedInto } from '../../../internal/store/queries/records/merged.js'
+import {
+  recordedEventIdsSince,
+  recordedIds,
+  recordSourcesOf,
+  recordSourcesSince,
+} from '../../../internal/store/queries/records/sources.js'
 import { landedRows, versionsBefore } from '../../../internal/store/queries/records/versions.js'
+import { settle } from '../../../internal/store/settling.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
-import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
+import { type Change, CLOSED, KEPT, mergeId } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
 import { idOf, NOW_MS } from '../../support/invocations.js'
 import { finishedRow } from '../../support/rows.js'
@@ -54,6 +62,7 @@ test('compaction removes old versions replaced by a job or a trace, and keeps re
   await replace(foreign, 'reattribution', NOW_MS + 10)
   const history = await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000, signal)
   const before = await readBooks(store.client)
+  await settle(store.client, NOW_MS + 2_000, signal)
 
   expect(await compact(store.client, NOW_MS + 100, 3)).toEqual(['tnt_one'])
   expect(await compact(store.client, NOW_MS + 100, 3)).toEqual([])
@@ -89,4 +98,41 @@ test('compaction removes many versions in steps, and moves no entry twice', asyn
   const left = (await versionsBefore(store.client, 'tnt_many', ids, NOW_MS + 2_000)).map(({ row }) => row.owner)
   expect(left).toEqual(rows.map(() => 'owner-reattribution'))
   expect(await readBooks(store.client)).toEqual(before)
+})
+
+test('an event whose record was merged away and removed is still known', async () => {
+  const sinceMs = NOW_MS - 1_000
+  const winner = rowOf(41, 'tnt_merged')
+  const absorbed = rowOf(42, 'tnt_merged')
+  const decided = rowOf(43, 'tnt_merged')
+  await insertRows(store.client, ATTRIBUTIONS, [winner, absorbed, decided], 'merged')
+  const changeId = mergeId(hexOf(winner), hexOf(absorbed))
+  const by = { closedAtMs: NOW_MS + 10, change: 'merge', actor: 'same_call' } as const
+  const kept = { ...by, version: decided, changeId: `${changeId}${KEPT}` }
+  await insertRows(
+    store.client,
+    CLOSED,
+    [{ ...by, version: winner, changeId }, { ...by, version: absorbed, changeId }, kept],
+    'merged',
+  )
+  await insertRows(store.client, ATTRIBUTIONS, [{ ...winner, validFromMs: NOW_MS + 10 }], 'merged anew')
+
+  expect(await compact(store.client, NOW_MS + 100, 1)).toContain('tnt_merged')
+
+  expect(await landedRows(store.client, [winner, absorbed, decided])).toMatchObject([{ id: decided.id }])
+  const ids = [winner, absorbed].map(({ id }) => id)
+  expect([...(await recordedIds(store.client, ids))].sort()).toEqual([hexOf(winner), hexOf(absorbed)].sort())
+  const sources = await recordSourcesOf(store.client, ids, sinceMs)
+  expect(sources.map(({ id, logId }) => [Buffer.from(id).toString('hex'), logId === 0]).sort()).toEqual([
+    [hexOf(winner), false],
+    [hexOf(absorbed), true],
+  ])
+  const known: string[] = []
+  for await (const { id } of recordSourcesSince(store.client, winner.sourcePartition, sinceMs)) {
+    known.push(Buffer.from(id).toString('hex'))
+  }
+  for await (const { id } of recordedEventIdsSince(store.client, sinceMs)) known.push(Buffer.from(id).toString('hex'))
+  expect(known.filter((id) => id === hexOf(absorbed))).toHaveLength(2)
+  expect(await mergedInto(store.client, 'tnt_merged', hexOf(absorbed), NOW_MS + 100, signal)).toBe(hexOf(winner))
+  expect(await mergedInto(store.client, 'tnt_merged', hexOf(winner), NOW_MS + 100, signal)).toBeUndefined()
 })

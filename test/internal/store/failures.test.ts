@@ -73,7 +73,7 @@ describe('a store', () => {
   }
   const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-  test('that is not there is away', async () => {
+  test('that refuses connections is unavailable', async () => {
     const server = createServer()
     const port = await new Promise<number>((resolve) => {
       server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
@@ -100,7 +100,7 @@ describe('a store', () => {
       (socket) => socket.end('HTTP/1.1 200 OK\r\nX-ClickHouse-Exception-Tag: tag\r\nContent-Length: 5\r\n\r\n[1]\r\n'),
     ],
     ['has one that says nothing', (socket) => socket.end('HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n')],
-  ])('that %s is away', async (_, answer) => {
+  ])('that %s is unavailable', async (_, answer) => {
     expect(storeProblem(await thrown(answer))).toMatchObject(AWAY)
   })
 

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decidedRow } from '../../../internal/attribution/changes/decided.js'
 import { type Alternative, type Inference, toRow } from '../../../internal/attribution/records/row.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
@@ -12,6 +12,7 @@ import {
 } from '../../../internal/store/queries/attribution/allocation-weights.js'
 import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
+import { settle } from '../../../internal/store/settling.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
 import { ALLOCATION_WEIGHTS } from '../../../internal/store/tables/allocation-weights.js'
@@ -31,6 +32,15 @@ beforeAll(async () => {
   store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
+// Each step of forgetting looks at every part of a table, also those with rows of other tenants alone.
+afterEach(async () => {
+  const result = await store.client.query({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND total_rows > 0
+              AND name != 'schema_migrations'`,
+    format: 'JSONCompactEachRow',
+  })
+  for (const [name] of await result.json<[string]>()) await store.client.command({ query: `TRUNCATE TABLE ${name}` })
+})
 
 let tenant = 0
 let tenantId = ''
@@ -39,6 +49,8 @@ beforeEach(() => {
 })
 
 let ids = 0
+/** At which the rows of the next insert become valid; replaced ones are closed within ten milliseconds. */
+let instantMs = NOW_MS
 /** A call that somebody owns under their own name, unless the test says otherwise. */
 function rowOf(identity: string | undefined, stated: { owner?: string; eventTimeMs?: number; tenantId?: string } = {}) {
   const { owner = identity ?? 'nobody', eventTimeMs = NOW_MS, tenantId: of = tenantId } = stated
@@ -56,7 +68,7 @@ function rowOf(identity: string | undefined, stated: { owner?: string; eventTime
       degradationState: 'none',
       evidence: {},
     },
-    { partition: 0, validFromMs: NOW_MS },
+    { partition: 0, validFromMs: instantMs },
     ROW_DEPS,
   )
 }
@@ -68,18 +80,24 @@ async function insert(
   change: Change = 'override',
 ): Promise<void> {
   await insertRows(store.client, ATTRIBUTIONS, rows, `rows ${++token}`)
-  const closing = { closedAtMs: NOW_MS + 1, change, changeId: 'chg_one', actor: 'cli' } as const
+  const closing = { closedAtMs: instantMs + 1, change, changeId: 'chg_one', actor: 'cli' } as const
   await insertRows(
     store.client,
     CLOSED,
     closed.map((version) => ({ version, ...closing })),
     `closed ${++token}`,
   )
+  instantMs += 10
+  await settle(store.client, instantMs, new AbortController().signal)
 }
 
 /** A version that was replaced so long ago that it is history alone, and the one in its place. */
 async function insertCompacted(replaced: AttributionRow): Promise<void> {
-  await insert([replaced, { ...replaced, owner: 'bob', validFromMs: NOW_MS + 1 }], [replaced], 'reattribution')
+  await insert(
+    [replaced, { ...replaced, owner: 'bob', validFromMs: replaced.validFromMs + 1 }],
+    [replaced],
+    'reattribution',
+  )
   await compact(store.client, NOW_MS + DAY_MS, 1)
 }
 
@@ -148,7 +166,7 @@ const inferenceOf = (others: readonly (readonly [service: string, owner: string]
   return JSON.stringify({ probability: '0.6000', alternatives } satisfies Inference)
 }
 
-/** The same store; what it is told to do is followed, a command at a time, by a look at what it then holds. */
+/** The same store; after each command, the test looks at what it then holds. */
 const watched = (look: () => Promise<void>): ClickHouseClient =>
   Object.assign(Object.create(store.client) as ClickHouseClient, {
     async command(asked: Parameters<ClickHouseClient['command']>[0]) {
@@ -231,7 +249,7 @@ describe('erasure', () => {
     const name = `ann "o'neill" \\ a\tb`
     const stated = { service: 'search', owner: 'bob', reason: 'known', actor: 'usr_one' }
     const replaced = rowOf(name)
-    const overridden = decidedRow(replaced, { override: stated, dispute: stated }, NOW_MS + 1)
+    const overridden = decidedRow(replaced, { override: stated, dispute: stated }, instantMs + 1)
     await insert([replaced, overridden, { ...rowOf('bob'), inference: inferenceOf([['search', name]]) }], [replaced])
     await insertCompacted(rowOf(name))
     await insertWeights([['search', name, 10n]])
@@ -269,7 +287,7 @@ describe('erasure', () => {
       ]),
     }
     const override = { service: 'search', owner: 'bob', reason: 'not "owner":"ann"', actor: 'usr_one' }
-    const overridden = decidedRow(rowOf('ann'), { override }, NOW_MS + 1)
+    const overridden = decidedRow(rowOf('ann'), { override }, instantMs + 1)
     await insert([inferred, overridden])
 
     await erase('ann')
@@ -297,6 +315,10 @@ describe('erasure', () => {
 
     expect(await values('owner')).toBe(`['bob','${ERASED_OWNER}']`)
     expect(await values('service')).toBe("['ann','search']")
+
+    // The client that wrote the name before believes that it is there.
+    await insert([rowOf('ann')])
+    expect(await values('owner')).toBe(`['ann','bob','${ERASED_OWNER}']`)
   })
 
   test('may be broken off after any step, while weights sum to 1 throughout', async () => {
@@ -425,7 +447,7 @@ describe('retention', () => {
 
   test('shows no record twice to reads between two of its steps', async () => {
     const replaced = rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS })
-    await insert([replaced, { ...replaced, owner: 'bob', validFromMs: NOW_MS + 1 }], [replaced])
+    await insert([replaced, { ...replaced, owner: 'bob', validFromMs: replaced.validFromMs + 1 }], [replaced])
     const found = [await timesFound()]
 
     await deleteCallsBefore(

@@ -10,6 +10,17 @@ test('reading what was written gives the same instant, from year 100 to year 999
   fc.assert(fc.property(fc.integer({ min: FIRST, max: LAST }), (ms) => parseInstant(formatInstant(ms)) === ms))
 })
 
+test('an instant is written as a Date writes it, whatever came before it', () => {
+  const near = fc.double({ min: NOON - 1e9, max: NOON + 1e9, noNaN: true })
+  const any = fc.double({ min: FIRST, max: 8.64e15, noNaN: true })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(near, any, fc.constantFrom(0, -0.5, -1, 0.5, 999, 86_399_999.9))), (instants) => {
+      expect(instants.map(formatInstant)).toEqual(instants.map((ms) => new Date(ms).toISOString()))
+    }),
+  )
+  expect(() => formatInstant(Number.NaN)).toThrow(RangeError)
+})
+
 test.each(['Z', 'z', '+00:00', '-00:00'])('the offset %s is UTC', (offset) => {
   expect(parseInstant(`2026-11-03T12:00:00${offset}`)).toBe(NOON)
 })

@@ -116,9 +116,14 @@ export function schemaChecker({ schemas }: Described, isStrict: boolean): (schem
   const ajv = new Ajv2020({ strict: false, allErrors: false })
   ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/)
   const root = 'api'
-  const compiled = new Map<Schema, Check>()
+  /** By the schema and, since most of them are the same in several places, by its text. */
+  const compiled = new Map<Schema | string, Check>()
   const all = { $id: root, components: { schemas: isStrict ? closed(schemas) : schemas } }
   ajv.addSchema(all)
+  const compile = (text: string): Check => {
+    const validate = ajv.compile(JSON.parse(text) as Schema)
+    return (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors))
+  }
   return (schema) => {
     let check = compiled.get(schema)
     if (check === undefined) {
@@ -126,9 +131,9 @@ export function schemaChecker({ schemas }: Described, isStrict: boolean): (schem
         '"#/components/',
         `"${root}#/components/`,
       )
-      const validate = ajv.compile(JSON.parse(text) as Schema)
-      check = (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors))
+      check = compiled.get(text) ?? compile(text)
       compiled.set(schema, check)
+      compiled.set(text, check)
     }
     return check
   }

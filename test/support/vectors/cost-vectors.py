@@ -2,7 +2,7 @@
 
 A second implementation of the token price formula, independent of internal/attribution/valuation/cost: Python's decimal module,
 one plain function, no caches, no steps of 1e-18. It shares only the price file. Covered: cache reads and writes of both
-lifetimes, reasoning, audio, both sides of each threshold and band, batch, flex, priority, dated periods to the
+lifetimes, reasoning, audio, images, fees of tools, both sides of each threshold and band, batch, flex, priority, dated periods to the
 millisecond, daily windows, residency factors. Run from the repository root:
 python3 test/support/vectors/cost-vectors.py
 """
@@ -14,7 +14,10 @@ from decimal import Decimal, getcontext
 getcontext().prec = 60
 BOOK = json.load(open("internal/attribution/valuation/cost/prices.data.json"))
 D = Decimal
-PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "audio_input", "audio_output", "audio_cache_read")
+PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "audio_input", "audio_output", "audio_cache_read",
+         "image_input", "image_output", "image_cache_read")
+TOOLS = {"web_search": "webSearchCalls", "file_search": "fileSearchCalls"}
+ASSUMED = {"scale": "standard", "default": "standard", "flex_discount": "flex", "priority_on_demand": "priority"}
 NOW = "2026-11-03T12:00:00.000"  # a Tuesday
 
 
@@ -76,7 +79,7 @@ def rates_for(row, at, total_input, tier):
 
 
 def cost(row, event):
-    rates = rates_for(row, event["eventTimeMs"], event["inputTokens"], event.get("serviceTier", "standard"))
+    rates = rates_for(row, event["eventTimeMs"], event["inputTokens"], ASSUMED.get(event.get("serviceTier"), event.get("serviceTier", "standard")))
     if rates is None:
         return None
 
@@ -87,30 +90,38 @@ def cost(row, event):
                 return D(value)
         raise KeyError(part)
 
-    read, write = event.get("cachedInputTokens", 0), event.get("cacheWriteTokens", 0)
+    short, long = event.get("cacheWrite5mTokens", 0), event.get("cacheWrite1hTokens", 0)
+    read, write = event.get("cachedInputTokens", 0), event.get("cacheWriteTokens", short + long)
+    image_in, image_out = event.get("imageInputTokens", 0), event.get("imageOutputTokens", 0)
     audio_in, audio_out = event.get("audioInputTokens", 0), event.get("audioOutputTokens", 0)
     thoughts = event.get("reasoningTokens", 0)
     uncached = event["inputTokens"] - read - write
-    write_rate = rate("cache_write", "input")
+    short_rate, long_rate = rate("cache_write", "input"), rate("cache_write_1h", "cache_write", "input")
+    write_rate = short_rate
     if event.get("cacheWriteTtlSeconds", 0) >= 3600:
-        write_rate = rate("cache_write_1h", "cache_write", "input")
+        write_rate = long_rate
     total = (
-        (uncached - audio_in) * rate("input")
+        (uncached - audio_in - image_in) * rate("input")
+        + image_in * rate("image_input", "input")
+        + image_out * rate("image_output", "output")
+        + short * short_rate
+        + long * long_rate
         + audio_in * rate("audio_input", "input")
         + read * rate("cache_read", "input")
-        + write * write_rate
-        + (event["outputTokens"] - thoughts - audio_out) * rate("output")
+        + (write - short - long) * write_rate
+        + (event["outputTokens"] - thoughts - audio_out - image_out) * rate("output")
         + thoughts * rate("reasoning", "output")
         + audio_out * rate("audio_output", "output")
     ) / D(1000000)
     factors = {**row.get("residency_multiplier", {}), **row.get("multipliers", {})}
     factors.pop("fast", None)
-    return total * D(factors.get(event.get("region"), "1"))
+    fees = sum(event.get(count, 0) * D(row["fees"][tool]) for tool, count in TOOLS.items() if event.get(count, 0) > 0)
+    return total * D(factors.get(event.get("region"), "1")) + fees
 
 
 def main():
     pick = random.Random(20261102)
-    rows = [r for r in BOOK["models"] if "region" not in r and r["mode"] in ("chat", "responses", "realtime")]
+    rows = [r for r in BOOK["models"] if "region" not in r and r["mode"] in ("chat", "responses", "realtime", "image")]
     vectors = []
 
     def add(why, row, **event):
@@ -137,6 +148,23 @@ def main():
     for row in pick.sample([r for r in rows if "audio_input" in r], 20):
         out = 700 if "audio_output" in row else 0
         add("audio", row, inputTokens=5000, outputTokens=900, audioInputTokens=1234, audioOutputTokens=out)
+        add("audio and images", row, inputTokens=5000, outputTokens=900, audioInputTokens=1234, audioOutputTokens=out, imageInputTokens=2000)
+    for row in [r for r in rows if "image_input" in r or "image_output" in r]:
+        add("images", row, inputTokens=5000, outputTokens=900, imageInputTokens=4321, imageOutputTokens=800, cachedInputTokens=300)
+    for row in [r for r in rows if "cache_write_1h" in r]:
+        add("writes of two lifetimes", row, inputTokens=9000, outputTokens=77, cacheWrite5mTokens=1001, cacheWrite1hTokens=2003)
+        add("writes of two lifetimes and others", row, inputTokens=9000, outputTokens=77, cacheWriteTokens=4000,
+            cacheWrite5mTokens=1001, cacheWrite1hTokens=2003, cacheWriteTtlSeconds=3600)
+    for row in [r for r in rows if "fees" in r]:
+        counts = {count: pick.randint(1, 40) for tool, count in TOOLS.items() if tool in row["fees"]}
+        for region in ("", "us", "eu"):
+            add("fees", row, inputTokens=5003, outputTokens=401, **counts, **({"region": region} if region else {}))
+    for tier in ("scale", "default"):
+        for row in pick.sample(rows, 5):
+            add(tier, row, inputTokens=8001, outputTokens=503, cachedInputTokens=2000, serviceTier=tier)
+    for tier, base in (("flex_discount", "flex"), ("priority_on_demand", "priority")):
+        for row in pick.sample([r for r in rows if "output" in r.get(base, {})], 10):
+            add(tier, row, inputTokens=8001, outputTokens=503, cachedInputTokens=2000, serviceTier=tier)
     for row in [r for r in rows if "tiers" in r]:
         edge = row["tiers"][0]["above"]
         for total in (edge - 1, edge, edge + 1):

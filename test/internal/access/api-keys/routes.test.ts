@@ -89,6 +89,7 @@ describe('an API key that is created', () => {
       last_used_at: null,
       ingestion_layers: null,
       trusts_cost: true,
+      is_gateway: false,
     })
     expect(Date.parse(shown.created_at)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(shown.expires_at) - Date.parse(shown.created_at)).toBe(365 * DAY_MS)

@@ -12,6 +12,7 @@ import { TENANT } from '../../../support/scope-keys.js'
 
 const PATH = '/api/v1/clients'
 const CALLBACK = 'https://app.example/callback'
+const NATIVE = 'com.example.app:/callback'
 
 const start = ownGateways<AccessOptions>(accessRoutes)
 let gateway: MutationGateway
@@ -42,10 +43,12 @@ describe('an OAuth client that is registered', () => {
     expect(shown).toEqual({
       id: expect.stringMatching(/^cli_[0-9a-z]{26}$/),
       name: 'job',
+      type: 'confidential',
       scopes: ['read:reporting'],
       grant_types: ['client_credentials'],
       redirect_uris: [],
       trusts_cost: true,
+      is_gateway: false,
       status: 'active',
       created_at: expect.any(String),
       last_four: secret.slice(-4),
@@ -54,6 +57,24 @@ describe('an OAuth client that is registered', () => {
     expect((await ask('GET', `${PATH}/${shown.id}`)).json).toEqual(shown)
     expect((await ask('GET', `${PATH}?limit=1`)).json.data).toEqual([shown])
     expect(JSON.stringify(gateway.audited)).not.toContain(secret)
+  })
+
+  test('that is public has no secret, neither at first nor later, and never acts for itself', async () => {
+    const { status, json } = await create({ type: 'public', redirect_uris: [NATIVE] })
+
+    expect(status).toBe(201)
+    expect(json).toMatchObject({ type: 'public', grant_types: ['authorization_code'], last_four: null })
+    expect(json).not.toHaveProperty('client_secret')
+    const path = `${PATH}/${json.id}`
+    expect(gateway.audited.at(-1)).toMatchObject({
+      changes: { after: { type: 'public', redirect_origins: ['com.example.app:'] } },
+    })
+    expect(refusalOf(await ask('POST', `${path}/rotate-secret`))).toEqual([409, 'CONFLICT'])
+    expect(refusalOf(await ask('PATCH', path, { grant_types: ['client_credentials'] }))).toEqual([
+      422,
+      'VALIDATION_FAILED',
+    ])
+    expect((await ask('GET', path)).json).toEqual(json)
   })
 
   test('may redirect people to its own addresses', async () => {
@@ -69,6 +90,14 @@ describe('an OAuth client that is registered', () => {
     [{ scopes: undefined }, 'NO_SCOPE'],
     [{ scopes: ['x'] }, 'VALIDATION_FAILED'],
     [{ name: undefined }, 'VALIDATION_FAILED'],
+    [{ grant_types: ['authorization_code'], redirect_uris: [NATIVE] }, 'VALIDATION_FAILED'],
+    [{ type: 'public' }, 'VALIDATION_FAILED'],
+    [{ type: 'public', grant_types: ['client_credentials'] }, 'VALIDATION_FAILED'],
+    [
+      { type: 'public', grant_types: ['authorization_code', 'client_credentials'], redirect_uris: [NATIVE] },
+      'VALIDATION_FAILED',
+    ],
+    [{ type: 'public', redirect_uris: ['myapp:/callback'] }, 'VALIDATION_FAILED'],
     [{ grant_types: [] }, 'VALIDATION_FAILED'],
     [{ grant_types: ['password'] }, 'VALIDATION_FAILED'],
     [{ grant_types: ['authorization_code'] }, 'VALIDATION_FAILED'],

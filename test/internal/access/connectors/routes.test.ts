@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../../../../internal/access/connectors/connector.js'
 import { type OpenConnectors, openConnectors } from '../../../../internal/access/connectors/open.js'
 import { connectorRoutes } from '../../../../internal/access/connectors/routes.js'
+import { givingOf } from '../../../../internal/access/delegation/giving.js'
 import { isClientSecret } from '../../../../internal/access/oauth/clients.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
@@ -10,6 +11,7 @@ import { CONNECTORS } from '../../../../streams/buckets.js'
 import { type Ask, type Asked, askAs } from '../../../support/ask.js'
 import { launchBroker } from '../../../support/broker.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../../support/mutation-gateway.js'
+import { tenantRecords } from '../../../support/tenant-records.js'
 
 let gateway: MutationGateway
 let ask: Ask
@@ -26,6 +28,7 @@ beforeAll(async () => {
       mutate,
       mode: 'production',
       connectors: open.connectors,
+      givingBy: givingOf((await tenantRecords(broker)).tenants.read),
       residencyRegionOf: () => 'eu-central-1',
       idsOf: tenantIdsCache(SECRET),
       cursors: createCursorCodec(SECRET),
@@ -72,6 +75,7 @@ describe('a connector that is registered', () => {
       scopes: ['read:attribution'],
       source_systems: ['data-cloud'],
       residency_lane: 'eu-central-1',
+      trusts_cost: true,
       status: 'active',
       client_id: expect.stringMatching(/^cli_[0-9a-z]{26}$/),
       last_four: client_secret.slice(-4),

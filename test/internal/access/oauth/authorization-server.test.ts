@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { storedCodes } from '../../../../internal/access/oauth/authorization-codes.js'
-import { oauthRoutes } from '../../../../internal/access/oauth/authorization-server.js'
+import { type OAuthDeps, oauthRoutes } from '../../../../internal/access/oauth/authorization-server.js'
 import { createClient } from '../../../../internal/access/oauth/clients.js'
 import { openKeyRing } from '../../../../internal/access/oauth/key-rotation.js'
 import { partiesOf } from '../../../../internal/access/oauth/parties.js'
+import type { ProviderSignIn } from '../../../../internal/access/oauth/provider-routes.js'
 import { storedSessions } from '../../../../internal/access/oauth/sessions.js'
 import { createTokenKeys } from '../../../../internal/access/oauth/token-keys.js'
 import { createUser, type StoredUser } from '../../../../internal/access/oauth/users.js'
@@ -38,6 +39,15 @@ const created = createClient(
 const client = created.stored
 const NOW_MS = Date.now()
 
+const notReached = (): never => {
+  throw new Error('no tenant has a provider')
+}
+const NO_PROVIDER: ProviderSignIn = {
+  relyingParty: { begin: notReached, finish: notReached },
+  people: { signedIn: notReached, end: notReached },
+  log: createLog('test', 'silent'),
+}
+
 let buckets: Buckets
 let server: RunningServer
 let ada: StoredUser
@@ -55,7 +65,7 @@ beforeAll(async () => {
   const people = [ada, bob]
   const masterKeys = masterKeysOf(1)
   const ring = await openKeyRing(await buckets.open(TOKEN_KEYS), masterKeys, 'production', Date.now())
-  const routes = oauthRoutes({
+  const deps: OAuthDeps = {
     mode: 'production',
     parties: partiesOf('production', 'http://127.0.0.1'),
     keys: createTokenKeys(masterKeys, ring),
@@ -65,6 +75,8 @@ beforeAll(async () => {
     codes: storedCodes(await buckets.open(AUTHORIZATION_CODES)),
     sessions: storedSessions(await buckets.open(SESSIONS), async (id) => denyTokensOf(id)),
     signInKey: new Uint8Array(32).fill(1),
+    secondFactors: { isAskedOf: () => false, accepts: async () => false },
+    providerOf: () => undefined,
     deny: async () => undefined,
     budgetsOf,
     tokenLifeS: 900,
@@ -72,11 +84,15 @@ beforeAll(async () => {
     isBrokerUp: () => true,
     // The clock does not advance: ten password checks may take a while.
     clock: () => NOW_MS,
-  })
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
-    ...publicServer('/', () => undefined).deps,
-    log: createLog('test', 'silent'),
-  })
+  }
+  server = await serve(
+    { host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' },
+    oauthRoutes(deps, NO_PROVIDER),
+    {
+      ...publicServer('/', () => undefined).deps,
+      log: createLog('test', 'silent'),
+    },
+  )
 })
 afterAll(async () => {
   await server.drain()

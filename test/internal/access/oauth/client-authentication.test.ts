@@ -65,6 +65,17 @@ describe('an OAuth client', () => {
     expect(outcomeOf(stored, authorization, form)).toBe('invalid_client')
   })
 
+  test('that is public names itself, presents no secret, and is the only kind that may', () => {
+    const app = { ...stored, is_public: true } as const
+
+    expect(outcomeOf(app, '', { client_id: app.id })).toBe(app.id)
+    expect(outcomeOf(app, '', { client_id: app.id, client_secret: make().secret })).toBe('invalid_client')
+    expect(outcomeOf(app, '', { client_id: app.id, client_secret: '' })).toBe('invalid_client')
+    expect(outcomeOf(app, '', { client_id: make().stored.id })).toBe('invalid_client')
+    expect(outcomeOf({ ...app, status: 'disabled' }, '', { client_id: app.id })).toBe('invalid_client')
+    expect(outcomeOf(stored, '', { client_id: stored.id })).toBe('invalid_client')
+  })
+
   test('that is disabled is refused', () => {
     expect(outcomeOf({ ...stored, status: 'disabled' }, basic(stored.id, secret))).toBe('invalid_client')
   })

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { isRedirectUri, isRegistered } from '../../../../internal/access/oauth/redirect-uris.js'
+import {
+  isPrivateUseUri,
+  isRedirectUri,
+  isRegistered,
+  originOf,
+} from '../../../../internal/access/oauth/redirect-uris.js'
 
 describe('a redirect address may be registered', () => {
   test.each([
@@ -34,6 +39,36 @@ describe('a redirect address is refused at registration', () => {
     ['too much', `https://client.example/${'x'.repeat(2_048)}`],
   ])('with %s', (_, uri) => {
     expect(isRedirectUri(uri)).toBe(false)
+  })
+})
+
+describe('the address of a native app', () => {
+  test.each([
+    'com.example.app:/callback',
+    'com.example.app:/',
+    'com.example-co.app:/a?b=c',
+    'org.x.1app:/oauth2redirect',
+  ])('%s has a private-use scheme', (uri) => {
+    expect(isPrivateUseUri(uri)).toBe(true)
+    expect(isRegistered(uri, [uri])).toBe(true)
+    expect(isRegistered(`${uri}x`, [uri])).toBe(false)
+    expect(originOf(uri)).toBe(`${uri.split(':')[0]}:`)
+  })
+
+  test.each([
+    ['a scheme without a domain', 'myapp:/callback'],
+    ['a script', 'javascript:/alert(1)'],
+    ['an authority', 'com.example.app://callback'],
+    ['no path', 'com.example.app:'],
+    ['capitals', 'com.Example.app:/callback'],
+    ['a fragment', 'com.example.app:/callback#x'],
+    ['a backslash', 'com.example.app:/\\evil.example'],
+    ['a line break', 'com.example.app:/\r\nSet-Cookie: a=b'],
+    ['letters beyond ASCII', 'com.exämple.app:/'],
+    ['https', 'https://client.example/callback'],
+    ['too much', `com.example.app:/${'x'.repeat(2_048)}`],
+  ])('has no private-use scheme with %s', (_, uri) => {
+    expect(isPrivateUseUri(uri)).toBe(false)
   })
 })
 

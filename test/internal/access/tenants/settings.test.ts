@@ -61,6 +61,8 @@ describe('the settings in the API', () => {
       undeclared_services: 'declared',
       require_directory: true,
       stage_b_enabled: true,
+      merge_seen_calls: true,
+      require_second_factor: false,
       residency_region: null,
       grid: null,
       stated_cost_factor: 20,
@@ -77,6 +79,8 @@ describe('the settings in the API', () => {
         control: { per_second: 10, burst: 50 },
         token: { per_second: 5, burst: 20 },
       },
+      delegation: 'any',
+      pending_changes: [],
       k: 5,
     })
   })

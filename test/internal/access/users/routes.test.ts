@@ -45,6 +45,9 @@ describe('a person who is created', () => {
       username: 'ada@example.org',
       scopes: ['read:reporting'],
       status: 'active',
+      owner: false,
+      signs_in_by: 'password',
+      second_factor: false,
       created_at: expect.any(String),
     })
     expect(await opens('ada@example.org', PASSWORD)).toBe(true)
@@ -94,6 +97,7 @@ describe('a person who is created', () => {
     [{ username: 'a b' }, 'VALIDATION_FAILED'],
     [{ username: 'a'.repeat(129) }, 'VALIDATION_FAILED'],
     [{ password: 'short' }, 'VALIDATION_FAILED'],
+    [{ password: 'Qwertyqwerty' }, 'VALIDATION_FAILED'],
     [{ password: 'x'.repeat(257) }, 'VALIDATION_FAILED'],
   ])('is not with %j', async (body, code) => {
     expect(refusalOf(await create(body))).toEqual([422, code])
@@ -127,6 +131,7 @@ describe('a person', () => {
       [{ scopes: [] }, 'NO_SCOPE'],
       [{ username: 'other' }, 'VALIDATION_FAILED'],
       [{ password: 'short' }, 'VALIDATION_FAILED'],
+      [{ password: '1q2w3e4r5t6y' }, 'VALIDATION_FAILED'],
     ] as const) {
       expect(refusalOf(await ask('PATCH', path, body))).toEqual([422, code])
     }

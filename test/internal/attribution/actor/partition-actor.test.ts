@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
+import { NO_RULES } from '../../../../internal/attribution/mapping/policy.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage.js'
 import { stageC } from '../../../../internal/attribution/stages/c/stage.js'
@@ -96,6 +97,7 @@ function start(
       directory: directoryOf(),
       settingsOf: () => DEFAULT_SETTINGS,
       policyOf: STAGE_C_DEPS.policyOf,
+      mappingOf: () => NO_RULES,
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
       loadTraces: async () => noTraces(),
     }),
@@ -209,7 +211,16 @@ describe('admission keys of a batch', () => {
       { number: 22, key: keyOf(32) },
     ])
 
-    const dying = start(1, ['a'], { deps: { insert: async () => dying.die() } })
+    let whenRecorded = (): void => undefined
+    const recorded = new Promise<void>((resolve) => {
+      whenRecorded = resolve
+    })
+    const dying = start(1, ['a'], {
+      deps: {
+        recordKeys: (rows, token) => actorDeps().recordKeys(rows, token).then(whenRecorded),
+        insert: () => recorded.then(() => dying.die()),
+      },
+    })
     await dying.dead
     expect(await rowsOf('admission_keys', 'key_hash', [31, 32])).toEqual([1, 1])
     expect(await rowsOf('attributions', 'id', [21])).toEqual([0])

@@ -13,7 +13,7 @@ const POOLED: Verdict = {
   evidenceBasis: 'default_pool',
   confidence: 1_000,
   outputState: 'unresolved',
-  modelVersion: 'rules-4',
+  modelVersion: 'rules-5',
   degradationState: 'degraded_serving',
   evidence: { pool: 'unallocated' },
 }

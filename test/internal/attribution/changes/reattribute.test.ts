@@ -4,6 +4,8 @@ import type { Stage } from '../../../../internal/attribution/actor/stage.js'
 import { reattribute } from '../../../../internal/attribution/changes/reattribute.js'
 import { keptConsumption, recall } from '../../../../internal/attribution/changes/recall.js'
 import type { WatchedDirectory } from '../../../../internal/attribution/directory/directory.js'
+import { type MappingPolicy, mappingPolicy, NO_RULES } from '../../../../internal/attribution/mapping/policy.js'
+import { type RuleFields, storedRule } from '../../../../internal/attribution/mapping/rule.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage.js'
 import { stageC } from '../../../../internal/attribution/stages/c/stage.js'
@@ -18,12 +20,17 @@ import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
 import { batchOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
 
 /** Stages A and C with a directory, for new events and for re-attributed records. */
-const stagesBy = (directory: WatchedDirectory, rowDeps: RowDeps): readonly Stage[] => [
+const stagesBy = (
+  directory: WatchedDirectory,
+  rowDeps: RowDeps,
+  mapping: MappingPolicy = NO_RULES,
+): readonly Stage[] => [
   stageA({
     ...rowDeps,
     directory,
     settingsOf: () => DEFAULT_SETTINGS,
     policyOf: STAGE_C_DEPS.policyOf,
+    mappingOf: () => mapping,
     loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
     loadTraces: async () => noTraces(directory),
   }),
@@ -52,12 +59,13 @@ const fail = (): never => {
 async function recorded(
   events: readonly Partial<Invocation>[],
   directory: WatchedDirectory,
+  mapping?: MappingPolicy,
 ): Promise<AttributionRow[]> {
   const rows: AttributionRow[] = []
   let left: readonly AdmittedInvocation[] = events.map((invocation, i) =>
     admitted({ id: new Uint8Array(idOf(i + 1)), position: { sequence: i + 1, index: 0 }, invocation }),
   )
-  for (const stage of stagesBy(directory, PRICED)) {
+  for (const stage of stagesBy(directory, PRICED, mapping)) {
     const dispositions = await (await stage.open(0)).handle(batchOf(stage.name, left))
     rows.push(...dispositions.flatMap((made) => (made.kind === 'resolved' ? [made.row] : [])))
     left = left.filter((_, i) => dispositions[i]?.kind === 'hand_on')
@@ -65,10 +73,19 @@ async function recorded(
   return rows.sort((one, other) => one.sourceSequence - other.sourceSequence)
 }
 
-const again = (rows: readonly AttributionRow[], directory: WatchedDirectory, peers: readonly AttributionRow[] = []) =>
+const again = (
+  rows: readonly AttributionRow[],
+  directory: WatchedDirectory,
+  peers: readonly AttributionRow[] = [],
+  mapping?: MappingPolicy,
+) =>
   reattribute(rows, peers, {
     stages: (rowOf) =>
-      stagesBy(directory, { ...ROW_DEPS, consumptionOf: (admittedEvent) => keptConsumption(rowOf(admittedEvent)) }),
+      stagesBy(
+        directory,
+        { ...ROW_DEPS, consumptionOf: (admittedEvent) => keptConsumption(rowOf(admittedEvent)) },
+        mapping,
+      ),
     nameOf: (hash) =>
       [...directory.identityNames('tnt_one')].find(
         (name) => Buffer.from(identityHash(ROW_DEPS.identityKeyOf('tnt_one'), name)).toString('hex') === hash,
@@ -173,4 +190,38 @@ test('an event reconstructed from its record has all fields that determine its a
   expect(remembered).toMatchObject(others)
   expect(attributedIdentity).not.toBe('stranger')
   expect(recall(row, () => 'stranger').invocation.attributedIdentity).toBe('stranger')
+})
+
+describe('a record that a mapping rule decided', () => {
+  const ruled = (when: RuleFields['when'], service = 'tools') =>
+    mappingPolicy([storedRule({ name: 'r', when, set: { service } }, 'mrl_r', 'tnt_one', 0)])
+  const ofTeam: RuleFields['when'] = [{ field: 'team', match: 'exact', value: 'x' }]
+
+  test('follows the rule, and goes back without it; what a gateway sent stays trusted', async () => {
+    const directory = directoryOf()
+    const rows = await recorded([{ tags: { team: 'x' } }], directory, ruled(ofTeam))
+    const fromGateway = rows.map((row) => ({ ...row, sentByGateway: true }))
+
+    expect((await again(rows, directory, [], ruled(ofTeam))).changed).toEqual([])
+    expect((await again(fromGateway, directory, [], ruled(ofTeam))).changed).toMatchObject([{ confidence: 9_000 }])
+    expect((await again(rows, directory, [], ruled(ofTeam, 'other'))).changed).toMatchObject([{ service: 'other' }])
+    expect((await again(rows, directory)).changed).toMatchObject([{ service: 'unallocated', stageOrigin: 'stage_c' }])
+  })
+
+  test('by a part of an identity stays, and is counted, where the name is not stored', async () => {
+    const prefix = ruled([{ field: 'identity', match: 'prefix', value: 'stran' }])
+    const rows = await recorded([{ attributedIdentity: 'stranger' }], directoryOf(), prefix)
+    const known = directoryOf({ identities: [{ name: 'stranger' }] })
+
+    expect(rows).toMatchObject([{ service: 'tools', evidenceBasis: 'mapping_rule' }])
+    // Its owner is the identity, so that the record itself has the name.
+    expect(await again(rows, directoryOf(), [], prefix)).toEqual({ changed: [], unnamed: 0 })
+    const owned = rows.map((row) => ({
+      ...row,
+      owner: 'team',
+      evidence: row.evidence.replace('event_identity', 'none'),
+    }))
+    expect(await again(owned, directoryOf(), [], prefix)).toEqual({ changed: [], unnamed: 1 })
+    expect((await again(owned, known)).changed).toMatchObject([{ stageOrigin: 'stage_c' }])
+  })
 })

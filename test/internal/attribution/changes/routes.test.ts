@@ -19,8 +19,10 @@ async function dispute(isDone: boolean, deps: Partial<ChangeRoutesDeps> = {}) {
       return {} as TenantRoute
     },
     watermark: { latest: async () => 1, isDone: async () => isDone } as unknown as ChangeRoutesDeps['watermark'],
-    find: async () => ({ evidence_basis: 'service_resolved', output_state: 'inferred' }) as never,
-    closedVersionsOf: async () => [],
+    readVersions: async () => ({
+      at: () => ({ evidence_basis: 'service_resolved', output_state: 'inferred' }) as never,
+      closedBy: () => [],
+    }),
     dimensionsOf: () => [],
     publish: async (change) => published.push(change),
     ...deps,
@@ -55,7 +57,7 @@ test('a dispute refused while its request waits is reported only in the answer',
 
 test('a dispute is answered with 503 if the store is unavailable, and throws on a defect', async () => {
   const failing = (cause: Error) => ({
-    find: async () => {
+    readVersions: async () => {
       throw cause
     },
   })

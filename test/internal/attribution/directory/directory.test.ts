@@ -9,26 +9,27 @@ describe('a service', () => {
   test('is found by its name and by each of its aliases', () => {
     const directory = directoryOf({ services: [SEARCH] })
 
-    for (const name of ['search', 'search-api', 'finder']) expect(directory.service('tnt_one', name)).toEqual(SEARCH)
+    for (const name of ['search', 'search-api', 'finder'])
+      expect(directory.serviceEntry('tnt_one', name)).toEqual(SEARCH)
     for (const name of ['searc', '', 'toString', '__proto__'])
-      expect(directory.service('tnt_one', name)).toBeUndefined()
+      expect(directory.serviceEntry('tnt_one', name)).toBeUndefined()
   })
 
   test('is found trimmed and without case, unless another service has exactly that name', () => {
     const capital = { name: 'FINDER', owner: 'team-other' }
     const directory = directoryOf({ services: [SEARCH, capital] })
 
-    expect(directory.service('tnt_one', ' Search-API ')).toEqual(SEARCH)
-    expect(directory.service('tnt_one', 'FINDER')).toEqual(capital)
+    expect(directory.serviceEntry('tnt_one', ' Search-API ')).toEqual(SEARCH)
+    expect(directory.serviceEntry('tnt_one', 'FINDER')).toEqual(capital)
     directory.apply(directoryKey('services', 'FINDER'), undefined)
-    expect(directory.service('tnt_one', 'FINDER')).toEqual(SEARCH)
+    expect(directory.serviceEntry('tnt_one', 'FINDER')).toEqual(SEARCH)
   })
 
   test('is not found by another tenant', () => {
     const directory = directoryOf({ services: [SEARCH] })
 
-    expect(directory.service('tnt_two', 'search')).toBeUndefined()
-    expect(directory.service('tnt_two', 'finder')).toBeUndefined()
+    expect(directory.serviceEntry('tnt_two', 'search')).toBeUndefined()
+    expect(directory.serviceEntry('tnt_two', 'finder')).toBeUndefined()
   })
 
   test('may have any name', () => {
@@ -36,7 +37,7 @@ describe('a service', () => {
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (name) => {
         const service = { name, owner: 'team' }
 
-        expect(directoryOf({ services: [service] }).service('tnt_one', name)).toEqual(service)
+        expect(directoryOf({ services: [service] }).serviceEntry('tnt_one', name)).toEqual(service)
       }),
     )
   })
@@ -46,7 +47,8 @@ describe('a service', () => {
 
     directory.apply(directoryKey('services', 'search'), undefined)
 
-    for (const name of ['search', 'search-api', 'finder']) expect(directory.service('tnt_one', name)).toBeUndefined()
+    for (const name of ['search', 'search-api', 'finder'])
+      expect(directory.serviceEntry('tnt_one', name)).toBeUndefined()
   })
 
   test('that was replaced keeps only its new aliases', () => {
@@ -55,8 +57,8 @@ describe('a service', () => {
 
     directory.apply(directoryKey('services', 'search'), renamed)
 
-    expect(directory.service('tnt_one', 'search-api')).toBeUndefined()
-    for (const name of ['search', 'finder', 'lookup']) expect(directory.service('tnt_one', name)).toEqual(renamed)
+    expect(directory.serviceEntry('tnt_one', 'search-api')).toBeUndefined()
+    for (const name of ['search', 'finder', 'lookup']) expect(directory.serviceEntry('tnt_one', name)).toEqual(renamed)
   })
 })
 
@@ -66,8 +68,8 @@ describe('an alias', () => {
   test('yields to a service with the same name', () => {
     const finder = { name: 'finder', owner: 'team-finder' }
 
-    expect(directoryOf({ services: [finder, SEARCH] }).service('tnt_one', 'finder')).toEqual(finder)
-    expect(directoryOf({ services: [SEARCH, finder] }).service('tnt_one', 'finder')).toEqual(finder)
+    expect(directoryOf({ services: [finder, SEARCH] }).serviceEntry('tnt_one', 'finder')).toEqual(finder)
+    expect(directoryOf({ services: [SEARCH, finder] }).serviceEntry('tnt_one', 'finder')).toEqual(finder)
   })
 
   test.each(['first', 'last'])(
@@ -81,7 +83,7 @@ describe('an alias', () => {
         directory.apply(directoryKey('services', entry.name), entry)
       }
 
-      expect(directory.service('tnt_one', 'finder')).toEqual(joined)
+      expect(directory.serviceEntry('tnt_one', 'finder')).toEqual(joined)
     },
   )
 
@@ -111,7 +113,7 @@ describe('an alias', () => {
         const started = directoryOf({ services: final.toReversed() })
 
         for (const name of ['a', 'b', 'c', 'd', 'x', 'y', 'z']) {
-          expect(lived.service('tnt_one', name)).toEqual(started.service('tnt_one', name))
+          expect(lived.serviceEntry('tnt_one', name)).toEqual(started.serviceEntry('tnt_one', name))
         }
       }),
     )
@@ -139,5 +141,5 @@ test('a directory entry of an unknown kind is ignored', () => {
   directory.apply('tnt_one.pools.c2VhcmNo', { name: 'search' })
   directory.apply('nonsense', { name: 'search' })
 
-  expect(directory.service('tnt_one', 'search')).toEqual(SEARCH)
+  expect(directory.serviceEntry('tnt_one', 'search')).toEqual(SEARCH)
 })

@@ -80,12 +80,16 @@ describe('a directory entry that is added', () => {
     [
       SERVICES,
       { name: 'chat/ä 🦊', owner: 'team-a', aliases: ['chat-alias', 'chat-alias'] },
-      { aliases: ['chat-alias'] },
+      { aliases: ['chat-alias'], changes: [], now: { name: 'chat/ä 🦊', owner: 'team-a', merged_into: null } },
     ],
-    [SERVICES, { name: 'plain', owner: 'team-a', aliases: null }, { aliases: [] }],
-    [IDENTITIES, { name: 'ada@example.com', owner: 'team-a' }, { service: null, is_workload: false }],
-    [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, { is_workload: false }],
-    [IDENTITIES, { name: 'cron', owner: null, is_workload: true }, { service: null }],
+    [
+      SERVICES,
+      { name: 'plain', owner: 'team-a', aliases: null },
+      { aliases: [], changes: [], now: { name: 'plain', owner: 'team-a', merged_into: null } },
+    ],
+    [IDENTITIES, { name: 'ada@example.com', owner: 'team-a' }, { service: null, is_workload: false, is_active: true }],
+    [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, { is_workload: false, is_active: true }],
+    [IDENTITIES, { name: 'cron', owner: null, is_workload: true }, { service: null, is_active: true }],
     [SOURCES, { name: 'firewall', is_discovery_only: true }, { pathway: null }],
     [PRINCIPALS, { principal_id: own('key'), service: 'plain' }, { exclusive: false }],
     [PRINCIPALS, { principal_id: own('key'), service: 'plain', exclusive: true }, {}],
@@ -108,7 +112,7 @@ describe('a directory entry that is added', () => {
 
     const directory = await asStageASeesIt()
 
-    expect(directory.service(TENANT, 'read-too')).toEqual({ name: 'read', owner: 'team-r', aliases: ['read-too'] })
+    expect(directory.serviceEntry(TENANT, 'read-too')).toEqual({ name: 'read', owner: 'team-r', aliases: ['read-too'] })
     expect(directory.identity(TENANT, 'reader')).toEqual({ name: 'reader', owner: 'team-r' })
     expect(directory.principal(TENANT, CLIENT)).toMatchObject({ service: 'read' })
   })
@@ -208,8 +212,88 @@ test('a deleted directory entry is removed for stage A too, and can be added aga
 
   expect(codeOf(await ask('GET', path))).toBe('404 NOT_FOUND')
   expect(codeOf(await ask('DELETE', path))).toBe('404 NOT_FOUND')
-  expect((await asStageASeesIt()).service(TENANT, 'short')).toBeUndefined()
+  expect((await asStageASeesIt()).serviceEntry(TENANT, 'short')).toBeUndefined()
   expect(await ask('POST', SERVICES, fields)).toMatchObject({ status: 201, json: { id: json.id } })
+})
+
+describe('changes of a service from a time on', () => {
+  const JULY = '2026-07-01T00:00:00Z'
+  const AHEAD = '2036-01-01T00:00:00Z'
+  const make = async (fields: object) => (await ask('POST', SERVICES, { owner: 'team-a', ...fields })).json
+
+  test('are shown in order; one from the past says that calls since then stay as they are until re-attributed', async () => {
+    const { id } = await make({ name: 'dated' })
+    const ahead = { from: AHEAD, name: 'dated-anew' }
+
+    const made = await ask('PATCH', `${SERVICES}/${id}`, { changes: [ahead, { from: JULY, owner: 'team-b' }] })
+    const again = await ask('PATCH', `${SERVICES}/${id}`, { changes: [{ from: JULY, owner: 'team-b' }, ahead] })
+
+    expect(made.json).toMatchObject({
+      name: 'dated',
+      owner: 'team-a',
+      changes: [
+        { from: JULY, owner: 'team-b', name: null, merged_into: null, reattribution: { from: JULY } },
+        { ...ahead, owner: null, merged_into: null, reattribution: null },
+      ],
+      now: { name: 'dated', owner: 'team-b', merged_into: null },
+    })
+    // What was stated before stays stated then.
+    expect(again.json).toEqual(made.json)
+    const patched = await ask('PATCH', `${SERVICES}/${id}`, { owner: 'team-c' })
+    expect(patched.json.changes).toEqual(made.json.changes)
+    expect((await ask('PATCH', `${SERVICES}/${id}`, { changes: null })).json.changes).toEqual([])
+  })
+
+  test('claim their names, and free them when they go', async () => {
+    const { id } = await make({ name: 'namer', changes: [{ from: JULY, name: 'titled' }] })
+
+    expect(codeOf(await ask('POST', SERVICES, { name: 'Titled', owner: 'x' }))).toBe('409 CONFLICT')
+    expect(
+      codeOf(await ask('POST', SERVICES, { name: 'n', owner: 'x', changes: [{ from: JULY, name: 'rest' }] })),
+    ).toBe('409 CONFLICT')
+    await ask('PATCH', `${SERVICES}/${id}`, { changes: [] })
+    expect((await ask('POST', SERVICES, { name: 'titled', owner: 'x' })).status).toBe(201)
+  })
+
+  test('merge a service into another one of the directory, and never into itself', async () => {
+    const mergedInto = (name: string) => ({ changes: [{ from: JULY, merged_into: name }] })
+    const [one, two] = [await make({ name: 'one' }), await make({ name: 'two', ...mergedInto('one') })]
+    expect(two.now).toEqual({ name: 'two', owner: 'team-a', merged_into: 'one' })
+
+    for (const name of ['one', 'two', 'nowhere']) {
+      expect(codeOf(await ask('PATCH', `${SERVICES}/${one.id}`, mergedInto(name)))).toBe('409 CONFLICT')
+    }
+    expect(codeOf(await ask('POST', SERVICES, { name: 'three', owner: 'x', ...mergedInto('two') }))).toBe(
+      '201 undefined',
+    )
+  })
+
+  test.each([
+    ['nothing', [{ from: JULY }], '/changes/0'],
+    ['a merge and an owner', [{ from: JULY, owner: 'x', merged_into: 'plain' }], '/changes/0'],
+    [
+      'one time twice',
+      [
+        { from: JULY, owner: 'x' },
+        { from: JULY, name: 'y' },
+      ],
+      '/changes/1/from',
+    ],
+    [
+      'a change after a merge',
+      [
+        { from: JULY, merged_into: 'plain' },
+        { from: AHEAD, name: 'y' },
+      ],
+      '/changes/0/merged_into',
+    ],
+    ['a name that looks like another', [{ from: JULY, name: 'x\u200b' }], '/changes/0/name'],
+    ['no time', [{ owner: 'x' }], '/changes/0/from'],
+  ])('that state %s are refused', async (_, changes, pointer) => {
+    const { status, json } = await ask('POST', SERVICES, { name: 'refused', owner: 'x', changes })
+
+    expect([status, json.errors?.map((error: { pointer: string }) => error.pointer)]).toEqual([422, [pointer]])
+  })
 })
 
 test.each(['GET', 'PATCH', 'DELETE'])(

@@ -55,6 +55,28 @@ const bytesOf = (row: AttributionRow): Buffer => {
   return writer.take()
 }
 
+test.each([
+  ['states no tokens', { inputTokens: undefined, outputTokens: undefined }, 'unknown'],
+  ['states tokens', { inputTokens: 10 }, 'reported'],
+  ['was cancelled', { inputTokens: 10, outcome: 'cancelled' }, 'partial'],
+  [
+    'was cancelled and states no tokens',
+    { inputTokens: undefined, outputTokens: undefined, outcome: 'cancelled' },
+    'unknown',
+  ],
+  ['says how it knows them', { inputTokens: 10, outcome: 'cancelled', usageBasis: 'estimated' }, 'estimated'],
+] as const)('the usage of a call that %s', (_, invocation, usageBasis) => {
+  expect(rowOf({ stated: { invocation } })).toMatchObject({
+    usageBasis,
+    outcome: 'outcome' in invocation ? 'cancelled' : '',
+  })
+})
+
+test('a row keeps the intake that its event came through', () => {
+  expect(rowOf({ stated: { intake: 'otlp' } }).intake).toBe('otlp')
+  expect(rowOf().intake).toBe('')
+})
+
 describe('a row', () => {
   test('says who, what it cost, how sure that is, and where the event stood', () => {
     const stated = {

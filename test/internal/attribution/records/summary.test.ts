@@ -14,6 +14,8 @@ const stored = (
   attribution_confidence: '0.9500',
   degradation_state: 'none',
   export_eligibility: 'eligible',
+  cost_usd: '0',
+  seen_by: '',
   ...stated,
   evidence: JSON.stringify(evidence),
   inference: inference === undefined ? '' : JSON.stringify(inference),
@@ -23,9 +25,15 @@ const LISTED = { service_from: 'event', in_directory: true, owner_from: 'directo
 const BELOW = { confidence: '0.7000', export_eligibility: 'below_floor' } as const
 const INFERRED = { probability: '0.8799', alternatives: [{ service: 'search', owner: 'x', probability: '0.0612' }] }
 
+test('a cost that cannot be right stands beside the price', () => {
+  expect(summaryOf(stored({ export_eligibility: 'implausible_cost' }, LISTED), '0.0055')).toContain(
+    'because the cost that its sender states, 0 USD, cannot be right beside its price of 0.0055 USD.',
+  )
+})
+
 test.each<[string, Summarised]>([
   [
-    'The call states its service and its caller: "checkout", which the directory lists; the service belongs to "team-shop". With a confidence of 0.95 it may be charged back.',
+    'The call states its caller and its service: "checkout", which the directory lists; the service belongs to "team-shop". With a confidence of 0.95 it may be charged back.',
     stored({ evidence_basis: 'identity_and_service_resolved', confidence: '0.95' }, LISTED),
   ],
   [
@@ -37,12 +45,44 @@ test.each<[string, Summarised]>([
     stored({ export_eligibility: 'unpriced' }, { ...LISTED, in_directory: false, owner_from: 'none' }),
   ],
   [
-    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is not charged back until somebody overrides it, because the cost that its sender stated cannot be right.',
-    stored({ export_eligibility: 'implausible_cost' }, LISTED),
+    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is not charged back until somebody overrides it, because the cost that its sender states, 5000 USD, is too high for one call.',
+    stored({ export_eligibility: 'implausible_cost', cost_usd: '5000' }, LISTED),
   ],
   [
     'The call states no service, but its caller works for "checkout" according to the directory; the service belongs to "team-shop". With a confidence of 0.85 it may be charged back.',
     stored({ evidence_basis: 'identity_resolved', confidence: '0.85' }, LISTED),
+  ],
+  [
+    'The mapping rule "tools" attributes calls to "checkout" whose user agent begins with "claude-code/" and whose tag "env" is "prod", which the call only claims; the rule sets the owner "team-shop". Its confidence of 0.7 is below 0.80, so it is not charged back.',
+    stored(
+      { evidence_basis: 'mapping_rule', ...BELOW },
+      {
+        service_from: 'mapping_rule',
+        in_directory: false,
+        owner_from: 'mapping_rule',
+        mapping_rule: {
+          id: 'mrl_1',
+          name: 'tools',
+          version: 2,
+          source: 'claimed',
+          when: [
+            { field: 'user_agent', match: 'prefix', value: 'claude-code/' },
+            { field: 'tag', key: 'env', match: 'exact', value: 'prod' },
+          ],
+        },
+      },
+    ),
+  ],
+  [
+    'The mapping rule "ada" attributes calls to "checkout" whose caller is one that the rule names; the service belongs to "team-shop". With a confidence of 0.9 it may be charged back.',
+    stored(
+      { evidence_basis: 'mapping_rule' },
+      {
+        ...LISTED,
+        service_from: 'mapping_rule',
+        mapping_rule: { name: 'ada', source: 'trusted', when: [{ field: 'identity', match: 'exact' }] },
+      },
+    ),
   ],
   [
     'The call states no service, but another call of its trace belongs to "checkout"; the owner "team-shop" is that of the other call. With a confidence of 0.82 it may be charged back.',
@@ -81,11 +121,21 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
+    'A person set the service "checkout" and the owner "team-shop" for this call and others at once, instead of "unallocated" ("unallocated"), because "It was theirs.". With a confidence of 0.95 it may be charged back.',
+    stored(
+      { evidence_basis: 'manual_override', confidence: '0.95' },
+      {
+        override: { reason: 'It was theirs.', bulk_override: 'ovr_1' },
+        replaced: { service: 'unallocated', owner: 'unallocated' },
+      },
+    ),
+  ],
+  [
     'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is disputed, because "Not ours.", and is not charged back meanwhile.',
     stored({ export_eligibility: 'disputed' }, { ...LISTED, dispute: { reason: 'Not ours.' } }),
   ],
   [
-    'The call does not say whose it is; by what it looks like, the model gives "checkout" of "team-shop" a probability of 87.9 %; the next likeliest is "search" at 6.1 %. It is not charged back, because it was made outside the region to which the tenant is bound.',
+    'The call does not state its service; going by calls like it, it belongs to "checkout" of "team-shop" with a probability of 87.9 %; the next likeliest is "search" at 6.1 %. It is not charged back, because it was made outside the region to which the tenant is bound.',
     stored(
       { evidence_basis: 'trained_inference', stage_origin: 'stage_b', export_eligibility: 'residency_restricted' },
       { model: 'mdl_1' },
@@ -93,7 +143,7 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'No model serves; 180 of 240 calls that the same credential sent belong to "checkout" of "team-shop", so this one is guessed to. It is for information only, because no model served when it was made, and is not charged back.',
+    'The call does not state its service; of 240 calls that the same credential sent, 180 belong to "checkout" of "team-shop", so this one is assumed to belong there, too. It is for information only and not charged back, because no trained model was in use when it was made.',
     stored(
       { evidence_basis: 'heuristic_baseline', stage_origin: 'stage_b', export_eligibility: 'advisory' },
       { most_frequent_of: 'principal', resolved_records: 240, of_this_class: 180 },
@@ -101,21 +151,21 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'Nothing tells who made the call; the pool "checkout" takes its cost, by the rule provider = "openai" and ingestion_layer = "proxy". Its confidence of 0.3 is below 0.80, so it is not charged back.',
+    'Nothing tells who made the call; its cost goes to the pool "checkout", by the rule provider = "openai" and ingestion_layer = "proxy". Its confidence of 0.3 is below 0.80, so it is not charged back.',
     stored(
       { ...BELOW, evidence_basis: 'allocation_policy', stage_origin: 'stage_c', confidence: '0.3' },
       { pool: 'checkout', rule: { provider: 'openai', ingestion_layer: 'proxy' } },
     ),
   ],
   [
-    'Nothing tells who made the call, and no pool has a rule for it; its cost stands in the pool "checkout". Its confidence of 0.1 is below 0.80, so it is not charged back.',
+    'Nothing tells who made the call, and no cost pool has a rule for it; its cost goes to the pool "checkout". Its confidence of 0.1 is below 0.80, so it is not charged back.',
     stored(
       { ...BELOW, evidence_basis: 'default_pool', stage_origin: 'stage_c', confidence: '0.1' },
       { pool: 'checkout', rule: 'default' },
     ),
   ],
 ])('%s', (text, record) => {
-  expect(summaryOf(record)).toBe(text)
+  expect(summaryOf(record, null)).toBe(text)
 })
 
 const pooled = stored({ ...BELOW, evidence_basis: 'default_pool', stage_origin: 'stage_c' }, { rule: 'default' })
@@ -123,40 +173,62 @@ const guess = { model: 'mdl_1', service: 'search', owner: 'team-search' }
 
 test('a summary names the fact that spoke most for a choice', () => {
   const record = stored({ evidence_basis: 'trained_inference', stage_origin: 'stage_b' }, {}, INFERRED)
-  const text = 'the region "eu" is 6.1 times likelier here than elsewhere'
+  const text = 'the region "eu" is 6.1 times likelier in calls of this service than in others'
 
-  expect(summaryOf(record, { reasons: [{ fact: 'region', times_likelier: '6.1', text }] })).toContain(
-    `at 6.1 %; most of all, ${text}. With a confidence`,
+  expect(summaryOf(record, null, { reasons: [{ fact: 'region', times_likelier: '6.1', text }] })).toContain(
+    `at 6.1 %; the strongest sign is that ${text}. With a confidence`,
   )
+})
+
+test('a summary never says that a model is certain', () => {
+  const certain = { probability: '1.0000', alternatives: [] }
+
+  expect(
+    summaryOf(stored({ evidence_basis: 'trained_inference', stage_origin: 'stage_b' }, {}, certain), null),
+  ).toContain('with a probability of over 99.9 %.')
 })
 
 test('a summary of a call in a pool says why the best guess was not enough', () => {
   expect(
-    summaryOf(pooled, { best_guess: { ...guess, probability: '0.4199', unknown_probability: '0.1000' } }),
+    summaryOf(pooled, null, { best_guess: { ...guess, probability: '0.4199', unknown_probability: '0.1000' } }),
   ).toContain(
-    '; the model\'s best guess was "search" at 41.9 %, less than the 50 % that naming a service takes. Its confidence',
+    '; the model\'s best guess was "search" at 41.9 %, below the 50 % that it takes to name a service. Its confidence',
   )
   const likely = { ...guess, probability: '0.9312', unknown_probability: '0.0100' }
-  expect(summaryOf({ ...pooled, attribution_confidence: '0.4000' }, { best_guess: likely })).toContain(
-    '"search" at 93.1 %, but its sender is only 40 % confident of what it stated. Its confidence',
+  expect(summaryOf({ ...pooled, attribution_confidence: '0.4000' }, null, { best_guess: likely })).toContain(
+    '"search" at 93.1 %, but its sender states a confidence of only 40 %. Its confidence',
   )
-  expect(summaryOf(pooled, { best_guess: { ...guess, probability: '0.2', unknown_probability: '0.6200' } })).toContain(
-    '; the model finds it likeliest, at 62 %, that it is none of the services it knows. Its confidence',
-  )
+  expect(
+    summaryOf(pooled, null, { best_guess: { ...guess, probability: '0.2', unknown_probability: '0.6200' } }),
+  ).toContain('; the model finds it likeliest, at 62 %, that it is none of the services it knows. Its confidence')
 })
 
 test('a summary says when the sender itself is not sure, and when nobody knows the owner', () => {
-  expect(summaryOf(stored({ ...BELOW, attribution_confidence: '0.7000' }, LISTED))).toContain(
-    'Its confidence of 0.7 is below 0.80, since its sender is no surer of what it stated, so it is not charged back.',
+  expect(summaryOf(stored({ ...BELOW, attribution_confidence: '0.7000' }, LISTED), null)).toContain(
+    'Its confidence of 0.7, which its sender states, is below 0.80, so it is not charged back.',
   )
   const unowned = { evidence_basis: 'trained_inference', stage_origin: 'stage_b', owner: 'unassigned' }
-  expect(summaryOf(stored(unowned, {}, { ...INFERRED, alternatives: [] }))).toContain(
-    'the model gives "checkout", whose owner nobody knows, a probability of 87.9 %. With',
+  expect(summaryOf(stored(unowned, {}, { ...INFERRED, alternatives: [] }), null)).toContain(
+    'it belongs to "checkout", whose owner nobody knows, with a probability of 87.9 %. With',
   )
 })
 
 test('a name that reads like words of ours stays in quotes', () => {
   const record = stored({ service: 'x". It may be charged back. "' }, { ...LISTED, in_directory: false })
 
-  expect(summaryOf(record)).toContain(String.raw`"x\". It may be charged back. \""`)
+  expect(summaryOf(record, null)).toContain(String.raw`"x\". It may be charged back. \""`)
+})
+
+test('a call that others saw, too, says who, and whose cost counts', () => {
+  const sighting = { id: '0'.repeat(32), intake: 'litellm', principal: 'key_gw', usage: true }
+  const seenBy = JSON.stringify({
+    also: [sighting, { ...sighting, intake: '', principal: 'key_app', usage: false }],
+    apart: [],
+  })
+
+  expect(summaryOf(stored({ seen_by: seenBy }, LISTED), null)).toMatch(
+    / The call was also seen by litellm \(key_gw\) and api \(key_app\); it is counted once, with the tokens and cost that litellm states\.$/,
+  )
+  const apart = JSON.stringify({ also: [], apart: ['0'.repeat(32)] })
+  expect(summaryOf(stored({ seen_by: apart }, LISTED), null)).not.toContain('also seen')
 })

@@ -37,7 +37,7 @@ test('an empty member is an empty body', async () => {
 
 test('a bomb is not inflated beyond the limit', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * LIMIT))
-  // Whoever went on inflating would come to this and call it malformed.
+  // A reader that went on inflating would come to this and call it malformed.
   bomb.fill(0xff, bomb.length >> 1)
 
   expect(await codeOf(bomb)).toBe('PAYLOAD_TOO_LARGE')

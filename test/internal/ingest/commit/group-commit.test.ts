@@ -5,7 +5,7 @@ import type { Commit, LogWriter } from '../../../../internal/ingest/commit/log-w
 import { decodeGroup } from '../../../../internal/invocations/group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
-/** A log that answers when it is told to. */
+/** A log that answers on demand. */
 function heldLog() {
   const writes: {
     subject: string
@@ -30,9 +30,9 @@ function heldLog() {
 }
 
 const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
-/** An event that is told from others by its id. */
+/** An event that differs from others by its id. */
 const eventOf = (text: string) => ({ ...admission, id: idOf(text.charCodeAt(0)) })
-/** The text of an event that is told from others by its model. */
+/** The text of an event that differs from others by its model. */
 const textOf = (model: string) => {
   const bytes = Buffer.from(JSON.stringify(validEvent({ requested_model: model })))
   return { bytes, start: 0, end: bytes.length }

@@ -76,3 +76,16 @@ test('a used key with a body that would be refused is a conflict; the body that 
   // One look each, the first request's included.
   expect(gateway.lookups()).toBe(8)
 })
+
+test('the answer to an observation that looks like a call says where calls belong, and so does its replay', async () => {
+  const key = randomUUID()
+  const body = JSON.stringify({ ...JSON.parse(observation()), data: { model: 'gpt-4o', total_tokens: 12 } })
+
+  const answers = [await gateway.post(body, key, {}, PATH), await gateway.post(body, key, {}, PATH)]
+  const other = await gateway.post(observation(), randomUUID(), {}, PATH)
+
+  for (const { status, text } of answers) {
+    expect([status, JSON.parse(text)]).toMatchObject([202, { hint: expect.stringContaining('/api/v1/invocations') }])
+  }
+  expect(JSON.parse(other.text)).not.toHaveProperty('hint')
+})

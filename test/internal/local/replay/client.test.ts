@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer as createPlainServer } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -42,4 +43,30 @@ test('the client does not retry a service with an untrusted certificate', async 
 
 test('the client does not retry a service whose certificate is for another name', async () => {
   await expect(page(files.certFile, '127.0.0.2')).rejects.toThrow(/certificate/)
+})
+
+test('an event whose answer is slow, cut off or says that the first attempt still runs is sent again with its key', async () => {
+  const requests: { key: unknown; body: string }[] = []
+  const slow = createPlainServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    requests.push({ key: request.headers['idempotency-key'], body })
+    // The first attempt is never answered.
+    if (requests.length === 2) response.destroy()
+    if (requests.length === 3) response.writeHead(409).end('{"error_code":"IDEMPOTENCY_IN_PROGRESS"}')
+    if (requests.length === 4) response.writeHead(202).end('{"invocation_id":"inv_one"}')
+  })
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
+  const address = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`
+  const service = connectService(address, 'ak_test_x', 1, '', { answerMsMax: 100 })
+
+  const id = await service.send({ event_id: 'one' })
+  await service.close()
+  slow.closeAllConnections()
+  slow.close()
+
+  expect(id).toBe('inv_one')
+  expect(requests).toHaveLength(4)
+  expect(new Set(requests.map(({ key }) => key)).size).toBe(1)
+  expect(new Set(requests.map(({ body }) => body)).size).toBe(1)
 })

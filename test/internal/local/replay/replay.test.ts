@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ReplayedRecord, ServiceClient } from '../../../../internal/local/replay/client.js'
-import { percentile, type ReplaySettings, replayTrace } from '../../../../internal/local/replay/replay.js'
+import {
+  type Progress,
+  percentile,
+  type ReplaySettings,
+  replayTrace,
+  timeLeftMs,
+} from '../../../../internal/local/replay/replay.js'
 import { FIXED_EVENT_IDS, type TraceRow, uuidV5 } from '../../../../internal/local/replay/trace.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
 
@@ -94,6 +100,31 @@ describe('a replay', () => {
     })
 
     expect(progress).toEqual([1, 2, 3])
+  })
+
+  test('a replay that keeps up takes as long as the trace, whatever its pace; one that lags takes as long as the service', () => {
+    const progress: Progress = { startedAt: 0, endsAt: 60_000, lagMs: 20, taken: 900, total: 1_000 }
+
+    expect(timeLeftMs(progress, 6_000)).toBe(54_000)
+    expect(timeLeftMs({ ...progress, taken: 0 }, 0)).toBe(60_000)
+    expect(timeLeftMs({ ...progress, lagMs: 5_000, taken: 100 }, 50_000)).toBe(450_000)
+    expect(timeLeftMs({ ...progress, lagMs: 30_000 }, 90_000)).toBe(10_000)
+    expect(timeLeftMs({ ...progress, taken: 1_000 }, 61_000)).toBe(0)
+  })
+
+  test('a replay says how long the rest of its events will take', async () => {
+    const left: number[] = []
+
+    await replayTrace(rowsAt(0, 100_000, 200_000), new MemoryService(), {
+      ...SETTINGS,
+      speed: 1_000,
+      onProgress: (_, leftMs) => left.push(leftMs),
+    })
+
+    expect(left).toHaveLength(3)
+    expect(left[0]).toBeGreaterThan(left[1] as number)
+    expect(left[0]).toBeLessThanOrEqual(200)
+    expect(left[2]).toBeLessThanOrEqual(1)
   })
 
   test('a replay waits for a service that is slower than the trace, and drops no event', async () => {

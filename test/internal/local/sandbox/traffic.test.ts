@@ -1,4 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { costLimits } from '../../../../internal/attribution/valuation/cost/plausible-cost.js'
+import { loadPriceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
+import { priceInvocation } from '../../../../internal/attribution/valuation/cost/price-invocation.js'
+import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
+import { decodeGroup, encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
 import { invocationEvent } from '../../../../internal/invocations/schema.js'
 import { validateInvocation } from '../../../../internal/invocations/validate.js'
 import { sandboxCompany } from '../../../../internal/local/sandbox/company.js'
@@ -7,6 +12,8 @@ import { sandboxEvents } from '../../../../internal/local/sandbox/traffic.js'
 const DAY_MS = 24 * 60 * 60 * 1000
 /** A Friday, at noon. */
 const NOW_MS = Date.UTC(2026, 10, 20, 12)
+
+const ADMISSION = { tenantId: 'tnt_one', principal: 'key_one', receivedAtMs: NOW_MS }
 
 const eventsOf = (seed: number, days: number, nowMs = NOW_MS) => [
   ...sandboxEvents(sandboxCompany(seed), seed, days, nowMs),
@@ -43,10 +50,40 @@ describe('the calls of a sandbox', () => {
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length)
   })
 
-  test('sandbox calls use every field of the schema', () => {
+  test('sandbox calls use every field of the schema that services of their kind state', () => {
     const used = new Set(events.flatMap((event) => Object.keys(event)))
 
-    expect(Object.keys(invocationEvent.shape).filter((field) => !used.has(field))).toEqual([])
+    // No sandbox service draws images or runs tools of a provider, writes to the cache have one lifetime, and each call is
+    // seen once.
+    expect(Object.keys(invocationEvent.shape).filter((field) => !used.has(field))).toEqual([
+      'cache_write_5m_tokens',
+      'cache_write_1h_tokens',
+      'image_input_tokens',
+      'image_output_tokens',
+      'web_search_calls',
+      'file_search_calls',
+      'code_execution_calls',
+      'is_cost_notional',
+      'response_id',
+      'usage_basis',
+      'outcome',
+      'span_id',
+    ])
+  })
+
+  test('the costs that sandbox proxies state are plausible beside the prices of the book', () => {
+    const book = loadPriceBook()
+    const limits = costLimits(DEFAULT_SETTINGS)
+    const stated = [1, 2, 3].flatMap((seed) => eventsOf(seed, 30)).filter((event) => 'estimated_cost_usd' in event)
+    const seen = new Set(stated.map(({ requested_model }) => requested_model))
+
+    const entries = stated.map((event) => encodeEntry({ ...ADMISSION, id: Buffer.alloc(16) }, event))
+    const doubted = decodeGroup(encodeGroup(entries), 1).filter(({ invocation }) => {
+      return priceInvocation(invocation, book, undefined, { limits }).details.stated_cost !== undefined
+    })
+
+    expect(seen.size).toBe(10)
+    expect(doubted).toEqual([])
   })
 
   test('sandbox calls are in the order of their times, from midnight of the first day until now', () => {

@@ -5,10 +5,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isClientSecret, type StoredClient } from '../../../../internal/access/oauth/clients.js'
 import { isPasswordOf } from '../../../../internal/access/oauth/passwords.js'
 import { type StoredUser, userKey } from '../../../../internal/access/oauth/users.js'
+import { settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
 import type { Broker } from '../../../../internal/broker/connect.js'
+import { bucketRecords } from '../../../../internal/broker/records.js'
 import { bootstrapTenant, type Credentials } from '../../../../internal/local/supervisor/bootstrap.js'
 import { type InstanceFiles, openInstance, writePrivate } from '../../../../internal/local/supervisor/instance.js'
-import { CLIENTS, USERS } from '../../../../streams/buckets.js'
+import { CLIENTS, TENANTS, USERS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
 import { masterKeysOf } from '../../../support/master-keys.js'
 
@@ -40,6 +42,7 @@ test('the first start creates working credentials that only their owner can read
   expect(kept()).toEqual(made)
   expect(Object.keys(made)).toEqual([
     'base_url',
+    'console_url',
     'tenant_id',
     'client_id',
     'client_secret',
@@ -52,11 +55,38 @@ test('the first start creates working credentials that only their owner can read
   expect(await isPasswordOf((await userOf(made))?.password, made.admin_password)).toBe(true)
 })
 
+test('the first administrator owns the tenant, also one that an older version created; others give what they hold', async () => {
+  const made = await bootstrap()
+  const tenants = bucketRecords<Tenant>(await broker.bucket(TENANTS), async () => undefined)
+  const tenant = await tenants.read(made.tenant_id)
+  const owner = (await userOf(made))?.id
+
+  expect(tenant?.owners).toEqual([owner])
+  expect(tenant && settingsOf(tenant).delegation).toBe('held')
+
+  await tenants.change(made.tenant_id, ({ owners: _, settings: { delegation: __, ...older }, ...before }) => ({
+    ...before,
+    settings: older as Tenant['settings'],
+  }))
+  await bootstrap()
+  const upgraded = await tenants.read(made.tenant_id)
+  expect(upgraded?.owners).toEqual([owner])
+  expect(upgraded && settingsOf(upgraded).delegation).toBe('any')
+
+  await tenants.change(made.tenant_id, (before) => ({ ...before, owners: ['usr_other'] }))
+  await bootstrap()
+  expect((await tenants.read(made.tenant_id))?.owners).toEqual(['usr_other'])
+})
+
 test('later starts keep the credentials and update the base URL', async () => {
   const made = await bootstrap()
 
   expect(await bootstrap()).toEqual(made)
-  expect(await bootstrap('http://127.0.0.1:9000')).toEqual({ ...made, base_url: 'http://127.0.0.1:9000' })
+  expect(await bootstrap('http://127.0.0.1:9000')).toEqual({
+    ...made,
+    base_url: 'http://127.0.0.1:9000',
+    console_url: `http://127.0.0.1:9000/console?tenant=${made.tenant_id}`,
+  })
   expect(kept().base_url).toBe('http://127.0.0.1:9000')
 })
 

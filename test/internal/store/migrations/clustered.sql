@@ -38,6 +38,8 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
     `evidence` LowCardinality(String),
@@ -49,9 +51,16 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `cached_input_tokens` Nullable(UInt64),
     `cache_write_tokens` Nullable(UInt64),
     `cache_write_ttl_seconds` Nullable(UInt64),
+    `cache_write_5m_tokens` Nullable(UInt64),
+    `cache_write_1h_tokens` Nullable(UInt64),
     `reasoning_tokens` Nullable(UInt64),
     `audio_input_tokens` Nullable(UInt64),
     `audio_output_tokens` Nullable(UInt64),
+    `image_input_tokens` Nullable(UInt64),
+    `image_output_tokens` Nullable(UInt64),
+    `web_search_calls` Nullable(UInt64),
+    `file_search_calls` Nullable(UInt64),
+    `code_execution_calls` Nullable(UInt64),
     `latency_ms` Nullable(UInt64),
     `estimated_cost_usd` Nullable(Decimal(38, 18)),
     `service_tier` LowCardinality(String),
@@ -59,8 +68,13 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `region` LowCardinality(String),
     `ingestion_layer` LowCardinality(String),
     `principal` LowCardinality(String),
+    `sent_by_gateway` Bool,
     `identity_hash` FixedString(16),
+    `intake` LowCardinality(String),
     `trace_id` String,
+    `span_id` String,
+    `response_id` String,
+    `seen_by` String,
     `tags` Map(LowCardinality(String), String),
     `dimensions` Array(LowCardinality(String)),
     `k8s_namespace` LowCardinality(String),
@@ -573,17 +587,6 @@ ARRAY JOIN
     ['provider', 'served_model', 'service', 'owner'] AS field,
     [toString(provider), toString(served_model), toString(service), toString(owner)] AS value;
 
-CREATE TABLE IF NOT EXISTS filled_copies_local ON CLUSTER attribution
-(
-    `table` String,
-    `filled_at` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/filled_copies', '{replica}')
-ORDER BY `table`;
-
-CREATE TABLE IF NOT EXISTS filled_copies ON CLUSTER attribution AS filled_copies_local
-ENGINE = Distributed(attribution, currentDatabase(), filled_copies_local, 0);
-
 CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -640,39 +643,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 
 CREATE TABLE IF NOT EXISTS attributions_by_materialized_at ON CLUSTER attribution AS attributions_by_materialized_at_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_materialized_at_local, cityHash64(tenant_id));
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_materialized_at_feed ON CLUSTER attribution TO attributions_by_materialized_at_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
 
 CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
 (
@@ -731,39 +701,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 CREATE TABLE IF NOT EXISTS attributions_by_cost_usd ON CLUSTER attribution AS attributions_by_cost_usd_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_cost_usd_local, cityHash64(tenant_id));
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_cost_usd_feed ON CLUSTER attribution TO attributions_by_cost_usd_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
-
 CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -820,39 +757,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 
 CREATE TABLE IF NOT EXISTS attributions_by_energy_wh ON CLUSTER attribution AS attributions_by_energy_wh_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_energy_wh_local, cityHash64(tenant_id));
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_energy_wh_feed ON CLUSTER attribution TO attributions_by_energy_wh_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
 
 CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribution
 (
@@ -911,39 +815,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e ON CLUSTER attribution AS attributions_by_carbon_gco2e_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_carbon_gco2e_local, cityHash64(tenant_id));
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_carbon_gco2e_feed ON CLUSTER attribution TO attributions_by_carbon_gco2e_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
-
 CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -1000,39 +871,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 
 CREATE TABLE IF NOT EXISTS attributions_by_confidence ON CLUSTER attribution AS attributions_by_confidence_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_confidence_local, cityHash64(tenant_id));
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_confidence_feed ON CLUSTER attribution TO attributions_by_confidence_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
 
 CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
 (
@@ -1091,39 +929,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 CREATE TABLE IF NOT EXISTS attributions_by_provider ON CLUSTER attribution AS attributions_by_provider_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_provider_local, cityHash64(tenant_id));
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_provider_feed ON CLUSTER attribution TO attributions_by_provider_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
-
 CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -1180,39 +985,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 
 CREATE TABLE IF NOT EXISTS attributions_by_served_model ON CLUSTER attribution AS attributions_by_served_model_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_served_model_local, cityHash64(tenant_id));
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_served_model_feed ON CLUSTER attribution TO attributions_by_served_model_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
 
 CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
 (
@@ -1271,39 +1043,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 CREATE TABLE IF NOT EXISTS attributions_by_service ON CLUSTER attribution AS attributions_by_service_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_service_local, cityHash64(tenant_id));
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_service_feed ON CLUSTER attribution TO attributions_by_service_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
-
 CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -1360,39 +1099,6 @@ SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto
 
 CREATE TABLE IF NOT EXISTS attributions_by_owner ON CLUSTER attribution AS attributions_by_owner_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_owner_local, cityHash64(tenant_id));
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_owner_feed ON CLUSTER attribution TO attributions_by_owner_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
 
 CREATE TABLE IF NOT EXISTS closed_history_local ON CLUSTER attribution
 (
@@ -1557,39 +1263,6 @@ ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
 
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
     (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_labels_feed ON CLUSTER attribution TO attributions_by_labels_local
-AS SELECT
-    tenant_id,
-    id,
-    event_time,
-    valid_from,
-    provider,
-    requested_model,
-    served_model,
-    service,
-    owner,
-    cost_usd,
-    energy_wh,
-    carbon_gco2e,
-    pathway_category,
-    output_state,
-    stage_origin,
-    confidence,
-    confidence_band,
-    evidence_basis,
-    model_version,
-    degradation_state,
-    freshness,
-    export_eligibility,
-    cost_basis,
-    energy_basis,
-    carbon_basis,
-    input_tokens,
-    output_tokens,
-    ingestion_layer,
-    trace_id
-FROM attributions_local AS attributions;
 
 ALTER TABLE attributions_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
@@ -2018,356 +1691,6 @@ ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
 
-ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
 ALTER TABLE attribution_values_feed ON CLUSTER attribution
     (MODIFY QUERY
     SELECT DISTINCT
@@ -2464,366 +1787,6 @@ ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
 
 ALTER TABLE attributions_by_labels ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
-
-ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT
-        tenant_id,
-        id,
-        event_time,
-        valid_from,
-        provider,
-        requested_model,
-        served_model,
-        service,
-        owner,
-        cost_usd,
-        energy_wh,
-        carbon_gco2e,
-        pathway_category,
-        output_state,
-        stage_origin,
-        confidence,
-        confidence_band,
-        evidence_basis,
-        model_version,
-        degradation_state,
-        freshness,
-        export_eligibility,
-        contested,
-        cost_basis,
-        energy_basis,
-        carbon_basis,
-        input_tokens,
-        output_tokens,
-        ingestion_layer,
-        trace_id,
-        dimensions
-    FROM attributions_local AS attributions);
 
 CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
 (
@@ -3046,3 +2009,222 @@ ALTER TABLE export_folds_local ON CLUSTER attribution
 
 ALTER TABLE export_folds ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
+
+CREATE TABLE IF NOT EXISTS settling_local ON CLUSTER attribution
+(
+    `state` LowCardinality(String),
+    `starts_at` DateTime64(3, 'UTC'),
+    `ends_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/settling', '{replica}')(ends_at)
+ORDER BY state
+SETTINGS replicated_deduplication_window = 1000;
+
+CREATE TABLE IF NOT EXISTS settling ON CLUSTER attribution AS settling_local
+ENGINE = Distributed(attribution, currentDatabase(), settling_local, 0);
+
+DROP TABLE IF EXISTS attributions_by_materialized_at_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_cost_usd_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_energy_wh_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_carbon_gco2e_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_confidence_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_provider_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_served_model_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_service_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_owner_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS attributions_by_labels_feed ON CLUSTER attribution;
+
+DROP TABLE IF EXISTS filled_copies ON CLUSTER attribution;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cache_write_5m_tokens` Nullable(UInt64) AFTER cache_write_ttl_seconds),
+    (ADD COLUMN IF NOT EXISTS `cache_write_1h_tokens` Nullable(UInt64) AFTER cache_write_5m_tokens),
+    (ADD COLUMN IF NOT EXISTS `image_input_tokens` Nullable(UInt64) AFTER audio_output_tokens),
+    (ADD COLUMN IF NOT EXISTS `image_output_tokens` Nullable(UInt64) AFTER image_input_tokens),
+    (ADD COLUMN IF NOT EXISTS `web_search_calls` Nullable(UInt64) AFTER image_output_tokens),
+    (ADD COLUMN IF NOT EXISTS `file_search_calls` Nullable(UInt64) AFTER web_search_calls),
+    (ADD COLUMN IF NOT EXISTS `code_execution_calls` Nullable(UInt64) AFTER file_search_calls);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cache_write_5m_tokens` Nullable(UInt64) AFTER cache_write_ttl_seconds),
+    (ADD COLUMN IF NOT EXISTS `cache_write_1h_tokens` Nullable(UInt64) AFTER cache_write_5m_tokens),
+    (ADD COLUMN IF NOT EXISTS `image_input_tokens` Nullable(UInt64) AFTER audio_output_tokens),
+    (ADD COLUMN IF NOT EXISTS `image_output_tokens` Nullable(UInt64) AFTER image_input_tokens),
+    (ADD COLUMN IF NOT EXISTS `web_search_calls` Nullable(UInt64) AFTER image_output_tokens),
+    (ADD COLUMN IF NOT EXISTS `file_search_calls` Nullable(UInt64) AFTER web_search_calls),
+    (ADD COLUMN IF NOT EXISTS `code_execution_calls` Nullable(UInt64) AFTER file_search_calls);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MATERIALIZE COLUMN report_flags)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `sent_by_gateway` Bool AFTER principal);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `sent_by_gateway` Bool AFTER principal);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
+    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `intake` LowCardinality(String) AFTER identity_hash),
+    (ADD COLUMN IF NOT EXISTS `span_id` String AFTER trace_id),
+    (ADD COLUMN IF NOT EXISTS `response_id` String AFTER span_id);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `intake` LowCardinality(String) AFTER identity_hash),
+    (ADD COLUMN IF NOT EXISTS `span_id` String AFTER trace_id),
+    (ADD COLUMN IF NOT EXISTS `response_id` String AFTER span_id);
+
+DROP TABLE IF EXISTS attribution_values_feed ON CLUSTER attribution;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `seen_by` String AFTER response_id);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `seen_by` String AFTER response_id);

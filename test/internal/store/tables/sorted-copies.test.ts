@@ -1,15 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { generateRecords } from '../../../../bench/query/generate.js'
-import { insertRows } from '../../../../internal/store/sink.js'
-import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
-import {
-  ADD_CONTESTED,
-  COPIED_COLUMNS,
-  RECORD_TABLES,
-  SORTED_COPIES,
-} from '../../../../internal/store/tables/sorted-copies.js'
-import { idOf } from '../../../support/invocations.js'
-import { finishedRow } from '../../../support/rows.js'
+import { generateRecords, LAST_AT_MS } from '../../../../bench/query/generate.js'
+import { settle } from '../../../../internal/store/settling.js'
+import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 /** More than the engine itself would put into one file, 10 MiB of any table. */
@@ -25,6 +17,7 @@ test('a large part of a copy has its columns in one file, before a merge and aft
   for (const from of [0, ROWS]) {
     await generateRecords(store.client, { tenantId: 'tnt_one', from, to: from + ROWS, total: 100 * ROWS })
   }
+  await settle(store.client, LAST_AT_MS, new AbortController().signal)
   const copies = RECORD_TABLES.filter((table) => table !== 'attributions')
   const inOneFile = new Map([['attributions', false], ...copies.map((table) => [table, true] as const)])
   expect(await largePartsAreInOneFile()).toEqual(inOneFile)
@@ -32,31 +25,6 @@ test('a large part of a copy has its columns in one file, before a merge and aft
   for (const table of RECORD_TABLES) await store.client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   expect(await largePartsAreInOneFile()).toEqual(inOneFile)
 }, 120_000)
-
-test('a column added to tables in use is in every copy of a row that is inserted afterwards', async () => {
-  // As a version without the column left the tables.
-  const before = COPIED_COLUMNS.replace(', contested', '')
-  for (const { table } of SORTED_COPIES) {
-    await store.client.command({ query: `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${before} FROM attributions` })
-  }
-  for (const table of RECORD_TABLES) await store.client.command({ query: `ALTER TABLE ${table} DROP COLUMN contested` })
-  for (const attempt of ['first', 'repeated']) {
-    for (const query of ADD_CONTESTED) await store.client.command({ query })
-    await insertRows(store.client, ATTRIBUTIONS, [contestedRow(attempt)], attempt)
-  }
-
-  for (const table of RECORD_TABLES) {
-    const query = `SELECT count() FROM ${table} WHERE tenant_id = 'tnt_contested' AND contested = 'workload_identity'`
-    const result = await store.client.query({ query, format: 'JSONCompactEachRow' })
-    expect([table, await result.json()]).toEqual([table, [['2']]])
-  }
-})
-
-const contestedRow = (attempt: string) =>
-  finishedRow(
-    { tenantId: 'tnt_contested', id: idOf(attempt.length) },
-    { verdict: { contested: 'workload_identity', evidenceBasis: 'service_declared' } },
-  )
 
 async function largePartsAreInOneFile(): Promise<Map<string, boolean>> {
   const result = await store.client.query({

@@ -54,19 +54,25 @@ interface Started {
   readonly park: readonly Delivery[]
   /** Resolves once exactly these deliveries are unsettled in the checkpoint. */
   unsettled(ids: readonly string[]): Promise<void>
+  /** Appends a message, and wakes the reader. */
+  append(group: readonly Delivery[]): void
+  /** Writes of the checkpoint by which the owner confirms its ownership. */
+  readonly writes: () => number
 }
 
 /** A partition whose log has these messages, with an in-memory broker. */
 function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Given): Started {
-  const entries = messages.map(
-    (group, i): StoredEntry => ({
-      sequence: i + 1,
-      subject: '',
-      messageId: '',
-      storedAt: '',
-      data: encodeGroup(group),
-    }),
-  )
+  const entryOf = (group: readonly Delivery[], i: number): StoredEntry => ({
+    sequence: i + 1,
+    subject: '',
+    messageId: '',
+    storedAt: '',
+    data: encodeGroup(group),
+  })
+  const entries = messages.map(entryOf)
+  const waiting = new Set<() => void>()
+  let wakeups = 0
+  let writes = 0
   const checkpoints = new Map<string, string>()
   const checks = new Set<() => void>()
   const park: Delivery[] = []
@@ -88,6 +94,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     checkpoints: kept as unknown as KV,
     updateCheckpoint: async (key, text) => {
       checkpoints.set(key, text)
+      if (key === deliveriesCheckpoint(PARTITION)) writes++
       for (const check of checks) check()
       return ++revision
     },
@@ -96,8 +103,13 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     isOwner: () => true,
     liveMembers: () => ['one'],
     wakeups: {
-      count: () => 0,
-      wait: (_, __, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+      count: () => wakeups,
+      wait: (_, seen, signal) =>
+        new Promise((resolve) => {
+          if (wakeups !== seen) return resolve()
+          waiting.add(resolve)
+          signal.addEventListener('abort', () => resolve())
+        }),
     },
     queues,
     deliver,
@@ -125,6 +137,12 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
   }
   return {
     park,
+    append(group) {
+      entries.push(entryOf(group, entries.length))
+      wakeups++
+      for (const wake of waiting) wake()
+    },
+    writes: () => writes,
     unsettled: (ids) =>
       new Promise((resolve) => {
         const check = (): void => {
@@ -171,6 +189,42 @@ test('while an endpoint hangs, all others of its partition get later deliveries,
       .map(({ id }) => id)
       .sort(),
   )
+})
+
+test('an owner without deliveries writes nothing, and proves its ownership again before the next attempt', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  let onDelivered = (): void => undefined
+  const delivered = () =>
+    new Promise<void>((resolve) => {
+      onDelivered = resolve
+    })
+  const writesAtAttempts: number[] = []
+  const first = delivered()
+  const { append, writes, unsettled } = start({
+    messages: [[deliveryTo('whk_one', 1)]],
+    deliver(delivery, made) {
+      writesAtAttempts.push(writes())
+      queueMicrotask(() => made(acknowledged(delivery)))
+      onDelivered()
+    },
+  })
+  await first
+  await unsettled([])
+  const settled = writes()
+  await new Promise(setImmediate)
+
+  // Longer than an owner may go without confirmation; it looks once per second whether it has to leave.
+  vi.advanceTimersByTime(3_000)
+  const second = delivered()
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  const whileIdle = writes()
+  append([deliveryTo('whk_one', 2)])
+  await second
+  await unsettled([])
+  vi.useRealTimers()
+
+  expect(whileIdle).toBe(settled)
+  expect(writesAtAttempts[1]).toBe(settled + 1)
 })
 
 describe('an endpoint that answers', () => {

@@ -54,7 +54,9 @@ test('the fact in which classes differ speaks most for the one it belongs to, an
 test('a choice is explained in words, by at most three facts', () => {
   const { reasons, compared_with } = explainChoice(trained(), event(5_000, 'eu'), SEARCH)
 
-  expect(reasons?.[0]?.text).toMatch(/^the region "eu" is [\d.]+ times likelier here than elsewhere$/)
+  expect(reasons?.[0]?.text).toMatch(
+    /^the region "eu" is [\d.]+ times likelier in calls of this service than in others$/,
+  )
   expect(reasons?.length).toBeLessThanOrEqual(3)
   expect(compared_with).toMatchObject({ classes: 1, caller: 'anonymous' })
 })

@@ -93,3 +93,17 @@ test('the neighbours of an event are exactly the other events of its trace', () 
   expect(third?.neighbours).toBeUndefined()
   expect(fourth?.neighbours).toBeUndefined()
 })
+
+test('an event without an identity has the one that the other events of its trace state', () => {
+  const { identityHash: _, ...anonymous } = FACTS
+  const stated = (identityHash: string) => ({ ...anonymous, traceId: 't1', identityHash })
+
+  const [one] = withNeighbours([{ ...anonymous, traceId: 't1' }, stated('aa'), stated('aa')])
+  const [two] = withNeighbours([{ ...anonymous, traceId: 't1' }, stated('aa'), stated('bb')])
+  const [own] = withNeighbours([stated('cc'), stated('aa')])
+  const [other] = withNeighbours([{ ...anonymous, traceId: 't2' }, stated('aa')])
+
+  expect(one).toMatchObject({ identityHash: 'aa', isIdentityOfTrace: true })
+  expect([two?.identityHash, own?.identityHash, other?.identityHash]).toEqual([undefined, 'cc', undefined])
+  expect(own?.isIdentityOfTrace).toBeUndefined()
+})

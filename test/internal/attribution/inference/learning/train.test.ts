@@ -4,7 +4,7 @@ import type { Model, Prediction } from '../../../../../internal/attribution/infe
 import { predict } from '../../../../../internal/attribution/inference/learning/predict.js'
 import { type TrainingRecord, train } from '../../../../../internal/attribution/inference/learning/train.js'
 import { seededRandom } from '../../../../../internal/local/sandbox/random.js'
-import { CHAT, recordsOf, SHADOW, type TrafficEvent, traffic } from './traffic.js'
+import { CHAT, CODE, recordsOf, SHADOW, type TrafficEvent, traffic } from './traffic.js'
 
 const FLOOR = 8_000
 
@@ -86,6 +86,18 @@ test('a model trained on random labels does not pass the gate, and no prediction
   expect(model.card.gate.isPassed).toBe(false)
   const later = judged(model, traffic(2_000, 'permuted later'))
   expect(share(later, ({ confidence }) => confidence >= FLOOR)).toBe(0)
+})
+
+test('a service that is new late in the window has the share of the unlabelled traffic since then', () => {
+  const count = 5_000
+  const events = traffic(count, 'new').filter(({ truth }, i) => truth !== CODE || i > 0.88 * count)
+
+  const { classes } = trained(recordsOf(events)).card
+
+  // Since then it has 30 % of the unlabelled traffic, and 4 % of that of the whole window.
+  const ofCode = classes.find(({ service }) => service === CODE.service)
+  expect(ofCode?.servedShare).toBeGreaterThan(0.15)
+  expect(ofCode?.servedShare).toBeLessThan(0.4)
 })
 
 test('a dispute moves an event out of the disputed class', () => {

@@ -27,6 +27,11 @@ test('a calibrated model whose features tell more than chance passes the gate', 
   expect(gateOf(evidence(), 1_000, evidence({ n: 60 }))).toEqual({ isPassed: true, reasons: [] })
 })
 
+test('a model whose labels gain nothing by what events show does not pass, however well it tells them from the rest', () => {
+  expect(gateOf(evidence(), 1_000, undefined, 1.9).reasons).toEqual(['beats_no_baseline'])
+  expect(gateOf(evidence(), 1_000, undefined, 2.1).isPassed).toBe(true)
+})
+
 test('a model that is right as often as the most frequent class passes when its probabilities say more', () => {
   expect(gateOf(evidence({ accuracy: 0.97, majorityAccuracy: 0.97 }), 1_000, undefined).isPassed).toBe(true)
 })

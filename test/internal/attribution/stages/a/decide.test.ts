@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { mappingPolicy, NO_RULES } from '../../../../../internal/attribution/mapping/policy.js'
+import { storedRule } from '../../../../../internal/attribution/mapping/rule.js'
 import type { Verdict } from '../../../../../internal/attribution/records/row.js'
 import { type DecideDeps, decideBatch } from '../../../../../internal/attribution/stages/a/decide.js'
 import type { Resolution } from '../../../../../internal/attribution/stages/a/evidence.js'
@@ -21,7 +23,7 @@ const directory = directoryOf({
   principals: [{ id: 'key_batch', service: 'nightly' }],
 })
 const SETTINGS = { ...DEFAULT_SETTINGS, undeclared_services: 'resolved' } as const
-const deps = { directory, settingsOf: () => SETTINGS, policyOf: STAGE_C_DEPS.policyOf }
+const deps = { directory, settingsOf: () => SETTINGS, policyOf: STAGE_C_DEPS.policyOf, mappingOf: () => NO_RULES }
 
 interface Step {
   readonly number: number
@@ -121,6 +123,53 @@ describe('an event without stated evidence', () => {
   })
 })
 
+describe('a service that changes its name and owner between two calls', () => {
+  const CHANGED_AT_MS = NOW_MS - 10_000
+  const changed = directoryOf({
+    services: [
+      {
+        name: 'search',
+        owner: 'team-search',
+        changes: [{ from: new Date(CHANGED_AT_MS).toISOString(), name: 'find', owner: 'team-find' }],
+      },
+    ],
+    identities: [{ name: 'bot', service: 'search', is_workload: true }],
+    principals: [{ id: 'key_alone', service: 'find', exclusive: true }],
+  })
+  const changedDeps = { ...deps, directory: changed }
+  const of = (steps: readonly Step[]) => outcome([steps], noTraces(changed), changedDeps)
+  const [before, after] = [CHANGED_AT_MS - 1, CHANGED_AT_MS]
+
+  test.each([
+    ['its old name', { attributedService: 'search' }, 'key_one'],
+    ['its new name', { attributedService: 'find' }, 'key_one'],
+    ['only its workload', { attributedIdentity: 'bot' }, 'key_one'],
+    ['both, which do not contradict each other', { attributedService: 'find', attributedIdentity: 'bot' }, 'key_one'],
+    ['nothing, by its own credential', {}, 'key_alone'],
+  ])('each call has those of its own time, also if it arrives late: it states %s', async (_, stated, principal) => {
+    const shown = await of([
+      step(1, { ...stated, traceId: undefined, eventTimeMs: after }, principal),
+      step(2, { ...stated, traceId: undefined, eventTimeMs: before }, principal),
+    ])
+
+    expect(shown(1)).toMatchObject({ service: 'find', owner: 'team-find' })
+    expect(shown(2)).toMatchObject({ service: 'search', owner: 'team-search' })
+    expect([shown(1)?.basis, shown(2)?.basis]).not.toContain('service_declared')
+  })
+
+  test('a trace with calls before and after has one service, and names it by the time of each call', async () => {
+    const shown = await of([
+      step(1, { attributedService: 'search', eventTimeMs: before }),
+      step(2, { attributedService: 'find', eventTimeMs: after }),
+      step(3, { eventTimeMs: before }),
+      step(4, { eventTimeMs: after }),
+    ])
+
+    expect(shown(3)).toMatchObject({ basis: 'trace_correlated', service: 'search', owner: 'team-search' })
+    expect(shown(4)).toMatchObject({ basis: 'trace_correlated', service: 'find', owner: 'team-find' })
+  })
+})
+
 describe('a credential’s default service', () => {
   const byKey = step(1, {}, 'key_batch')
 
@@ -173,12 +222,19 @@ describe('a trace with two services', () => {
 })
 
 describe('a weaker source in a trace', () => {
-  const undeclared = { ...deps, settingsOf: () => DEFAULT_SETTINGS }
+  const rule = storedRule(
+    { name: 'tools', when: [{ field: 'team', match: 'exact', value: 'devs' }], set: { service: 'dev-tools' } },
+    'mrl_tools',
+    'tnt_one',
+    0,
+  )
+  const undeclared = { ...deps, settingsOf: () => DEFAULT_SETTINGS, mappingOf: () => mappingPolicy([rule]) }
 
   test.each([
     ['an undeclared name', step(3, { attributedService: 'chekout' })],
     ['the service of an identity', step(3, { attributedIdentity: 'bot' })],
     ['a default service', step(3, {}, 'key_batch')],
+    ['a mapping rule', step(3, { tags: { team: 'devs' } })],
   ])('%s does not contest a service of the directory', async (_, weaker) => {
     const of = await outcome(
       [[weaker], [step(2, { attributedService: 'search' })], [step(1)]],
@@ -187,6 +243,15 @@ describe('a weaker source in a trace', () => {
     )
 
     expect(of(1)).toMatchObject({ basis: 'trace_correlated', service: 'search', confidence: 8_200 })
+  })
+
+  test('a mapping rule decides before the trace, and resolves events of it that state nothing', async () => {
+    const mapped = step(3, { tags: { team: 'devs' } })
+    const of = await outcome([[step(2, { attributedService: 'search' }), mapped]], noTraces(directory), undeclared)
+    expect(of(3)).toMatchObject({ basis: 'mapping_rule', service: 'dev-tools' })
+
+    const alone = await outcome([[mapped], [step(1)]], noTraces(directory), undeclared)
+    expect(alone(1)).toMatchObject({ basis: 'trace_correlated', service: 'dev-tools', confidence: 7_000 })
   })
 
   test('an undeclared name passes on no more confidence than its own', async () => {

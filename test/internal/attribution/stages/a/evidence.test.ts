@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Directory } from '../../../../../internal/attribution/directory/directory.js'
+import { mappingPolicy } from '../../../../../internal/attribution/mapping/policy.js'
+import { type RuleFields, type StoredRule, storedRule } from '../../../../../internal/attribution/mapping/rule.js'
 import { allocationPolicy } from '../../../../../internal/attribution/pools/policy.js'
 import type { StoredPool } from '../../../../../internal/attribution/pools/pool.js'
 import { type EvidenceDeps, strongestEvidence } from '../../../../../internal/attribution/stages/a/evidence.js'
@@ -30,15 +32,18 @@ interface Case {
   readonly directory?: Directory
   readonly settings?: Partial<TenantSettings>
   readonly pools?: readonly StoredPool[]
+  readonly rules?: readonly StoredRule[]
+  readonly isFromGateway?: boolean
 }
 
-const depsOf = ({ directory = COMPANY, settings = {}, pools = [] }: Case): EvidenceDeps => ({
+const depsOf = ({ directory = COMPANY, settings = {}, pools = [], rules = [] }: Case): EvidenceDeps => ({
   directory,
   settingsOf: () => ({ ...DEFAULT_SETTINGS, ...settings }),
   policyOf: () => allocationPolicy(pools),
+  mappingOf: () => mappingPolicy(rules),
 })
-const resolve = ({ stated = {}, principal = 'key_one', ...rest }: Case) =>
-  strongestEvidence(call(stated), 'tnt_one', principal, depsOf(rest))
+const resolve = ({ stated = {}, principal = 'key_one', isFromGateway = false, ...rest }: Case) =>
+  strongestEvidence(call(stated), 'tnt_one', { principal, isFromGateway }, depsOf(rest))
 
 describe('strongest evidence', () => {
   test('a stated identity and service resolve with 0.95', () => {
@@ -110,8 +115,89 @@ describe('strongest evidence', () => {
     ).toBeUndefined()
   })
 
+  describe('a mapping rule', () => {
+    const rule = (set: RuleFields['set'] = { service: 'dev-tools' }, field: 'team' | 'user_agent' = 'team') =>
+      storedRule(
+        { name: 'tools', when: [{ field, match: 'prefix', value: 'dev' }], set },
+        'mrl_tools',
+        'tnt_one',
+        Date.UTC(2026, 0),
+      )
+    const tags = { team: 'devs', 'caller.user-agent': 'dev/1' }
+
+    test('resolves with 0.90 from a gateway, 0.70 from others and for what callers say of themselves', () => {
+      const own = { stated: { tags }, rules: [rule()] }
+
+      expect(resolve({ ...own, isFromGateway: true })).toEqual({
+        service: 'dev-tools',
+        owner: 'unassigned',
+        evidenceBasis: 'mapping_rule',
+        confidence: 9_000,
+        evidence: {
+          service_from: 'mapping_rule',
+          in_directory: false,
+          owner_from: 'none',
+          mapping_rule: {
+            id: 'mrl_tools',
+            name: 'tools',
+            version: 1,
+            source: 'trusted',
+            when: [{ field: 'team', match: 'prefix', value: 'dev' }],
+          },
+        },
+      })
+      expect(resolve(own)).toMatchObject({ confidence: 7_000, evidence: { mapping_rule: { source: 'claimed' } } })
+      expect(resolve({ ...own, rules: [rule(undefined, 'user_agent')], isFromGateway: true })).toMatchObject({
+        confidence: 7_000,
+        evidence: { mapping_rule: { source: 'claimed' } },
+      })
+    })
+
+    test('decides after what the directory knows of the service, and before all else', () => {
+      const rules = [rule()]
+      const byRule = { service: 'dev-tools', evidenceBasis: 'mapping_rule' }
+      const declared = { undeclared_services: 'declared' } as const
+
+      expect(resolve({ rules, stated: { tags, attributedService: 'finder' } })).toMatchObject({ service: 'search' })
+      expect(resolve({ rules, stated: { tags, attributedIdentity: ADA } })).toMatchObject({ service: 'search' })
+      expect(resolve({ rules, stated: { tags, attributedService: 'key-7' }, settings: declared })).toMatchObject(byRule)
+      expect(resolve({ rules, stated: { tags, attributedService: 'key-7' }, settings: declared })).not.toHaveProperty(
+        'contested',
+      )
+      expect(resolve({ rules, stated: { tags }, principal: 'key_of_search' })).toMatchObject(byRule)
+      expect(resolve({ rules, stated: { tags: { team: 'x' } }, principal: 'key_of_search' })).toMatchObject({
+        evidenceBasis: 'principal_resolved',
+      })
+    })
+
+    test('names a service as the directory does; its own owner, and tags that the call does not state, count', () => {
+      expect(resolve({ rules: [rule({ service: 'finder' })], stated: { tags } })).toMatchObject({
+        service: 'search',
+        owner: 'team-search',
+        evidence: { in_directory: true, owner_from: 'directory_service' },
+      })
+      const set = { service: 'finder', owner: 'team-x', tags: { TEAM: 'other', cost_center: '7' } }
+      expect(resolve({ rules: [rule(set)], stated: { tags } })).toMatchObject({
+        owner: 'team-x',
+        tags: { cost_center: '7' },
+        evidence: { owner_from: 'mapping_rule', mapping_rule: { tags: { cost_center: '7' } } },
+      })
+    })
+
+    test('shows no identity that it tests', () => {
+      const when = [{ field: 'identity', match: 'exact', value: 'bob@example.com' }] as RuleFields['when']
+      const ofBob = storedRule({ name: 'bob', when, set: { service: 'dev-tools' } }, 'mrl_bob', 'tnt_one', 0)
+      const resolution = resolve({ rules: [ofBob], stated: { attributedIdentity: 'bob@example.com' } })
+
+      expect(resolution).toMatchObject({ service: 'dev-tools', owner: 'team-bob' })
+      expect(JSON.stringify(resolution?.evidence)).not.toContain('bob@')
+    })
+  })
+
   test('evidence of another tenant resolves nothing', () => {
-    expect(strongestEvidence(call({ attributedIdentity: ADA }), 'tnt_two', 'key_of_search', depsOf({}))).toBeUndefined()
+    expect(
+      strongestEvidence(call({ attributedIdentity: ADA }), 'tnt_two', { principal: 'key_of_search' }, depsOf({})),
+    ).toBeUndefined()
   })
 })
 

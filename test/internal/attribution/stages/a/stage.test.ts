@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SeenEvents } from '../../../../../internal/attribution/actor/seen-events.js'
+import { NO_RULES } from '../../../../../internal/attribution/mapping/policy.js'
 import { stageA } from '../../../../../internal/attribution/stages/a/stage.js'
 import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
 import { directoryOf } from '../../../../support/directory.js'
@@ -15,6 +16,7 @@ describe('stage A', () => {
       directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
       settingsOf: () => DEFAULT_SETTINGS,
       policyOf: STAGE_C_DEPS.policyOf,
+      mappingOf: () => NO_RULES,
       loadSeen: async () => seen,
       loadTraces: async () => noTraces(),
     }).open(2)
@@ -39,7 +41,7 @@ describe('stage A', () => {
         stageOrigin: 'stage_a',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        modelVersion: 'rules-4',
+        modelVersion: 'rules-5',
         sourcePartition: 2,
         validFromMs: NOW_MS + 1,
       },

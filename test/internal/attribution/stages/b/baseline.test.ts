@@ -127,13 +127,38 @@ describe('the baseline', () => {
     })
     try {
       await baseline.guess('tnt_one', [call()], {}, lookups())
-      vi.advanceTimersByTime(29_000)
+      vi.advanceTimersByTime(27_999)
       await baseline.guess('tnt_one', [call()], {}, lookups())
       expect(counted).toBe(1)
 
-      vi.advanceTimersByTime(1_001)
+      vi.advanceTimersByTime(1)
       await baseline.guess('tnt_one', [call()], {}, lookups())
       expect(counted).toBe(2)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('no guess comes from counts that are older than 30 s, if the read model fails', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    let isFailing = false
+    const baseline = new Baseline({
+      async byPrincipal() {
+        if (isFailing) throw new Error('the store is unavailable')
+        vi.advanceTimersByTime(10)
+        return counts('key_one', ['search', 100])
+      },
+      ofTraces: () => Promise.reject(new Error('unexpected query')),
+    })
+    const serviceNow = async () => (await baseline.guess('tnt_one', [call()], {}, lookups())).guesses[0]?.service
+    try {
+      expect(await serviceNow()).toBe('search')
+      isFailing = true
+      vi.advanceTimersByTime(29_989)
+      expect(await serviceNow()).toBe('search')
+
+      vi.advanceTimersByTime(1)
+      expect(await serviceNow()).toBeUndefined()
     } finally {
       vi.useRealTimers()
     }

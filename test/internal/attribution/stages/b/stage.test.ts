@@ -8,12 +8,25 @@ import { Baseline } from '../../../../../internal/attribution/stages/b/baseline.
 import { Inferences } from '../../../../../internal/attribution/stages/b/inferences.js'
 import { stageB } from '../../../../../internal/attribution/stages/b/stage.js'
 import { createLog } from '../../../../../internal/telemetry/log.js'
+import { directoryOf } from '../../../../support/directory.js'
 import { NOW_MS } from '../../../../support/invocations.js'
 import { CARD, priorModel, version } from '../../../../support/models.js'
 import { batchOf, event, kindsOf, ROW_DEPS, switchedOffStageB } from '../../../../support/stages.js'
 
 const ONE = version(1)
 const TWO = version(2, { card: { ...CARD, classes: CARD.classes.toReversed() } })
+
+/** A service that got another name and owner, which models know as it was before. */
+const RENAMED_AT_MS = NOW_MS - 1_000
+const directory = directoryOf({
+  services: [
+    {
+      name: 'search',
+      owner: 'team-search',
+      changes: [{ from: new Date(RENAMED_AT_MS).toISOString(), name: 'find', owner: 'team-find' }],
+    },
+  ],
+})
 
 /** Stage B, with a serving version that the test sets. */
 function stage(stated: { readonly serving?: StoredModel; readonly candidate?: StoredModel } = {}) {
@@ -46,6 +59,7 @@ function stage(stated: { readonly serving?: StoredModel; readonly candidate?: St
     board,
     inference,
     baseline: new Baseline({ byPrincipal: async () => [], ofTraces: async () => [] }),
+    directory,
     completeAsOf: async () => NOW_MS,
     ticks: () => performance.now(),
     neighbours: async () => [],
@@ -67,6 +81,20 @@ test('stage B hands over all events of a tenant that has switched inference off,
   expect(kindsOf(await handle(batchOf('b', [event(1, 0, { attributedIdentity: 'ada' }), event(2, 1)])))).toEqual([
     'hand_on',
     'hand_on',
+  ])
+})
+
+test('a model names a service as it was called at the time of the call', async () => {
+  const open = await stage({ serving: ONE }).stageOf.open(2)
+  const calls = [event(1, 0, { eventTimeMs: RENAMED_AT_MS - 1 }), event(2, 1, { eventTimeMs: RENAMED_AT_MS })]
+
+  const named = (await open.handle(batchOf('b', calls))).map(
+    (one) => one.kind === 'resolved' && [one.row.service, one.row.owner],
+  )
+
+  expect(named).toEqual([
+    ['search', 'team-search'],
+    ['find', 'team-find'],
   ])
 })
 

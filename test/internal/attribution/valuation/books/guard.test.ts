@@ -53,6 +53,7 @@ describe('a doubtful row', () => {
       priceRow('m', '1', '2', { batch: { input: '1', output: '1001' } }),
       'implausible_magnitude',
     ],
+    ['a fee per 1,000 calls', priceRow('m', '1', '2', { fees: { web_search: '10' } }), 'implausible_magnitude'],
     ['no output', { provider: 'openai', model: 'm', input: '1' }, 'incomplete'],
   ])('is quarantined, even if accepted: %s', (_, row, doubt) => {
     const { file, quarantined, held } = review(row, [], ['openai/m'])

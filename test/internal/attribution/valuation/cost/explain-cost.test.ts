@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { explainCost } from '../../../../../internal/attribution/valuation/cost/explain-cost.js'
 import { loadPriceBook } from '../../../../../internal/attribution/valuation/cost/price-book.js'
 import { priceInvocation } from '../../../../../internal/attribution/valuation/cost/price-invocation.js'
-import { formatQuantity } from '../../../../../internal/units/quantity.js'
+import { formatQuantity, parseQuantity, plus, zero } from '../../../../../internal/units/quantity.js'
 import { call } from '../../../../support/attribution-events.js'
 
 const book = loadPriceBook()
@@ -37,9 +37,36 @@ test('the explanation of an unpriced event has no lines and no priced amount', (
 
   expect(explainCost(priceInvocation(event, book).details, event)).toEqual({
     totalUsd: 0n,
+    statedUsd: undefined,
     lines: [],
+    fees: [],
+    assumptions: [],
     pricedUsd: undefined,
     estimateDifferenceUsd: undefined,
     scope: 'tokens',
   })
+})
+
+test('a fee line is calls times the fee of one, no multiplier applies to it, and the total includes it', () => {
+  const event = call({ requestedModel: 'gpt-5.6-terra', region: 'eu', webSearchCalls: 3, fileSearchCalls: 2 })
+  const { details, costUsd } = priceInvocation(event, book)
+
+  const explanation = explainCost(details, event)
+
+  expect(explanation.fees).toEqual([
+    { tool: 'web_search', calls: 3, usdPerCall: '0.01', amountUsd: '0.03' },
+    { tool: 'file_search', calls: 2, usdPerCall: '0.0025', amountUsd: '0.005' },
+  ])
+  expect(explanation.scope).toBe('tokens_and_fees')
+  expect(explanation.totalUsd).toBe(costUsd)
+  const ofTokens = priceInvocation(call({ requestedModel: 'gpt-5.6-terra', region: 'eu' }), book).costUsd
+  expect(formatQuantity(costUsd)).toBe(formatQuantity(plus(ofTokens, parseQuantity<'USD'>('0.035') ?? zero())))
+})
+
+test('the explanation says in sentences what the price assumes', () => {
+  const event = call({ serviceTier: 'scale', webSearchCalls: 1 })
+
+  expect(explainCost(priceInvocation(event, book).details, event).assumptions).toEqual([
+    'No rates are listed for the service tier scale. Those of standard were used.',
+  ])
 })

@@ -11,8 +11,8 @@ import {
   tenantPrices,
 } from '../../../../../internal/attribution/valuation/cost/tenant-prices.js'
 import type { TokenParts } from '../../../../../internal/attribution/valuation/cost/token-parts.js'
-import type { Invocation } from '../../../../../internal/invocations/invocation.js'
-import { formatQuantity, plus } from '../../../../../internal/units/quantity.js'
+import { type Invocation, SERVICE_TIERS } from '../../../../../internal/invocations/invocation.js'
+import { formatQuantity, parseQuantity, plus, zero } from '../../../../../internal/units/quantity.js'
 import { call } from '../../../../support/attribution-events.js'
 import { readVectors } from '../../../../support/vectors/read-vectors.js'
 
@@ -92,6 +92,15 @@ describe('the cost of a call', () => {
   test('is zero for a hit in the local cache, even with an estimate', () => {
     expect(cost({ servedFromCache: true, estimatedCostUsd: '0.5' })).toBe('local_cache 0')
     expect(cost({ servedFromCache: false })).toBe('price_book 0.005')
+  })
+
+  test('is zero where nobody is billed, with the book price for comparison', () => {
+    const result = priceInvocation(call({ isCostNotional: true, estimatedCostUsd: '900' }), book)
+
+    expect([result.basis, formatQuantity(result.costUsd)]).toEqual(['notional', '0'])
+    expect(result.details.price?.rates).toMatchObject({ input: '2.5' })
+    expect(cost({ isCostNotional: true, requestedModel: 'in-house' })).toBe('notional 0 unknown_model')
+    expect(cost({ isCostNotional: false })).toBe('price_book 0.005')
   })
 
   test('is the tenant price while it is in force, not the book price', () => {
@@ -292,6 +301,70 @@ describe('rates in force', () => {
     expect(price({ ...claude, cacheWriteTtlSeconds: 300 })?.flags ?? []).not.toContain('cache_write_ttl_missing')
   })
 
+  test('five-minute and one-hour cache writes of one call have their own rates, and nothing is assumed', () => {
+    const claude = {
+      provider: 'anthropic',
+      requestedModel: 'claude-opus-5',
+      inputTokens: 3_000_000,
+      outputTokens: 0,
+      cacheWrite5mTokens: 1_000_000,
+      cacheWrite1hTokens: 2_000_000,
+    }
+
+    expect(price(claude)?.rates).toMatchObject({ cache_write: '6.25', cache_write_1h: '10' })
+    expect(cost(claude)).toBe('price_book 26.25')
+    expect(price(claude)?.flags).toBeUndefined()
+    expect(cost({ ...claude, cacheWriteTokens: 2_999_999 })).toBe('unpriced 0 inconsistent_tokens')
+  })
+
+  test('image tokens have the rate of images; without one they are billed as text and flagged', () => {
+    const realtime = { requestedModel: 'gpt-realtime', inputTokens: 1_000_000, outputTokens: 0 }
+
+    expect(cost({ ...realtime, imageInputTokens: 1_000_000 })).toBe('price_book 5')
+    expect(price({ ...realtime, audioInputTokens: 0 })?.flags).toEqual(['image_split_missing'])
+    expect(cost({ inputTokens: 1_000_000, outputTokens: 0, imageInputTokens: 1_000_000 })).toBe('price_book 2.5')
+    expect(price({ imageInputTokens: 10 })?.flags).toEqual(['image_rate_missing'])
+  })
+
+  test('billed calls of tools cost their fee, and a tool without a fee makes the call unpriced', () => {
+    const free = { inputTokens: 0, outputTokens: 0 }
+
+    expect(cost({ ...free, webSearchCalls: 3, fileSearchCalls: 2 })).toBe('price_book 0.035')
+    expect(price({ ...free, webSearchCalls: 3 })?.fees).toEqual({ web_search: '0.01' })
+    expect(price({ ...free, webSearchCalls: 0 })?.fees).toBeUndefined()
+    expect(cost({ ...free, webSearchCalls: 1, codeExecutionCalls: 1 })).toBe('unpriced 0 no_tool_fee')
+    expect(cost({ ...free, codeExecutionCalls: 1, estimatedCostUsd: '0.03' })).toBe('client_estimate 0.03 no_tool_fee')
+    expect(price({ webSearchCalls: 1, serviceTier: 'batch' })?.flags).toEqual(['tool_fee_of_standard_tier'])
+  })
+
+  test('a negotiated price has its own fees, else those of the book', () => {
+    const rates = { input: '1', output: '1', fees: { web_search: '0.007', code_execution: '0.02' } }
+    const prices = tenant([{ provider: 'openai', model: 'gpt-4o', from: '2026-01-01', rates }])
+    const free = { inputTokens: 0, outputTokens: 0 }
+    const flags = (stated: Partial<Invocation>) => priceInvocation(call(stated), book, prices).details.price?.flags
+
+    expect(cost({ ...free, webSearchCalls: 1, codeExecutionCalls: 2 }, prices)).toBe('tenant_price 0.047')
+    expect(flags({ webSearchCalls: 1 })).toBeUndefined()
+    expect(cost({ ...free, fileSearchCalls: 1 }, prices)).toBe('tenant_price 0.0025')
+    expect(flags({ fileSearchCalls: 1 })).toEqual(['tool_fee_of_book'])
+  })
+
+  test('a call has the rates of the tier that served it, and says which were assumed in their place', () => {
+    const at = (serviceTier: Invocation['serviceTier']) => price({ serviceTier })
+
+    expect(at('default')).toEqual(at(undefined))
+    expect(at('scale')).toMatchObject({
+      service_tier: 'scale',
+      rates_of_tier: 'standard',
+      rates: { input: '2.5' },
+      flags: ['service_tier_assumed'],
+      confidence: 0.6,
+    })
+    expect(at('priority_on_demand')).toMatchObject({ rates_of_tier: 'priority', rates: { input: '4.25' } })
+    expect(at('priority')).not.toHaveProperty('rates_of_tier')
+    expect(cost({ serviceTier: 'flex_discount' })).toBe('unpriced 0 no_flex_rate')
+  })
+
   test('beyond a cliff a one-hour cache write costs at least as much as a five-minute one, and a missing rate is flagged', () => {
     const long = { provider: 'anthropic', inputTokens: 300_000, outputTokens: 0, cacheWriteTokens: 300_000 }
     const sonnet = { ...long, requestedModel: 'claude-sonnet-4-20250514' }
@@ -381,8 +454,9 @@ describe('cost properties', () => {
   const events = fc
     .record({
       model: models,
-      parts: fc.tuple(...Array.from({ length: 5 }, () => fc.nat({ max: 400_000 }))),
-      serviceTier: fc.constantFrom(undefined, 'standard', 'batch', 'flex', 'priority'),
+      parts: fc.tuple(...Array.from({ length: 8 }, () => fc.nat({ max: 400_000 }))),
+      calls: fc.tuple(...Array.from({ length: 3 }, () => fc.constantFrom(undefined, 0, 1, 17))),
+      serviceTier: fc.constantFrom(undefined, ...SERVICE_TIERS),
       region: fc.constantFrom(undefined, 'eu', 'us'),
       ttl: fc.constantFrom(undefined, 300, 3600),
       eventTimeMs: fc.integer({ min: Date.UTC(2025, 0), max: Date.UTC(2027, 5) }),
@@ -390,19 +464,26 @@ describe('cost properties', () => {
     .map(
       ({
         model: [provider = '', requestedModel = ''],
-        parts: [uncached = 0, read = 0, write = 0, output = 0, thoughts = 0],
+        parts: [uncached = 0, read = 0, write = 0, output = 0, thoughts = 0, hour = 0, imagesIn = 0, imagesOut = 0],
+        calls: [webSearchCalls, fileSearchCalls, codeExecutionCalls],
         ttl,
         ...rest
       }) =>
         call({
           provider,
           requestedModel,
-          inputTokens: uncached + read + write,
+          inputTokens: uncached + read + write + hour,
           cachedInputTokens: read,
-          cacheWriteTokens: write,
+          cacheWriteTokens: write + hour,
           cacheWriteTtlSeconds: ttl,
-          outputTokens: output + thoughts,
+          cacheWrite1hTokens: hour,
+          outputTokens: output + thoughts + imagesOut,
           reasoningTokens: thoughts,
+          imageInputTokens: Math.min(imagesIn, uncached + read),
+          imageOutputTokens: imagesOut,
+          webSearchCalls,
+          fileSearchCalls,
+          codeExecutionCalls,
           ...rest,
         } as Partial<Invocation>),
     )
@@ -414,6 +495,26 @@ describe('cost properties', () => {
         return explainCost(JSON.parse(detailsJson), event).totalUsd === costUsd
       }),
     )
+  })
+
+  test('the lines times the multipliers, plus the fees, add up to the cost', () => {
+    const steps = (text: string) => parseQuantity<'USD'>(text) ?? zero<'USD'>()
+    let compared = 0
+    fc.assert(
+      fc.property(events, (event) => {
+        const { costUsd, details } = priceInvocation(event, book)
+        const { lines, fees } = explainCost(details, event)
+        if (details.price === undefined) return lines.length === 0 && fees.length === 0
+        compared += fees.length
+        const factors = (details.price.multipliers ?? []).map(({ factor }) => factor)
+        const scale = 10n ** 6n
+        const factor = factors.reduce((product, each) => (product * (steps(each) / 10n ** 12n)) / scale, scale)
+        const ofLines = lines.reduce((total, { amountUsd }) => total + steps(amountUsd), 0n)
+        const ofFees = fees.reduce((total, { amountUsd }) => total + steps(amountUsd), 0n)
+        return ofLines * factor === (costUsd - ofFees) * scale
+      }),
+    )
+    expect(compared).toBeGreaterThan(0)
   })
 
   test('pricing is deterministic', () => {

@@ -62,16 +62,19 @@ test('a service tier has only the rates listed for it', () => {
   expect(ratesOf(tiered, 'batch', -1)).toEqual({
     kind: 'rates',
     rates: { input: '1', output: '4' },
+    tier: 'batch',
     isCliffUnlisted: false,
   })
   expect(ratesOf(tiered, 'batch', 0)).toEqual({
     kind: 'rates',
     rates: { input: '1', output: '4' },
+    tier: 'batch',
     isCliffUnlisted: true,
   })
   expect(ratesOf(tiered, 'priority', 0)).toEqual({
     kind: 'rates',
     rates: { input: '6', output: '15' },
+    tier: 'priority',
     isCliffUnlisted: false,
   })
   expect(ratesOf(tiered, 'flex', -1)).toEqual({ kind: 'none', tier: 'flex' })
@@ -97,4 +100,17 @@ test('a rate per million tokens is a whole number of steps per token', () => {
 test('a rate is a plain decimal', () => {
   expect(['0', '12.5', '0.000000000001'].every(isRate)).toBe(true)
   expect(['', '-1', '1e3', '.5', '0.0000000000001'].some(isRate)).toBe(false)
+})
+
+test('a variant of a tier has its own rates if they are listed, else those of the tier', () => {
+  const flex = { input: '1', output: '4' }
+  const sheet: RateSheet = { input: '2', output: '8', flex }
+
+  expect(ratesOf(sheet, 'flex_discount', -1)).toMatchObject({ tier: 'flex', rates: flex })
+  expect(ratesOf({ ...sheet, flex_discount: { input: '0.5', output: '2' } }, 'flex_discount', -1)).toMatchObject({
+    tier: 'flex_discount',
+    rates: { input: '0.5', output: '2' },
+  })
+  expect(ratesOf(sheet, 'scale', -1)).toMatchObject({ tier: 'standard', rates: { input: '2', output: '8' } })
+  expect(ratesOf(sheet, 'priority_on_demand', -1)).toEqual({ kind: 'none', tier: 'priority' })
 })

@@ -55,9 +55,11 @@ test('a price is shown as it was set, until it is deleted', async () => {
     cache_read_tokens: '0.000000000001',
     batch: { input_tokens: '1', output_tokens: '4', reasoning_tokens: null },
     flex: null,
+    flex_discount: { input_tokens: '0.5', output_tokens: '2', image_output_tokens: '3' },
     thresholds: [{ above_input_tokens: 200_000, input_tokens: '4' }],
   }
-  const made = await ask('POST', PATH, price({ valid_to: null, usd_per_million: table }))
+  const fees = { web_search: '0.008', code_execution: null }
+  const made = await ask('POST', PATH, price({ valid_to: null, usd_per_million: table, usd_per_call: fees }))
 
   expect(made).toMatchObject({ status: 201 })
   expect(made.json).toEqual({
@@ -71,8 +73,10 @@ test('a price is shown as it was set, until it is deleted', async () => {
       ...RATES,
       cache_read_tokens: '0.000000000001',
       batch: { input_tokens: '1', output_tokens: '4' },
+      flex_discount: { input_tokens: '0.5', output_tokens: '2', image_output_tokens: '3' },
       thresholds: [{ above_input_tokens: 200_000, input_tokens: '4' }],
     },
+    usd_per_call: { web_search: '0.008' },
     created_at: expect.any(String),
   })
   const path = `${PATH}/${made.json.id}`

@@ -32,6 +32,16 @@ function row(number: number, verdict: Partial<Verdict>, decision?: Decision, eve
   return decision === undefined ? base : decidedRow(base, withDecision({}, decision, 'key_one'), NOW_MS + 1)
 }
 
+/** As one of many, by filters. */
+const overriddenByFilters = (number: number, verdict: Partial<Verdict>): AttributionRow =>
+  decidedRow(
+    row(number, verdict),
+    {
+      override: { service: 'right', owner: 'team-right', reason: 'known', actor: 'key_one', bulk_override: 'ovr_one' },
+    },
+    NOW_MS + 1,
+  )
+
 const override = { kind: 'override', service: 'right', owner: 'team-right', reason: 'known' } as const
 const dispute = { kind: 'dispute', reason: 'not ours' } as const
 
@@ -49,7 +59,7 @@ async function rowsOf(asked: TrainingWindow): Promise<TrainingRow[]> {
   return rows
 }
 
-test('what facts prove, what they leave open, and what people have said of it are told apart, of one tenant', async () => {
+test('resolved calls, open calls and overrides of one tenant are told apart', async () => {
   const rows = [
     row(1, {}),
     row(2, INFERRED),
@@ -57,6 +67,7 @@ test('what facts prove, what they leave open, and what people have said of it ar
     row(4, INFERRED, override),
     row(5, POOLED, override),
     row(6, {}, override),
+    overriddenByFilters(13, POOLED),
     row(7, INFERRED, dispute),
     row(8, POOLED, dispute),
     row(9, {}, dispute),
@@ -75,6 +86,7 @@ test('what facts prove, what they leave open, and what people have said of it ar
       'service-3 unresolved',
       'right override',
       'right override',
+      'right resolved',
       'right resolved',
       'service-7 dispute',
       'service-8 unresolved',

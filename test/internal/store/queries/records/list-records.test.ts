@@ -12,15 +12,16 @@ import {
 } from '../../../../../internal/filters/fields.js'
 import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import { formatId } from '../../../../../internal/ids/ids.js'
-import { fillCopies } from '../../../../../internal/store/migrations/fill-copies.js'
 import {
   namedRecord,
   RECORD,
   type StoredAttribution,
 } from '../../../../../internal/store/queries/records/attributions.js'
-import { keyOf, listRecords } from '../../../../../internal/store/queries/records/list-records.js'
+import { listRecords } from '../../../../../internal/store/queries/records/list-records.js'
 import type { After } from '../../../../../internal/store/queries/records/reading-plan.js'
+import { keyOf } from '../../../../../internal/store/queries/records/record-order.js'
 import type { RecordSample, SampledRecord } from '../../../../../internal/store/queries/records/record-sample.js'
+import { settle } from '../../../../../internal/store/settling.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../../internal/store/snapshot.js'
 import { INDEXES_OF_GRANULES, RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
 import { fieldText, inOrder, meets } from '../../../../support/record-oracle.js'
@@ -30,7 +31,10 @@ const TENANT = 'tnt_one'
 const OTHER = 'tnt_two'
 const ROWS = 4_000
 const SNAPSHOT_MS = LAST_AT_MS + 60_000
+/** Behind the versions that replace others; what is valid from later on is in no copy. */
+const SETTLED_MS = LAST_AT_MS + 20_000
 const NEVER = new AbortController().signal
+const LATER_NUMBERS = { tenantId: 'tnt_later', total: 50_000, seed: 3 }
 
 const DECLARED = [{ key: 'team' }, { key: 'feature' }]
 /** A tenth is older than the declaration, a fifth of the rest has no team. */
@@ -42,7 +46,6 @@ let records: readonly StoredAttribution[]
 
 beforeAll(async () => {
   store = await launchMigratedStore()
-  await fillCopies(store.client, NEVER)
   for (const tenantId of [TENANT, OTHER]) {
     for (let from = 0; from < ROWS; from += 1_000) {
       await generateRecords(store.client, {
@@ -56,6 +59,8 @@ beforeAll(async () => {
     }
   }
   await closeRecords(store.client, TENANT, 200, ROWS)
+  await generateRecords(store.client, { ...LATER_NUMBERS, from: 49_000, to: 50_000 })
+  await settle(store.client, SETTLED_MS, NEVER)
   records = await allAsOf(SNAPSHOT_MS)
 })
 
@@ -79,7 +84,7 @@ interface Walk {
   readonly sort?: Sort
   readonly limit?: number
   readonly snapshotMs?: number
-  readonly isFilled?: (table: string) => boolean
+  readonly settledBeforeMs?: number
   readonly sample?: RecordSample | undefined
   /** Records after which it goes no further. */
   readonly enough?: number
@@ -93,7 +98,7 @@ async function walk({
   sort = NEWEST_FIRST,
   limit = 200,
   snapshotMs = SNAPSHOT_MS,
-  isFilled = () => true,
+  settledBeforeMs = SETTLED_MS,
   sample,
   enough = Number.POSITIVE_INFINITY,
 }: Walk): Promise<string[]> {
@@ -101,7 +106,7 @@ async function walk({
   let after: After | undefined
   for (;;) {
     const question = { tenantId: TENANT, snapshotMs, conditions, sort, after, limit: limit + 1 }
-    const rows = await listRecords(store.client, question, isFilled, sample, NEVER)
+    const rows = await listRecords(store.client, question, settledBeforeMs, sample, NEVER)
     const shown = rows.slice(0, limit)
     ids.push(...shown.map(({ id }) => id))
     const last = shown.at(-1)
@@ -173,9 +178,16 @@ const filters = (): fc.Arbitrary<readonly Condition[]> => {
 
 const sorts = fc.record({ field: fc.constantFrom(...SORT_FIELDS), isDescending: fc.boolean() })
 
+/** Instants between the first and the last at which a record became valid. */
+function quantiles(some: readonly StoredAttribution[], count: number): readonly number[] {
+  const instants = some.map(({ valid_from_ms }) => Number(valid_from_ms)).sort((one, other) => one - other)
+  return Array.from({ length: count }, (_, i) => instants[Math.floor(((i + 0.5) * instants.length) / count)] ?? 0)
+}
+
 /** Asks random questions, whose answers are looked up among all records. */
 async function holdWhatIsThere(numRuns: number): Promise<void> {
-  const tables = fc.subarray([...RECORD_TABLES])
+  // None, some, all but the versions that replaced others, and all.
+  const settled = fc.constantFrom(0, ...quantiles(records, 4), LAST_AT_MS + 5_000, SETTLED_MS)
   const limits = fc.constantFrom(7, 50, 200)
   // Of as many records as make one or the other order the better one; and none.
   const samples = fc.option(fc.double({ min: 1, max: 1e5, noNaN: true }), { nil: undefined }).map(sampleOf)
@@ -186,15 +198,21 @@ async function holdWhatIsThere(numRuns: number): Promise<void> {
     ).map(({ id }) => id)
 
   await fc.assert(
-    fc.asyncProperty(filters(), sorts, limits, tables, samples, async (conditions, sort, limit, filled, sample) => {
-      fc.pre(conditions.length > 0)
-      const all = expected(conditions, sort)
-      // More pages of the same question take long and show nothing new.
-      fc.pre(all.length <= 12 * limit)
+    fc.asyncProperty(
+      filters(),
+      sorts,
+      limits,
+      settled,
+      samples,
+      async (conditions, sort, limit, settledBeforeMs, sample) => {
+        fc.pre(conditions.length > 0)
+        const all = expected(conditions, sort)
+        // More pages of the same question take long and show nothing new.
+        fc.pre(all.length <= 12 * limit)
 
-      const isFilled = (table: string): boolean => filled.includes(table)
-      expect(await walk({ conditions, sort, limit, isFilled, sample })).toEqual(all)
-    }),
+        expect(await walk({ conditions, sort, limit, settledBeforeMs, sample })).toEqual(all)
+      },
+    ),
     { numRuns },
   )
 }
@@ -207,6 +225,7 @@ describe('the pages of a question', () => {
   test.each(['provider', 'served_model', 'service', 'owner', 'confidence'] as const)(
     'follow each other where a value of %s ends with a page, within it, or one behind it',
     async (field) => {
+      const sample = sampleOf(1e5)
       for (const isDescending of [true, false]) {
         const sort = { field, isDescending }
         const sorted = inOrder(records, sort)
@@ -214,10 +233,10 @@ describe('the pages of a question', () => {
         const end = sorted.findIndex((record, i) => i > 20 && record[field] !== sorted[i + 1]?.[field]) + 1
         expect(end).toBeGreaterThan(20)
         for (const limit of [end, Math.ceil(end / 3), end + 1, end - 1]) {
-          // The ends of some dozen values: to walk them all takes minutes.
-          const found = await walk({ sort, limit, sample: sampleOf(1e5), enough: 20 * end })
+          // The ends of some values: to walk them all takes minutes.
+          const found = await walk({ sort, limit, sample, enough: 6 * end })
           expect(found).toEqual(sorted.slice(0, found.length).map(({ id }) => id))
-          expect(found.length).toBeGreaterThanOrEqual(Math.min(20 * end, ROWS))
+          expect(found.length).toBeGreaterThanOrEqual(Math.min(6 * end, ROWS))
         }
       }
     },
@@ -354,14 +373,15 @@ describe('a filter', () => {
   ] as const)('confidence[%s]=%s finds as exact arithmetic does', async (operator, text, holds) => {
     const expected = records.filter(({ confidence }) => holds(Number(confidence) * 10_000)).length
 
-    expect(await walk({ conditions: conditionsOf([`filter[confidence][${operator}]`, text]) })).toHaveLength(expected)
+    const conditions = conditionsOf([`filter[confidence][${operator}]`, text])
+
+    expect(await walk({ conditions, limit: ROWS })).toHaveLength(expected)
   })
 
   test('of times beyond what a column can hold finds all or nothing', async () => {
     expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '9999-01-01T00:00:00Z']) })).toEqual([])
-    expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '0101-01-01T00:00:00Z']) })).toHaveLength(
-      ROWS,
-    )
+    const all = conditionsOf(['filter[event_time][gt]', '0101-01-01T00:00:00Z'])
+    expect(await walk({ conditions: all, limit: ROWS })).toHaveLength(ROWS)
   })
 
   test.each([
@@ -402,16 +422,19 @@ describe('a filter', () => {
 })
 
 describe('what came in since the snapshot', () => {
-  const LATER = 'tnt_later'
+  const LATER_SETTLED_MS = LAST_AT_MS + 24 * 60 * 60 * 1_000 * 90
   beforeAll(async () => {
     await store.client.command({ query: 'SYSTEM STOP MERGES' })
-    const numbers = { tenantId: LATER, total: 50_000, seed: 3 }
-    await generateRecords(store.client, { ...numbers, from: 49_000, to: 50_000 })
-    await generateRecords(store.client, { ...numbers, from: 50_000, to: 90_000, laterMs: 120_000 })
+    await generateRecords(store.client, { ...LATER_NUMBERS, from: 50_000, to: 90_000, laterMs: 120_000 })
+    await settle(store.client, LATER_SETTLED_MS, NEVER)
   })
   afterAll(() => store.client.command({ query: 'SYSTEM START MERGES' }))
 
-  test.each(SORT_FIELDS)('is not read for a page, by %s', async (field) => {
+  test.each(
+    SORT_FIELDS.flatMap((field) =>
+      [SETTLED_MS, LATER_SETTLED_MS].map((settledBeforeMs) => ({ field, settledBeforeMs })),
+    ),
+  )('is not read for a page, by $field, settled or not', async ({ field, settledBeforeMs }) => {
     // A sample by which the page is found in the order of the sort, soon; and none.
     for (const sample of [sampleOf(1e5), undefined]) {
       let rowsRead = 0
@@ -425,9 +448,16 @@ describe('what came in since the snapshot', () => {
       } as typeof store.client
       const conditions = [{ field: 'stage_origin', operator: 'eq', values: ['stage_a'] }] as const
       const sort = { field, isDescending: true }
-      const question = { tenantId: LATER, snapshotMs: SNAPSHOT_MS, conditions, sort, after: undefined, limit: 51 }
+      const question = {
+        tenantId: LATER_NUMBERS.tenantId,
+        snapshotMs: SNAPSHOT_MS,
+        conditions,
+        sort,
+        after: undefined,
+        limit: 51,
+      }
 
-      expect(await listRecords(counting, question, () => true, sample, NEVER)).toHaveLength(51)
+      expect(await listRecords(counting, question, settledBeforeMs, sample, NEVER)).toHaveLength(51)
       expect(rowsRead).toBeGreaterThan(50)
       // A part that came in later would be read for thousands of rows more.
       expect(rowsRead).toBeLessThan(5_000)
@@ -477,11 +507,12 @@ describe('the pages of a tenant that has closed more versions than are held in m
   test.each(['event_time', 'provider', 'owner'] as const)(
     'have each record once, by %s',
     async (field) => {
-      for (const limit of [100, 200]) {
-        const sort = { field, isDescending: limit === 100 }
+      // Pages that end among what was closed, and a few long ones.
+      for (const limit of [200, 1_000]) {
+        const sort = { field, isDescending: limit === 200 }
         const expected = inOrder(records, sort).map(({ id }) => id)
         // A sample knows of them, or is of before.
-        const sample = sampleOf(10, limit === 100 ? 120_000 : 0)
+        const sample = sampleOf(10, limit === 200 ? 120_000 : 0)
         expect(await walk({ sort, limit, sample })).toEqual(expected)
       }
     },

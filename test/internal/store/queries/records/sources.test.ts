@@ -89,7 +89,7 @@ test('the events that have a record come back with its time, the oldest first, f
   expect(read).toEqual(wanted.map(({ number, validFromMs }) => ({ id: Buffer.from(idOf(number)), validFromMs })))
 })
 
-test('of many ids it is told which have a record', async () => {
+test('of many ids, those that have a record are found', async () => {
   const recorded = await recordedIds(
     store.client,
     Array.from({ length: 12_000 }, (_, i) => idOf(i + 1)),

@@ -5,6 +5,7 @@ import { Bindings } from '../../../../../internal/store/queries/records/conditio
 import { dimensionCondition, dimensionSql } from '../../../../../internal/store/queries/reports/dimensions.js'
 import { groupsSql, PEOPLE } from '../../../../../internal/store/queries/reports/groups.js'
 import { snapshotParams } from '../../../../../internal/store/snapshot.js'
+import { SELECT_VALUES } from '../../../../../internal/store/tables/attribution-values.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
@@ -24,6 +25,8 @@ beforeAll(async () => {
     total: 100,
     dimensions: `multiIf(n < 10, [], n < 30, ['env\\tprod', ${pair("''")}], [${pair("concat('Team-', toString(n % 2))")}, 'env\\tTeam-0'])`,
   })
+  // As the sink does before it inserts records.
+  await store.client.command({ query: `INSERT INTO attribution_values (tenant_id, field, value) ${SELECT_VALUES}` })
 })
 afterAll(() => stopStore(store))
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { excessShare } from '../../../../../internal/attribution/inference/learning/served-mix.js'
+import { excessShare } from '../../../../../internal/attribution/inference/learning/unknown-bounds.js'
 import { seededRandom } from '../../../../../internal/local/sandbox/random.js'
 
 const random = seededRandom('excess')

@@ -1,0 +1,356 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Change, decodeChange, encodeChange } from '../../../../internal/attribution/changes/change.js'
+import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
+import { seenByOf } from '../../../../internal/attribution/sightings/seen-by.js'
+import type { Version } from '../../../../internal/store/queries/records/versions.js'
+import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
+import { plus, type Quantity, zero } from '../../../../internal/units/quantity.js'
+import { idOf, NOW_MS } from '../../../support/invocations.js'
+import { finishedRow } from '../../../support/rows.js'
+
+const hexOf = (number: number): string => Buffer.from(idOf(number)).toString('hex')
+const idOfRow = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
+
+const APP = { intake: 'otlp', principal: 'key_app' } as const
+const GATEWAY = { intake: 'litellm', principal: 'key_gw' } as const
+
+const rowOf = (number: number, stated: Partial<AttributionRow> = {}): AttributionRow => ({
+  ...finishedRow({ id: idOf(number) }, { verdict: { evidence: { service_from: 'event' } } }),
+  responseId: 'resp_1',
+  costUsd: BigInt(number) as Quantity<'USD'>,
+  inputTokens: number,
+  ...stated,
+})
+
+/** Records and their versions, as the read model has them after batches of changes. */
+class Records {
+  versions: Version[]
+  private batches = 0
+
+  constructor(rows: readonly AttributionRow[]) {
+    this.versions = rows.map((row) => ({ row, closed: undefined }))
+  }
+
+  apply(...changes: readonly Change[]) {
+    const known = this.versions
+    const historyOf = (_: string, id: string) =>
+      known.filter(({ row }) => idOfRow(row) === id).sort((one, other) => one.row.validFromMs - other.row.validFromMs)
+    const entries = applyChanges(
+      changes.map((change) => decodeChange(encodeChange(change))),
+      historyOf,
+      NOW_MS + ++this.batches,
+    )
+    this.versions = [...known, ...entries.rows.map((row) => ({ row, closed: undefined }))].map((version) => {
+      const { row } = version
+      const closing = entries.closed.find(
+        (entry) => idOfRow(entry.version) === idOfRow(row) && entry.version.validFromMs === row.validFromMs,
+      )
+      if (closing === undefined) return version
+      const { closedAtMs, change, changeId, actor } = closing
+      return { row, closed: { atMs: closedAtMs, change, changeId, actor } }
+    })
+    return entries
+  }
+
+  get current(): AttributionRow[] {
+    return this.versions.filter(({ closed }) => closed === undefined).map(({ row }) => row)
+  }
+
+  record(number: number): AttributionRow | undefined {
+    return this.current.find((row) => idOfRow(row) === hexOf(number))
+  }
+}
+
+let changes = 0
+const change = (number: number, decision: Change['decision']): Change => ({
+  id: `chg_${++changes}`,
+  tenantId: 'tnt_one',
+  recordId: hexOf(number),
+  actor: 'usr_1',
+  decision,
+})
+const compare = (...numbers: readonly number[]): Change =>
+  change(numbers[0] ?? 0, {
+    kind: 'same_call',
+    members: numbers.map(hexOf),
+    fromMs: NOW_MS,
+    toMs: NOW_MS,
+  })
+const undo = (number: number) => change(number, { kind: 'undo_merge' })
+const override = (number: number, service: string) =>
+  change(number, { kind: 'override', service, owner: 'team', reason: 'so it is' })
+
+const costOf = (rows: readonly AttributionRow[]) => rows.reduce((sum, { costUsd }) => plus(sum, costUsd), zero<'USD'>())
+/** Without what every version has of its own. */
+const plain = (row: AttributionRow | undefined) => row && { ...row, validFromMs: 0, seenBy: '' }
+
+describe('a merge', () => {
+  test('leaves one record, with the other event as evidence, and the other without a version', () => {
+    const records = new Records([rowOf(1, { ...APP, confidence: 9_000 }), rowOf(2, { ...GATEWAY, confidence: 7_000 })])
+
+    const { rows, closed, applied } = records.apply(compare(1, 2))
+
+    expect(records.current).toHaveLength(1)
+    expect(seenByOf(records.current[0] as AttributionRow)).toMatchObject({
+      also: [{ id: hexOf(2), ...GATEWAY, matched_by: 'response_id', usage: false }],
+      apart: [],
+    })
+    // Both end when the new version begins: no snapshot counts the call twice or never.
+    expect(
+      new Set([...rows.map(({ validFromMs }) => validFromMs), ...closed.map(({ closedAtMs }) => closedAtMs)]).size,
+    ).toBe(1)
+    expect(closed.map(({ change: kind, changeId }) => [kind, changeId])).toEqual(
+      [1, 2].map(() => ['merge', `merge.${hexOf(1)}.${hexOf(2)}`]),
+    )
+    expect(applied.map(({ row }) => row)).toEqual(rows)
+  })
+
+  test('keeps the stronger attribution and takes the better known usage', () => {
+    const app = rowOf(1, { ...APP, service: 'search', owner: 'team-search', usageBasis: 'partial', tags: { a: 'app' } })
+    const gateway = rowOf(2, {
+      ...GATEWAY,
+      confidence: 3_000,
+      service: 'unallocated',
+      region: 'eu-west-1',
+      latencyMs: 7,
+    })
+    const records = new Records([app, gateway])
+
+    records.apply(compare(1, 2))
+
+    const { service, principal, tags, eventId } = app
+    const { costUsd, inputTokens, usageBasis, region, latencyMs } = gateway
+    expect(records.record(1)).toMatchObject({
+      service,
+      principal,
+      tags,
+      eventId,
+      costUsd,
+      inputTokens,
+      usageBasis,
+      region,
+      latencyMs,
+    })
+    expect(seenByOf(records.record(1) as AttributionRow).also).toMatchObject([{ usage: true }])
+  })
+
+  test.each<[string, Partial<AttributionRow>, Partial<AttributionRow>]>([
+    ['of a cache that bought nothing', { costBasis: 'price_book' }, { costBasis: 'local_cache' }],
+    ['with a price', { costBasis: 'unpriced' }, { costBasis: 'price_book' }],
+    ['with a stated cost', { costBasis: 'price_book' }, { costBasis: 'client_estimate' }],
+    [
+      'with a plausible cost',
+      { costBasis: 'client_estimate', costDetails: '{"stated_cost":"implausible"}' },
+      { costBasis: 'price_book' },
+    ],
+    ['that is reported', { usageBasis: 'estimated' }, { usageBasis: 'reported' }],
+  ])('the better known usage is the one %s', (_, worse, better) => {
+    for (const [one, other] of [
+      [worse, better],
+      [better, worse],
+    ] as const) {
+      const records = new Records([rowOf(1, { ...APP, ...one }), rowOf(2, { ...GATEWAY, ...other })])
+      records.apply(compare(1, 2))
+      expect(records.current[0]).toMatchObject(better)
+    }
+  })
+
+  test('a price that the other event has makes the record eligible', () => {
+    const app = rowOf(1, { ...APP, costBasis: 'unpriced', exportEligibility: 'unpriced' })
+    const records = new Records([app, rowOf(2, { ...GATEWAY, confidence: 3_000, exportEligibility: 'below_floor' })])
+
+    records.apply(compare(1, 2))
+
+    expect(records.current[0]?.exportEligibility).toBe('eligible')
+  })
+
+  test('restricted data stays restricted', () => {
+    const records = new Records([rowOf(1, APP), rowOf(2, { ...GATEWAY, exportEligibility: 'residency_restricted' })])
+
+    records.apply(compare(1, 2))
+
+    expect(records.current[0]?.exportEligibility).toBe('residency_restricted')
+  })
+
+  test('a third source joins the record that counts the call, also by an id that only the closed record has', () => {
+    const span = { traceId: 'trace', spanId: 'span' }
+    const records = new Records([
+      rowOf(1, APP),
+      rowOf(2, { ...GATEWAY, ...span, confidence: 3_000 }),
+      rowOf(3, { intake: '', principal: 'key_3', responseId: '', ...span, confidence: 3_000 }),
+    ])
+
+    records.apply(compare(1, 2))
+    records.apply(compare(2, 3))
+
+    expect(records.current.map(idOfRow)).toEqual([hexOf(1)])
+    expect(seenByOf(records.current[0] as AttributionRow).also.map(({ id }) => id)).toEqual([hexOf(2), hexOf(3)])
+  })
+
+  test('by a stronger third source', () => {
+    const records = new Records([
+      rowOf(1, { ...APP, confidence: 8_000 }),
+      rowOf(2, { ...GATEWAY, confidence: 3_000, costBasis: 'client_estimate' }),
+      rowOf(3, { intake: '', principal: 'key_3', confidence: 9_500, usageBasis: 'unknown' }),
+    ])
+
+    records.apply(compare(1, 2))
+    records.apply(compare(1, 3))
+
+    expect(records.current).toMatchObject([{ costBasis: 'client_estimate' }])
+    const { also } = seenByOf(records.record(3) as AttributionRow)
+    expect(also.map(({ id, usage }) => [id, usage])).toEqual([
+      [hexOf(1), false],
+      [hexOf(2), true],
+    ])
+  })
+})
+
+describe('with decisions of people', () => {
+  test('a record that was overridden stays so; undoing the override leaves the merge', () => {
+    const records = new Records([rowOf(1, APP), rowOf(2, { ...GATEWAY, costBasis: 'client_estimate' })])
+    records.apply(override(1, 'chat'))
+
+    records.apply(compare(1, 2))
+    expect(records.current).toMatchObject([
+      { service: 'chat', outputState: 'overridden', costBasis: 'client_estimate' },
+    ])
+
+    records.apply(change(1, { kind: 'undo_override' }))
+    expect(records.current).toMatchObject([{ service: 'search', costBasis: 'client_estimate' }])
+    expect(seenByOf(records.record(1) as AttributionRow).also).toHaveLength(1)
+  })
+
+  test('undoing a merge leaves the override', () => {
+    const records = new Records([rowOf(1, APP), rowOf(2, GATEWAY)])
+    records.apply(compare(1, 2), override(1, 'chat'), undo(1))
+
+    expect(records.record(1)).toMatchObject({ service: 'chat', outputState: 'overridden' })
+    expect(records.record(2)).toMatchObject({ service: 'search' })
+    records.apply(change(1, { kind: 'undo_override' }))
+    expect(plain(records.record(1))).toEqual(plain(rowOf(1, APP)))
+  })
+})
+
+describe('the undoing of a merge', () => {
+  test('restores every record, with the attribution that it has now, and keeps them apart', () => {
+    const [one, other] = [rowOf(1, APP), rowOf(2, { ...GATEWAY, costBasis: 'client_estimate' })]
+    const records = new Records([one, other])
+    records.apply(compare(1, 2))
+
+    const undoing = undo(1)
+    const { closed } = records.apply(undoing)
+    const again = [records.apply(undoing), records.apply(compare(1, 2))]
+
+    expect([plain(records.record(1)), plain(records.record(2))]).toEqual([plain(one), plain(other)])
+    expect(closed).toMatchObject([{ change: 'undo_merge', changeId: undoing.id }])
+    for (const { rows } of again) expect(rows).toEqual([])
+    expect(seenByOf(records.record(1) as AttributionRow).apart).toEqual([hexOf(2)])
+  })
+
+  test('is refused for a record that counts no other event', () => {
+    const records = new Records([rowOf(1, APP), rowOf(2, { ...GATEWAY, responseId: 'resp_2' })])
+
+    expect(records.apply(undo(1), undo(2), undo(3)).rows).toEqual([])
+  })
+
+  test('is refused where one of the records is no longer stored', () => {
+    const records = new Records([rowOf(1, APP), rowOf(2, GATEWAY)])
+    records.apply(compare(1, 2))
+    records.versions = records.versions.filter(({ row }) => idOfRow(row) !== hexOf(2))
+
+    expect(records.apply(undo(1)).rows).toEqual([])
+  })
+})
+
+describe('for any records, comparisons and decisions', () => {
+  const NUMBERS = [1, 2, 3, 4, 5]
+  const stated = fc.record({
+    intake: fc.constantFrom('', 'otlp', 'litellm'),
+    principal: fc.constantFrom('key_1', 'key_2'),
+    responseId: fc.constantFrom('resp_1', 'resp_1', 'resp_2'),
+    confidence: fc.constantFrom(3_000, 9_000),
+    usageBasis: fc.constantFrom('reported', 'partial', 'unknown'),
+    costBasis: fc.constantFrom('price_book', 'client_estimate', 'local_cache'),
+  })
+  const rows = fc.array(stated, { minLength: 5, maxLength: 5 }).map((all) =>
+    all.map((each, i) => {
+      const exportEligibility = each.confidence < 8_000 ? 'below_floor' : 'eligible'
+      return rowOf(i + 1, { ...each, exportEligibility })
+    }),
+  )
+  const number = fc.constantFrom(...NUMBERS)
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.subarray(NUMBERS, { minLength: 2 }).map((members) => () => compare(...members)) },
+    { weight: 1, arbitrary: number.map((each) => () => override(each, 'chat')) },
+    { weight: 1, arbitrary: number.map((each) => () => change(each, { kind: 'undo_override' })) },
+    { weight: 1, arbitrary: number.map((each) => () => undo(each)) },
+  )
+  const batches = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 6 })
+
+  const recordsAfter = (all: readonly AttributionRow[], steps: readonly (readonly (() => Change)[])[]): Records => {
+    const records = new Records(all)
+    for (const batch of steps) records.apply(...batch.map((make) => make()))
+    return records
+  }
+
+  test('every event is counted in exactly one record, once per source', () => {
+    fc.assert(
+      fc.property(rows, batches, (all, steps) => {
+        const counted = recordsAfter(all, steps).current.map((row) => {
+          const { also } = seenByOf(row)
+          const sources = [row, ...also].map(({ intake, principal }) => `${intake} ${principal}`)
+          expect(new Set(sources).size).toBe(sources.length)
+          return [idOfRow(row), ...also.map(({ id }) => id)]
+        })
+        expect(counted.flat().sort()).toEqual(NUMBERS.map(hexOf).sort())
+      }),
+    )
+  })
+
+  test('at any instant a record has at most one version, and no closed version is closed again', () => {
+    fc.assert(
+      fc.property(rows, batches, (all, steps) => {
+        const { versions } = recordsAfter(all, steps)
+        for (const id of NUMBERS.map(hexOf)) {
+          const own = versions
+            .filter(({ row }) => idOfRow(row) === id)
+            .sort((a, b) => a.row.validFromMs - b.row.validFromMs)
+          for (const [i, { closed }] of own.entries()) {
+            const next = own[i + 1]?.row.validFromMs
+            if (next !== undefined) expect(closed?.atMs).toBeLessThanOrEqual(next)
+          }
+        }
+      }),
+    )
+  })
+
+  test('the cost of a record is that of one of its events', () => {
+    fc.assert(
+      fc.property(rows, batches, (all, steps) => {
+        const costs = new Map(all.map((row) => [idOfRow(row), row.costUsd]))
+        for (const row of recordsAfter(all, steps).current) {
+          const { also } = seenByOf(row)
+          const counts = also.find(({ usage }) => usage)?.id ?? idOfRow(row)
+          expect(row.costUsd).toBe(costs.get(counts))
+        }
+      }),
+    )
+  })
+
+  test('when all is undone, every record is what it was', () => {
+    fc.assert(
+      fc.property(rows, batches, (all, steps) => {
+        const records = recordsAfter(all, steps)
+        for (const each of NUMBERS) records.apply(undo(each), change(each, { kind: 'undo_override' }))
+
+        expect(costOf(records.current)).toBe(costOf(all))
+        for (const row of all) {
+          const now = records.current.find((each) => idOfRow(each) === idOfRow(row))
+          expect(plain(now)).toEqual(plain(row))
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { addressOf, linkTo, readAddress } from '../../../../internal/console/figures/address.js'
+import { filtersOf, filterWords, statedFilter, withFilters } from '../../../../internal/console/figures/filters.js'
+
+test('filters are read from the address as the API names them, and what is none is left out', () => {
+  const params = new URLSearchParams(
+    'filter[service][eq]=a,b&filter[cost_usd][gte]=0.05&filter[service][gt]=x&filter[toString][eq]=x&filter[tags.team][in]=p&sort=-cost_usd',
+  )
+
+  expect(filtersOf(params)).toEqual([
+    { field: 'service', operator: 'eq', value: 'a,b' },
+    { field: 'cost_usd', operator: 'gte', value: '0.05' },
+    { field: 'tags.team', operator: 'in', value: 'p' },
+  ])
+})
+
+test('other filters replace those of the address, and leave the rest of it', () => {
+  const params = new URLSearchParams('filter[service][eq]=a&sort=cost_usd')
+  const next = withFilters(params, [{ field: 'owner', operator: 'contains', value: 'team & co' }])
+
+  expect(addressOf('explorer', next)).toBe('/console/explorer?sort=cost_usd&filter[owner][contains]=team+%26+co')
+})
+
+test('another page keeps period and zone, and nothing else', () => {
+  const { page, params } = readAddress('/console/explorer', '?period=7d&zone=UTC&record=attr_1')
+
+  expect(page).toBe('explorer')
+  expect(linkTo('', params)).toBe('/console?period=7d&zone=UTC')
+})
+
+test('a filter is stated to the API with a list of values, of which a comma can be part', () => {
+  expect(statedFilter({ field: 'service', operator: 'in', value: 'a,b\\,c' }).values).toEqual(['a', 'b,c'])
+  expect(statedFilter({ field: 'service', operator: 'eq', value: 'a,b' }).values).toEqual(['a,b'])
+  expect(filterWords('served_model', 'in', ['a', 'b'])).toBe('model is one of a, b')
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import {
+  agoShown,
+  changeShown,
+  countShort,
+  decimalShown,
+  decimalsOf,
+  measureShown,
+  priceShown,
+  shareShown,
+  usdShown,
+} from '../../../../internal/console/figures/shown.js'
+
+test('decimals are exact however long, rounded half to even, with a real minus', () => {
+  expect(decimalShown('12345678901234567890.125', 2)).toBe('12,345,678,901,234,567,890.12')
+  expect(decimalShown('0.135', 2)).toBe('0.14')
+  expect(decimalShown('-1234.5', 1)).toBe('−1,234.5')
+})
+
+test('a column has two decimals, or as many as show two digits of its largest sum', () => {
+  expect(decimalsOf(['12.5', '0.001'])).toBe(2)
+  expect(decimalsOf(['0.05', '0.0012'])).toBe(3)
+  expect(decimalsOf(['0.000000000000000001'])).toBe(18)
+  expect(decimalsOf(['0', '-3'])).toBe(2)
+  expect(usdShown('0.0031')).toBe('0.0031')
+  expect(usdShown('48213.0666')).toBe('48,213.07')
+})
+
+test('shares, changes, prices and counts read as people write them', () => {
+  expect(shareShown('0.309')).toBe('30.9 %')
+  expect(changeShown('12.44')).toBe('+12.4 %')
+  expect(changeShown('-3.05')).toBe('−3.0 %')
+  expect(priceShown('0.00310449')).toBe('0.003104')
+  expect(countShort(2_645)).toBe('2,645')
+  expect(countShort(9_412_345)).toBe('9.41 M')
+})
+
+test('energy and carbon are in the largest unit of which there is at least one', () => {
+  expect(measureShown('999.5', 'energy')).toBe('999.5 Wh')
+  expect(measureShown('1204000', 'energy')).toBe('1.204 MWh')
+  expect(measureShown('391000.4', 'carbon')).toBe('391 kgCO₂e')
+})
+
+test.each([
+  [3_400, '3 s ago'],
+  [-20, '0 s ago'],
+  [61_000, '1 min ago'],
+  [7_300_000, '2 h ago'],
+  [400_000_000, '4 days ago'],
+])('%i ms is %s', (ms, words) => {
+  expect(agoShown(ms)).toBe(words)
+})

@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest'
+import { apim } from '../../../../internal/ingest/adapters/apim.js'
+import { bedrockLog } from '../../../../internal/ingest/adapters/bedrock-log.js'
+import { cloudevents } from '../../../../internal/ingest/adapters/cloudevents.js'
+import { envoy } from '../../../../internal/ingest/adapters/envoy.js'
+import { kong } from '../../../../internal/ingest/adapters/kong.js'
+import { litellm } from '../../../../internal/ingest/adapters/litellm.js'
+import { eventIdOf } from '../../../../internal/ingest/intake/event-id.js'
+import type { JsonSource, Mapped } from '../../../../internal/ingest/intake/json-source.js'
+import { validateInvocation } from '../../../../internal/invocations/validate.js'
+import { JsonSelector } from '../../../../internal/text/select-json.js'
+import { apimPayload, bedrockPayload, cloudEventPayload, envoyPayload, kongPayload } from './gateway-payloads.js'
+import { CANARY, litellmPayload } from './litellm-payload.js'
+
+type Payload = Record<string, unknown>
+
+function mapped(source: JsonSource, payload: Payload, isGateway = true): Mapped {
+  const selection = new JsonSelector(source.wanted).select(Buffer.from(JSON.stringify(payload)))
+  if (selection === undefined) throw new Error('the payload is not JSON')
+  expect(JSON.stringify(selection.value)).not.toContain(CANARY)
+  return source.map(selection.value, {
+    contentType: 'application/json',
+    caller: { tenantId: 'tnt_one', isGateway },
+    receivedAtMs: Date.UTC(2026, 10, 21, 10),
+    header: () => '',
+  })
+}
+
+function eventOf(source: JsonSource, payload: Payload, isGateway = true): Payload {
+  const result = mapped(source, payload, isGateway)
+  if (result.kind !== 'event') throw new Error(`${JSON.stringify(result)} is no event`)
+  const event = JSON.parse(JSON.stringify(result.event)) as Payload
+  expect(validateInvocation(event, Date.UTC(2026, 10, 21, 10))).toMatchObject({ ok: true, unknownFields: 0 })
+  return event
+}
+
+test.each([
+  ['Kong', kong, kongPayload({ request: { id: '9', headers: { 'user-agent': 'curl/8' } } })],
+  ['Envoy', envoy, envoyPayload({ 'user-agent': 'curl/8' })],
+])('the user agent that %s logs is a tag of the caller', (_, source, payload) => {
+  expect(eventOf(source, payload)).toMatchObject({ tags: { 'caller.user-agent': 'curl/8' } })
+})
+
+describe('Kong', () => {
+  test('a request of an AI plugin becomes an event', () => {
+    expect(eventOf(kong, kongPayload())).toEqual({
+      event_id: eventIdOf('tnt_one', 'kong', '9ec9264afbbbad5fe5c64877d92eeb04'),
+      ingestion_layer: 'gateway',
+      ingestion_timestamp: '2026-11-21T09:50:00.250Z',
+      provider: 'openai',
+      requested_model: 'gpt-4o-mini',
+      served_model: 'gpt-4o-mini-2024-07-18',
+      input_tokens: 120,
+      output_tokens: 40,
+      cached_input_tokens: 20,
+      reasoning_tokens: 8,
+      estimated_cost_usd: '0.000042',
+      latency_ms: 1040,
+      outcome: 'success',
+      attributed_identity: 'search-app',
+      tags: { gateway_service: 'llm', gateway_route: 'chat', workspace: 'default' },
+    })
+  })
+
+  test.each([
+    [200, 'success'],
+    [429, 'error'],
+    [499, 'cancelled'],
+  ])('a request that was answered with %i is a call that ended in %s', (status, outcome) => {
+    expect(eventOf(kong, { ...kongPayload(), response: { status } })).toMatchObject({ outcome })
+  })
+
+  test('older versions and other plugins are read', () => {
+    const { ai, ...rest } = kongPayload({}, { usage: { prompt_token: 7, completion_token: 3 } })
+    const older = { ...rest, ai: { 'ai-proxy': (ai as { proxy: unknown }).proxy } }
+    expect(eventOf(kong, older)).toMatchObject({ input_tokens: 7, output_tokens: 3 })
+  })
+
+  test('a hit of the semantic cache bought nothing', () => {
+    const event = eventOf(kong, kongPayload({}, { cache: { cache_status: 'Hit' } }))
+    expect(event).toMatchObject({ served_from_cache: true })
+    expect(event).not.toHaveProperty('estimated_cost_usd')
+  })
+
+  test('other requests are no calls', () => {
+    expect(mapped(kong, kongPayload({ ai: undefined }))).toEqual({ kind: 'skipped', reason: 'no_model_call' })
+  })
+})
+
+describe('Envoy', () => {
+  test('a line of the access log becomes an event', () => {
+    expect(eventOf(envoy, envoyPayload())).toEqual({
+      event_id: eventIdOf('tnt_one', 'envoy', '0a6b1d0c-9b1f-4c6c-9a59-2f9b6f0f8c11'),
+      ingestion_layer: 'gateway',
+      ingestion_timestamp: '2026-11-21T09:50:00.250Z',
+      provider: 'openai',
+      requested_model: 'gpt-4o-mini',
+      served_model: 'gpt-4o-mini-2024-07-18',
+      input_tokens: 120,
+      output_tokens: 40,
+      latency_ms: 1040,
+      outcome: 'success',
+      // Of a header: also from a gateway only a claim.
+      attributed_identity: 'ana@example.com',
+      attribution_confidence: 0.7,
+    })
+  })
+
+  test.each([
+    ['azure-openai', 'azure-openai'],
+    ['ns/bedrock-eu/rule/0', 'bedrock'],
+    ['my-own-models', 'my-own-models'],
+    ['-', 'unknown'],
+  ])('the provider of %s is %s', (name, provider) => {
+    expect(eventOf(envoy, envoyPayload({ 'gen_ai.provider.name': name }))['provider']).toBe(provider)
+  })
+
+  test('a client that went away before the answer may be charged for', () => {
+    const gone = envoyPayload({
+      response_code: '0',
+      'gen_ai.usage.input_tokens': '-',
+      'gen_ai.usage.output_tokens': '-',
+    })
+
+    expect(eventOf(envoy, gone)).toMatchObject({ outcome: 'cancelled' })
+  })
+
+  test('lines without a model, or of a failure without usage, are no calls', () => {
+    const nothing = { 'gen_ai.usage.input_tokens': '-', 'gen_ai.usage.output_tokens': '-' }
+    const unnamed = { 'gen_ai.request.model': '-', 'gen_ai.response.model': '-' }
+    expect(mapped(envoy, envoyPayload(unnamed))).toEqual({ kind: 'skipped', reason: 'no_model_call' })
+    expect(mapped(envoy, envoyPayload({ ...nothing, response_code: 503 }))).toMatchObject({ kind: 'skipped' })
+    expect(eventOf(envoy, envoyPayload(nothing))).not.toHaveProperty('input_tokens')
+  })
+})
+
+describe('Bedrock', () => {
+  test('an invocation becomes an event, its input with what the cache held', () => {
+    expect(eventOf(bedrockLog, bedrockPayload())).toEqual({
+      event_id: eventIdOf('tnt_one', 'bedrock-log', '915a6a04-3f83-4c70-a277-7fbf7ea546b3'),
+      ingestion_layer: 'connector',
+      ingestion_timestamp: '2026-11-21T09:50:00.000Z',
+      provider: 'aws.bedrock',
+      requested_model: 'eu.anthropic.claude-3-haiku-20240307-v1:0',
+      input_tokens: 1000,
+      output_tokens: 40,
+      cached_input_tokens: 900,
+      cache_write_tokens: 65,
+      response_id: '915a6a04-3f83-4c70-a277-7fbf7ea546b3',
+      outcome: 'success',
+      region: 'eu-central-1',
+      attributed_identity: 'arn:aws:sts::123456789012:assumed-role/search-service',
+      tags: { aws_account: '123456789012', 'caller.feature': 'chat' },
+    })
+  })
+
+  test('the input of a model of OpenAI includes them', () => {
+    const event = eventOf(
+      bedrockLog,
+      bedrockPayload({ modelId: 'openai.gpt-oss-120b-1:0' }, { inputTokenCount: 1000, cacheWriteInputTokenCount: 0 }),
+    )
+    expect(event).toMatchObject({ input_tokens: 1000, cached_input_tokens: 900 })
+  })
+
+  test.each([
+    ['arn:aws:iam::1:user/ana', 'arn:aws:iam::1:user/ana'],
+    ['arn:aws:sts::1:assumed-role/AWSReservedSSO_Dev_1a/ana@example.com', 'ana@example.com'],
+  ])('the identity of %s is %s', (arn, identity) => {
+    expect(eventOf(bedrockLog, bedrockPayload({ identity: { arn } }))['attributed_identity']).toBe(identity)
+  })
+
+  test('a failure without usage is no call', () => {
+    const failed = bedrockPayload(
+      { errorCode: 'ThrottlingException', output: {} },
+      {
+        inputTokenCount: 0,
+        cacheReadInputTokenCount: 0,
+        cacheWriteInputTokenCount: 0,
+      },
+    )
+    expect(mapped(bedrockLog, failed)).toEqual({ kind: 'skipped', reason: 'failed_without_usage' })
+  })
+})
+
+describe('Azure API Management', () => {
+  test('the row with tokens becomes an event', () => {
+    expect(eventOf(apim, apimPayload())).toEqual({
+      event_id: eventIdOf('tnt_one', 'apim', '5f7c4a1e-2a1b-4f0c-8f5d-1d2e3f4a5b6c'),
+      ingestion_layer: 'gateway',
+      ingestion_timestamp: '2026-11-21T09:50:00.250Z',
+      provider: 'azure.ai.openai',
+      requested_model: 'fast',
+      served_model: 'gpt-4o-mini',
+      input_tokens: 120,
+      output_tokens: 40,
+      attributed_identity: 'search-app',
+      tags: { gateway_api: 'openai' },
+    })
+  })
+
+  test.each([1, '2', undefined])('the row %j does not', (SequenceNumber) => {
+    expect(mapped(apim, apimPayload({ SequenceNumber }))).toEqual({ kind: 'skipped', reason: 'message_row' })
+  })
+})
+
+describe('CloudEvents', () => {
+  test('an event whose data is a call becomes one', () => {
+    expect(eventOf(cloudevents, cloudEventPayload())).toEqual({
+      event_id: eventIdOf('tnt_one', 'cloudevents', '/gateways/eu-1\nA234-1234-1234'),
+      ingestion_layer: 'application',
+      ingestion_timestamp: '2026-11-21T09:50:00.250Z',
+      provider: 'openai',
+      requested_model: 'gpt-4o-mini',
+      input_tokens: 120,
+      output_tokens: 40,
+      estimated_cost_usd: '0.00004',
+      attributed_service: 'search',
+      tags: { environment: 'prod' },
+    })
+  })
+
+  test('its data counts before its envelope, but not as its id', () => {
+    const data = {
+      event_id: '0f8fad5b-d9cb-469f-a165-70867728950e',
+      ingestion_layer: 'proxy',
+      attributed_service: 'own',
+    }
+    expect(eventOf(cloudevents, cloudEventPayload({}, data))).toMatchObject({
+      event_id: eventIdOf('tnt_one', 'cloudevents', '/gateways/eu-1\nA234-1234-1234'),
+      ingestion_layer: 'proxy',
+      attributed_service: 'own',
+    })
+  })
+
+  test('other events are no calls', () => {
+    expect(mapped(cloudevents, cloudEventPayload({ data: { temperature: 3 } }))).toMatchObject({ kind: 'skipped' })
+  })
+})
+
+const SOURCES: readonly (readonly [JsonSource, Payload, readonly string[]])[] = [
+  [litellm, litellmPayload(), ['model']],
+  [kong, kongPayload(), ['request', 'started_at']],
+  [envoy, envoyPayload(), ['x-request-id', 'start_time']],
+  [bedrockLog, bedrockPayload(), ['requestId', 'modelId', 'timestamp']],
+  [apim, apimPayload(), ['CorrelationId', 'TimeGenerated']],
+  [cloudevents, cloudEventPayload(), ['id', 'source']],
+]
+
+describe.each(SOURCES.map((one) => [one[0].name, ...one] as const))('%s', (_, source, payload, required) => {
+  test.each(required)('without its %s is rejected', (name) => {
+    const { [name]: _removed, ...rest } = { ...payload, ...(name === 'model' && { hidden_params: {} }) } as Payload
+    expect(mapped(source, rest).kind).toBe('rejected')
+  })
+
+  test('never throws, whatever any of its members is', () => {
+    const odd = [
+      null,
+      true,
+      -1,
+      1e300,
+      '',
+      'x'.repeat(10_000),
+      [],
+      [1],
+      {},
+      { a: {} },
+      '\u0000',
+      '2026-13-45T99:99:99Z',
+    ]
+    const places = Object.keys(payload).flatMap((name) => {
+      const inner = payload[name]
+      const below = typeof inner === 'object' && inner !== null ? Object.keys(inner) : []
+      return [[name], ...below.map((second) => [name, second])]
+    })
+    for (const [name = '', second] of places) {
+      for (const value of odd) {
+        const within = second === undefined ? value : { ...(payload[name] as Payload), [second]: value }
+        const result = mapped(source, { ...payload, [name]: within })
+        if (result.kind !== 'event') continue
+        const event = JSON.parse(JSON.stringify(result.event)) as Payload
+        // What an adapter makes is valid, unless the sender speaks our own fields.
+        if (source !== cloudevents) {
+          expect(validateInvocation(event, Date.UTC(2026, 10, 22)), `${name} ${second} ${value}`).toMatchObject({
+            ok: true,
+          })
+        }
+      }
+    }
+  })
+
+  test('from a credential that is no gateway is believed no more than a claim', () => {
+    const event = mapped(source, payload, false)
+    if (event.kind !== 'event') throw new Error('no event')
+    const { attributed_identity: identity, attribution_confidence: confidence } = event.event
+    if (identity !== undefined) expect(confidence).toBe(0.7)
+  })
+})

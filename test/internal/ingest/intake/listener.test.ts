@@ -1,0 +1,312 @@
+import { once } from 'node:events'
+import { request as openRequest } from 'node:http'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, test } from 'vitest'
+import { startIntake } from '../../../../internal/ingest/intake/listener.js'
+import { INTAKE_BYTES_MAX } from '../../../../internal/ingest/intake/route.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
+import {
+  type IntakeGateway,
+  type IntakeGatewayOptions,
+  postIntake,
+  startIntakeGateway,
+} from '../../../support/intake-gateway.js'
+import { CANARY, litellmPayload } from '../adapters/litellm-payload.js'
+
+let running: IntakeGateway[] = []
+
+afterEach(async () => {
+  await Promise.all(running.map((gateway) => gateway.stop()))
+  running = []
+})
+
+async function start(options: IntakeGatewayOptions = {}): Promise<IntakeGateway> {
+  const gateway = await startIntakeGateway(options)
+  running.push(gateway)
+  return gateway
+}
+
+const batch = (count: number) =>
+  Array.from({ length: count }, (_, i) => litellmPayload({ litellm_call_id: `call-${i}`, trace_id: null }))
+
+/** Sends raw bytes on a connection of its own. @returns all that comes back until it ends */
+async function raw(gateway: IntakeGateway, ...parts: readonly (string | Buffer)[]): Promise<string> {
+  const socket = connect(gateway.port, '127.0.0.1')
+  for (const part of parts) socket.write(part)
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.on('error', () => undefined)
+  await new Promise((resolve) => {
+    socket.once('close', resolve)
+  })
+  return text
+}
+
+describe('a batch', () => {
+  test('is admitted once, however often it is sent', async () => {
+    const gateway = await start()
+
+    const first = await postIntake(gateway, '/intake/litellm', batch(30))
+    const others = []
+    for (let i = 0; i < 4; i++) others.push((await postIntake(gateway, '/intake/litellm', batch(30))).json)
+
+    expect(first).toMatchObject({ status: 200, json: { received: 30, accepted: 30, duplicates: 0, rejected: 0 } })
+    expect(others).toEqual(Array(4).fill(expect.objectContaining({ accepted: 0, duplicates: 30 })))
+    expect(new Set(gateway.events().map(({ event_id }) => event_id)).size).toBe(30)
+    expect(gateway.events()).toHaveLength(30)
+    expect(JSON.stringify(gateway.events())).not.toContain(CANARY)
+  })
+
+  test('of which some are bad costs only those, and shows none of their content', async () => {
+    const gateway = await start()
+    const lines = [
+      JSON.stringify(litellmPayload({ litellm_call_id: 'good' })),
+      `{"id":"cut","messages":"${CANARY}`,
+      JSON.stringify(litellmPayload({ litellm_call_id: 'old', startTime: 1 })),
+      JSON.stringify(litellmPayload({ call_type: 'aget_responses' })),
+      JSON.stringify([CANARY]),
+      JSON.stringify(litellmPayload({ id: null, litellm_call_id: null })),
+    ]
+
+    const { status, json } = await postIntake(gateway, '/intake/litellm', lines.join('\n'))
+
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      received: 6,
+      accepted: 1,
+      skipped: { repeated_call_type: 1 },
+      rejected: 4,
+      rejections: [
+        { index: 1, errors: [{ pointer: '' }] },
+        { index: 2, errors: [{ pointer: '/ingestion_timestamp' }] },
+        { index: 4, errors: [{ pointer: '' }] },
+        { index: 5, errors: [{ pointer: '/id' }] },
+      ],
+    })
+    expect(JSON.stringify(json)).not.toContain(CANARY)
+    expect(gateway.events()).toHaveLength(1)
+  })
+
+  test.each([
+    ['an array', JSON.stringify(batch(2)), 2],
+    [
+      'lines, called application/json',
+      batch(3)
+        .map((one) => JSON.stringify(one))
+        .join('\r\n'),
+      3,
+    ],
+    ['a single object', JSON.stringify(batch(1)[0]), 1],
+    ['a single object on many lines', JSON.stringify(batch(1)[0], null, 2), 1],
+    ['nothing', '', 0],
+    ['an empty array', '[]', 0],
+  ])('may be %s', async (_, body, accepted) => {
+    const gateway = await start()
+
+    expect(await postIntake(gateway, '/intake/litellm', body)).toMatchObject({
+      status: 200,
+      json: { received: accepted, accepted },
+    })
+  })
+
+  test('is answered once the log holds it, and not before', async () => {
+    const gateway = await start({ isLogHeld: true })
+    let isAnswered = false
+
+    const answer = postIntake(gateway, '/intake/litellm', batch(1)).then((posted) => {
+      isAnswered = true
+      return posted
+    })
+    while (gateway.admission.groups.eventsAvailable === 50_000) await new Promise(setImmediate)
+    expect(isAnswered).toBe(false)
+    gateway.release()
+
+    expect((await answer).status).toBe(200)
+  })
+})
+
+describe('the body', () => {
+  const whole = JSON.stringify(batch(5))
+
+  test('may be gzip', async () => {
+    const gateway = await start()
+    const posted = await postIntake(gateway, '/intake/litellm', gzipSync(whole), { 'content-encoding': 'gzip' })
+    expect(posted.json).toMatchObject({ accepted: 5 })
+  })
+
+  test('may be chunked', async () => {
+    const gateway = await start()
+    const request = openRequest(`${gateway.url}/intake/litellm`, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.plainKey, 'transfer-encoding': 'chunked' },
+    })
+    for (let at = 0; at < whole.length; at += 100) request.write(whole.slice(at, at + 100))
+    request.end()
+    const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage]
+    response.resume()
+
+    expect(response.statusCode).toBe(200)
+    expect(gateway.events()).toHaveLength(5)
+  })
+
+  test.each([
+    ['a bomb', gzipSync(Buffer.alloc(INTAKE_BYTES_MAX + 1, ' ')), { 'content-encoding': 'gzip' }, 413],
+    ['no gzip', Buffer.from('no gzip, and long enough to be some'), { 'content-encoding': 'gzip' }, 400],
+    ['half of a gzip', gzipSync(whole).subarray(0, 200), { 'content-encoding': 'gzip' }, 400],
+    ['of another coding', Buffer.from(whole), { 'content-encoding': 'br' }, 415],
+    ['too long', Buffer.alloc(INTAKE_BYTES_MAX + 1, ' '), {}, 413],
+    ['half of an array', Buffer.from(whole.slice(0, -10)), {}, 400],
+    ['too many payloads', Buffer.from(`[${'{},'.repeat(5_000)}{}]`), {}, 413],
+  ])('that is %s is refused', async (_, body, headers, status) => {
+    const gateway = await start()
+
+    const posted = await postIntake(gateway, '/intake/litellm', body, headers as Record<string, string>)
+
+    expect(posted.status).toBe(status)
+    expect(posted.headers.get('content-type')).toBe('application/problem+json')
+    expect(posted.json).toMatchObject({ status, instance: '/intake/litellm', tenant_id: 'tnt_one' })
+    expect(gateway.events()).toEqual([])
+  })
+
+  test('that is too long is refused before it is all here', async () => {
+    const gateway = await start()
+    const head = `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\nTransfer-Encoding: chunked\r\n\r\n`
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    const chunks = Array.from({ length: 24 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
+
+    expect(await raw(gateway, head, ...chunks)).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
+  test('that ends too early admits nothing', async () => {
+    const gateway = await start()
+    const socket = connect(gateway.port, '127.0.0.1')
+    socket.write(
+      `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\nContent-Length: 500\r\n\r\n[{"id`,
+    )
+    socket.end()
+    await once(socket.resume(), 'close')
+
+    expect((await postIntake(gateway, '/intake/litellm', batch(1))).json).toMatchObject({ accepted: 1 })
+    expect(gateway.events()).toHaveLength(1)
+  })
+})
+
+describe('credentials', () => {
+  const asked = async (gateway: IntakeGateway, headers: Record<string, string>) => {
+    const answer = await fetch(`${gateway.url}/intake/litellm`, { method: 'POST', body: '[]', headers })
+    return [answer.status, answer.headers.get('www-authenticate')]
+  }
+
+  test('are an API key, a bearer, or the password of Basic', async () => {
+    const gateway = await start()
+    const { plainKey } = gateway
+    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+
+    expect(await asked(gateway, { 'x-api-key': plainKey })).toEqual([200, null])
+    expect(await asked(gateway, { authorization: `Bearer ${plainKey}` })).toEqual([200, null])
+    expect(await asked(gateway, basic(`anybody:${plainKey}`))).toEqual([200, null])
+    expect(await asked(gateway, basic(`${plainKey}:`))).toEqual([401, expect.stringContaining('Bearer')])
+    expect(await asked(gateway, {})).toEqual([401, expect.stringContaining('Bearer')])
+    expect(await asked(gateway, { 'x-api-key': `${plainKey.slice(0, -1)}x` })).toEqual([401, expect.anything()])
+  })
+
+  test('that are repeated are refused: two hops might each use another', async () => {
+    const gateway = await start()
+    const head = `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n`
+
+    expect(await raw(gateway, `${head}X-API-Key: a\r\nX-API-Key: ${gateway.plainKey}\r\n\r\n[]`)).toMatch(/ 400 /)
+  })
+
+  test('of a gateway are believed on who called', async () => {
+    const gateway = await start()
+    const [claimed, known] = batch(2)
+
+    await postIntake(gateway, '/intake/litellm', [claimed])
+    await postIntake(gateway, '/intake/litellm', [known], { 'x-api-key': gateway.gatewayKey })
+
+    expect(gateway.events().map((event) => event.attribution_confidence)).toEqual([0.7, undefined])
+  })
+
+  test('keep to their layers', async () => {
+    const gateway = await start()
+    const posted = await postIntake(gateway, '/intake/litellm', batch(1), { 'x-api-key': gateway.restrictedKey })
+    expect(posted).toMatchObject({ status: 200, json: { accepted: 0, rejected: 1 } })
+  })
+
+  test('that cannot be checked for long are not trusted', async () => {
+    const gateway = await start({ credentialsAwayMs: 16 * 60_000 })
+    const posted = await postIntake(gateway, '/intake/litellm', batch(1))
+    expect([posted.status, posted.headers.get('retry-after')]).toEqual([503, '1'])
+  })
+})
+
+describe('limits', () => {
+  test('count events, and are shown', async () => {
+    const gateway = await start({ ingestPerSecond: 10 })
+
+    const first = await postIntake(gateway, '/intake/litellm', batch(15))
+    const second = await postIntake(gateway, '/intake/litellm', batch(15))
+
+    expect([first.status, first.headers.get('ratelimit-limit')]).toEqual([200, '20'])
+    expect(Number(first.headers.get('ratelimit-remaining'))).toBeLessThan(15)
+    expect(second.status).toBe(429)
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})
+
+test('while neither log nor spool takes events, the answer is 503, and a repeat is safe', async () => {
+  const gateway = await start({ isLogAway: true })
+
+  const posted = await postIntake(gateway, '/intake/litellm', batch(3))
+
+  expect([posted.status, posted.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(posted.json).toMatchObject({ error_code: 'SERVICE_UNAVAILABLE' })
+  // Nothing is remembered that is not stored.
+  expect((await postIntake(gateway, '/intake/litellm', batch(3))).status).toBe(503)
+})
+
+test.each([
+  ['GET', '/intake/litellm', 405],
+  ['PUT', '/intake/litellm', 405],
+  ['POST', '/intake/other', 404],
+  ['GET', '/', 404],
+])('%s %s is %i', async (method, path, status) => {
+  const gateway = await start()
+  const answer = await fetch(gateway.url + path, { method, headers: { 'x-api-key': gateway.plainKey } })
+
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('allow')).toBe(status === 405 ? 'POST' : null)
+})
+
+test('a failure of a route is a 500 without its words', async () => {
+  const broken = {
+    methods: ['POST'] as const,
+    intake: 'broken',
+    path: '/intake/broken',
+    writeProblem: () => ({ status: 500, headers: {}, body: '{}' }),
+    read: () => {
+      throw new Error(CANARY)
+    },
+  }
+  const gateway = await start({ routes: [broken] })
+
+  expect(await postIntake(gateway, '/intake/broken', '[]')).toMatchObject({ status: 500, json: {} })
+})
+
+test('a port that is taken leaves the intake off', async () => {
+  const gateway = await start()
+  const settings = { host: '127.0.0.1', port: gateway.port, tlsCertFile: '', tlsKeyFile: '' }
+  const other = await startIntake(settings, [], {
+    authenticator: { authenticate: () => expect.unreachable(), forget: () => undefined },
+    credentialsAwayMs: () => 0,
+    admission: gateway.admission,
+    errorDocsUrl: '',
+    log: createLog('test', 'silent'),
+  })
+  await other.drain()
+
+  expect((await postIntake(gateway, '/intake/litellm', batch(1))).status).toBe(200)
+})

@@ -1,0 +1,151 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { otlpRoutes } from '../../../../internal/ingest/otlp/routes.js'
+import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
+import { type IntakeGateway, startIntakeGateway } from '../../../support/intake-gateway.js'
+import { asProtobuf, decodeOtlp, type TestSpan, tracesJson } from '../../../support/otlp.js'
+
+/** Bad requests at the listener: each gets a clear answer in its own form, nothing of it is stored, and none costs memory. */
+
+const PROTOBUF = { 'content-type': 'application/x-protobuf' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const GZIP = { 'content-encoding': 'gzip' }
+const MIB = 1024 * 1024
+
+let gateway: IntakeGateway
+
+beforeAll(async () => {
+  gateway = await startIntakeGateway({
+    routes: otlpRoutes({ dimensionsOf: () => [], onPassedOver: () => undefined }),
+    ingestPerSecond: 1_000_000,
+  })
+})
+afterAll(() => gateway.stop())
+
+async function post(body: Buffer, headers: Record<string, string>, path = '/v1/traces') {
+  const answer = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { 'x-api-key': gateway.plainKey, ...headers },
+    body,
+  })
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  const isJson = answer.headers.get('content-type') === 'application/json'
+  expect(isJson).toBe(headers['content-type'] !== PROTOBUF['content-type'])
+  const { message = '' } = (isJson ? JSON.parse(bytes.toString()) : decodeOtlp('Status', bytes)) as { message?: string }
+  return { status: answer.status, message }
+}
+
+const call = (index: number): TestSpan => ({
+  spanId: (index + 1).toString(16).padStart(16, '0'),
+  startMs: Date.now() - 1_000,
+  attributes: {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.system': 'openai',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.usage.input_tokens': 100,
+    'gen_ai.input.messages': 'content',
+  },
+})
+const CALLS = tracesJson(Array.from({ length: 5 }, (_, index) => call(index)))
+const WHOLE = asProtobuf('ExportTraceServiceRequest', CALLS)
+const WHOLE_JSON = Buffer.from(JSON.stringify(CALLS))
+
+/** Some of many, evenly. */
+const some = (count: number, many: number): number[] =>
+  Array.from({ length: Math.min(count, many) }, (_, i) => Math.floor((i * many) / Math.min(count, many)))
+
+const varint = (bytes: number): Buffer => Buffer.alloc(bytes, 0xff)
+
+test.each([
+  ['protobuf', WHOLE, PROTOBUF],
+  ['JSON', WHOLE_JSON, JSON_TYPE],
+] as const)(
+  '%s that is cut anywhere is refused as a whole',
+  async (_, whole, headers) => {
+    for (const at of some(FUZZ_CASES / 4, whole.length - 1)) {
+      const { status, message } = await post(whole.subarray(0, at + 1), headers)
+      expect(status).toBe(400)
+      expect(message).toMatch(/at byte \d+, /)
+    }
+    expect(gateway.events()).toEqual([])
+  },
+  FUZZ_MS_MAX,
+)
+
+test(
+  'wrong wire types, numbers without an end and impossible lengths are refused',
+  async () => {
+    // The first bytes: resource_spans, its length, scope_spans or resource.
+    const bodies = [
+      ...Array.from({ length: 8 }, (_, wireType) =>
+        Buffer.concat([Buffer.from([(1 << 3) | wireType]), WHOLE.subarray(1)]),
+      ),
+      ...some(FUZZ_CASES / 4, WHOLE.length).map((at) =>
+        Buffer.concat([WHOLE.subarray(0, at), varint(11), WHOLE.subarray(at)]),
+      ),
+      Buffer.concat([Buffer.from([0x0a]), varint(9), Buffer.from([0x01])]),
+    ]
+    const statuses = new Set<number>()
+    for (const body of bodies) statuses.add((await post(body, PROTOBUF)).status)
+
+    // A length that swallows the rest of a skipped value may still be a request, of none or of other spans.
+    expect([...statuses].filter((status) => status !== 200)).toEqual([400])
+    const ids = gateway.events().map(({ event_id: id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  },
+  FUZZ_MS_MAX,
+)
+
+test('deep JSON, an empty text and other texts are refused', async () => {
+  const texts = [
+    '['.repeat(5 * MIB),
+    '{"resourceSpans":'.repeat(100_000),
+    `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":${'{"arrayValue":{"values":['.repeat(50_000)}`,
+    `{"a":[${'[],'.repeat(6 * MIB)}0]}`,
+    `{"resourceSpans":[{"scopeSpans":[{"spans":[${'{},'.repeat(200_000)}{}]}]}]}`,
+    '[]',
+    '"text"',
+    'null null',
+    '{"resourceSpans":{}}',
+    '{"resourceSpans":[{"scopeSpans":[{"spans":[1]}]}]}',
+  ]
+  for (const text of texts) expect(await post(Buffer.from(text), JSON_TYPE)).toMatchObject({ status: 400 })
+})
+
+test('gzip: a bomb is too large, and what is none is refused', async () => {
+  const bomb = gzipSync(Buffer.alloc(64 * MIB))
+
+  expect(await post(bomb, { ...PROTOBUF, ...GZIP })).toMatchObject({ status: 413 })
+  expect(await post(WHOLE, { ...PROTOBUF, ...GZIP })).toMatchObject({ status: 400 })
+  expect(await post(gzipSync(WHOLE).subarray(0, -9), { ...JSON_TYPE, ...GZIP })).toMatchObject({ status: 400 })
+  expect(await post(gzipSync(WHOLE), { ...PROTOBUF, 'content-encoding': 'br' })).toMatchObject({ status: 415 })
+})
+
+test(
+  'bodies of the longest length leave no memory behind',
+  async () => {
+    const zeros = Buffer.alloc(19 * MIB)
+    const bodies: readonly (readonly [Buffer, Record<string, string>])[] = [
+      [
+        gzipSync(Buffer.concat([Buffer.from('{"a":['), Buffer.alloc(18 * MIB, '[],'), Buffer.from('0]}')])),
+        { ...JSON_TYPE, ...GZIP },
+      ],
+      [gzipSync(Buffer.alloc(19 * MIB, Buffer.from([0x0a, 0x00]))), { ...PROTOBUF, ...GZIP }],
+      [gzipSync(zeros), { ...PROTOBUF, ...GZIP }],
+    ]
+    const round = async (): Promise<void> => {
+      for (const [body, headers] of bodies) expect([200, 400]).toContain((await post(body, headers)).status)
+    }
+    await round()
+    const heapOf = () => {
+      globalThis.gc?.()
+      const { heapUsed, arrayBuffers } = process.memoryUsage()
+      return heapUsed + arrayBuffers
+    }
+    const before = heapOf()
+    for (let i = 0; i < 2; i++) await round()
+
+    expect(heapOf() - before).toBeLessThan(48 * MIB)
+  },
+  FUZZ_MS_MAX,
+)

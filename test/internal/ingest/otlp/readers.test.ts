@@ -1,0 +1,317 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { FACT, type FactName, KEYS_OF_FACTS } from '../../../../internal/ingest/otlp/facts.js'
+import { readJsonRequest } from '../../../../internal/ingest/otlp/json-request.js'
+import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
+import { MalformedRequest } from '../../../../internal/ingest/otlp/malformed.js'
+import { readProtobufRequest } from '../../../../internal/ingest/otlp/protobuf-request.js'
+import type { Signal, Telemetry } from '../../../../internal/ingest/otlp/telemetry.js'
+import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
+import { asProtobuf, decodeOtlp, type OtlpMessage } from '../../../support/otlp.js'
+
+/** The readers against a full decoder: what they say of a request is what the whole request says. */
+
+const KEYS = new KeyList(['cost_centre'])
+const FACTS = Object.keys(KEYS_OF_FACTS) as FactName[]
+const LISTED: string[] = FACTS.flatMap((fact) => [...KEYS_OF_FACTS[fact]])
+const MESSAGE: Readonly<Record<Signal, OtlpMessage>> = {
+  traces: 'ExportTraceServiceRequest',
+  logs: 'ExportLogsServiceRequest',
+}
+
+/** What was read, as a plain object that can be compared. */
+function plain(telemetry: Telemetry): object {
+  const { traceId, spanId, parentSpanId, startMs, endMs, isError, eventName, scope, facts, resource } = telemetry
+  const values = (of: typeof facts) => ({
+    ...Object.fromEntries(FACTS.map((fact) => [fact, of.get(FACT[fact])]).filter(([, value]) => value !== undefined)),
+    tags: Object.fromEntries(of.tags),
+  })
+  const own = { traceId, spanId, parentSpanId, startMs, endMs, isError, eventName, scope }
+  return { ...own, facts: values(facts), resource: values(resource) }
+}
+
+function readAll(bytes: Buffer, signal: Signal, encoding: 'protobuf' | 'json'): object[] {
+  const found: object[] = []
+  const read = encoding === 'protobuf' ? readProtobufRequest : readJsonRequest
+  for (const _ of read(bytes, signal, KEYS, (telemetry) => void found.push(plain(telemetry))));
+  return found
+}
+
+// The same from the whole request, as protobufjs decodes it.
+
+// biome-ignore lint/suspicious/noExplicitAny: a decoded message
+type Decoded = any
+
+const TAG_PREFIXES = ['traceloop.association.properties.', 'langfuse.trace.metadata.']
+const JSON_KEYS = ['metadata', 'langfuse.observation.usage_details', 'langfuse.observation.cost_details']
+
+function factOf(key: string, value: Decoded): unknown {
+  const bytesMax = JSON_KEYS.includes(key) ? 4096 : 256
+  const textOf = (text: string) => (Buffer.byteLength(text) <= bytesMax ? text : undefined)
+  switch (value?.value) {
+    case 'stringValue':
+      return textOf(value.stringValue)
+    case 'boolValue':
+      return value.boolValue
+    case 'intValue':
+      return Number(value.intValue)
+    case 'doubleValue':
+      return value.doubleValue
+    case 'arrayValue':
+      return (value.arrayValue.values as Decoded[])
+        .filter((each) => each.value === 'stringValue')
+        .map((each) => textOf(each.stringValue))
+        .filter((text) => text !== undefined)
+        .slice(0, 16)
+    default:
+      return undefined
+  }
+}
+
+function valuesOf(attributes: Decoded[]): object {
+  const tags: Record<string, unknown> = {}
+  const ranked = new Map<string, { rank: number; value: unknown }>()
+  for (const { key = '', value: any } of attributes) {
+    const value = factOf(key, any)
+    if (value === undefined || value === '') continue
+    const prefix = TAG_PREFIXES.find((each) => key.startsWith(each))
+    const tag = key === 'cost_centre' ? key : prefix === undefined ? '' : key.slice(prefix.length)
+    if (tag !== '' && Buffer.byteLength(tag) <= 64) tags[tag] = value
+    for (const fact of FACTS) {
+      const rank = (KEYS_OF_FACTS[fact] as readonly string[]).indexOf(key)
+      if (rank >= 0 && rank <= (ranked.get(fact)?.rank ?? rank)) ranked.set(fact, { rank, value })
+    }
+  }
+  return { ...Object.fromEntries([...ranked].map(([fact, { value }]) => [fact, value])), tags }
+}
+
+const idOf = (bytes: Buffer, length: number): string =>
+  bytes.length === length && bytes.some((byte) => byte !== 0) ? bytes.toString('hex') : ''
+const msOf = (nanos: string | undefined): number => Number(BigInt(nanos ?? 0) / 1_000_000n)
+
+function expected(signal: Signal, request: Decoded): object[] {
+  const [scopes, records] = signal === 'traces' ? ['scopeSpans', 'spans'] : ['scopeLogs', 'logRecords']
+  const resources: Decoded[] = request[signal === 'traces' ? 'resourceSpans' : 'resourceLogs']
+  return resources.flatMap((resource) =>
+    resource[scopes].flatMap((scope: Decoded) =>
+      scope[records].map((record: Decoded) => {
+        const isSpan = signal === 'traces'
+        const name = isSpan ? [] : [record.body?.stringValue, record.eventName]
+        const timeMs = msOf(record.timeUnixNano)
+        const scopeName: string = scope.scope?.name ?? ''
+        return {
+          traceId: idOf(record.traceId ?? Buffer.alloc(0), 16),
+          spanId: idOf(record.spanId ?? Buffer.alloc(0), 8),
+          parentSpanId: idOf(record.parentSpanId ?? Buffer.alloc(0), 8),
+          startMs: isSpan ? msOf(record.startTimeUnixNano) : timeMs === 0 ? msOf(record.observedTimeUnixNano) : timeMs,
+          endMs: isSpan ? msOf(record.endTimeUnixNano) : 0,
+          isError: record.status?.code === 2,
+          eventName: name.find((each) => each === 'claude_code.api_request') ?? '',
+          scope: Buffer.byteLength(scopeName) <= 256 ? scopeName : '',
+          facts: valuesOf(record.attributes),
+          resource: valuesOf(resource.resource?.attributes ?? []),
+        }
+      }),
+    ),
+  )
+}
+
+// Requests of every form.
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  fc.string({ unit: 'grapheme', minLength: 200, maxLength: 300 }),
+)
+const int64 = fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n }).map(String)
+const hex = (length: number) =>
+  fc
+    .oneof(
+      { weight: 9, arbitrary: fc.uint8Array({ minLength: length, maxLength: length }) },
+      fc.uint8Array({ maxLength: 20 }),
+    )
+    .map((bytes) => Buffer.from(bytes).toString('hex'))
+const nanos = fc
+  .oneof(
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    fc.integer({ min: 0, max: 4_000_000_000_000 }).map((ms) => BigInt(ms) * 1_000_000n),
+  )
+  .map(String)
+
+const { value: anyValue } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    text.map((stringValue) => ({ stringValue })),
+    fc.boolean().map((boolValue) => ({ boolValue })),
+    int64.map((intValue) => ({ intValue })),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((doubleValue) => ({ doubleValue })),
+    fc.array(tie('value'), { maxLength: 20 }).map((values) => ({ arrayValue: { values } })),
+    fc
+      .array(fc.record({ key: text, value: tie('value') }), { maxLength: 3 })
+      .map((values) => ({ kvlistValue: { values } })),
+    fc.constant({}),
+  ),
+}))
+const key = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...LISTED) },
+  { weight: 2, arbitrary: fc.constantFrom(...TAG_PREFIXES, 'cost_centre', 'gen_ai.input.messages', 'input.value') },
+  { weight: 2, arbitrary: fc.tuple(fc.constantFrom(...TAG_PREFIXES), text).map(([prefix, rest]) => prefix + rest) },
+  { weight: 2, arbitrary: text },
+)
+/** Keys are unique, as OpenTelemetry demands. */
+const attributes = fc.uniqueArray(fc.record({ key, value: anyValue }), { selector: ({ key }) => key, maxLength: 12 })
+const span = fc.record(
+  {
+    traceId: hex(16),
+    spanId: hex(8),
+    parentSpanId: hex(8),
+    traceState: text,
+    name: text,
+    kind: fc.nat(5),
+    startTimeUnixNano: nanos,
+    endTimeUnixNano: nanos,
+    attributes,
+    droppedAttributesCount: fc.nat(),
+    events: fc.array(fc.record({ timeUnixNano: nanos, name: text, attributes }), { maxLength: 2 }),
+    links: fc.array(fc.record({ traceId: hex(16), spanId: hex(8), attributes }), { maxLength: 2 }),
+    status: fc.record({ code: fc.nat(2), message: text }),
+    flags: fc.nat(),
+  },
+  { requiredKeys: ['attributes'] },
+)
+const logRecord = fc.record(
+  {
+    timeUnixNano: nanos,
+    observedTimeUnixNano: nanos,
+    severityNumber: fc.nat(24),
+    severityText: text,
+    body: fc.oneof(anyValue, fc.constant({ stringValue: 'claude_code.api_request' })),
+    attributes,
+    flags: fc.nat(),
+    traceId: hex(16),
+    spanId: hex(8),
+    eventName: fc.oneof(text, fc.constant('claude_code.api_request')),
+  },
+  { requiredKeys: ['attributes'] },
+)
+const scope = fc.record({ name: text, version: text, attributes }, { requiredKeys: [] })
+const resource = fc.record({ attributes, droppedAttributesCount: fc.nat() }, { requiredKeys: ['attributes'] })
+const few = { maxLength: 3 }
+const requests: Readonly<Record<Signal, fc.Arbitrary<object>>> = {
+  traces: fc.record({
+    resourceSpans: fc.array(
+      fc.record(
+        {
+          resource,
+          scopeSpans: fc.array(
+            fc.record({ scope, spans: fc.array(span, few), schemaUrl: text }, { requiredKeys: ['spans'] }),
+            few,
+          ),
+        },
+        { requiredKeys: ['scopeSpans'] },
+      ),
+      few,
+    ),
+  }),
+  logs: fc.record({
+    resourceLogs: fc.array(
+      fc.record(
+        {
+          resource,
+          scopeLogs: fc.array(
+            fc.record({ scope, logRecords: fc.array(logRecord, few) }, { requiredKeys: ['logRecords'] }),
+            few,
+          ),
+        },
+        { requiredKeys: ['scopeLogs'] },
+      ),
+      few,
+    ),
+  }),
+}
+
+describe.each(['traces', 'logs'] as const)('%s', (signal) => {
+  const runs = { numRuns: FUZZ_CASES / 20 }
+
+  test(
+    'protobuf: the facts of a request are those of a full decoder',
+    () => {
+      fc.assert(
+        fc.property(requests[signal], (request) => {
+          const bytes = asProtobuf(MESSAGE[signal], request)
+
+          expect(readAll(bytes, signal, 'protobuf')).toEqual(expected(signal, decodeOtlp(MESSAGE[signal], bytes)))
+        }),
+        runs,
+      )
+    },
+    FUZZ_MS_MAX,
+  )
+
+  test(
+    'JSON says the same as protobuf, whatever the order of members',
+    () => {
+      const shuffled = (value: unknown, random: number): unknown => {
+        if (Array.isArray(value)) return value.map((each) => shuffled(each, random))
+        if (typeof value !== 'object' || value === null) return value
+        const members = Object.entries(value).map(([name, inner]) => [name, shuffled(inner, random)])
+        return Object.fromEntries(random % 2 === 0 ? members : members.reverse())
+      }
+      fc.assert(
+        fc.property(requests[signal], fc.nat(), (request, random) => {
+          const json = Buffer.from(JSON.stringify(shuffled(request, random), null, random % 3))
+
+          expect(readAll(json, signal, 'json')).toEqual(
+            readAll(asProtobuf(MESSAGE[signal], request), signal, 'protobuf'),
+          )
+        }),
+        runs,
+      )
+    },
+    FUZZ_MS_MAX,
+  )
+
+  test.each(['protobuf', 'json'] as const)(
+    '%s that is cut, altered or repeated is read or refused, and nothing else',
+    (encoding) => {
+      const damage = fc.oneof(
+        fc.record({ kind: fc.constant('cut' as const), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
+        fc.record({
+          kind: fc.constant('set' as const),
+          at: fc.double({ min: 0, max: 1, noNaN: true }),
+          byte: fc.nat(255),
+        }),
+        fc.record({
+          kind: fc.constant('insert' as const),
+          at: fc.double({ min: 0, max: 1, noNaN: true }),
+          byte: fc.nat(255),
+        }),
+      )
+      let refused = 0
+      const samples = fc
+        .sample(requests[signal], 50)
+        .map((request) =>
+          encoding === 'json' ? Buffer.from(JSON.stringify(request)) : asProtobuf(MESSAGE[signal], request),
+        )
+      fc.assert(
+        fc.property(fc.constantFrom(...samples), damage, (whole, { kind, at, ...rest }) => {
+          const offset = Math.floor(at * whole.length)
+          const byte = 'byte' in rest ? Buffer.from([rest.byte]) : Buffer.alloc(0)
+          const tail = kind === 'cut' ? Buffer.alloc(0) : whole.subarray(kind === 'set' ? offset + 1 : offset)
+          const bytes = Buffer.concat([whole.subarray(0, offset), byte, tail])
+          try {
+            readAll(bytes, signal, encoding)
+          } catch (cause) {
+            expect(cause).toBeInstanceOf(MalformedRequest)
+            expect((cause as Error).message).toMatch(
+              /^The body is not (?:valid JSON|a valid protobuf message): at byte \d+, [^\n]{5,80}\.$/,
+            )
+            refused++
+          }
+        }),
+        { numRuns: FUZZ_CASES },
+      )
+      expect(refused).toBeGreaterThan(FUZZ_CASES / 20)
+    },
+    FUZZ_MS_MAX,
+  )
+})

@@ -1,0 +1,195 @@
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Attribution } from '../../../internal/sdk/attribution.js'
+import { type Provider, SECRET_TEXT, startProvider } from './provider.js'
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await startProvider()
+})
+
+/** Events that were sent. */
+let sent: Record<string, unknown>[]
+let bodies: string
+let attribution: Attribution
+beforeEach(() => {
+  sent = []
+  bodies = ''
+  attribution = new Attribution({
+    baseUrl: 'http://127.0.0.1:1',
+    apiKey: 'ak_test',
+    context: { attributed_service: 'search', tags: { team: 'core' } },
+    fetch: async (_, init) => {
+      bodies += String(init?.body)
+      sent.push(
+        ...String(init?.body)
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      )
+      return new Response('{"accepted":1,"rejected":0}', { status: 202 })
+    },
+  })
+})
+
+const openai = () =>
+  attribution.wrapOpenAi(new OpenAI({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }), {
+    attributed_identity: 'ann',
+  })
+const anthropic = () => attribution.wrapAnthropic(new Anthropic({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }))
+const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user' as const, content: 'a-secret-prompt' }] }
+const CHAT_FACTS = {
+  provider: 'openai',
+  requested_model: 'gpt-4o-mini',
+  served_model: 'gpt-4o-mini-2024-07-18',
+  input_tokens: 1_200,
+  output_tokens: 300,
+  cached_input_tokens: 1_000,
+  reasoning_tokens: 128,
+  service_tier: 'standard',
+  response_id: 'chatcmpl-1',
+  outcome: 'success',
+  attributed_service: 'search',
+  attributed_identity: 'ann',
+  ingestion_layer: 'application',
+  tags: { team: 'core' },
+}
+
+describe('a client of OpenAI', () => {
+  test('has each chat recorded, and answers as before', async () => {
+    const answer = await openai().chat.completions.create(chat)
+    await attribution.flush()
+
+    expect(answer.choices[0]?.message.content).toBe(SECRET_TEXT)
+    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+    expect(sent[0]?.['latency_ms']).toBeGreaterThanOrEqual(0)
+    expect(bodies).not.toContain('secret')
+    expect(bodies).not.toContain(SECRET_TEXT)
+  })
+
+  test('keeps the methods of the promises that it answers with', async () => {
+    const { data, response } = await openai().chat.completions.create(chat).withResponse()
+    await attribution.flush()
+
+    expect(response.status).toBe(200)
+    expect(data.model).toBe('gpt-4o-mini-2024-07-18')
+    expect(sent).toHaveLength(1)
+  })
+
+  test('states the usage of a streamed chat, without a chunk that the caller does not expect', async () => {
+    const parts = []
+    for await (const part of await openai().chat.completions.create({ ...chat, stream: true })) parts.push(part)
+    await attribution.flush()
+
+    expect(parts.map(({ choices }) => choices[0]?.delta.content)).toEqual([SECRET_TEXT, ' and more'])
+    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+  })
+
+  test('leaves the usage chunk to a caller who asks for it', async () => {
+    const parts = []
+    const asked = { ...chat, stream: true as const, stream_options: { include_usage: true } }
+    for await (const part of await openai().chat.completions.create(asked)) parts.push(part)
+    await attribution.flush()
+
+    expect(parts).toHaveLength(3)
+    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+  })
+
+  test('has a stream recorded that its reader left, without counts that nobody knows', async () => {
+    for await (const _ of await openai().chat.completions.create({ ...chat, stream: true })) break
+    await attribution.flush()
+
+    expect(sent).toHaveLength(1)
+    expect(sent[0]).toMatchObject({ requested_model: 'gpt-4o-mini', served_model: 'gpt-4o-mini-2024-07-18' })
+    expect(sent[0]).toMatchObject({ outcome: 'cancelled' })
+    expect(sent[0]).not.toHaveProperty('output_tokens')
+  })
+
+  test('has both halves of a stream that was split, recorded once', async () => {
+    const stream = await openai().chat.completions.create({ ...chat, stream: true })
+    const read = async (half: AsyncIterable<unknown>) => {
+      let parts = 0
+      for await (const _ of half) parts++
+      return parts
+    }
+    expect(await Promise.all(stream.tee().map(read))).toEqual([2, 2])
+    await attribution.flush()
+
+    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+  })
+
+  test('has responses, streamed ones and embeddings recorded', async () => {
+    const client = openai()
+    await client.responses.create({ model: 'gpt-4o', input: 'x' })
+    for await (const _ of await client.responses.create({ model: 'gpt-4o', input: 'x', stream: true }));
+    await client.embeddings.create({ model: 'text-embedding-3-small', input: 'x' })
+    await attribution.flush()
+
+    const response = {
+      requested_model: 'gpt-4o',
+      served_model: 'gpt-4o-2024-08-06',
+      input_tokens: 700,
+      output_tokens: 80,
+    }
+    expect(sent).toEqual([
+      expect.objectContaining({ ...response, cached_input_tokens: 64, reasoning_tokens: 16 }),
+      expect.objectContaining({ ...response, cached_input_tokens: 64, reasoning_tokens: 16 }),
+      expect.objectContaining({ requested_model: 'text-embedding-3-small', input_tokens: 9 }),
+    ])
+  })
+
+  test('fails as before, and a call that failed is not recorded', async () => {
+    await expect(openai().chat.completions.create({ ...chat, model: 'broken' })).rejects.toThrow('400')
+    await attribution.flush()
+
+    expect(sent).toEqual([])
+  })
+
+  test('is recorded once when it is wrapped twice', async () => {
+    await attribution.wrapOpenAi(openai()).chat.completions.create(chat)
+    await attribution.flush()
+
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('a client of Anthropic', () => {
+  const asked = {
+    model: 'claude-haiku-4-5',
+    max_tokens: 100,
+    messages: [{ role: 'user' as const, content: 'secret' }],
+  }
+  /** Input counts what was read from and written to the cache. */
+  const FACTS = {
+    provider: 'anthropic',
+    requested_model: 'claude-haiku-4-5',
+    served_model: 'claude-haiku-4-5-20251001',
+    input_tokens: 2_600,
+    output_tokens: 250,
+    cached_input_tokens: 2_000,
+    cache_write_tokens: 500,
+    cache_write_5m_tokens: 400,
+    cache_write_1h_tokens: 100,
+    web_search_calls: 2,
+    service_tier: 'standard',
+    response_id: 'msg_1',
+    outcome: 'success',
+  }
+
+  test('has messages and streamed messages recorded', async () => {
+    const client = anthropic()
+    await client.messages.create(asked)
+    for await (const _ of await client.messages.create({ ...asked, stream: true }));
+    await client.messages.stream(asked).finalMessage()
+    await attribution.flush()
+
+    expect(sent).toEqual([FACTS, FACTS, FACTS].map((facts) => expect.objectContaining(facts)))
+    expect(bodies).not.toContain('secret')
+  })
+})
+
+test('an object that is no such client stays as it is', () => {
+  const frozen = Object.freeze({ chat: { completions: { create: () => 7 } } })
+  expect(attribution.wrapOpenAi(frozen).chat.completions.create()).toBe(7)
+  expect(attribution.wrapAnthropic({})).toEqual({})
+})

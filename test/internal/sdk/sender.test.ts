@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Sender, type SenderOptions, type SenderProblem } from '../../../internal/sdk/sender.js'
+
+const CALL = { provider: 'openai', requested_model: 'gpt-4o' }
+
+interface Request {
+  readonly key: string
+  readonly ids: readonly string[]
+}
+let requests: Request[]
+let problems: SenderProblem[]
+beforeEach(() => {
+  requests = []
+  problems = []
+})
+
+/** A sender whose requests get these answers, and 202 after them. */
+function senderOf(answers: readonly (Response | Error)[], more: Partial<SenderOptions> = {}): Sender {
+  const left = [...answers]
+  return new Sender({
+    baseUrl: 'http://service.test',
+    apiKey: 'ak_test',
+    onProblem: (problem) => void problems.push(problem),
+    fetch: async (_, init) => {
+      const headers = init?.headers as Record<string, string>
+      const lines = String(init?.body).split('\n')
+      requests.push({ key: headers['idempotency-key'] ?? '', ids: lines.map((line) => JSON.parse(line).event_id) })
+      const answer = left.shift()
+      if (answer instanceof Error) throw answer
+      return answer ?? new Response('{"accepted":1,"rejected":0}', { status: 202 })
+    },
+    ...more,
+  })
+}
+
+describe('calls', () => {
+  test('are sent together, in order', async () => {
+    const sender = senderOf([])
+    for (let i = 0; i < 1_200; i++) sender.record(CALL, {})
+    await sender.flush()
+
+    expect(requests.map(({ ids }) => ids.length)).toEqual([500, 500, 200])
+    expect(new Set(requests.flatMap(({ ids }) => ids)).size).toBe(1_200)
+    expect(sender.state).toEqual({ recorded: 1_200, sent: 1_200, lost: 0, waiting: 0 })
+  })
+
+  test('are sent again with the same ids and the same key, until the service answers', async () => {
+    const passing = [new Error('cut'), new Response('', { status: 429 }), new Response('', { status: 503 })]
+    const sender = senderOf([...passing, new Response('{"title":"in progress"}', { status: 409 })])
+    sender.record(CALL, {})
+    await sender.flush()
+
+    expect(requests).toHaveLength(5)
+    expect(new Set(requests.map(({ key, ids }) => `${key} ${ids}`)).size).toBe(1)
+    expect(sender.state).toMatchObject({ sent: 1, lost: 0 })
+  })
+
+  test('that the service refuses are counted and told, and the next ones are sent', async () => {
+    const sender = senderOf([new Response('{"detail":"no such key"}', { status: 401 })])
+    sender.record(CALL, {})
+    await sender.flush()
+    sender.record(CALL, {})
+    await sender.flush()
+
+    expect(problems).toEqual([{ lost: 1, message: expect.stringContaining('401') }])
+    expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0 })
+  })
+
+  test('that the service rejects one by one are counted', async () => {
+    const sender = senderOf([new Response('{"accepted":1,"rejected":2,"results":[]}', { status: 202 })])
+    for (let i = 0; i < 3; i++) sender.record(CALL, {})
+    await sender.flush()
+
+    expect(sender.state).toMatchObject({ sent: 1, lost: 2 })
+  })
+
+  test('past the limit of the queue are dropped and told, and nothing throws', () => {
+    const sender = senderOf([], {
+      queueMax: 3,
+      fetch: () => new Promise(() => undefined),
+      onProblem: () => {
+        throw new Error('a handler of the application')
+      },
+    })
+    for (let i = 0; i < 5; i++) sender.record(CALL, {})
+
+    expect(sender.state).toMatchObject({ recorded: 5, lost: 2, waiting: 3 })
+  })
+
+  test('that wait when the client is closed are sent, and later ones are lost', async () => {
+    const sender = senderOf([])
+    sender.record(CALL, {})
+    await sender.close()
+    sender.record(CALL, {})
+
+    expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0 })
+  })
+})

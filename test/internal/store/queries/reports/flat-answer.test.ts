@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readReport } from '../../../../../internal/reports/question.js'
+import { firstPage } from '../../../../../internal/reports/report.js'
+import { migrate } from '../../../../../internal/store/migrations/migrate.js'
+import { type AnswerPage, hasClosedIn, readAnswer } from '../../../../../internal/store/queries/reports/answer.js'
+import { figureSteps } from '../../../../../internal/store/queries/reports/figures.js'
+import { isFlat, readFlatAnswer } from '../../../../../internal/store/queries/reports/flat-answer.js'
+import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+
+const DAY = 'from=2026-11-01&to=2026-11-02'
+const SNAPSHOT_MS = Date.UTC(2026, 10, 3)
+
+let store: RunningStore
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+afterAll(() => stopStore(store))
+
+/** A person of 0 is nobody, 9 a workload. */
+const calls = fc.array(
+  fc.record({
+    service: fc.constantFrom('a', 'b', 'c', 'ß', 'é', '\u{1F600}', '\uFF5E'),
+    person: fc.integer({ min: 0, max: 9 }),
+    hour: fc.integer({ min: 0, max: 3 }),
+    cost: fc.constantFrom('0', '1', '0.000000000000000001', '2.5'),
+    tokens: fc.constantFrom(0, 1, 7),
+  }),
+  { minLength: 1, maxLength: 25 },
+)
+const SORTS = [
+  '',
+  '&sort=service',
+  '&sort=-service',
+  '&sort=people',
+  '&sort=-cost_usd',
+  '&sort=-cost_usd_per_1k_tokens',
+] as const
+const asked = fc.oneof(
+  fc.constantFrom(...SORTS).map((sort) => `group_by=service${sort}`),
+  fc.constantFrom('', 'interval=hour', 'interval=hour&sort=-from', 'group_by=provider&sort=-calls'),
+  fc
+    .constantFrom('', '&interval=hour', '&interval=15m&sort=-people', '&group_by=service&sort=confidence')
+    .map((rest) => `filter[service][in]=a,b,c,ß${rest}`),
+)
+
+test('an answer that is folded here equals the one that the engine folds, in every figure and in its order', async () => {
+  const cases = fc.sample(fc.record({ calls, asked, cohortMin: fc.integer({ min: 2, max: 5 }) }), {
+    numRuns: 120,
+    seed: 7,
+  })
+  const { client } = store
+  await client.insert({
+    table: 'attributions',
+    values: cases.flatMap(({ calls: own }, number) =>
+      own.map(({ service, person, hour, cost, tokens }, i) => ({
+        tenant_id: `tnt-${number}`,
+        id: String(number * 100 + i).padStart(16, '0'),
+        event_time: `2026-11-01 0${hour}:00:00.000`,
+        valid_from: '2026-11-02 00:00:00.000',
+        service,
+        provider: `provider-${person % 2}`,
+        cost_usd: cost,
+        confidence: 0.9,
+        input_tokens: tokens,
+        identity_hash: person === 0 ? '\0'.repeat(16) : String(person).padStart(16, 'x').split('').reverse().join(''),
+      })),
+    ),
+    format: 'JSONEachRow',
+  })
+
+  let folded = 0
+  for (const [number, { asked: query, cohortMin }] of cases.entries()) {
+    const read = readReport('usage', `${DAY}&${query}`, SNAPSHOT_MS)
+    if (!read.ok) throw new Error(`${query}: ${read.problem.detail}`)
+    const workload = Buffer.from(`9${'x'.repeat(15)}`).toString('hex')
+    const of = { tenantId: `tnt-${number}`, snapshotMs: SNAPSHOT_MS, notPeople: [workload], cohortMin, months: [] }
+    await firstPage(
+      read.question,
+      of,
+      200,
+      {
+        weights: async () => undefined,
+        hasClosed: (period, signal) => hasClosedIn(client, period, signal),
+        async read(each, limit, signal) {
+          const [flat, engine] = await Promise.all([
+            readFlatAnswer(client, each, limit, signal),
+            readAnswer(client, each, limit, signal),
+          ])
+
+          expect(isFlat(each)).toBe(true)
+          if (flat === undefined) throw new Error('too many groups')
+          expect(comparable(flat), `${number} ${query}`).toEqual(comparable(engine))
+          folded += flat.rows.filter(({ isFolded }) => isFolded).length
+          return flat
+        },
+        stage: () => Promise.reject(new Error('staged')),
+        readStaged: () => Promise.reject(new Error('staged')),
+      },
+      new AbortController().signal,
+    )
+  }
+  expect(folded).toBeGreaterThan(20)
+})
+
+const comparable = ({ rows, totals }: AnswerPage) => ({
+  totals: { ...totals, costUsd: figureSteps(totals.costUsd), previousCostUsd: undefined },
+  rows: rows.map((row) => ({
+    ...row,
+    figures: Object.fromEntries(Object.entries(row.figures).map(([name, text]) => [name, figureSteps(text)])),
+  })),
+})

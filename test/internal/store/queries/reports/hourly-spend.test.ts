@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hourlySpendOf } from '../../../../../internal/store/queries/reports/hourly-spend.js'
+import { insertRows } from '../../../../../internal/store/sink.js'
+import { ATTRIBUTIONS } from '../../../../../internal/store/tables/attributions.js'
+import { formatQuantity, parseSum } from '../../../../../internal/units/quantity.js'
+import { idOf } from '../../../../support/invocations.js'
+import { finishedRow } from '../../../../support/rows.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
+
+let store: RunningStore
+beforeAll(async () => {
+  store = await launchMigratedStore()
+})
+afterAll(() => stopStore(store))
+
+const HOUR_MS = 60 * 60 * 1000
+const AT_MS = Date.UTC(2026, 10, 20, 9)
+
+test('the spend of one provider is one series, however its calls spell it, and is enough together', async () => {
+  const call = (number: number, provider: string, hoursAgo: number) => ({
+    ...finishedRow({ id: idOf(number), invocation: { provider, eventTimeMs: AT_MS - hoursAgo * HOUR_MS } }),
+    costUsd: parseSum<'USD'>('6'),
+  })
+  const rows = [call(1, 'azure', 0), call(2, 'az.ai.openai', 0), call(3, 'azure.openai', 1), call(4, 'openai', 0)]
+  await insertRows(store.client, ATTRIBUTIONS, rows, 'spend')
+
+  const found = await hourlySpendOf(store.client, 'tnt_one', AT_MS, { atLeastUsd: '10', weeks: 2, trailingHours: 24 })
+
+  expect(
+    found.map(({ provider, spent }) => [provider, [...spent].map(([at, usd]) => [at, formatQuantity(usd)]).sort()]),
+  ).toEqual([
+    [
+      'azure.ai.openai',
+      [
+        [AT_MS - HOUR_MS, '6'],
+        [AT_MS, '12'],
+      ],
+    ],
+  ])
+})

@@ -1,0 +1,107 @@
+/**
+ * The product on Node 24 with uWebSockets.js 20.57, where the tests themselves run on an older Node: the parser, credentials,
+ * admission and TLS, and on request the contract and the documents from `npm start` on, as a run of their own.
+ */
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../../deploy/setup/setup.mjs'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { newerNode } from '../support/newer-node.js'
+import { launchCommand } from '../support/processes.js'
+import { natsServerBin, privateDataDir, UP_MAIN } from '../support/service.js'
+
+/** Two files take longer than all others together, and are run on request (`CONTRIBUTING.md`). */
+const LONG_FILES =
+  process.env['ATTRIBUTION_NEWER_NODE'] === 'all'
+    ? ['test/contract/contract.test.ts', 'test/own-instance/docs.test.ts']
+    : []
+const FILES = [
+  'test/internal/http',
+  'test/contract/credentials.test.ts',
+  'test/own-instance/admission.test.ts',
+  'test/own-instance/tls.test.ts',
+  ...LONG_FILES,
+]
+/** A fifth of the requests that the run on this Node sends. */
+const CONTRACT_CASES = '400'
+
+interface Report {
+  readonly success: boolean
+  readonly testResults: readonly {
+    readonly name: string
+    readonly status: string
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+  }[]
+}
+
+const found = await newerNode()
+
+test.skipIf(found.node === undefined)(
+  `on Node 24 with uWebSockets.js 20.57 the same tests pass${found.reason === undefined ? '' : ` (skipped: ${found.reason})`}`,
+  { timeout: 1_500_000, retry: 0 },
+  async () => {
+    const node = found.node ?? ''
+    const reportFile = join(mkdtempSync(join(tmpdir(), 'newer-node-')), 'report.json')
+
+    const nested = launchCommand(node, {
+      args: [
+        ...[join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', ...FILES],
+        ...['--reporter=json', `--outputFile=${reportFile}`],
+      ],
+      cwd: ROOT,
+      env: {
+        // `npm` and `node` of the documents are then the newer ones.
+        PATH: `${dirname(node)}${delimiter}${process.env['PATH'] ?? ''}`,
+        ATTRIBUTION_CONTRACT_CASES: CONTRACT_CASES,
+      },
+    })
+    await nested.exited
+
+    const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report
+    const results = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+    const failed = report.testResults.filter(({ status }) => status !== 'passed').map(({ name }) => name)
+    expect({ failed, failedTests: results.filter(({ status }) => status === 'failed') }).toEqual({
+      failed: [],
+      failedTests: [],
+    })
+    const passedOn = (build: string): number =>
+      results.filter(({ status, fullName }) => status === 'passed' && fullName.includes(`uWebSockets.js ${build}`))
+        .length
+    expect(passedOn('20.57')).toBeGreaterThan(50)
+    expect(passedOn('20.30')).toBe(0)
+    expect(FILES.filter((file) => !report.testResults.some(({ name }) => name.includes(file)))).toEqual([])
+  },
+)
+
+test.skipIf(found.node === undefined)('the terminal and the log of the gateway name the build that runs', async () => {
+  const dataDir = privateDataDir()
+  const port = await freePort()
+  const up = launchCommand(found.node ?? '', {
+    args: [UP_MAIN, '--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
+  })
+
+  await up.line(/HTTP parser +uWebSockets\.js 20\.57 on Node 24\./)
+  await up.kill('SIGTERM')
+
+  expect(readFileSync(join(dataDir, 'logs', 'gateway.log'), 'utf8')).toMatch(
+    /"http":"uWebSockets\.js 20\.57","node":"v24\..*"listening"/,
+  )
+})
+
+/** Node 24 itself, without the libraries beside it. */
+const plain = join(dirname(found.node ?? ''), 'package/bin/node')
+const needsLibraries = existsSync(join(dirname(plain), '../../debian'))
+
+test.skipIf(!needsLibraries)('where no build of the parser loads, a start says for each why, and ends', async () => {
+  const up = launchCommand(plain, { args: [UP_MAIN, '--data-dir', privateDataDir()] })
+
+  expect(await up.exited).toEqual({ code: 1, signal: null })
+  // The variable that asks for more of this file is no setting of the product, which says so first.
+  const said = up.lines.filter((line) => !line.includes('ATTRIBUTION_NEWER_NODE'))
+  expect(said).toHaveLength(1)
+  expect(said[0]).toMatch(
+    /^up: no build .*: upstream is not installed; 20\.57 needs glibc 2\.38 or newer; 20\.30 has no binary for Node 24\./,
+  )
+})

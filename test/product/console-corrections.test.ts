@@ -1,0 +1,166 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storedCodes } from '../../internal/access/oauth/authorization-codes.js'
+import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
+import { consoleClientId, consoleRedirectUri } from '../../internal/auth/console-client.js'
+import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
+import { type Ask, askAs } from '../support/ask.js'
+import { attributedAll } from '../support/attributed.js'
+import { accessibilityFaults, type ConsolePage, goWithin, launchChromium, openConsole } from '../support/chromium.js'
+import { connectTo } from '../support/instance.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
+
+/** What a person corrects at the console: one call, many calls, and what could not be named. */
+
+const HOUR_S = 60 * 60
+
+let service: Instance
+let ask: Ask
+let browser: Browser
+let console: ConsolePage
+let page: Page
+
+beforeAll(async () => {
+  service = await newTenantOfProduct()
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  const created = await ask('POST', '/api/v1/directory/services', { name: 'checkout', owner: 'team-payments' })
+  expect(created.status).toBe(201)
+  const call = (attributed_service: string | undefined, people: number, requested_model = 'gpt-4o') =>
+    Array.from({ length: people }, (_, i) => ({
+      ...(attributed_service !== undefined && { attributed_service, attributed_identity: `person-${i}@example.com` }),
+      ingestion_timestamp: new Date(Date.now() - HOUR_S * 1_000 * (i + 1)).toISOString(),
+      requested_model,
+      input_tokens: 1_200,
+      output_tokens: 250,
+    }))
+  await attributedAll(ask, [
+    ...call('checkout', 6),
+    ...call('chekout', 6),
+    ...call(undefined, 6),
+    ...call('search', 6, 'of-no-price-book'),
+  ])
+  browser = await launchChromium()
+  console = await openConsole(browser)
+  page = console.page
+  await signInHoursAgo(1)
+})
+
+afterAll(() => browser.close())
+
+/** As if the person had signed in some hours ago, and had refreshed the tokens since. */
+async function signInHoursAgo(hours: number): Promise<void> {
+  const { tenant_id, base_url, console_url, admin_username } = service.credentials
+  const broker = await connectTo(service)
+  const user = (await (await broker.bucket(USERS)).get(userKey(tenant_id, admin_username)))?.json<StoredUser>()
+  const verifier = randomBytes(32).toString('base64url')
+  const code = await storedCodes(await broker.bucket(AUTHORIZATION_CODES)).issue(
+    {
+      tenant_id,
+      client_id: consoleClientId(tenant_id) ?? '',
+      user_id: user?.id ?? '',
+      redirect_uri: consoleRedirectUri(base_url),
+      scopes: user?.scopes ?? [],
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      auth_time: Math.floor(Date.now() / 1_000) - hours * HOUR_S,
+      session_id: randomBytes(16).toString('base64url'),
+    },
+    Date.now(),
+  )
+  await broker.close()
+  await page.goto(`${console_url}#code=${code}&verifier=${verifier}`)
+  await page.waitForSelector('[data-total]')
+}
+
+describe('the explorer', () => {
+  test('shares its filters by the address, sorts, and shows how a cost adds up', async () => {
+    await goWithin(page, '/console/explorer')
+    await page.selectOption('form.add-filter select >> nth=0', 'service')
+    await page.fill('form.add-filter input', 'checkout')
+    await page.click('button:has-text("Add the filter")')
+    await page.waitForSelector('.chip')
+    await page.click('button.sorts:has-text("cost USD")')
+    await page.waitForSelector('.shown[aria-busy=false] th[aria-sort=descending]:has-text("cost USD")')
+
+    expect(new URL(page.url()).search).toBe('?filter[service][eq]=checkout&sort=-cost_usd')
+    expect(await page.locator('table.figures tbody tr').count()).toBe(6)
+
+    await page.click('button.opens >> nth=0')
+    await page.waitForSelector('.card .sum')
+    expect(await page.textContent('.card .sum')).toMatch(
+      /1,200 input × 2\.5\/M.*0\.003.*250 output × 10\/M.*0\.0025.*0\.0055 USD/s,
+    )
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('overrides a call after a sign-in in a window of its own, and undoes it', async () => {
+    await page.click('.card button:has-text("Give it to")')
+    await page.fill('dialog input[name=service]', 'search')
+    await page.fill('dialog input[name=owner]', 'team-search')
+    await page.fill('dialog input[name=reason]', 'The key was lent.')
+    await page.click('dialog button:has-text("Give it to search")')
+    const again = page.locator('dialog:has-text("Sign in again") button:has-text("new window")')
+    const [popup] = await Promise.all([page.context().waitForEvent('page'), again.click()])
+    await popup.fill('#username', service.credentials.admin_username)
+    await popup.fill('#password', service.credentials.admin_password)
+    await popup.click('button[value=allow]')
+
+    await page.waitForSelector('.card h2:has-text("search · team-search")')
+    expect(await page.textContent('.card')).toContain('Overridden by hand')
+    await page.click('.card button:has-text("Undo the override")')
+    await page.waitForSelector('.card h2:has-text("checkout · team-payments")')
+    expect(await page.locator('.card .history li').count()).toBeGreaterThan(1)
+  })
+})
+
+const unattributed = () => page.getAttribute('[data-unattributed]', 'data-unattributed')
+
+describe('unattributed', () => {
+  test('lists by money what could not be named or priced, without a fault that axe finds', async () => {
+    await goWithin(page, '/console/unattributed')
+    await page.waitForSelector('.queue')
+    const text = (await page.textContent('.queue')) ?? ''
+
+    expect(text).toContain('chekout is it checkout?')
+    expect(text).toContain('Calls that say nothing of who made them')
+    expect(text).toContain('of-no-price-book')
+    await page.click('button.opens:has-text("chekout")')
+    expect(await page.textContent('.chosen')).toContain('6 calls, USD 0.033')
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('makes a name an alias in one click, and attributes its calls again', async () => {
+    await page.click('button:has-text("Yes, always: it is checkout")')
+    await page.waitForSelector('[role=status]:has-text("being attributed again")')
+
+    await expect
+      .poll(async () => (await ask('GET', '/v1/attribution?filter[service][eq]=chekout')).json.data.length, {
+        timeout: 30_000,
+      })
+      .toBe(0)
+  })
+
+  test('gives many calls to a service after showing what would change, and takes it back', async () => {
+    await goWithin(page, '/console/unattributed')
+    await page.waitForSelector('.queue')
+    const before = await unattributed()
+    await page.click('section:has(h2:text("Calls that say nothing")) button.opens')
+    await page.fill('.bulk input[name=service]', 'checkout')
+    await page.fill('.bulk input[name=owner]', 'team-payments')
+    await page.fill('.bulk input[name=reason]', 'Only checkout uses this proxy.')
+    await page.click('button:has-text("See what would change")')
+    await page.waitForSelector('.bulk button:has-text("Give them to checkout")')
+    expect(await page.textContent('.bulk')).toContain('6 calls of USD 0.033 would go to checkout')
+
+    await page.click('.bulk button:has-text("Give them to checkout")')
+    await page.waitForSelector(`[data-unattributed]:not([data-unattributed="${before}"])`)
+    expect(await unattributed()).toBe('0')
+    await page.click('.bulk button:has-text("Undo it")')
+    await page.waitForSelector(`[data-unattributed="${before}"]`)
+  })
+})
+
+test('no page logged an error, or was refused by its own policy', () => {
+  expect(console.faults).toEqual([])
+})

@@ -1,0 +1,234 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { signInLink } from '../../internal/local/supervisor/sign-in-link.js'
+import { formatQuantity, parseSum, sum } from '../../internal/units/quantity.js'
+import { type Ask, askAs } from '../support/ask.js'
+import { attributed, attributedAll } from '../support/attributed.js'
+import {
+  accessibilityFaults,
+  type ConsolePage,
+  goWithin,
+  launchChromium,
+  openConsole,
+  signInByPassword,
+} from '../support/chromium.js'
+import { connectTo } from '../support/instance.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
+
+/** The console as a person uses it, in a real browser. */
+
+const PLANTED = '<img src=x onerror=document.title=1>'
+const DAY_MS = 24 * 60 * 60 * 1000
+
+let service: Instance
+let ask: Ask
+let browser: Browser
+let console: ConsolePage
+let page: Page
+
+const callsOf = (name: string, people: number, daysAgo: number, stated: Record<string, unknown> = {}) =>
+  Array.from({ length: people }, (_, i) => ({
+    attributed_service: name,
+    attributed_identity: `person-${i}@example.com`,
+    ingestion_timestamp: new Date(Date.now() - daysAgo * DAY_MS).toISOString(),
+    requested_model: 'gpt-4o',
+    input_tokens: 1_000 + 7 * i,
+    output_tokens: 100,
+    ...stated,
+  }))
+
+beforeAll(async () => {
+  service = await newTenantOfProduct()
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  for (const name of ['search', 'chat', PLANTED]) {
+    const created = await ask('POST', '/api/v1/directory/services', {
+      name,
+      owner: `team-${name === PLANTED ? 'odd' : name}`,
+    })
+    expect(created.status).toBe(201)
+  }
+  await attributedAll(ask, [
+    ...callsOf('search', 7, 3),
+    ...callsOf('search', 3, 2),
+    ...callsOf('chat', 6, 1, { requested_model: 'gpt-4o-mini' }),
+    ...callsOf(PLANTED, 5, 1),
+    ...callsOf('tiny', 2, 1),
+    ...callsOf('search', 6, 40),
+    { ingestion_timestamp: new Date(Date.now() - DAY_MS).toISOString(), requested_model: 'of-no-price-book' },
+  ])
+  browser = await launchChromium()
+  console = await openConsole(browser, 'Asia/Kolkata')
+  page = console.page
+  await signInByPassword(page, service)
+  await page.waitForSelector('[data-total]')
+})
+
+afterAll(() => browser.close())
+
+const totalShown = (of: Page = page) => of.getAttribute('[data-total]', 'data-total')
+
+describe('signing in', () => {
+  test('leaves no token in addresses or storage', async () => {
+    const kept = await page.evaluate('JSON.stringify([location.href, {...localStorage}, {...sessionStorage}])')
+
+    expect(kept).not.toMatch(/eyJ|rt_|code=|verifier/)
+  })
+
+  test('a link signs in once, and is gone from the address', async () => {
+    const broker = await connectTo(service)
+    const link = (await signInLink(broker, service.credentials, Date.now())) ?? ''
+    await broker.close()
+    const first = await openConsole(browser)
+    const second = await openConsole(browser)
+
+    await first.page.goto(link)
+    await first.page.waitForSelector('[data-total]')
+    await second.page.goto(link)
+
+    expect(first.page.url()).toBe(`${service.baseUrl}/console`)
+    expect(await second.page.textContent('[role=alert]')).toContain('Sign in again')
+    expect(second.page.url()).toBe(`${service.baseUrl}/console`)
+    await Promise.all([first.context.close(), second.context.close()])
+  })
+
+  test('another tab of the same browser is signed in too, and signed out with it', async () => {
+    const context = page.context()
+    const other = await context.newPage()
+    await other.goto(`${service.baseUrl}/console?by=owner`)
+    await other.waitForSelector('[data-total]')
+
+    expect(await totalShown(other)).toBe(await totalShown())
+    await other.close()
+  })
+})
+
+/** What the API answers for the period that the page shows. */
+async function usageShown(query: string) {
+  const { from, to, as_of } = JSON.parse((await page.getAttribute('[data-scope]', 'data-scope')) ?? '{}')
+  const scope = new URLSearchParams({ from, to, as_of, time_zone: 'Asia/Kolkata', limit: '200' })
+  return (await ask('GET', `/v1/reports/usage?${scope}&${query}`)).json
+}
+
+const csvOf = async (section: string): Promise<string[][]> => {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click(`${section} >> text=CSV`)])
+  const chunks = await (await download.createReadStream()).toArray()
+  const lines = Buffer.concat(chunks).toString('utf8').trim().split('\r\n')
+  return lines.map((line) => line.split(','))
+}
+const added = (amounts: readonly string[]): string => formatQuantity(sum(amounts.map((text) => parseSum<'USD'>(text))))
+
+describe('the overview', () => {
+  const day = (ago: number): string => new Date(Date.now() - ago * DAY_MS).toISOString().slice(0, 10)
+  const PERIODS = ['7d', '24h', '90d', `${day(4)}..${day(2)}`, '12m']
+
+  test.each(PERIODS.map((period, at) => [period, ['service', 'owner', 'served_model', 'stage_origin'][at % 4] ?? '']))(
+    'of %s by %s shows one total on card, chart, table and CSV, that of the API',
+    async (period, by) => {
+      await goWithin(page, `/console?period=${period}&by=${by}`)
+      await page.waitForSelector(`[data-scope*='"by":"${by}"'][data-scope*='"stated":"${period}"']`)
+
+      const total = await totalShown()
+      const { report } = await usageShown('')
+      const table = await csvOf('section[data-table-total]')
+      const { data } = await usageShown(`group_by=${by}&compare=previous`)
+      expect(report.total_cost_usd).toBe(total)
+      expect(await page.getAttribute('[data-table-total]', 'data-table-total')).toBe(total)
+      expect(added(table.slice(1).map((line) => line[4] ?? ''))).toBe(total)
+      expect(await page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
+      if (total === '0') return
+      expect(await page.getAttribute('[data-chart-total]', 'data-chart-total')).toBe(total)
+      await page.evaluate(`document.querySelector('details.behind').open = true`)
+      const chart = await csvOf('section[data-chart-total]')
+      expect(added(chart.slice(1).map((line) => line.at(-1) ?? ''))).toBe(total)
+    },
+  )
+
+  test('says what is folded, what nobody owns, and what has no price', async () => {
+    await goWithin(page, '/console')
+    const table = page.locator('section[data-table-total]')
+    await table.locator('text=why?').first().waitFor()
+
+    expect(await page.textContent('.totals')).toContain('1 call has no price')
+    expect(await table.textContent()).toContain('fewer than five people each')
+  })
+
+  test('a name from outside is text, and an inline script does nothing', async () => {
+    await page.locator(`button:has-text("${PLANTED}")`).waitFor()
+    await page.evaluate(`{
+      const script = document.createElement('script')
+      try { script.textContent = 'document.title = 1' } catch { /* Trusted types refuse the text itself. */ }
+      document.body.append(script)
+      script.remove()
+    }`)
+
+    expect(await page.title()).toBe('Overview – Attribution')
+    expect(await page.locator('img').count()).toBe(0)
+  })
+
+  test('has no fault that axe finds, in light and in dark, with a row open', async () => {
+    await page.click('button.opens:has-text("search")')
+    await page.waitForSelector('.inside table')
+
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('shows a call soon after its arrival, without being asked', async () => {
+    const before = await totalShown()
+    await attributed(ask, callsOf('search', 1, 0)[0] ?? {})
+
+    await page.waitForSelector(`[data-total]:not([data-total="${before}"])`)
+  })
+})
+
+test('a person without a scope reads which one, and who can give it', async () => {
+  const created = await ask('POST', '/api/v1/users', {
+    username: 'reader',
+    password: 'a quiet afternoon in Lisbon',
+    scopes: ['read:attribution'],
+  })
+  expect(created.status).toBe(201)
+  const { context, page: readers } = await openConsole(browser)
+  const credentials = {
+    ...service.credentials,
+    admin_username: 'reader',
+    admin_password: 'a quiet afternoon in Lisbon',
+  }
+  await signInByPassword(readers, { credentials })
+
+  expect(await readers.textContent('main')).toContain('read:reporting')
+  expect(await accessibilityFaults(readers)).toEqual([])
+  await context.close()
+})
+
+test('a tenant without calls is led by the hand, and sees its first event', async () => {
+  const empty = await newTenantOfProduct()
+  const { context, page: first } = await openConsole(browser)
+  await signInByPassword(first, empty)
+  await first.waitForSelector('.first-run')
+  expect(await accessibilityFaults(first)).toEqual([])
+
+  await first.click('button:has-text("Send a test event")')
+  await first.waitForSelector('[data-total]')
+
+  expect(await first.textContent('table.figures')).toContain('first-steps')
+  await context.close()
+})
+
+test('the scripts up to the first chart weigh at most 200 KiB compressed, all together 400', () => {
+  const assets = fileURLToPath(new URL('../../dist/console/assets', import.meta.url))
+  const sizes = readdirSync(assets)
+    .filter((file) => file.endsWith('.js.br'))
+    .map((file) => statSync(join(assets, file)).size)
+
+  // The chart is in the first page: with all pages this is more than a person loads.
+  expect(sizes.reduce((all, size) => all + size, 0)).toBeLessThan(200 * 1024)
+})
+
+test('no page logged an error, or was refused by its own policy', () => {
+  // The inline script that a test planted.
+  expect(console.faults.filter((fault) => !fault.includes('TrustedScript'))).toEqual([])
+})

@@ -1,0 +1,287 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Secret, TOTP } from 'otpauth'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Asked, ask } from '../support/ask.js'
+import { type Answer, type Browser, openBrowser } from '../support/browser.js'
+import { command } from '../support/instance.js'
+import { adminFields, beginFlow, redeem, signIn } from '../support/oauth-client.js'
+import { type OpenIdProvider, openOpenIdProvider } from '../support/oidc-provider.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
+import { temporaryFolder } from '../support/spool.js'
+
+/** People who sign in at their company's OpenID provider, and the second factor of those who sign in by password. */
+
+let service: Instance
+let provider: OpenIdProvider
+
+beforeAll(async () => {
+  service = await newTenantOfProduct()
+  provider = await openOpenIdProvider(`${service.baseUrl}/v1/oauth/callback`)
+  await setProvider()
+})
+afterAll(() => provider.close())
+
+async function setProvider(members: object = {}): Promise<void> {
+  const folder = await temporaryFolder()
+  const [file, secretFile] = [join(folder, 'provider.json'), join(folder, 'secret')]
+  const stated = {
+    name: 'Example SSO',
+    issuer: provider.issuer,
+    client_id: provider.clientId,
+    groups: [
+      { group: 'finance', scopes: ['read:reporting'], team: 'team-finance' },
+      { group: 'platform', scopes: ['read:reporting', 'admin:config'], owner: true },
+    ],
+    ...members,
+  }
+  await writeFile(file, JSON.stringify(stated))
+  await writeFile(secretFile, `${provider.clientSecret}\n`)
+  const args = [
+    'identity-provider',
+    'set',
+    service.credentials.tenant_id,
+    '--file',
+    file,
+    '--client-secret-file',
+    secretFile,
+  ]
+  const { code, lines } = await command(service, args)
+  expect([code, lines]).toEqual([0, [expect.stringContaining('/v1/oauth/callback')]])
+}
+
+const admin = (method: string, path: string, body?: unknown): Promise<Asked> =>
+  ask(service.baseUrl, method, path, { 'x-api-key': service.credentials.api_key }, body)
+
+const asPerson = (token: string, method: string, path: string, body?: unknown): Promise<Asked> =>
+  ask(service.baseUrl, method, path, { authorization: `Bearer ${token}` }, body)
+
+const linkOn = ({ text }: Answer): string => /href="([^"]*\/v1\/oauth\/provider[^"]*)"/.exec(text)?.[1] ?? ''
+
+/** Follows redirects until one leads to the client. */
+async function follow(browser: Browser, address: URL): Promise<URL> {
+  let at = address
+  for (let hops = 0; hops < 500; hops++) {
+    const { location, status, text } = await browser.open(at)
+    if (location === undefined) throw new Error(`${at.pathname} got ${status}: ${text}`)
+    if (location.pathname === '/callback' && location.port === '51004') return location
+    at = location
+  }
+  throw new Error('the redirects do not end')
+}
+
+/** Signs in over the link of the sign-in page. @returns the address to which the client is sent */
+async function overProvider(scope = 'read:reporting admin:config', more: Record<string, string> = {}) {
+  const flow = await beginFlow(service, scope)
+  for (const [name, value] of Object.entries(more)) flow.address.searchParams.set(name, value)
+  const browser = openBrowser()
+  const page = await browser.open(flow.address)
+  const location = await follow(browser, new URL(linkOn(page), service.baseUrl))
+  return { flow, location, page }
+}
+
+async function tokenOverProvider(...args: Parameters<typeof overProvider>) {
+  const { flow, location } = await overProvider(...args)
+  return redeem(flow, location)
+}
+
+const ada = { sub: 'subject-of-ada', claims: { preferred_username: 'Ada', groups: ['finance'] } }
+const userNamed = async (name: string) =>
+  ((await admin('GET', '/api/v1/users?limit=200')).json.data as { username: string; id: string }[]).find(
+    ({ username }) => username === name,
+  )
+
+test('a person is made at their first sign-in, and may do what their groups give at each', async () => {
+  provider.person = ada
+  // The command's write reaches the gateway within moments.
+  await expect.poll(async () => linkOn(await openBrowser().open((await beginFlow(service)).address))).not.toBe('')
+  const first = await tokenOverProvider()
+
+  expect(first.scope).toBe('read:reporting')
+  expect(await userNamed('ada')).toMatchObject({
+    scopes: ['read:reporting'],
+    signs_in_by: 'identity_provider',
+    owner: false,
+    second_factor: false,
+  })
+  const { json: directory } = await admin('GET', '/api/v1/directory/identities?limit=200')
+  expect(directory.data).toContainEqual(expect.objectContaining({ name: 'Ada', owner: 'team-finance' }))
+
+  provider.person = { ...ada, claims: { ...ada.claims, groups: ['platform'] } }
+  expect((await tokenOverProvider()).scope).toBe('read:reporting admin:config')
+  expect(await userNamed('ada')).toMatchObject({ scopes: ['read:reporting', 'admin:config'], owner: true })
+
+  provider.person = ada
+  expect((await tokenOverProvider()).scope).toBe('read:reporting')
+  expect(await userNamed('ada')).toMatchObject({ scopes: ['read:reporting'], owner: false })
+  const audited = async (action: string): Promise<number> => {
+    const { json } = await admin('GET', '/api/v1/audit-log?limit=100')
+    return (json.data as { action: string }[]).filter((entry) => entry.action === action).length
+  }
+  await expect.poll(() => Promise.all(['user.create', 'user.update'].map(audited))).toEqual([1, 2])
+})
+
+test('who is in no known group, cancels there, or has the name of somebody else gets access_denied with the reason', async () => {
+  const refusals = [
+    [{ sub: 's2', claims: { preferred_username: 'bob', groups: ['interns'] } }, 'None of your groups'],
+    [undefined, 'did not confirm'],
+    [{ sub: 's3', claims: { preferred_username: 'ADA', groups: ['finance'] } }, 'A person named ada exists'],
+    [
+      { sub: 's4', claims: { preferred_username: service.credentials.admin_username, groups: ['platform'] } },
+      'exists here',
+    ],
+  ] as const
+  for (const [person, reason] of refusals) {
+    provider.person = person
+    const { location } = await overProvider()
+
+    expect(location.searchParams.get('error')).toBe('access_denied')
+    expect(location.searchParams.get('error_description')).toContain(reason)
+  }
+  expect(await userNamed('bob')).toBeUndefined()
+})
+
+test('a recent sign-in is one at the provider: it asks the person again', async () => {
+  provider.person = { ...ada, claims: { ...ada.claims, groups: ['platform'] } }
+  const flow = await beginFlow(service, 'admin:config')
+  const browser = openBrowser()
+  const start = async () => follow(browser, new URL(linkOn(await browser.open(flow.address)), service.baseUrl))
+  await start()
+  const asked = provider.asked()
+  await start()
+  expect(provider.asked()).toBe(asked) // The browser is signed in at the provider.
+
+  flow.address.searchParams.set('max_age', '0')
+  const { access_token: token } = await redeem(flow, await start())
+
+  expect(provider.asked()).toBe(asked + 1)
+  const body = { scopes: ['read:reporting'], name: 'made by Ada' }
+  expect((await asPerson(token, 'POST', '/api/v1/clients', body)).status).toBe(201)
+})
+
+test('an answer belongs to the browser and the sign-in that began, and is taken once', async () => {
+  provider.person = ada
+  const flow = await beginFlow(service, 'read:reporting')
+  const browser = openBrowser()
+  const start = new URL(linkOn(await browser.open(flow.address)), service.baseUrl)
+  const { location: toProvider } = await browser.open(start)
+  let answer = toProvider as URL
+  while (answer.pathname !== '/v1/oauth/callback') answer = (await browser.open(answer)).location as URL
+
+  expect((await openBrowser().open(answer)).status).toBe(400)
+  expect((await openBrowser().open(start)).status).toBe(400)
+  const forged = new URL(answer)
+  forged.searchParams.set('state', `${forged.searchParams.get('state')}x`)
+  expect((await browser.open(forged)).status).toBe(400)
+  expect((await browser.open(answer)).location?.searchParams.get('code')).not.toBeNull()
+  expect((await browser.open(answer)).location?.searchParams.get('error')).toBe('access_denied')
+})
+
+test('who has left, says SCIM, is signed out at once and cannot come back', async () => {
+  provider.person = ada
+  const flow = await beginFlow(service, 'read:reporting')
+  const browser = openBrowser()
+  const start = async () => follow(browser, new URL(linkOn(await browser.open(flow.address)), service.baseUrl))
+  const { access_token: token } = await redeem(flow, await start())
+  expect((await asPerson(token, 'GET', '/v1/reports/usage')).status).toBe(200)
+  const { json: found } = await admin('GET', `/scim/v2/Users?filter=${encodeURIComponent('userName eq "Ada"')}`)
+  const [user] = found.Resources as { id: string }[]
+  const active = (value: boolean) =>
+    admin('PATCH', `/scim/v2/Users/${user?.id}`, {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+      Operations: [{ op: 'replace', path: 'active', value }],
+    })
+
+  expect((await active(false)).status).toBe(200)
+  await expect.poll(async () => (await asPerson(token, 'GET', '/v1/reports/usage')).status).toBe(401)
+  expect((await start()).searchParams.get('error_description')).toBe('The directory says that you have left.')
+
+  await active(true)
+  // They authenticated at the provider before they left: it asks again, although the browser is signed in there.
+  const asked = provider.asked()
+  await redeem(flow, await start())
+  expect(provider.asked()).toBeGreaterThan(asked)
+})
+
+test('a person of the provider has no password, and where the provider is the only way nobody has', async () => {
+  const user = await userNamed('ada')
+  const set = await admin('PATCH', `/api/v1/users/${user?.id}`, { password: 'correct horse battery' })
+  expect([set.status, set.json.error_code]).toEqual([409, 'CONFLICT'])
+
+  await setProvider({ only: true })
+  const open = async (): Promise<{ browser: Browser; page: Answer }> => {
+    const browser = openBrowser()
+    return { browser, page: await browser.open((await beginFlow(service)).address) }
+  }
+  await expect.poll(async () => (await open()).page.text).not.toContain('name="password"')
+  const { browser, page } = await open()
+  expect(linkOn(page)).not.toBe('')
+  expect((await browser.submit(adminFields(service))).status).toBe(401)
+  await setProvider({ only: false })
+  await expect.poll(async () => (await open()).page.text).toContain('name="password"')
+  await signIn(service, await beginFlow(service))
+})
+
+test('a provider that cannot be reached is said, and the password still works', async () => {
+  await setProvider({ issuer: 'http://127.0.0.1:9' })
+  const flow = await beginFlow(service)
+  const attempt = async (): Promise<number> => {
+    const browser = openBrowser()
+    const page = await browser.open(flow.address)
+    return (await browser.open(new URL(linkOn(page), service.baseUrl))).status
+  }
+  await expect.poll(attempt).toBe(503)
+  await redeem(flow, await signIn(service, flow))
+  await setProvider()
+})
+
+test('where the tenant wants a second factor, people set it up at their next sign-in and give a code at each', async () => {
+  await admin('PATCH', '/api/v1/settings', { require_second_factor: true })
+  const secretOn = ({ text }: Answer): string => (/Key: <code>([^<]+)</.exec(text)?.[1] ?? '').replaceAll(' ', '')
+  const codeOf = (secret: string, steps = 0): string =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
+  const flow = await beginFlow(service)
+  const browser = openBrowser()
+  let setUp: Answer | undefined
+  await expect
+    .poll(async () => {
+      await browser.open(flow.address)
+      setUp = await browser.submit(adminFields(service))
+      return setUp.status
+    })
+    .toBe(200)
+  const secret = secretOn(setUp as Answer)
+
+  expect(setUp?.text).toContain('<svg')
+  const wrong = await browser.submit({ code: '000000', decision: 'allow' })
+  expect([wrong.status, wrong.text.includes('The code is wrong')]).toEqual([401, true])
+  const { location } = await browser.submit({ code: codeOf(secret), decision: 'allow' })
+  await redeem(flow, location as URL)
+  const named = service.credentials.admin_username
+  expect(await userNamed(named)).toMatchObject({ second_factor: true })
+
+  // The next sign-in asks for a code, shows no secret, and takes no code twice.
+  const again = await beginFlow(service)
+  const other = openBrowser()
+  await other.open(again.address)
+  const asked = await other.submit(adminFields(service))
+  expect([asked.status, secretOn(asked)]).toEqual([200, ''])
+  expect((await other.submit({ code: codeOf(secret), decision: 'allow' })).status).toBe(401)
+  const next = await other.submit({ code: codeOf(secret, 1), decision: 'allow' })
+  const { access_token: token } = await redeem(again, next.location as URL)
+
+  // An owner helps a person who has lost the app.
+  const user = await userNamed(named)
+  expect((await asPerson(token, 'PATCH', `/api/v1/users/${user?.id}`, { second_factor: false })).status).toBe(200)
+  expect(await userNamed(named)).toMatchObject({ second_factor: false })
+  await admin('PATCH', '/api/v1/settings', { require_second_factor: false })
+  await expect
+    .poll(async () => {
+      const last = await beginFlow(service)
+      const page = openBrowser()
+      await page.open(last.address)
+      return (await page.submit(adminFields(service))).status
+    })
+    .toBe(303)
+})

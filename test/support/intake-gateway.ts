@@ -1,0 +1,91 @@
+/** An intake listener in front of a log that the test sees. */
+import { createApiKey } from '../../internal/auth/api-keys.js'
+import { createAuthenticator } from '../../internal/auth/authenticate.js'
+import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
+import { deriveTenantIds } from '../../internal/ids/ids.js'
+import { adapterRoutes } from '../../internal/ingest/adapters/routes.js'
+import { startIntake } from '../../internal/ingest/intake/listener.js'
+import type { IntakeRoute } from '../../internal/ingest/intake/route.js'
+import { decodeGroup } from '../../internal/invocations/group.js'
+import type { InvocationEvent } from '../../internal/invocations/schema.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { createLog } from '../../internal/telemetry/log.js'
+import { type AdmissionGatewayOptions, startAdmissionGateway } from './admission-gateway.js'
+import { TENANT } from './scope-keys.js'
+
+const ids = deriveTenantIds(new Uint8Array(32).fill(7), TENANT)
+const keyOf = (isGateway: boolean, ingestionLayers?: readonly string[]) =>
+  createApiKey(
+    'production',
+    TENANT,
+    ids,
+    { name: 'intake', scopes: ['read:attribution'], expiresAt: null, isGateway, ingestionLayers },
+    new Date(),
+  )
+
+export interface IntakeGatewayOptions extends AdmissionGatewayOptions {
+  readonly routes?: readonly IntakeRoute[]
+  /** For how long the copy of the credentials has been stale. */
+  readonly credentialsAwayMs?: number
+}
+
+export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
+  const { ingestPerSecond = 100_000, credentialsAwayMs = 0, routes = adapterRoutes() } = options
+  const gateway = await startAdmissionGateway(options)
+  const keys = { plain: keyOf(false), gateway: keyOf(true), restricted: keyOf(false, ['batch']) }
+  const stored = new Map(Object.values(keys).map((key) => [key.stored.id, key.stored]))
+  const rest = { read: 1, report: 1, control: 1, token: 1 }
+  const authenticator = createAuthenticator({
+    mode: 'production',
+    findKey: (id) => stored.get(id),
+    judgeToken: () => undefined,
+    budgetsOf: budgetsCache(rateLimitsOf({ ...rest, ingest: ingestPerSecond })),
+    useOf: () => ({ atMs: 0 }),
+  })
+  const port = await freePort()
+  const settings = { host: '127.0.0.1', port, tlsCertFile: '', tlsKeyFile: '' }
+  const intake = await startIntake(settings, routes, {
+    authenticator,
+    credentialsAwayMs: () => credentialsAwayMs,
+    admission: gateway.admission,
+    errorDocsUrl: 'http://localhost/docs/errors',
+    log: createLog('test', 'silent'),
+  })
+  return {
+    ...gateway,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    plainKey: keys.plain.secret,
+    gatewayKey: keys.gateway.secret,
+    restrictedKey: keys.restricted.secret,
+    /** Events that the log holds. */
+    events: (): InvocationEvent[] =>
+      gateway.stored.flatMap((message) => decodeGroup(message, 1).map(({ event }) => event)),
+    async stop() {
+      await intake.drain()
+      await gateway.stop()
+    },
+  }
+}
+
+export type IntakeGateway = Awaited<ReturnType<typeof startIntakeGateway>>
+
+export interface IntakePosted {
+  readonly status: number
+  readonly headers: Headers
+  readonly json: Record<string, unknown>
+}
+
+export async function postIntake(
+  { url, plainKey }: Pick<IntakeGateway, 'url' | 'plainKey'>,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<IntakePosted> {
+  const answer = await fetch(url + path, {
+    method: 'POST',
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+    headers: { 'x-api-key': plainKey, 'content-type': 'application/json', ...headers },
+  })
+  return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, unknown> }
+}
