@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { PROJECTS, projectOf, testFiles } from './test/support/run/projects.js'
-import { flakyTests, slowestFiles } from './test/support/run/reporters.js'
+import { failedFiles, flakyTests, slowestFiles } from './test/support/run/reporters.js'
 import { LongestFirst } from './test/support/run/sequence.js'
 
 const files = testFiles()
@@ -14,7 +14,7 @@ const maxWorkers = availableParallelism() + 2
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run/folder.ts',
-    reporters: ['default', flakyTests, slowestFiles],
+    reporters: ['default', flakyTests, failedFiles, slowestFiles],
     maxWorkers,
     sequence: { sequencer: LongestFirst },
     projects: PROJECTS.map(({ name, isolate }) => ({

@@ -1,7 +1,9 @@
 /**
- * `npm test`: the set-up, then the linter over everything, then the tests; arguments go to vitest. Ends with the exit
- * code of the first that fails.
+ * `npm test`: the set-up, then the linter over everything, then the tests; arguments go to vitest. Files that failed run
+ * a second time, alone. Ends with the exit code of the first that fails.
  */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureChromium } from './chromium.mjs'
 import { foreground } from './commands.mjs'
@@ -16,11 +18,27 @@ await runSetUpMain(async () => {
 const packages = join(ROOT, 'node_modules')
 // Biome colours each letter by itself where it takes a log for a terminal.
 const colors = process.stdout.isTTY ? [] : ['--colors=off']
-const commands = [
-  [join(packages, '@biomejs', 'biome', 'bin', 'biome'), 'ci', ...colors, '.'],
-  [join(packages, 'vitest', 'vitest.mjs'), 'run', ...process.argv.slice(2)],
-]
-for (const command of commands) {
-  const code = await foreground(process.execPath, command, { cwd: ROOT })
-  if (code !== 0) process.exit(code)
+const biome = [join(packages, '@biomejs', 'biome', 'bin', 'biome'), 'ci', ...colors, '.']
+const vitest = [join(packages, 'vitest', 'vitest.mjs'), 'run', ...process.argv.slice(2)]
+
+const run = (/** @type {readonly string[]} */ command, env = process.env) =>
+  foreground(process.execPath, command, { cwd: ROOT, env })
+
+/** More failed files than this are no accident. */
+const REPEATED_FILES_MAX = 5
+
+const linted = await run(biome)
+if (linted !== 0) process.exit(linted)
+
+const notes = mkdtempSync(join(tmpdir(), 'attribution-failed-'))
+const failedFiles = join(notes, 'files')
+let code = await run(vitest, { ...process.env, ATTRIBUTION_FAILED_FILES: failedFiles })
+// Interrupted, or failed outside a test: nothing is noted.
+const failed = existsSync(failedFiles) ? readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean) : []
+rmSync(notes, { recursive: true })
+if (code === 1 && failed.length > 0 && failed.length <= REPEATED_FILES_MAX) {
+  console.log(`\nThese files failed; they run again, alone:\n${failed.join('\n')}\n`)
+  code = await run([...vitest, '--maxWorkers=1', ...failed])
+  if (code === 0) console.log(failed.map((file) => `FLAKY  ${file} (the whole file)`).join('\n'))
 }
+process.exit(code)

@@ -22,6 +22,19 @@ export const flakyTests: Reporter = {
   },
 }
 
+/**
+ * Notes the files with failed tests in the file that ATTRIBUTION_FAILED_FILES names, unless something failed outside a test:
+ * `npm test` runs them again alone.
+ */
+export const failedFiles: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const file = process.env['ATTRIBUTION_FAILED_FILES']
+    if (file === undefined || errors.length > 0) return
+    const failed = modules.filter((module) => module.state() === 'failed').map((module) => module.relativeModuleId)
+    writeFileSync(file, failed.join('\n'))
+  },
+}
+
 const secondsOf = (module: TestModule): number => {
   const { prepareDuration, environmentSetupDuration, setupDuration, collectDuration, duration } = module.diagnostic()
   return (prepareDuration + environmentSetupDuration + setupDuration + collectDuration + duration) / 1_000
