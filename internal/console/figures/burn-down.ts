@@ -2,7 +2,7 @@ import { formatDifference, parseSum, plus, type Quantity, zero } from '../../uni
 
 /** What is left of a budget over its period. Exact decimals, below zero once it is overspent. */
 export interface BurnDown {
-  /** In order of time, from the ceiling at the start of the period to what is left as of the figures. */
+  /** In order of time, from the ceiling at the start of the period to what remains as of the figures. */
   readonly points: readonly Left[]
   /** What was spent in intervals that have too few people to be shown apart: in the last point only. "0": nothing. */
   readonly together: string

@@ -9,8 +9,8 @@ const BUDGET = {
 }
 const spentIn = (to: string, cost_usd: string, folded = false) => ({ to, cost_usd, folded })
 
-describe('what is left of a budget', () => {
-  test('falls from the ceiling by each interval to what is left now, below zero too', () => {
+describe('the rest of a budget', () => {
+  test('falls from the ceiling by each interval to what remains now, below zero too', () => {
     const figures = burnDown(BUDGET, [
       spentIn('2026-11-03T00:00:00.000Z', '8.000000000000000001'),
       spentIn('2026-11-02T00:00:00.000Z', '3.499999999999999999'),

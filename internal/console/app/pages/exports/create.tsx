@@ -49,7 +49,7 @@ export function Create({ onCreated }: { readonly onCreated: () => void }) {
         <h2>A new export</h2>
         <p class="muted">
           A FOCUS file of the calls that may be charged back. Small groups are in it together, and its manifest lists
-          what is left out, and why.
+          what was excluded, and why.
         </p>
       </header>
       <Filters fields={REPORT_FIELDS} filters={filters} onChange={setFilters} />
