@@ -27,7 +27,7 @@ export interface UserChangesDeps {
 
 export const WHAT = 'user'
 /** Per tenant. */
-const USERS_MAX = 10_000
+export const USERS_MAX = 10_000
 /** Of a generated password: five bits per character. */
 const PASSWORD_CHARACTERS = 24
 

@@ -6,6 +6,7 @@ import { randomId, type TenantIds } from '../../ids/ids.js'
 import type { ProviderPerson } from '../identity-provider/claims.js'
 import { storePassword } from '../oauth/passwords.js'
 import { readUsername, type StoredUser, userKey } from '../oauth/users.js'
+import { USERS_MAX } from './changes.js'
 import { appoint, canBeOwner, dismiss } from './owners.js'
 
 /**
@@ -37,8 +38,6 @@ export interface FromProviderDeps {
   readonly setTeam: (tenantId: string, username: string, team: string) => Promise<void>
   readonly clock: () => number
 }
-
-const USERS_MAX = 10_000
 
 export function peopleFromProvider(deps: FromProviderDeps): PeopleFromProvider {
   const { users, findUser, findUserNamed, findUserAt, tenants, clock } = deps
