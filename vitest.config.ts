@@ -29,6 +29,8 @@ export default defineConfig({
         // Engines and brokers start inside the tests, and the machine of CI is small and shared.
         testTimeout: 180_000,
         hookTimeout: 300_000,
+        // Awaited states of the product: the default of one second is too short on a busy machine.
+        expect: { poll: { timeout: 30_000, interval: 100 } },
       },
     })),
   },

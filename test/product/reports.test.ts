@@ -169,7 +169,7 @@ describe('usage', () => {
 
     expect(changed.status).toBeLessThan(300)
     expect(costs(before.json, 'service')).toEqual({ sync: '2' })
-    await expect.poll(after, { timeout: 30_000 }).toEqual({ search: '2' })
+    await expect.poll(after).toEqual({ search: '2' })
   })
 })
 
