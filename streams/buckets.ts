@@ -129,6 +129,12 @@ export const ANNOUNCEMENTS = {
 /** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded, which layers must be seen to restore it, the number of changes, and whether the last change was emitted as an event. Compare-and-set by sentinels. */
 export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const satisfies Bucket
 
+/**
+ * `<tenant id>` -> how much telemetry became no records in the last 24 hours, by hour, capture layer and kind. Compare-and-set
+ * by gateways, every few seconds. Expires when a tenant sends none.
+ */
+export const PASSED_OVER = { name: 'passed_over', history: 1, ttlMs: 26 * 60 * 60 * 1000 } as const satisfies Bucket
+
 /** `<tenant id>` -> the newest hour whose spend was checked for anomalies, so that no hour is skipped. Compare-and-set by sentinels. */
 export const SPEND_LOOKS = { name: 'spend_looks', history: 1 } as const satisfies Bucket
 
@@ -244,6 +250,7 @@ export const BUCKETS: readonly Bucket[] = [
   BUDGET_CROSSINGS,
   ANNOUNCEMENTS,
   COVERAGE_STATES,
+  PASSED_OVER,
   SPEND_LOOKS,
   MISSING_PRICES,
   MODELS,

@@ -14,8 +14,9 @@ import type { OpenHttp } from '../../internal/http/open.js'
 import { createCursorCodec } from '../../internal/http/resource/pages.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAdmission } from '../../internal/ingest/open.js'
+import { countPassedOver } from '../../internal/ingest/otlp/passed-over-counts.js'
 import { openRecords } from '../../internal/store/queries/records/open-records.js'
-import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY } from '../../streams/buckets.js'
+import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY, PASSED_OVER } from '../../streams/buckets.js'
 import type { Role } from '../role.js'
 
 export const GATEWAY_SETTINGS = [
@@ -88,6 +89,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     keyHashingOf: admission.deps.keyHashingOf,
     secret: await role.signingKey('mutations'),
   })
+  const passedOver = countPassedOver({ bucket: await broker.bucket(PASSED_OVER), isBrokerUp, log })
   const records = openRecords(role.storeConnection)
   return {
     ...shared,
@@ -103,6 +105,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     directory,
     watermark,
     records,
+    passedOver,
     store,
     mutate,
     auditSink,
@@ -114,6 +117,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     async drain() {
       await access.close()
       access.budgetExchange.stop()
+      await passedOver.close()
       await admission.close()
       await auditSink.close()
     },

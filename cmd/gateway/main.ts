@@ -6,7 +6,6 @@ import { describeBuild, PARSER_ENVIRONMENT } from '../../internal/http/builds.js
 import { openHttp } from '../../internal/http/open.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/routes.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
-import { passedOverLog } from '../../internal/ingest/otlp/passed-over-log.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/routes.js'
 import { runMain } from '../../internal/process/main.js'
 import { configureRole, connectRole } from '../role.js'
@@ -30,7 +29,7 @@ runMain('gateway', async () => {
   role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
   const intake = await startIntake(
     { ...configured.config, port: configured.config.intakePort },
-    [...otlpRoutes({ dimensionsOf: gateway.dimensionsOf, onPassedOver: passedOverLog(role.log) }), ...adapterRoutes()],
+    [...otlpRoutes({ ...gateway, onPassedOver: gateway.passedOver.onPassedOver }), ...adapterRoutes()],
     {
       authenticator,
       credentialsAwayMs: credentials.awayMs,

@@ -67,6 +67,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
         ...gateway,
         ...eventLog,
         sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+        passedOverOf: gateway.passedOver.read,
         zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
       }),
       gateway,

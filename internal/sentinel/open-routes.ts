@@ -18,13 +18,15 @@ export interface SentinelRoutesDeps
   readonly records: Pick<Records, 'ask'>
   /** The sources in a tenant's directory. */
   readonly sourcesOf: CoverageReads['sourcesOf']
+  /** Telemetry of a tenant that became no records in the last 24 hours. */
+  readonly passedOverOf: CoverageReads['passedOver']
   /** Called once when a KV watch is lost. */
   readonly onLost: (cause: unknown) => void
 }
 
 /** The routes of budgets, coverage and anomalies, which the sentinel watches. */
 export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<readonly Route[]> {
-  const { broker, records, sourcesOf, onLost } = deps
+  const { broker, records, sourcesOf, passedOverOf, onLost } = deps
   const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
   const crossings = await watchRecords<StoredCrossings>(await broker.bucket(BUDGET_CROSSINGS), onLost)
   return [
@@ -37,6 +39,7 @@ export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<read
               withNewestCalls(reader, tenantId, await seenLayers(reader, ...question), signal),
             observed: (...question) => observedSources(reader, ...question),
             sourcesOf,
+            passedOver: passedOverOf,
           }
           return readCoverage(tenantId, nowMs, reads, signal)
         }),

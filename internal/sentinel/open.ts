@@ -149,7 +149,12 @@ async function watchChecks(deps: SentinelDeps, watermark: Watermark, signal: Abo
       everyMs: surveyEveryMs,
       async check(tenantId) {
         const sources = [...sourcesOf(tenantId)]
-        const pathways = await readCoverage(tenantId, clock(), { ...coverage, sourcesOf: () => sources }, signal)
+        const pathways = await readCoverage(
+          tenantId,
+          clock(),
+          { ...coverage, sourcesOf: () => sources, passedOver: async () => [] },
+          signal,
+        )
         await watchCoverage(tenantId, { pathways, sources }, streaks, coverageStates, announcing)
       },
     },

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributed } from '../support/attributed.js'
 import { wireEvent } from '../support/invocations.js'
-import { newTenantOfProduct } from '../support/product.js'
+import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
 let service: Instance
@@ -40,6 +40,7 @@ test('coverage shows deployed layers, missing layers and discovery-only sources'
       discovery_only: [],
       last_event_at: calledAt,
       unattributed_share: '0.0000',
+      passed_over: [],
     },
     expect.objectContaining({ pathway: 'other', status: 'discovery_only', discovery_only: ['dns-log'] }),
     expect.objectContaining({ pathway: 'proxy_mediated', status: 'discovery_only', discovery_only: ['firewall'] }),
@@ -81,4 +82,53 @@ test('an identity that is a workload is not counted as a person in reports', asy
 
   expect(before.json.data).toMatchObject([{ service: null, folded: true, cost_usd: '3' }])
   expect(after.json.data).toMatchObject([{ service: 'nightly', folded: false, cost_usd: '3' }])
+})
+
+test('agents, tools and metrics that telemetry holds are counted on the pathway of their layer, by kind', async () => {
+  const { baseUrl, credentials } = await newTenantOfProduct()
+  const coverage = async () =>
+    (await askAs(baseUrl, { 'x-api-key': credentials.api_key })('GET', '/api/v1/coverage')).json.data
+  const spanOf = (operation: string) => ({
+    traceId: randomUUID().replaceAll('-', ''),
+    spanId: randomUUID().replaceAll('-', '').slice(0, 16),
+    startTimeUnixNano: `${Date.now()}000000`,
+    attributes: [{ key: 'gen_ai.operation.name', value: { stringValue: operation } }],
+  })
+  const exportTo = (path: string, body: unknown) =>
+    fetch(`${intakeOfProduct()}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': credentials.api_key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const spansOf = (name: string, operations: readonly string[]) => ({
+    resourceSpans: [{ scopeSpans: [{ scope: { name }, spans: operations.map(spanOf) }] }],
+  })
+  const before = Date.now()
+
+  for (const _ of ['first', 'second']) {
+    expect(
+      (await exportTo('/v1/traces', spansOf('app', ['invoke_agent', 'execute_tool', 'invoke_agent']))).status,
+    ).toBe(200)
+  }
+  await exportTo('/v1/traces', spansOf('litellm', ['invoke_workflow']))
+  await exportTo('/v1/metrics', {})
+  const counted = { count: expect.any(Number), last_at: expect.any(String) }
+  const application = [
+    { layer: 'application', kind: 'agent', ...counted, count: 4 },
+    { layer: 'application', kind: 'metrics_request', ...counted, count: 1 },
+    { layer: 'application', kind: 'tool', ...counted, count: 2 },
+  ]
+  const nothingElse = { status: 'silent', layers_deployed: [], layers_missing: [], last_event_at: null }
+
+  await expect.poll(coverage, { timeout: 60_000, interval: 250 }).toEqual([
+    expect.objectContaining({ ...nothingElse, pathway: 'application_direct', passed_over: application }),
+    expect.objectContaining({
+      ...nothingElse,
+      pathway: 'gateway_mediated',
+      passed_over: [{ layer: 'gateway', kind: 'workflow', ...counted, count: 1 }],
+    }),
+  ])
+  for (const { passed_over } of await coverage()) {
+    for (const { last_at } of passed_over) expect(Date.parse(last_at)).toBeGreaterThanOrEqual(before)
+  }
 })

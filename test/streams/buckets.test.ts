@@ -11,7 +11,7 @@ test('every bucket has a unique name that is valid in a stream name', () => {
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only buckets of heartbeats, announcements, budget crossings, leases, ended jobs, dry runs, sign-ins, revocations, directory imports, stored responses, replays and daily audit heads have a TTL', () => {
+test('only buckets of heartbeats, announcements, budget crossings, counts of a day, leases, ended jobs, dry runs, sign-ins, revocations, directory imports, stored responses, replays and daily audit heads have a TTL', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',
@@ -19,6 +19,7 @@ test('only buckets of heartbeats, announcements, budget crossings, leases, ended
     'directory_imports',
     'budget_crossings',
     'announcements',
+    'passed_over',
     'training_leases',
     'jobs',
     'export_places',

@@ -6,7 +6,15 @@ import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
 import { MalformedRequest } from './malformed.js'
 import { readProtobufRequest } from './protobuf-request.js'
-import { isLiteLlm, type MappingContext, type Missing, NO_PROVIDER, type SpanEvent, spanEvent } from './span-events.js'
+import {
+  gatewayLayerOf,
+  isLiteLlm,
+  type MappingContext,
+  type Missing,
+  NO_PROVIDER,
+  type SpanEvent,
+  spanEvent,
+} from './span-events.js'
 import type { Signal, Telemetry } from './telemetry.js'
 
 export type Encoding = 'protobuf' | 'json'
@@ -16,8 +24,8 @@ export interface ReadTelemetry {
   readonly events: readonly SourceEvent[]
   /** Calls of a model that cannot become records. */
   readonly missing: ReadonlyMap<Missing, number>
-  /** Spans and log records that are no calls of a model, or no calls of their own. */
-  readonly passedOver: ReadonlyMap<PassedOver, number>
+  /** Spans and log records that are no calls of a model, or no calls of their own; by capture layer. */
+  readonly passedOver: ReadonlyMap<string, ReadonlyMap<PassedOver, number>>
   /** Events that name no provider. */
   readonly withoutProvider: number
 }
@@ -61,7 +69,7 @@ interface Call {
 class Reading {
   private readonly calls: Call[] = []
   private readonly missing = new Map<Missing, number>()
-  private readonly passedOver = new Map<PassedOver, number>()
+  private readonly passedOver = new Map<string, Map<PassedOver, number>>()
   private readonly context: MappingContext
   private count = 0
 
@@ -72,19 +80,25 @@ class Reading {
   addSpan(span: Telemetry): void {
     const place = this.next()
     const reason = passedOver(span.facts)
-    if (reason !== undefined) return increment(this.passedOver, reason)
+    if (reason !== undefined) return this.passOver(layerOf(span), reason)
     const event = spanEvent(span, this.context)
     if (typeof event === 'string') return increment(this.missing, event)
-    if (event.outcome === 'error' && !hasUsage(event)) return increment(this.passedOver, 'failed_without_usage')
+    if (event.outcome === 'error' && !hasUsage(event)) return this.passOver(layerOf(span), 'failed_without_usage')
     this.calls.push({ place, event, spanId: span.spanId, isLiteLlm: isLiteLlm(span) })
   }
 
   addLogRecord(record: Telemetry): void {
     const place = this.next()
-    if (!isClaudeCodeRequest(record)) return increment(this.passedOver, 'unrelated')
+    if (!isClaudeCodeRequest(record)) return this.passOver(layerOf(record), 'unrelated')
     const event = claudeCodeEvent(record, this.context)
     if (typeof event === 'string') return increment(this.missing, event)
     this.calls.push({ place, event, spanId: '', isLiteLlm: false })
+  }
+
+  private passOver(layer: string, reason: PassedOver): void {
+    const counts = this.passedOver.get(layer) ?? new Map<PassedOver, number>()
+    this.passedOver.set(layer, counts)
+    increment(counts, reason)
   }
 
   private next(): number {
@@ -95,7 +109,7 @@ class Reading {
 
   end(): ReadTelemetry {
     const doubles = sameCalls(this.calls)
-    if (doubles.size > 0) this.passedOver.set('same_call', doubles.size)
+    for (const { event } of doubles) this.passOver(event.ingestion_layer ?? 'application', 'same_call')
     const events = doubles.size === 0 ? this.calls : this.calls.filter((call) => !doubles.has(call))
     const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
     return { events, missing: this.missing, passedOver: this.passedOver, withoutProvider }
@@ -120,6 +134,8 @@ function sameCalls(calls: readonly Call[]): ReadonlySet<Call> {
   }
   return doubles
 }
+
+const layerOf = ({ scope }: Telemetry): string => gatewayLayerOf(scope) ?? 'application'
 
 const NO_CALLS: ReadonlySet<Call> = new Set()
 

@@ -3,7 +3,7 @@ import type { Dimension } from '../../records/dimensions.js'
 import type { Admitted, IntakeRequest, IntakeRoute, ReadBody } from '../intake/route.js'
 import { asRpcStatus, encodingOf, exported, type Rejectable } from './answers.js'
 import { KeyList } from './key-list.js'
-import type { OnPassedOver } from './passed-over-log.js'
+import type { OnPassedOver } from './passed-over-counts.js'
 import { type Encoding, type ReadTelemetry, readTelemetry } from './read-request.js'
 import type { Missing } from './span-events.js'
 import type { Signal } from './telemetry.js'
@@ -34,7 +34,7 @@ export function otlpRoutes({ dimensionsOf, onPassedOver }: OtlpDeps): readonly I
   ]
 }
 
-const ONE_METRICS_REQUEST = new Map([['metrics_request', 1]] as const)
+const ONE_METRICS_REQUEST = new Map([['application', new Map([['metrics_request', 1]] as const)]])
 
 /** Attributes named like a declared tag key become tags, besides those that always are read. */
 function keyLists(): (dimensions: readonly Dimension[]) => KeyList {

@@ -30,7 +30,7 @@ const GATEWAY_LAYERS: readonly (readonly [scope: RegExp, layer: string])[] = [
   [/^kong\b/, 'gateway'],
 ]
 /** The spans of one scope come one after the other. */
-function gatewayLayerOf(scope: string): string | undefined {
+export function gatewayLayerOf(scope: string): string | undefined {
   if (scope !== lastScope) {
     lastScope = scope
     lastLayer = GATEWAY_LAYERS.find(([form]) => form.test(scope))?.[1]

@@ -9,6 +9,20 @@ import { COVERAGE_STATUSES } from './coverage.js'
 
 const layers = (description: string) => z.array(z.string()).meta({ description })
 
+const passedOver = z
+  .object({
+    layer: z.string().meta({ description: 'Capture layer that sent it.' }),
+    kind: z.string().meta({
+      description:
+        'Why no record came of it: `agent`, `workflow`, `tool` and `chain` repeat the usage of the calls within them; ' +
+        '`same_call` shows a call once more; `other_operation`, `failed_without_usage`, `unrelated` (HTTP, databases, logs); ' +
+        '`metrics_request`. More kinds may come.',
+    }),
+    count: z.int().min(1),
+    last_at: timeText(),
+  })
+  .meta({ id: 'PassedOverTelemetry' })
+
 const pathwayCoverage = z
   .object({
     pathway: z.enum(PATHWAY_CATEGORIES),
@@ -43,6 +57,11 @@ const pathwayCoverage = z
       .meta({
         description: 'Share of the calls of the last 24 hours that are unattributed; null without calls.',
       }),
+    passed_over: z.array(passedOver).meta({
+      description:
+        'Spans, log records and requests for metrics that the intake port took in the last 24 hours (counted by whole hours) and ' +
+        'that are no calls of a model. Some seconds old.',
+    }),
   })
   .meta({ id: 'PathwayCoverage' })
 export type ShownCoverage = z.infer<typeof pathwayCoverage>
@@ -55,6 +74,7 @@ const EXAMPLE: ShownCoverage = {
   discovery_only: [],
   last_event_at: '2026-11-21T09:30:00.000Z',
   unattributed_share: '0.0312',
+  passed_over: [{ layer: 'gateway', kind: 'chain', count: 12, last_at: '2026-11-21T09:30:00.000Z' }],
 }
 
 export const PATH = '/api/v1/coverage'

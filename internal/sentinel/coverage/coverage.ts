@@ -23,6 +23,16 @@ export interface PathwayCoverage {
   readonly lastEventAtMs: number | undefined
   /** Unattributed share of the calls of the last 24 hours, in ten-thousandths. */
   readonly unattributedShare: number | undefined
+  /** Telemetry that became no records. */
+  readonly passedOver: readonly PassedOverCount[]
+}
+
+/** Spans, log records or requests of one layer that became no records in the last 24 hours, for a reason. */
+export interface PassedOverCount {
+  readonly layer: string
+  readonly kind: string
+  readonly count: number
+  readonly lastAtMs: number
 }
 
 /** A layer that sent calls on this many of the previous seven days is expected, even if the directory does not declare it. */
@@ -32,10 +42,11 @@ export interface CoverageFacts {
   readonly seen: readonly SeenLayer[]
   readonly observed: readonly ObservedSource[]
   readonly sources: Iterable<SourceEntry>
+  readonly passedOver: readonly PassedOverCount[]
 }
 
 /** Every pathway with data, in the order of their closed list. */
-export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayCoverage[] {
+export function coverageOf({ seen, observed, sources, passedOver }: CoverageFacts): PathwayCoverage[] {
   const declared = [...sources]
   const captures = new Set(seen.map(({ layer }) => layer))
   const known = new Set([...captures, ...declared.map(({ name }) => name)])
@@ -62,7 +73,10 @@ export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayC
     const discoveryOnly = discoveries
       .filter((each) => (each.pathway ?? pathwayOfLayer(each.name)) === pathway)
       .map(({ name }) => name)
-    if (present.length + missing.length + discoveryOnly.length === 0) return []
+    const passed = passedOver.filter(
+      ({ layer }) => declaredPathwayOf(layer, pathwayOfLayer(layer), declared) === pathway,
+    )
+    if (present.length + missing.length + discoveryOnly.length + passed.length === 0) return []
     const calls = own.reduce((sum, each) => sum + each.calls, 0)
     const unattributed = own.reduce((sum, each) => sum + each.unattributedCalls, 0)
     return [
@@ -74,6 +88,7 @@ export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayC
         discoveryOnly: inOrder(discoveryOnly),
         lastEventAtMs: newestOf(present) ?? newestOf(observed.filter(({ source }) => discoveryOnly.includes(source))),
         unattributedShare: calls === 0 ? undefined : Math.round((unattributed * 10_000) / calls),
+        passedOver: passed,
       },
     ]
   })
@@ -84,7 +99,10 @@ export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayC
  * the layer's name. A pathway that the calls themselves tell (a batch, an agent's step, a connector) stays.
  */
 function countedOn({ pathway, layer }: SeenLayer, declared: readonly SourceEntry[]): string {
-  if (pathway !== pathwayOfLayer(layer)) return pathway
+  return pathway === pathwayOfLayer(layer) ? declaredPathwayOf(layer, pathway, declared) : pathway
+}
+
+function declaredPathwayOf(layer: string, pathway: string, declared: readonly SourceEntry[]): string {
   return declared.find(({ name, is_discovery_only }) => name === layer && !is_discovery_only)?.pathway ?? pathway
 }
 

@@ -7,13 +7,14 @@ import type { SourceEntry } from '../../records/capture-source.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { ObservedSource, SeenLayer } from '../../store/queries/reports/coverage.js'
 import { GET_COVERAGE, PATH, type ShownCoverage } from './contract.js'
-import { coverageOf, type PathwayCoverage } from './coverage.js'
+import { coverageOf, type PassedOverCount, type PathwayCoverage } from './coverage.js'
 
 /** Inputs of the coverage map. */
 export interface CoverageReads {
   readonly seen: (tenantId: string, nowMs: number, signal: AbortSignal) => Promise<SeenLayer[]>
   readonly observed: (tenantId: string, signal: AbortSignal) => Promise<ObservedSource[]>
   readonly sourcesOf: (tenantId: string) => Iterable<SourceEntry>
+  readonly passedOver: (tenantId: string, nowMs: number) => Promise<readonly PassedOverCount[]>
 }
 
 export interface CoverageRoutesDeps {
@@ -60,11 +61,15 @@ async function list(exchange: Exchange, caller: Caller, deps: CoverageRoutesDeps
 export async function readCoverage(
   tenantId: string,
   nowMs: number,
-  { seen, observed, sourcesOf }: CoverageReads,
+  { seen, observed, sourcesOf, passedOver }: CoverageReads,
   signal: AbortSignal,
 ): Promise<PathwayCoverage[]> {
-  const [layers, sources] = await Promise.all([seen(tenantId, nowMs, signal), observed(tenantId, signal)])
-  return coverageOf({ seen: layers, observed: sources, sources: sourcesOf(tenantId) })
+  const [layers, sources, telemetry] = await Promise.all([
+    seen(tenantId, nowMs, signal),
+    observed(tenantId, signal),
+    passedOver(tenantId, nowMs),
+  ])
+  return coverageOf({ seen: layers, observed: sources, sources: sourcesOf(tenantId), passedOver: telemetry })
 }
 
 const shown = (coverage: PathwayCoverage): ShownCoverage => ({
@@ -76,4 +81,10 @@ const shown = (coverage: PathwayCoverage): ShownCoverage => ({
   last_event_at: coverage.lastEventAtMs === undefined ? null : new Date(coverage.lastEventAtMs).toISOString(),
   unattributed_share:
     coverage.unattributedShare === undefined ? null : (coverage.unattributedShare / 10_000).toFixed(4),
+  passed_over: coverage.passedOver.map(({ layer, kind, count, lastAtMs }) => ({
+    layer,
+    kind,
+    count,
+    last_at: new Date(lastAtMs).toISOString(),
+  })),
 })

@@ -68,7 +68,7 @@ async function check(
     ...announcing,
   }
   for (let i = 0; i < checks; i++) {
-    const pathways = coverageOf({ seen: [], observed: [], sources: [], ...facts })
+    const pathways = coverageOf({ seen: [], observed: [], sources: [], passedOver: [], ...facts })
     await watchCoverage(tenantId, { pathways, sources: [...(facts.sources ?? [])] }, streaks, states, deps)
   }
 }

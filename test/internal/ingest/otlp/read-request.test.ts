@@ -247,7 +247,7 @@ test.each([
   const { events, passedOver, missing } = await readSpans([{ attributes }])
 
   expect(events).toEqual([])
-  expect([...passedOver]).toEqual([[reason, 1]])
+  expect([...(passedOver.get('application') ?? [])]).toEqual([[reason, 1]])
   expect(missing.size).toBe(0)
 })
 
@@ -258,7 +258,7 @@ test('a failed call without usage is no record, one with usage is', async () => 
     { attributes: CHAT, isError: true, spanId: '00f067aa0ba902b7' },
   ])
 
-  expect([...passedOver]).toEqual([['failed_without_usage', 1]])
+  expect([...(passedOver.get('application') ?? [])]).toEqual([['failed_without_usage', 1]])
   expect(events.map(({ place }) => place)).toEqual([1])
 })
 
@@ -301,7 +301,7 @@ describe('one request that two instrumentations show', () => {
     const { events, passedOver } = await readSpans([inner, outer])
 
     expect(events.map(({ place }) => place)).toEqual([0])
-    expect([...passedOver]).toEqual([['same_call', 1]])
+    expect([...(passedOver.get('application') ?? [])]).toEqual([['same_call', 1]])
   })
 
   test('the outer one, if only it states usage', async () => {
@@ -518,7 +518,7 @@ describe('Claude Code', () => {
     })
 
     expect(found).toEqual([])
-    expect([...passedOver]).toEqual([['unrelated', 2]])
+    expect([...(passedOver.get('application') ?? [])]).toEqual([['unrelated', 2]])
     expect(others.events).toEqual([])
   })
 })

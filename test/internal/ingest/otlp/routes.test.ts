@@ -11,7 +11,8 @@ const ALL: Admitted = { accepted: 0, duplicates: 0, rejected: [] }
 
 const passedOver: unknown[] = []
 const routeAt = (path: string) => {
-  const note = (tenantId: string, counts: ReadonlyMap<string, number>) => void passedOver.push([tenantId, [...counts]])
+  const note = (tenantId: string, counts: ReadonlyMap<string, ReadonlyMap<string, number>>) =>
+    void passedOver.push([tenantId, [...counts].map(([layer, kinds]) => [layer, [...kinds]])])
   const dimensionsOf = () => [{ key: 'cost_centre', personal: false }]
   const route = otlpRoutes({ dimensionsOf, onPassedOver: note }).find((each) => each.path === path)
   if (route === undefined) throw new Error(`no route ${path}`)
@@ -135,11 +136,16 @@ test('spans that are no model calls are counted by reason', async () => {
     [
       'tnt_1',
       [
-        ['agent', 2],
-        ['unrelated', 1],
+        [
+          'application',
+          [
+            ['agent', 2],
+            ['unrelated', 1],
+          ],
+        ],
       ],
     ],
-    ['tnt_1', [['metrics_request', 1]]],
+    ['tnt_1', [['application', [['metrics_request', 1]]]]],
   ])
 })
 

@@ -13,6 +13,7 @@ const pathway = (stated: Partial<PathwayCoverage>): PathwayCoverage => ({
   layersMissing: [],
   discoveryOnly: [],
   lastEventAtMs: undefined,
+  passedOver: [],
   unattributedShare: undefined,
   ...stated,
 })

@@ -11,7 +11,8 @@ const layer = (stated: Partial<SeenLayer>): SeenLayer => ({
   days: 0,
   ...stated,
 })
-const of = (facts: Partial<CoverageFacts>) => coverageOf({ seen: [], observed: [], sources: [], ...facts })
+const of = (facts: Partial<CoverageFacts>) =>
+  coverageOf({ seen: [], observed: [], sources: [], passedOver: [], ...facts })
 
 test('a pathway whose layers all send is covered', () => {
   expect(of({ seen: [layer({ unattributedCalls: 1 })] })).toEqual([
@@ -23,6 +24,7 @@ test('a pathway whose layers all send is covered', () => {
       discoveryOnly: [],
       lastEventAtMs: 1_000,
       unattributedShare: 1_000,
+      passedOver: [],
     },
   ])
 })
@@ -87,4 +89,20 @@ test('a declared layer that sends only batches is present on its own pathway, an
 
 test('the newest observation dates a pathway on which nothing captures calls', () => {
   expect(of({ observed: [{ source: 'dns-log', lastEventAtMs: 5 }] })).toMatchObject([{ lastEventAtMs: 5 }])
+})
+
+test('telemetry that became no records shows on the pathway of its layer, also where nothing else does', () => {
+  const passedOver = [
+    { layer: 'application', kind: 'agent', count: 3, lastAtMs: 9 },
+    { layer: 'gateway', kind: 'chain', count: 1, lastAtMs: 5 },
+  ]
+
+  expect(of({ seen: [layer({})], passedOver })).toMatchObject([
+    { pathway: 'application_direct', status: 'silent', layersDeployed: [], passedOver: [passedOver[0]] },
+    { pathway: 'gateway_mediated', status: 'covered', passedOver: [passedOver[1]] },
+  ])
+  expect(of({ sources: [{ name: 'application', pathway: 'proxy_mediated' }], passedOver })).toMatchObject([
+    { pathway: 'gateway_mediated', status: 'silent' },
+    { pathway: 'proxy_mediated', status: 'degraded', passedOver: [passedOver[0]] },
+  ])
 })
