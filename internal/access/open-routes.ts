@@ -50,7 +50,7 @@ export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): rea
       tenants: tenantRecords,
       findTenant,
     }),
-    ...settingsRoutes({ ...deps, findTenant, tenants: tenantRecords }),
+    ...settingsRoutes({ ...deps, findTenant, tenants: tenantRecords, providerOf: oauth.providerOf }),
     ...connectorRoutes({ ...deps, givingBy, connectors, residencyRegionOf }),
   ]
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
@@ -9,6 +10,7 @@ import {
   type ConsolePage,
   goWithin,
   launchChromium,
+  layoutFaults,
   openConsole,
   signInByPassword,
 } from '../support/chromium.js'
@@ -16,7 +18,7 @@ import { untilKnown } from '../support/instance.js'
 import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
-/** Where calls come from, and what they cost: a source is connected, and a model gets a price. */
+/** Where calls come from, what they cost, and who may do what: a source is connected, a model gets a price, a person a key. */
 
 const HOUR_MS = 60 * 60 * 1_000
 const UNPRICED = { provider: 'openai', requested_model: 'of-no-price-book', input_tokens: 1_000, output_tokens: 100 }
@@ -129,6 +131,133 @@ describe('prices', () => {
 
     expect((await ask('GET', '/api/v1/prices')).json.data).toEqual([])
   })
+})
+
+describe('access', () => {
+  const section = (title: string) => page.locator(`section[aria-label="${title}"]`)
+  const secretShown = async (): Promise<string> => {
+    const secret = (await page.textContent('dialog .secret')) ?? ''
+    await page.click('dialog button:has-text("I have it")')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect(await page.content()).not.toContain(secret)
+    return secret
+  }
+  const statusOf = async (secret: string): Promise<number> =>
+    (await askAs(service.baseUrl, { 'x-api-key': secret })('GET', '/v1/attribution?limit=1')).status
+
+  test('creates a key, shows its secret once, replaces and revokes it', async () => {
+    await goWithin(page, '/console/access')
+    await page.click('button:has-text("Create a key")')
+    await page.fill('dialog input[name=name]', 'nightly')
+    await page.check('dialog input[value="read:attribution"]')
+    await page.selectOption('dialog select[name=sends]', 'none')
+    await page.click('dialog button:has-text("Create it")')
+    const first = await secretShown()
+    await untilKnown(service.baseUrl, first)
+    await section('API keys').locator('tr:has-text("nightly"):has-text("no calls")').waitFor()
+    await page.click('tr:has-text("nightly") button:has-text("Replace")')
+    await page.selectOption('dialog select[name=overlap]', '0')
+    await page.click('dialog button:has-text("Replace it")')
+    const second = await secretShown()
+    await untilKnown(service.baseUrl, second)
+
+    expect(first).toMatch(/^ak_live_/)
+    await expect.poll(() => statusOf(first)).toBe(401)
+    expect(await layoutFaults(page)).toEqual([])
+    await page.click('tr:has-text("nightly") button:has-text("Revoke")')
+    await page.click('dialog button:has-text("Revoke it")')
+    await section('API keys').locator('tr:has-text("nightly"):has-text("revoked") >> nth=1').waitFor()
+    await expect.poll(() => statusOf(second)).toBe(401)
+  })
+
+  test('registers a client, changes, disables and deletes it', async () => {
+    await goWithin(page, '/console/access?list=clients')
+    await page.click('button:has-text("Register a client")')
+    await page.fill('dialog input[name=name]', 'billing')
+    await page.check('dialog input[value="read:reporting"]')
+    await page.check('dialog input[value="read:attribution"]')
+    await page.click('dialog button:has-text("Register it")')
+    expect(await secretShown()).toMatch(/^cs_live_/)
+    await page.click('section[aria-label="OAuth clients"] button:has-text("Change it")')
+    await page.uncheck('dialog input[value="read:attribution"]')
+    await page.fill('dialog input[name=name]', 'billing job')
+    await page.click('dialog button:has-text("Change it")')
+    await section('OAuth clients').locator('tr:has-text("billing job")').waitFor()
+    await page.click('button:has-text("Disable it")')
+    await page.click('dialog button:has-text("Disable it")')
+    await section('OAuth clients').locator('td:text-is("disabled")').waitFor()
+
+    expect((await ask('GET', '/api/v1/clients')).json.data).toContainEqual(
+      expect.objectContaining({ name: 'billing job', scopes: ['read:reporting'], status: 'disabled' }),
+    )
+    expect(await layoutFaults(page)).toEqual([])
+    await page.click('button:has-text("Delete it")')
+    await page.click('dialog button:has-text("Delete it")')
+    await section('OAuth clients').locator('tr:has-text("billing job")').waitFor({ state: 'detached' })
+  })
+
+  test('adds a person, whose second factor it asks for, resets, and who is then deactivated', async () => {
+    await goWithin(page, '/console/access?list=people')
+    await section('Signing in').locator('text=attribution identity-provider set').waitFor({ state: 'attached' })
+    await page.click('button:has-text("Ask everybody for a second factor")')
+    await page.click('dialog button:has-text("Ask everybody")')
+    await section('Signing in').locator('button:has-text("Stop asking")').waitFor()
+    await page.click('button:has-text("Add a person")')
+    await page.fill('dialog input[name=username]', 'ada@example.com')
+    await page.check('dialog input[value="read:reporting"]')
+    await page.click('dialog button:has-text("Add the person")')
+    const password = await secretShown()
+    const { context, page: adas } = await openConsole(browser)
+    await adas.goto(service.credentials.console_url)
+    await adas.fill('#username', 'ada@example.com')
+    await adas.fill('#password', password)
+    await adas.click('button[value=allow]')
+    const key = ((await adas.textContent('p:has-text("Key:") code')) ?? '').replaceAll(' ', '')
+    await adas.fill('#code', new TOTP({ secret: Secret.fromBase32(key) }).generate())
+    await adas.click('button[value=allow]')
+    await adas.waitForSelector('header.top')
+
+    // The list is read anew.
+    await goWithin(page, '/console/access')
+    await goWithin(page, '/console/access?list=people')
+    await page.click('button.opens:has-text("ada@example.com")')
+    expect(await layoutFaults(page)).toEqual([])
+    await page.click('button:has-text("Reset the second factor")')
+    await page.click('dialog button:has-text("Reset it")')
+    await section('People').locator('tr:has-text("ada@example.com"):has-text("none")').waitFor()
+    await page.click('button:text-is("Deactivate")')
+    await page.click('dialog button:text-is("Deactivate")')
+    await section('People').locator('tr:has-text("ada@example.com"):has-text("deactivated")').waitFor()
+    await page.click('button:has-text("Stop asking")')
+    await page.click('dialog button:has-text("Stop asking")')
+    await section('Signing in').locator('button:has-text("Ask everybody")').waitFor()
+
+    expect((await ask('GET', '/api/v1/users')).json.data).toContainEqual(
+      expect.objectContaining({ username: 'ada@example.com', status: 'disabled', second_factor: false }),
+    )
+    await context.close()
+  })
+})
+
+test('the audit log says who changed what, by filters, and that its entries follow each other', async () => {
+  const table = page.locator('section[aria-label="Audit log"] tbody')
+  await goWithin(page, '/console/audit')
+  await page.waitForSelector('[data-chain=whole]')
+  await page.selectOption('select[data-filter]', 'user.update')
+  await table.locator('tr:has-text("ada@example.com") >> nth=1').waitFor()
+  await page.fill('input[list=actors]', service.credentials.tenant_id.replace('tnt_', 'key_'))
+  await page.keyboard.press('Enter')
+  await page.locator('text=that matches').waitFor()
+  await page.fill('input[list=actors]', '')
+  await page.keyboard.press('Enter')
+  await table
+    .locator(`tr:has-text("${service.credentials.admin_username}"):has-text("update · user")`)
+    .first()
+    .waitFor()
+  await table.locator('button.opens').first().click()
+
+  await page.waitForSelector('.card tr:has-text("status"):has-text("active"):has-text("disabled")')
+  expect(await layoutFaults(page)).toEqual([])
 })
 
 test('no page logged an error, or was refused by its own policy', () => {

@@ -96,6 +96,11 @@ test('a person is made at their first sign-in, and may do what their groups give
   provider.person = ada
   // The command's write reaches the gateway within moments.
   await expect.poll(async () => linkOn(await openBrowser().open((await beginFlow(service)).address))).not.toBe('')
+  expect((await admin('GET', '/api/v1/settings')).json.identity_provider).toEqual({
+    name: 'Example SSO',
+    issuer: provider.issuer,
+    only: false,
+  })
   const first = await tokenOverProvider()
 
   expect(first.scope).toBe('read:reporting')

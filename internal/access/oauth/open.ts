@@ -84,6 +84,8 @@ export interface RunningAuthorizationServer {
   /** By `userKey`. */
   readonly users: WatchedRecords<StoredUser>
   readonly findUser: (id: string) => StoredUser | undefined
+  /** Of a tenant. */
+  readonly providerOf: (tenantId: string) => StoredProvider | undefined
   /** The directory says that somebody has left. */
   readonly endSignIns: PeopleFromProvider['end']
   close(): void
@@ -170,6 +172,7 @@ export async function openAuthorizationServer(
     clients,
     users,
     findUser,
+    providerOf: providers.get,
     close() {
       clearInterval(maintenance)
       for (const mirror of [rings, clients, users, providers, revoked]) mirror.stop()

@@ -217,6 +217,17 @@ const settings = z
         'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and trust in stated ' +
         'costs that it holds itself, except for an owner. `any`: everything.',
     }),
+    identity_provider: z
+      .object({
+        name: z.string().meta({ description: 'As the sign-in page names it.' }),
+        issuer: z.string(),
+        only: z.boolean().meta({ description: 'Whether nobody signs in by password any more.' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'The OpenID provider at which people sign in. Set by the operator (`attribution identity-provider set`). Null: none.',
+      }),
     pending_changes: z
       .array(
         z.object({
@@ -263,6 +274,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
     token: { per_second: 5, burst: 20 },
   },
   delegation: 'held',
+  identity_provider: { name: 'Example SSO', issuer: 'https://sso.example.com', only: false },
   pending_changes: [
     {
       setting: 'retention_days',

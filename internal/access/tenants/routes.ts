@@ -24,6 +24,7 @@ import {
   limitErrors,
   mirrorErrors,
   patchedTenant,
+  type ShownProvider,
   shownSettings,
   withOperatorLimits,
 } from './settings.js'
@@ -32,6 +33,7 @@ export interface SettingsRoutesDeps {
   readonly mutate: Mutate
   readonly findTenant: (id: string) => Tenant | undefined
   readonly tenants: Records<Tenant>
+  readonly providerOf: (tenantId: string) => ShownProvider | undefined
   readonly instanceLimits: RateLimits
   readonly publishEvent: PublishEvent
   readonly clock: () => number
@@ -53,7 +55,8 @@ export function settingsRoutes(deps: SettingsRoutesDeps): readonly Route[] {
       method: 'get',
       operation: GET_SETTINGS,
       handle(exchange, { tenantId }) {
-        exchange.replyJson('200 OK', shownSettings(present(deps.findTenant(tenantId)), deps.instanceLimits))
+        const shown = shownSettings(present(deps.findTenant(tenantId)), deps.instanceLimits, deps.providerOf(tenantId))
+        exchange.replyJson('200 OK', shown)
       },
     },
     deps.mutate({
@@ -78,7 +81,7 @@ export function settingsRoutes(deps: SettingsRoutesDeps): readonly Route[] {
 
 async function updateSettings(
   { caller, body, isRepeat }: Pick<MutationRequest<SettingsPatch>, 'caller' | 'body' | 'isRepeat'>,
-  { tenants, instanceLimits, publishEvent, clock }: SettingsRoutesDeps,
+  { tenants, providerOf, instanceLimits, publishEvent, clock }: SettingsRoutesDeps,
 ): Promise<Reply | Problem> {
   let before: Tenant | undefined
   let errors: readonly FieldError[] = []
@@ -107,7 +110,7 @@ async function updateSettings(
   const changes = changesBetween(was, after)
   return {
     status: 200,
-    body: shownSettings(after, instanceLimits),
+    body: shownSettings(after, instanceLimits, providerOf(caller.tenantId)),
     target: caller.tenantId,
     ...(changes && { changes }),
   }

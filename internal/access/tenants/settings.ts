@@ -18,8 +18,15 @@ import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { SettingsPatch, ShownSettings } from './contract.js'
 import { pendingOf, withPending } from './pending-changes.js'
 
+/** What people see of their tenant's identity provider. */
+export type ShownProvider = NonNullable<ShownSettings['identity_provider']>
+
 /** The API's form of the settings. @param instanceLimits apply where neither the tenant nor its operator has set others */
-export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): ShownSettings {
+export function shownSettings(
+  tenant: Tenant,
+  instanceLimits: RateLimits,
+  provider: ShownProvider | undefined,
+): ShownSettings {
   const { rate_limits: _, ...settings } = settingsOf(tenant)
   const limits = limitsOf(tenant, instanceLimits)
   const shown = RATE_CLASSES.map((name) => [name, { per_second: limits[name].perSecond, burst: limits[name].burst }])
@@ -29,10 +36,14 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
     created_at: tenant.created_at,
     ...settings,
     rate_limits: Object.fromEntries(shown) as ShownSettings['rate_limits'],
+    identity_provider: provider === undefined ? null : shownProvider(provider),
     pending_changes: pendingOf(tenant),
     k: settings.min_cohort,
   }
 }
+
+/** Without the client and what its groups may do, which are the operator's. */
+const shownProvider = ({ name, issuer, only }: ShownProvider): ShownProvider => ({ name, issuer, only })
 
 /** The tenant after a patch by the tenant itself. */
 export function patchedTenant(

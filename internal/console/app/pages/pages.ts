@@ -35,4 +35,6 @@ export const PAGES: readonly Page[] = [
   { path: 'sources', title: 'Sources', scope: 'read:reporting', load: () => import('./sources/page.js') },
   { path: 'directory', title: 'Directory', scope: 'admin:config', load: () => import('./directory/page.js') },
   { path: 'prices', title: 'Prices', scope: 'admin:config', load: () => import('./prices/page.js') },
+  { path: 'access', title: 'Access', scope: 'admin:config', load: () => import('./access/page.js') },
+  { path: 'audit', title: 'Audit log', scope: 'admin:config', load: () => import('./audit/page.js') },
 ]

@@ -24,6 +24,7 @@ const start = ownGateways(() => async (mutate: Mutate, broker: Broker): Promise<
     mutate,
     tenants,
     findTenant,
+    providerOf: () => undefined,
     instanceLimits: rateLimitsOf({ ingest: 20_000, read: 50, report: 10, control: 10, token: 5 }),
     publishEvent: eventPublisher(createPublisher(broker.connection).publish, idsOf),
     clock: Date.now,

@@ -53,7 +53,7 @@ describe('the settings in the API', () => {
   test('are complete, also where an older version has not stored them', () => {
     const old = { ...tenant(), settings: { owner_fallback: 'unassigned', require_directory: true } } as Tenant
 
-    expect(shownSettings(old, INSTANCE)).toEqual({
+    expect(shownSettings(old, INSTANCE, undefined)).toEqual({
       tenant_id: 'tnt_one',
       name: 'One',
       created_at: '2026-11-21T00:00:00.000Z',
@@ -80,6 +80,7 @@ describe('the settings in the API', () => {
         token: { per_second: 5, burst: 20 },
       },
       delegation: 'any',
+      identity_provider: null,
       pending_changes: [],
       k: 5,
     })
@@ -97,7 +98,7 @@ describe('the settings in the API', () => {
   })
 
   test('show the limits in force: the tenant’s own, or else the instance’s', () => {
-    const { rate_limits } = shownSettings(tenant({ rate_limits: { read: { per_second: 3 } } }), INSTANCE)
+    const { rate_limits } = shownSettings(tenant({ rate_limits: { read: { per_second: 3 } } }), INSTANCE, undefined)
 
     expect(rate_limits.read).toEqual({ per_second: 3, burst: 12 })
     expect(rate_limits.report).toEqual({ per_second: 10, burst: 50 })

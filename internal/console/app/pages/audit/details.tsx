@@ -1,0 +1,77 @@
+import { Id } from '../../parts/name.js'
+import type { Entry } from './entry.js'
+
+/** Everything that an entry says: where it came from, and what it changed. */
+export const Details = ({ entry }: { readonly entry: Entry }) => (
+  <>
+    <dl class="ledger">
+      <dt>entry</dt>
+      <dd>
+        {entry.sequence}, hash <Id>{entry.hash}</Id>
+      </dd>
+      <dt>request</dt>
+      <dd>
+        trace <Id>{entry.trace_id}</Id>
+        {entry.source_address !== null && `, from ${entry.source_address}`}
+      </dd>
+      {entry.error_code !== null && (
+        <>
+          <dt>problem</dt>
+          <dd>{entry.error_code}</dd>
+        </>
+      )}
+      {entry.repeats > 1 && (
+        <>
+          <dt>repeated</dt>
+          <dd>It stands for {entry.repeats} equal refusals in quick succession.</dd>
+        </>
+      )}
+    </dl>
+    {entry.changes !== null && <Changes before={entry.changes.before} after={entry.changes.after} />}
+  </>
+)
+
+type Members = Readonly<Record<string, unknown>>
+
+interface ChangesProps {
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** Members that differ, or all of what was added or removed. */
+function Changes({ before, after }: ChangesProps) {
+  const [was, is] = [membersOf(before), membersOf(after)]
+  const names = Object.keys({ ...was, ...is }).filter((name) => textOf(was?.[name]) !== textOf(is?.[name]))
+  if (names.length === 0) return <p class="muted">Nothing in the configuration differs.</p>
+  return (
+    <table class="figures small">
+      <thead>
+        <tr>
+          <th scope="col">what</th>
+          {was !== undefined && <th scope="col">before</th>}
+          {is !== undefined && <th scope="col">after</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {names.map((name) => (
+          <tr key={name}>
+            <th scope="row">{name.replaceAll('_', ' ')}</th>
+            {was !== undefined && <td class="wide">{textOf(was[name])}</td>}
+            {is !== undefined && <td class="wide">{textOf(is[name])}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function membersOf(value: unknown): Members | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'object' && !Array.isArray(value) ? (value as Members) : { value }
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '–'
+  if (Array.isArray(value)) return value.map(textOf).join(', ')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

@@ -1,0 +1,180 @@
+import { Fragment } from 'preact'
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../../auth/audit-entry.js'
+import { type ChainState, chainOf } from '../../../figures/audit-chain.js'
+import { countShown } from '../../../figures/shown.js'
+import { setParams } from '../../address/address.js'
+import { shownPeriod } from '../../address/period.js'
+import { useAnswer } from '../../api/use-answer.js'
+import { useList } from '../../api/use-list.js'
+import { Instant } from '../../parts/instant.js'
+import { ListSection } from '../../parts/list-section.js'
+import { Id, Name } from '../../parts/name.js'
+import { Inside, Opens, openingOf } from '../../parts/opens.js'
+import { currentTokens } from '../../session/session.js'
+import { clientIdOf } from '../../session/tokens.js'
+import type { PageProps } from '../pages.js'
+import { Details } from './details.js'
+import { AUDIT_PATH, type Entry } from './entry.js'
+import { useActors } from './use-actors.js'
+
+const HEAD = ['at', 'who', 'did', 'to', 'outcome']
+const FILTERS = ['action', 'actor', 'outcome'] as const
+
+/** Who changed what, and who was refused. */
+export function Page({ params, zone }: PageProps) {
+  const period = shownPeriod(params, zone)
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, params.get(name) ?? '']).filter(([, value]) => value))
+  const list = useList<Entry>(AUDIT_PATH, {
+    from: new Date(period.fromMs).toISOString(),
+    to: new Date(period.toMs).toISOString(),
+    ...filters,
+  })
+  const actors = useActors()
+  const opening = openingOf(params, 'entry')
+  return (
+    <ListSection
+      title="Audit log"
+      what="the audit log"
+      about={period.label}
+      actions={<Choices params={params} actors={actors} />}
+      list={list}
+      head={HEAD}
+      empty={`Nothing in ${period.label}${Object.keys(filters).length > 0 ? ' that matches' : ''}.`}
+      row={(entry) => (
+        <Fragment key={entry.sequence}>
+          <tr class={entry.outcome === 'succeeded' ? undefined : 'apart'}>
+            <td>
+              <Opens id={String(entry.sequence)} opening={opening}>
+                <Instant ms={Date.parse(entry.created_at)} zone={zone} />
+              </Opens>
+            </td>
+            <td>
+              <Who id={entry.actor} actors={actors} />
+            </td>
+            <td>{actionShown(entry.action)}</td>
+            <td>{entry.target !== null && <Who id={entry.target} actors={actors} />}</td>
+            <td>
+              {entry.outcome}
+              {entry.error_code !== null && <span class="muted"> {entry.error_code}</span>}
+              {entry.repeats > 1 && <span class="muted"> ×{countShown(entry.repeats)}</span>}
+            </td>
+          </tr>
+          {opening.isOpen(String(entry.sequence)) && (
+            <Inside columns={HEAD.length}>
+              <Details entry={entry} />
+            </Inside>
+          )}
+        </Fragment>
+      )}
+    >
+      <Chain entries={list.rows} />
+    </ListSection>
+  )
+}
+
+const actionShown = (action: string): string => {
+  const [object = '', verb = ''] = action.replaceAll('_', ' ').split('.')
+  return `${verb} · ${object}`
+}
+
+function Who({ id, actors }: { readonly id: string | null; readonly actors: ReadonlyMap<string, string> }) {
+  if (id === null) return <span class="muted">not known</span>
+  if (id === 'cli') return <>the command line</>
+  const tenantId = currentTokens()?.tenantId ?? ''
+  if (id === tenantId) return <>the tenant</>
+  if (id === clientIdOf(tenantId)) return <>the console</>
+  const name = actors.get(id)
+  return (
+    <>
+      {name !== undefined && (
+        <>
+          <Name>{name}</Name>{' '}
+        </>
+      )}
+      <Id>{id}</Id>
+    </>
+  )
+}
+
+interface ChoicesProps {
+  readonly params: URLSearchParams
+  readonly actors: ReadonlyMap<string, string>
+}
+
+/** By whom, what, and how it ended; by when is the period of the page. */
+function Choices({ params, actors }: ChoicesProps) {
+  const choose = (name: string) => (event: { readonly currentTarget: { readonly value: string } }) =>
+    setParams({ [name]: event.currentTarget.value.trim(), entry: '' })
+  const actor = params.get('actor') ?? ''
+  return (
+    <>
+      <label>
+        <span class="hidden">Action</span>
+        <select data-filter value={params.get('action') ?? ''} onChange={choose('action')}>
+          <option value="">all actions</option>
+          {[...AUDIT_ACTIONS].sort().map((action) => (
+            <option key={action} value={action}>
+              {action.replaceAll('_', ' ')}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span class="hidden">Outcome</span>
+        <select value={params.get('outcome') ?? ''} onChange={choose('outcome')}>
+          <option value="">all outcomes</option>
+          {AUDIT_OUTCOMES.map((outcome) => (
+            <option key={outcome} value={outcome}>
+              {outcome}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span class="hidden">Who</span>
+        <input
+          key={actor}
+          type="search"
+          list="actors"
+          placeholder="by whom: an id"
+          defaultValue={actor}
+          onChange={choose('actor')}
+        />
+      </label>
+      <datalist id="actors">
+        <option value="cli">the command line</option>
+        {[...actors].map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+/** What the entries at hand prove by themselves, and what proves the rest. */
+function Chain({ entries }: { readonly entries: readonly Entry[] }) {
+  const key = entries.length === 0 ? '' : `${entries[0]?.hash} ${entries.length}`
+  const { value: state } = useAnswer<ChainState>(key, () => chainOf(entries))
+  if (entries.length === 0 || state === undefined) return null
+  return (
+    <>
+      {state.kind === 'broken' ? (
+        <p role="alert">
+          Entry {countShown(state.sequence)} does not follow from the one before it: one of them was changed.
+        </p>
+      ) : (
+        <p class="muted" role="status" data-chain={state.kind}>
+          {state.kind === 'whole'
+            ? `Entries ${countShown(state.first)} to ${countShown(state.last)} follow each other: each has the hash of the one before it.`
+            : 'Each entry has the hash of the one before it. Without filters, this page checks that.'}
+        </p>
+      )}
+      <p class="muted">
+        The whole log, with its signatures, is checked by{' '}
+        <code>npx attribution audit verify --tenant {currentTokens()?.tenantId}</code>.
+      </p>
+    </>
+  )
+}
