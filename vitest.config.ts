@@ -30,7 +30,7 @@ export default defineConfig({
         testTimeout: 180_000,
         hookTimeout: 300_000,
         // Awaited states of the product: the default of one second is too short on a busy machine.
-        expect: { poll: { timeout: 30_000, interval: 100 } },
+        expect: { poll: { timeout: 120_000, interval: 100 } },
       },
     })),
   },

@@ -158,11 +158,7 @@ describe('a connection that keeps the server waiting', () => {
       `${line}X-API-Key: {key}\r\nContent-Type: application/json\r\nIdempotency-Key: ${randomUUID()}\r\nContent-Length: 400\r\n\r\n{`,
       ' ',
     ],
-  ])(
-    'and %s is closed',
-    async (_, first, then) => {
-      await closed(first.replace('{key}', service.credentials.api_key), then)
-    },
-    30_000,
-  )
+  ])('and %s is closed', async (_, first, then) => {
+    await closed(first.replace('{key}', service.credentials.api_key), then)
+  })
 })

@@ -32,7 +32,7 @@ beforeAll(async () => {
     { ...BATCH, ingestion_timestamp: new Date(Date.now() - 40 * 86_400_000).toISOString(), estimated_cost_usd: '90' },
     { ...BATCH, attributed_service: 'search', estimated_cost_usd: '80' },
   ])
-}, 60_000)
+})
 
 const queue = async (query = '') => {
   const answer = await ask('GET', `/v1/attribution/audit-queue?${query}`)
@@ -72,16 +72,16 @@ test('the pages of the queue are the queue', async () => {
 test('a kind that people have overridden a call of comes later, with its remaining calls', async () => {
   const [first] = (await queue()).data as Row[]
   const answer = { service: 'search', owner: 'team-search', reason: 'The nightly index.' }
-  expect((await ask('POST', `/v1/attribution/${first?.record.id}/override`, answer)).status).toBe(200)
+  expect((await ask('POST', `/v1/attribution/${first?.record.id}/override`, answer)).status).toBeLessThan(300)
 
-  const { data } = await queue()
-
-  expect(costs({ data }).slice(0, 3)).toEqual([
-    [4, '9', '3'],
-    [1, '4', '4'],
-    [3, '7.5', '2.5'],
-  ])
-  expect(data[2]).toMatchObject({ audited_calls: 1 })
+  await expect
+    .poll(async () => costs(await queue()).slice(0, 3))
+    .toEqual([
+      [4, '9', '3'],
+      [1, '4', '4'],
+      [3, '7.5', '2.5'],
+    ])
+  expect((await queue()).data[2]).toMatchObject({ audited_calls: 1 })
 })
 
 test('the queue takes no filters', async () => {

@@ -64,13 +64,13 @@ describe('sources', () => {
     await page.waitForSelector('section[aria-label="What arrives"] tbody tr')
     await page.waitForSelector('section[aria-label="Senders"] tbody tr')
 
-    expect(await page.textContent('section[aria-label="What arrives"] tbody td.number')).toBe('6')
+    await expect.poll(() => page.textContent('section[aria-label="What arrives"] tbody td.number')).toBe('6')
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
   test('makes a key for a gateway, and its light turns on after one call with the lines shown', async () => {
     const block = page.locator('section[aria-label="Connect a source"] pre')
-    expect(await block.textContent()).toContain('ak_live_...')
+    await expect.poll(() => block.textContent()).toContain('ak_live_...')
     await page.click('button:has-text("Create a key for LiteLLM")')
     await page.waitForSelector('[role=status]:has-text("shown only once")')
     const lines = (await block.textContent()) ?? ''
@@ -119,7 +119,6 @@ describe('prices', () => {
     await expect
       .poll(
         async () => (await attributed(ask, { ...UNPRICED, ingestion_timestamp: new Date().toISOString() })).cost_usd,
-        { timeout: 20_000 },
       )
       .toBe('0.0035')
   })

@@ -101,7 +101,8 @@ describe('signing in', () => {
     await other.goto(`${service.baseUrl}/console?by=owner`)
     await other.waitForSelector('[data-total]')
 
-    expect(await totalShown(other)).toBe(await totalShown())
+    const total = await totalShown()
+    await expect.poll(() => totalShown(other)).toBe(total)
     await other.close()
   })
 })
@@ -136,11 +137,11 @@ describe('the overview', () => {
       const table = await csvOf('section[data-table-total]')
       const { data } = await usageShown(`group_by=${by}&compare=previous`)
       expect(report.total_cost_usd).toBe(total)
-      expect(await page.getAttribute('[data-table-total]', 'data-table-total')).toBe(total)
+      await expect.poll(() => page.getAttribute('[data-table-total]', 'data-table-total')).toBe(total)
       expect(added(table.slice(1).map((line) => line[4] ?? ''))).toBe(total)
-      expect(await page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
+      await expect.poll(() => page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
       if (total === '0') return
-      expect(await page.getAttribute('[data-chart-total]', 'data-chart-total')).toBe(total)
+      await expect.poll(() => page.getAttribute('[data-chart-total]', 'data-chart-total')).toBe(total)
       await page.evaluate(`document.querySelector('details.behind').open = true`)
       const chart = await csvOf('section[data-chart-total]')
       expect(added(chart.slice(1).map((line) => line.at(-1) ?? ''))).toBe(total)
@@ -152,8 +153,8 @@ describe('the overview', () => {
     const table = page.locator('section[data-table-total]')
     await table.locator('text=why?').first().waitFor()
 
-    expect(await page.textContent('.totals')).toContain('1 call has no price')
-    expect(await table.textContent()).toContain('fewer than five people each')
+    await expect.poll(() => page.textContent('.totals')).toContain('1 call has no price')
+    await expect.poll(() => table.textContent()).toContain('fewer than five people each')
   })
 
   test('a name from outside is text, and an inline script does nothing', async () => {
@@ -165,7 +166,7 @@ describe('the overview', () => {
       script.remove()
     }`)
 
-    expect(await page.title()).toBe('Overview – Attribution')
+    await expect.poll(() => page.title()).toBe('Overview – Attribution')
     expect(await page.locator('img').count()).toBe(0)
   })
 
@@ -199,7 +200,7 @@ test('a person without a scope reads which one, and who can give it', async () =
   }
   await signInByPassword(readers, { credentials })
 
-  expect(await readers.textContent('main')).toContain('read:reporting')
+  await expect.poll(() => readers.textContent('main')).toContain('read:reporting')
   expect(await accessibilityFaults(readers)).toEqual([])
   await context.close()
 })
@@ -214,7 +215,7 @@ test('a tenant without calls is led by the hand, and sees its first event', asyn
   await first.click('button:has-text("Send a test event")')
   await first.waitForSelector('[data-total]')
 
-  expect(await first.textContent('table.figures')).toContain('first-steps')
+  await expect.poll(() => first.textContent('table.figures')).toContain('first-steps')
   await context.close()
 })
 

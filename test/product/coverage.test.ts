@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributed } from '../support/attributed.js'
@@ -29,9 +28,8 @@ test('coverage shows deployed layers, missing layers and discovery-only sources'
   await attributed(ask, { ingestion_timestamp: calledAt, attributed_service: 'search' })
   const observation = { event_id: randomUUID(), type: 'flow', occurred_at: now(), source: 'dns-log', data: {} }
   expect((await ask('POST', '/api/v1/events', observation)).status).toBe(202)
-  while (!(await pathways()).some(({ pathway }: { pathway: string }) => pathway === 'other')) await sleep(50)
 
-  expect(await pathways()).toEqual([
+  await expect.poll(pathways).toEqual([
     {
       pathway: 'gateway_mediated',
       status: 'degraded',
@@ -50,12 +48,14 @@ test('coverage shows deployed layers, missing layers and discovery-only sources'
 test('a declared source is deployed as soon as it sends a call, whatever its layer is called', async () => {
   await attributed(ask, { ingestion_timestamp: now(), attributed_service: 'search', ingestion_layer: 'edge-gateway' })
 
-  expect((await pathways())[0]).toMatchObject({
-    pathway: 'gateway_mediated',
-    status: 'covered',
-    layers_deployed: ['edge-gateway', 'gateway'],
-    layers_missing: [],
-  })
+  await expect
+    .poll(async () => (await pathways())[0])
+    .toMatchObject({
+      pathway: 'gateway_mediated',
+      status: 'covered',
+      layers_deployed: ['edge-gateway', 'gateway'],
+      layers_missing: [],
+    })
 })
 
 test('an invocation of a discovery-only source is refused, alone and in bulk', async () => {
@@ -78,10 +78,10 @@ test('an identity that is a workload is not counted as a person in reports', asy
   const before = await ask('GET', `/v1/reports/usage?${period}`)
   await ask('POST', '/api/v1/directory/identities', { name: 'cron@example.com', is_workload: true })
 
-  const after = await ask('GET', `/v1/reports/usage?${period}`)
-
   expect(before.json.data).toMatchObject([{ service: null, folded: true, cost_usd: '3' }])
-  expect(after.json.data).toMatchObject([{ service: 'nightly', folded: false, cost_usd: '3' }])
+  await expect
+    .poll(async () => (await ask('GET', `/v1/reports/usage?${period}`)).json.data)
+    .toMatchObject([{ service: 'nightly', folded: false, cost_usd: '3' }])
 })
 
 test('agents, tools and metrics that telemetry holds are counted on the pathway of their layer, by kind', async () => {

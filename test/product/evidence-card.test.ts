@@ -482,14 +482,15 @@ describe('eligibility', () => {
   test('a disputed record is not eligible, and an overridden one has the basis manual_override', async () => {
     const record = await recordOf(SERVED)
     await ask('POST', `/v1/attribution/${record.id}/dispute`, { reason: 'This is not our job.' })
-    expect(await shownAgain(record.id)).toMatchObject({
+    expect(await shownAgain(record.id, ({ output_state }) => output_state === 'disputed')).toMatchObject({
       output_state: 'disputed',
       ...card('service_resolved', 0.9, 'disputed'),
     })
 
     await ask('DELETE', `/v1/attribution/${record.id}/dispute`)
+    await shownAgain(record.id, ({ output_state }) => output_state !== 'disputed')
     await ask('POST', `/v1/attribution/${record.id}/override`, { service: 'a', owner: 'b', reason: 'c' })
-    expect(await shownAgain(record.id)).toMatchObject({
+    expect(await shownAgain(record.id, isOverridden)).toMatchObject({
       service: 'a',
       owner: 'b',
       output_state: 'overridden',

@@ -210,12 +210,10 @@ describe('a job', () => {
     const job = await finished(await order())
     const subject = eventsSubject(service.credentials.tenant_id, 'export.completed')
 
-    const message = await broker.manager.streams.getMessage(EVENTS.name, { last_by_subj: subject })
-
-    expect(message?.json()).toMatchObject({
-      type: 'export.completed',
-      data: { job_id: job.job_id, status: 'succeeded' },
-    })
+    // Its status shows the end a moment before its event is published.
+    await expect
+      .poll(async () => (await broker.manager.streams.getMessage(EVENTS.name, { last_by_subj: subject }))?.json())
+      .toMatchObject({ type: 'export.completed', data: { job_id: job.job_id, status: 'succeeded' } })
   })
 
   test('an export that is ordered twice with one key is one job', async () => {

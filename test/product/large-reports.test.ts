@@ -28,7 +28,7 @@ beforeAll(async () => {
     query_params: { tenant: service.credentials.tenant_id },
   })
   await store.close()
-}, 120_000)
+})
 
 /** Walks through all pages. */
 async function rowsOf(query: string): Promise<Record<string, string>[]> {

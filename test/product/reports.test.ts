@@ -208,7 +208,7 @@ describe('allocated usage', () => {
       format: 'JSONEachRow',
     })
     await store.close()
-  }, 60_000)
+  })
 
   test('allocated usage spreads pools by the weights shown and keeps totals to the last digit', async () => {
     const before = await allocated('group_by=service')

@@ -39,10 +39,11 @@ const sendLitellm = (payloads: readonly object[]) => post('/intake/litellm', gat
 const sendSpans = (spans: readonly TestSpan[]) =>
   post('/v1/traces', service.credentials.api_key, tracesJson(spans, { resource: { 'service.name': 'shop' } }))
 
+const HOUR_AGO_MS = Date.now() - 3_600_000
 let calls = 0
 /** A call as its two observers see it; each call has a minute of its own. */
 function newCall(responseId = `chatcmpl-${randomUUID()}`) {
-  const startMs = Date.now() - 3_600_000 - ++calls * 60_000
+  const startMs = HOUR_AGO_MS - ++calls * 60_000
   return {
     responseId,
     startMs,

@@ -17,6 +17,9 @@ export async function launchChromium(): Promise<Browser> {
   })
 }
 
+/** Longer than a page takes while other test files use both processors. */
+const WAITING_MS_MAX = 120_000
+
 /** A page at the console, and what a person would not see: errors of its scripts, and requests to anywhere else. */
 export interface ConsolePage {
   readonly page: Page
@@ -29,6 +32,7 @@ export async function openConsole(
   timezoneId = 'UTC',
 ): Promise<ConsolePage & { context: BrowserContext }> {
   const context = await browser.newContext({ timezoneId, locale: 'en-US', viewport: { width: 1_280, height: 900 } })
+  context.setDefaultTimeout(WAITING_MS_MAX)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', ({ message }) => faults.push(message))

@@ -100,7 +100,7 @@ test('many records are settled in ranges of a bounded number of rows', async () 
 
   expect(new Set(rowsOf)).toEqual(new Set([0, 2_500, 4_000]))
   await expectCopied(LAST_AT_MS + DAY_MS)
-}, 120_000)
+})
 
 test('two processes that settle at once, while records arrive, copy each record once', async () => {
   await insertDays(0, 2)
@@ -118,7 +118,7 @@ test('two processes that settle at once, while records arrive, copy each record 
 
   expect(await settledBefore(store.client)).toBe(afterDay(8))
   await expectCopied(afterDay(8))
-}, 120_000)
+})
 
 test('a process that was frozen in a range, and one that was stopped after any step, leave the copies whole', async () => {
   await insertDays(0, 3)
@@ -151,7 +151,7 @@ test('a process that was frozen in a range, and one that was stopped after any s
 
   expect(isFirst).toBe(false)
   await expectCopied(afterDay(5))
-}, 120_000)
+})
 
 test('what a copy lacks, holds twice, or should not hold is repaired before it counts as settled', async () => {
   await insertDays(0, 3)
@@ -167,7 +167,7 @@ test('what a copy lacks, holds twice, or should not hold is repaired before it c
   await settle(store.client, afterDay(3), NEVER)
 
   await expectCopied(afterDay(3))
-}, 120_000)
+})
 
 test.each([
   ['attributions_by_materialized_at', true],

@@ -277,7 +277,6 @@ test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', ef
     const { records: sums, rollups } = await readBooks(store.client)
     expect(rollups).toEqual(sums)
   },
-  30_000,
 )
 
 test('a change repeated long afterwards has no further effect', async () => {

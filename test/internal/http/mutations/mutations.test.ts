@@ -263,7 +263,7 @@ test('a tenant has at most 200 mutations in progress, and blocks no other tenant
   expect(new Set((await Promise.all(open200)).map(({ status }) => status))).toEqual(new Set([201]))
   expect((await post(one)).status).toBe(201)
   expect(things.size).toBe(202)
-}, 20_000)
+})
 
 describe('a reply that is not final leaves the key free', () => {
   test.each<[string, unknown, Record<string, string>, number, string]>([

@@ -24,7 +24,7 @@ test('a large part of a copy has its columns in one file, before a merge and aft
 
   for (const table of RECORD_TABLES) await store.client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   expect(await largePartsAreInOneFile()).toEqual(inOneFile)
-}, 120_000)
+})
 
 async function largePartsAreInOneFile(): Promise<Map<string, boolean>> {
   const result = await store.client.query({

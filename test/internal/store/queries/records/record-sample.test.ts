@@ -20,7 +20,7 @@ beforeAll(async () => {
       await generateRecords(store.client, { tenantId, from, to: Math.min(rows, from + 50_000), total: rows })
     }
   }
-}, 120_000)
+})
 afterAll(() => stopStore(store))
 
 const share = async (tenantId: string, name: string, value: string): Promise<number> => {

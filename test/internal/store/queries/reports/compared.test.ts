@@ -60,7 +60,7 @@ beforeAll(async () => {
     stage: (query, signal) => stageAnswer(client, query, signal),
     readStaged: (...asked) => readStaged(client, ...asked),
   }
-}, 60_000)
+})
 afterAll(() => stopStore(store))
 
 function question(query: string): ReportQuestion {
@@ -230,4 +230,4 @@ test('for any calls, a previous figure is that of the previous report, and new a
     if (compared.rows.length > 0) expect(compared.totals.previousCostUsd).toBe(before.totals.costUsd)
   }
   expect(states.size).toBe(4)
-}, 60_000)
+})
