@@ -64,13 +64,24 @@ export const goWithin = (page: Page, path: string): Promise<void> =>
     `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate')); undefined`,
   )
 
+/** Rules of axe that look at colours: the others find in dark what they have found in light. */
+const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block']
+
 /** What axe finds on the page, in light and in dark: rule, and where. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   const found: string[] = []
+  // As large as the console itself; it stays while a page goes to others of the console.
+  if (await page.evaluate(() => !('axe' in globalThis))) await page.evaluate(axe.source)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await page.evaluate(axe.source)
-    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+    const { violations } = await page.evaluate(
+      (rules) =>
+        (globalThis as unknown as { axe: typeof axe }).axe.run({
+          resultTypes: ['violations'],
+          ...(rules.length > 0 && { runOnly: rules }),
+        }),
+      colorScheme === 'light' ? [] : RULES_OF_COLOURS,
+    )
     found.push(...violations.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`))
   }
   return found
