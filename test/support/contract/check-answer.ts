@@ -77,3 +77,10 @@ function parsed(text: string): unknown {
     return undefined
   }
 }
+
+/** Its status and error code, `403 INSUFFICIENT_SCOPE`. */
+export const outcomeOf = ({ status, text }: Answer): string => {
+  // An answer may tell of others' error codes: the description does, and the audit log.
+  const code = status < 400 ? undefined : /"error_code":"([A-Z_]+)"/.exec(text)?.[1]
+  return code === undefined ? String(status) : `${status} ${code}`
+}
