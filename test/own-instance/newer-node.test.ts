@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT } from '../../deploy/setup/setup.mjs'
-import { freePort } from '../../internal/local/supervisor/instance.js'
 import { newerNode } from '../support/newer-node.js'
 import { launchCommand } from '../support/processes.js'
-import { natsServerBin, privateDataDir, UP_MAIN } from '../support/service.js'
+import { launchService, privateDataDir, UP_MAIN } from '../support/service.js'
 
 /** Two files take longer than all others together, and are run on request (`CONTRIBUTING.md`). */
 const LONG_FILES =
@@ -76,16 +75,12 @@ test.skipIf(found.node === undefined)(
 )
 
 test.skipIf(found.node === undefined)('the terminal and the log of the gateway name the build that runs', async () => {
-  const dataDir = privateDataDir()
-  const port = await freePort()
-  const up = launchCommand(found.node ?? '', {
-    args: [UP_MAIN, '--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
-  })
+  const service = await launchService({ node: found.node ?? '', roles: [] })
 
-  await up.line(/HTTP parser +uWebSockets\.js 20\.57 on Node 24\./)
-  await up.kill('SIGTERM')
+  await service.process.line(/HTTP parser +uWebSockets\.js 20\.57 on Node 24\./)
+  await service.stop()
 
-  expect(readFileSync(join(dataDir, 'logs', 'gateway.log'), 'utf8')).toMatch(
+  expect(readFileSync(join(service.dataDir, 'logs', 'gateway.log'), 'utf8')).toMatch(
     /"http":"uWebSockets\.js 20\.57","node":"v24\..*"listening"/,
   )
 })

@@ -11,7 +11,7 @@ import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { environmentIn, freePort, type RunFile } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
 import { MIGRATIONS } from '../../internal/store/migrations/migrate.js'
-import { type Launched, launch } from './processes.js'
+import { type Launched, launch, launchCommand } from './processes.js'
 import { atEnd } from './run/at-end.js'
 import { copyTemplate } from './templates.js'
 
@@ -58,6 +58,8 @@ export interface ServiceOptions {
   readonly roles?: readonly BackgroundRole[]
   /** It ends with the worker, not with the test file. */
   readonly isShared?: boolean
+  /** The program that runs it; that of the tests unless it is given. */
+  readonly node?: string
 }
 
 /** Resolves once the service reports that it is ready. */
@@ -65,7 +67,10 @@ export async function launchService(options: ServiceOptions = {}): Promise<Runni
   const { args = [], isShared = false } = options
   const dataDir = options.dataDir ?? (await startedDataDir(isShared ? newFolder() : privateDataDir(), args))
   const port = options.port ?? (await freePort())
-  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, options.roles), ...args], isShared })
+  const up = launchCommand(options.node ?? process.execPath, {
+    args: [UP_MAIN, ...upArgs(dataDir, port, options.roles), ...args],
+    isShared,
+  })
   await up.line(/is ready/)
   return {
     process: up,
