@@ -17,13 +17,14 @@ export default defineConfig({
     reporters: ['default', flakyTests, failedFiles, slowestFiles],
     maxWorkers,
     sequence: { sequencer: LongestFirst },
-    projects: PROJECTS.map(({ name, isolate }) => ({
+    projects: PROJECTS.map((name) => ({
       test: {
         name,
         include: files.filter((file) => projectOf(file) === name),
         setupFiles: ['test/support/run/each-file.ts'],
         pool: 'forks',
-        isolate,
+        // A worker runs many files, which share its modules: to load them for each took seconds of processor time.
+        isolate: false,
         maxWorkers,
         retry: 1,
         // Engines and brokers start inside the tests, and the machine of CI is small and shared.

@@ -8,19 +8,9 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-export interface Project {
-  readonly name: 'faults' | 'own-instance' | 'product' | 'engine' | 'unit'
-  /** True: a worker process per file. False: a worker runs many files, which share its modules and the product. */
-  readonly isolate: boolean
-}
-
-export const PROJECTS: readonly Project[] = [
-  { name: 'faults', isolate: true },
-  { name: 'own-instance', isolate: true },
-  { name: 'engine', isolate: false },
-  { name: 'product', isolate: false },
-  { name: 'unit', isolate: false },
-]
+/** In the order in which they run. */
+export const PROJECTS = ['faults', 'own-instance', 'engine', 'product', 'unit'] as const
+export type Project = (typeof PROJECTS)[number]
 
 /** The projects of the whole product: each is a folder of `test/`. */
 const FOLDERS = ['faults', 'own-instance', 'product'] as const
@@ -31,7 +21,7 @@ const FOLDERS = ['faults', 'own-instance', 'product'] as const
  *
  * @param file relative to the root, `test/internal/ids/ids.test.ts`
  */
-export function projectOf(file: string): Project['name'] {
+export function projectOf(file: string): Project {
   const folder = FOLDERS.find((name) => file.startsWith(`test/${name}/`))
   if (folder !== undefined) return folder
   if (!startsProcesses(file)) return 'unit'

@@ -54,7 +54,7 @@ export const slowestFiles: Reporter = {
     console.log('\nSlowest files')
     for (const { file, seconds } of timed.slice(0, SHOWN)) console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`)
     console.log('\nProjects')
-    for (const { name } of PROJECTS) {
+    for (const name of PROJECTS) {
       const own = timed.filter(({ project }) => project === name)
       const total = own.reduce((sum, { seconds }) => sum + seconds, 0)
       if (own.length > 0) console.log(`${total.toFixed(1).padStart(8)} s  ${name} (${own.length} files)`)

@@ -2,16 +2,17 @@ import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { PROJECTS, secondsOf } from './projects.js'
 
+const ORDER: readonly string[] = PROJECTS
+
 /**
- * One queue for all projects. Files that are isolated come first, longest first; then project by project, since a worker
- * without isolation runs the files of one project only, and ends when a file of another project is next.
+ * One queue for all projects, project by project, since a worker runs the files of one project only, and ends when a file of
+ * another project is next. The longest files of a project come first.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rankOf = ({ project, moduleId }: TestSpecification) => {
-      const at = PROJECTS.findIndex(({ name }) => name === project.name)
       const file = relative(this.ctx.config.root, moduleId)
-      return { group: PROJECTS[at]?.isolate === false ? at : 0, seconds: secondsOf(file), file }
+      return { group: ORDER.indexOf(project.name), seconds: secondsOf(file), file }
     }
     return files
       .map((spec) => ({ spec, ...rankOf(spec) }))
