@@ -23,7 +23,7 @@ const FILES = [
   'test/own-instance/tls.test.ts',
   ...LONG_FILES,
 ]
-/** A fifth of the requests that the run on this Node sends. */
+/** A fifth of the requests and of the operations that the run on this Node asks, with credentials of every kind. */
 const CONTRACT_CASES = '400'
 
 interface Report {

@@ -15,7 +15,10 @@ import { type Instance, launchService } from '../service.js'
 import type { Answer } from './check-answer.js'
 import { type Described, readDescription } from './described.js'
 
-export const CASES = Number(process.env['ATTRIBUTION_CONTRACT_CASES'] ?? 2_000)
+const CASES_OF_A_RUN = 2_000
+export const CASES = Number(process.env['ATTRIBUTION_CONTRACT_CASES'] ?? CASES_OF_A_RUN)
+/** One in so many operations is asked where fewer cases are wanted. */
+export const EVERY_NTH = Math.max(1, Math.round(CASES_OF_A_RUN / CASES))
 
 export interface Target {
   readonly credentials: Credentials
