@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { type Broker, connectBroker, ensureStreams } from '../internal/broker/connect.js'
+import { type Broker, connectBroker } from '../internal/broker/connect.js'
+import { type Layout, openStreams, partitionsOf, watchPartitions } from '../internal/broker/layout.js'
 import { joinMembers, type Membership } from '../internal/broker/members.js'
 import {
   BROKER_SETTINGS,
@@ -42,6 +43,8 @@ export interface ConfiguredRole<N extends SettingName> {
 
 export interface Role<N extends SettingName> extends ConfiguredRole<N> {
   readonly broker: Broker
+  /** Of the broker, as it was when the role started. */
+  readonly layout: Layout
   readonly storeConnection: StoreConnection
   /** Connects with its first query. */
   readonly store: ClickHouseClient
@@ -49,6 +52,8 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
   readonly signal: AbortSignal
   /** Ends the process when a KV watch is lost, since its copy becomes stale. The supervisor restarts the process. */
   readonly onLost: (cause: unknown) => void
+  /** Ends the process when the layout gets another number of partitions: the next start takes it. */
+  readonly exitOnOtherPartitions: () => Promise<void>
   /** A key of the instance that derives or signs. It is created when it does not exist. */
   readonly signingKey: (name: Parameters<typeof signingKey>[2]) => Promise<Uint8Array>
   /** Joins the live processes of the role, which share its work. @param parts of the work, if not all of it */
@@ -62,6 +67,8 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
 export interface ConnectOptions {
   /** How long a query of the store may stay silent, in milliseconds. */
   readonly silenceMsMax?: number
+  /** Whether the role decides the number of partitions of a layout that has none. */
+  readonly decidesPartitions?: boolean
 }
 
 /** Reads the settings of a role. @throws ConfigError, HelpAsked */
@@ -80,10 +87,14 @@ export function configureRole<const N extends SettingName>(name: string, setting
   }
 }
 
-/** Waits for the broker, as long as it takes, and creates the streams that are missing. */
+/**
+ * Waits for the broker, as long as it takes, and creates the streams that are missing.
+ *
+ * @throws ConfigError when a setting contradicts the layout of the broker
+ */
 export async function connectRole<N extends SettingName>(
   configured: ConfiguredRole<N>,
-  options: ConnectOptions = {},
+  { decidesPartitions = false, ...options }: ConnectOptions = {},
 ): Promise<Role<N>> {
   const { name, member, masterKeys, log } = configured
   const config: Config<SharedSetting> = configured.config
@@ -93,7 +104,7 @@ export async function connectRole<N extends SettingName>(
     password: config.natsPassword,
     name: `${name}-${member}`,
   })
-  await untilAvailable('JetStream', () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }), log)
+  const layout = await untilAvailable('JetStream', () => openStreams(broker, config, decidesPartitions), log)
   const storeConnection = {
     url: config.storeUrl,
     user: config.storeUser,
@@ -114,10 +125,17 @@ export async function connectRole<N extends SettingName>(
   return {
     ...configured,
     broker,
+    layout,
     storeConnection,
     store,
     signal: stopping.signal,
     onLost,
+    exitOnOtherPartitions: () =>
+      watchPartitions(broker, partitionsOf(layout), onLost, (partitions) => {
+        if (stopping.signal.aborted) return
+        log.fatal({ partitions }, 'the layout has another number of partitions, exiting')
+        process.exit(1)
+      }),
     signingKey: (key) => signingKey(signingKeys, masterKeys, key),
     async join(parts) {
       membership = await joinMembers(await broker.bucket(MEMBERS), name, member, onLost, parts)

@@ -15,6 +15,13 @@ export interface ObjectBucket {
   readonly name: string
 }
 
+/**
+ * `layout` -> how the streams, buckets and object stores of this broker are laid out: partitions, replicas, sizes, placement.
+ * Written by the first process that starts and by the command line, compare-and-set; read by every role at its start, watched
+ * by gateways. The history shows the layouts before.
+ */
+export const LAYOUT = { name: 'layout', history: 10 } as const satisfies Bucket
+
 /** `<tenant id>` -> a tenant and its settings. Written by the command line and the settings routes; watched by gateways and attributors. */
 export const TENANTS = { name: 'tenants', history: 1 } as const satisfies Bucket
 
@@ -227,6 +234,7 @@ export const AUDIT_DAYS = {
 export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
 
 export const BUCKETS: readonly Bucket[] = [
+  LAYOUT,
   TENANTS,
   API_KEYS,
   API_KEY_USES,

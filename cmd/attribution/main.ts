@@ -17,6 +17,7 @@ import { quarantineCommand } from './quarantine.js'
 import { reattributeCommand } from './reattribute.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
+import { streamsCommand } from './streams.js'
 import { tailCommand } from './tail.js'
 import { tenantCommand } from './tenant.js'
 
@@ -38,6 +39,7 @@ const program = new Command('attribution')
   .addCommand(signingKeyCommand())
   .addCommand(reattributeCommand())
   .addCommand(quarantineCommand())
+  .addCommand(streamsCommand())
   .addCommand(eraseIdentityCommand())
   .addCommand(sandboxDataCommand())
 

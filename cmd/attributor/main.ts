@@ -6,6 +6,7 @@ import { openAttributor } from '../../internal/attribution/open-attributor.js'
 import { openReferenceData } from '../../internal/attribution/open-reference-data.js'
 import { openAuditLog } from '../../internal/audit/open.js'
 import { auditOnce } from '../../internal/audit/sink.js'
+import { partitionsOf } from '../../internal/broker/layout.js'
 import { openOwnedLogs } from '../../internal/broker/owned-logs.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
@@ -25,7 +26,6 @@ import { startRole } from '../role.js'
 
 runMain('attributor', async () => {
   const role = await startRole('attributor', [
-    'partitions',
     'indexStaleSeconds',
     'stages',
     'memberName',
@@ -33,6 +33,7 @@ runMain('attributor', async () => {
     'eventLogDays',
   ])
   const { broker, config, onLost, log, signal, store } = role
+  const partitions = partitionsOf(role.layout)
   const migrateStore = async (): Promise<void> => {
     await createDatabase(role.storeConnection, config.storeDatabase)
     await migrate(store, MIGRATIONS, config.storeCluster)
@@ -48,13 +49,15 @@ runMain('attributor', async () => {
   // Last, since a member that is still loading copies would own partitions without reading them.
   const membership = await role.join(config.stages)
   const logs = openOwnedLogs({ ...role, checkpoints, membership }, signal)
-  logs.run(await openObservations({ ...role, publish, bytesMax: config.observationsBytesMax }))
+  logs.run(await openObservations({ ...role, publish, bytesMax: role.layout.observationsBytesMax }))
   logs.run(await openAuditLog({ ...role, publish, key: await role.signingKey('audit') }))
   logs.read(await openEventLog(role))
   const attributor = await openAttributor(
     {
       ...role,
       ...config,
+      partitions,
+      invocationsBytesMax: role.layout.invocationsBytesMax,
       logs,
       membership,
       watermark,
@@ -71,7 +74,7 @@ runMain('attributor', async () => {
   const upkeep = { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log }
   const compacting = compactNowAndThen(upkeep, signal)
   const settling = settleNowAndThen({ ...upkeep, isOwner: () => membership.owns('settling') }, signal)
-  log.info({ member: role.member, stages: config.stages, partitions: config.partitions }, 'attributing')
+  log.info({ member: role.member, stages: config.stages, partitions }, 'attributing')
 
   await role.stopped()
   await attributor.stopped

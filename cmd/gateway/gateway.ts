@@ -3,6 +3,7 @@ import { openDirectory } from '../../internal/attribution/directory/open-directo
 import { directoryPeople } from '../../internal/attribution/directory/people.js'
 import { createAuditSink } from '../../internal/audit/sink.js'
 import { rateLimitsOf } from '../../internal/auth/rate-limits.js'
+import { partitionsOf } from '../../internal/broker/layout.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BLOB_SETTINGS, RATE_SETTINGS, TLS_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
@@ -26,7 +27,6 @@ export const GATEWAY_SETTINGS = [
   'mode',
   'baseUrl',
   'errorDocsUrl',
-  'partitions',
   'spoolBytesMax',
   'accessTokenSeconds',
   'eventLogDays',
@@ -73,7 +73,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     ...shared,
     dataDir: config.dataDir,
     spoolBytesMax: config.spoolBytesMax,
-    partitions: config.partitions,
+    partitions: partitionsOf(role.layout),
     publisher,
     watermark,
     budgetExchange: access.budgetExchange,
@@ -82,6 +82,8 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     retainedFromMs: access.retainedFromMs,
     stopping: signal,
   })
+  // After it has joined the gateways: `streams apply` looks for gateways before it changes the number.
+  await role.exitOnOtherPartitions()
   const mutate = createMutations({
     ...shared,
     claims: createClaims(await broker.bucket(IDEMPOTENCY), { leaseMs: LEASE_MS }),

@@ -21,7 +21,6 @@ export const UP_SETTINGS = [
   'demo',
   'demoSpeed',
   'demoEventIds',
-  'partitions',
   'indexStaleSeconds',
   'trainEveryMinutes',
   'natsServerBin',

@@ -68,6 +68,7 @@ export const AUDIT_ACTIONS = [
   'settings.cancel',
   'settings.update',
   'signing_key.rotate',
+  'streams.apply',
   'tenant.create',
   'tenant.update',
   'tenant.delete',

@@ -1,4 +1,4 @@
-import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import { type JetStreamManager, jetstreamManager, type StreamConfig, type StreamInfo } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
@@ -14,9 +14,11 @@ import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { ConfigError } from '../config/settings.js'
 import { sayWhileWaiting } from '../telemetry/waiting.js'
-import { brokerErrorCode } from './errors.js'
+import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
+import type { Placement } from './layout.js'
 
 export interface BrokerSettings {
+  /** Of one server, or of several, comma-separated. */
   readonly url: string
   readonly user: string
   readonly password: string
@@ -32,6 +34,9 @@ export interface Broker {
   close(): Promise<void>
 }
 
+/** For one attempt at one server. */
+const CONNECT_MS_MAX = 3_000
+
 /**
  * Connects to NATS, waits for it without a time limit (the terminal says so), and reconnects without one. A JetStream request fails after 2 s,
  * so that no caller hangs on an unavailable broker.
@@ -40,7 +45,9 @@ export interface Broker {
  */
 export async function connectBroker({ url, user, password, name }: BrokerSettings): Promise<Broker> {
   const connecting = connect({
-    servers: url,
+    servers: url.split(','),
+    // One server of several that takes packets and does not answer must not hold up a start for the client's 20 s.
+    timeout: CONNECT_MS_MAX,
     ...(user === '' ? {} : { user, pass: password }),
     name,
     waitOnFirstConnect: true,
@@ -73,74 +80,106 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
   }
 }
 
+/** What a layout (`layout.ts`) says about streams. */
 export interface StreamSettings {
   readonly replicas: number
   /** Maximum bytes of INVOCATIONS; at nine tenths (`stream-capacity.ts`) the gateway replies 503, and nothing is lost. */
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
   readonly observationsBytesMax: number
-  /** Maximum bytes of EVENTS, which discards its oldest. A stream that is larger keeps its size: shrinking it would drop events. */
+  /** Maximum bytes of EVENTS, which discards its oldest. */
   readonly eventsBytesMax?: number
+  readonly placement?: Placement
 }
 
-/** Creates every stream and bucket, and updates existing ones to their declared configuration. Safe to repeat, also by several roles concurrently. */
+type DeclaredStream = Partial<StreamConfig> & { readonly name: string; readonly subjects: readonly string[] }
+
+/** Every stream besides those of buckets, with its size. */
+export const declaredStreams = (settings: StreamSettings): readonly DeclaredStream[] => [
+  { ...INVOCATIONS, max_bytes: settings.invocationsBytesMax },
+  { ...OBSERVATIONS, max_bytes: settings.observationsBytesMax },
+  QUARANTINE,
+  AUDIT,
+  CHANGES,
+  { ...EVENTS, max_bytes: settings.eventsBytesMax ?? EVENTS.max_bytes },
+  DELIVERIES,
+  RETRIES,
+  DEADLETTERS,
+  ATTEMPTS,
+  EXPORTS,
+]
+
+/** The streams whose size belongs to the layout. */
+export const SIZED_STREAMS: ReadonlySet<string> = new Set([INVOCATIONS.name, OBSERVATIONS.name, EVENTS.name])
+
+/**
+ * Creates the streams and buckets that are missing, as the layout says, and updates the others to their declared
+ * configuration, except for what belongs to the layout: replicas, placement and sizes change by `applyLayout` only. Safe to
+ * repeat, also by several roles concurrently.
+ */
 export async function ensureStreams(broker: Broker, settings: StreamSettings): Promise<void> {
-  const { replicas, invocationsBytesMax, observationsBytesMax, eventsBytesMax = EVENTS.max_bytes } = settings
-  const declared = [
-    { ...INVOCATIONS, max_bytes: invocationsBytesMax },
-    { ...OBSERVATIONS, max_bytes: observationsBytesMax },
-    QUARANTINE,
-    AUDIT,
-    CHANGES,
-    { ...EVENTS, max_bytes: eventsBytesMax },
-    DELIVERIES,
-    RETRIES,
-    DEADLETTERS,
-    ATTEMPTS,
-    EXPORTS,
-  ]
-  for (const stream of declared) {
-    const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }
-    try {
-      await broker.manager.streams.add(config)
-    } catch (cause) {
-      const code = brokerErrorCode(cause)
-      if (code !== STREAM_NAME_IN_USE && code !== NO_ROOM) throw cause
-      // The broker checks the disk space before it checks whether the stream already exists.
-      if (code === NO_ROOM && !(await isThere(broker, config.name)))
-        throw new Error(noRoomFor(config, declared), { cause })
-      const kept = config.name === EVENTS.name ? { max_bytes: await atLeastAsNow(broker, eventsBytesMax) } : {}
-      await broker.manager.streams.update(config.name, { ...config, ...kept })
-    }
-  }
+  const declared = declaredStreams(settings)
+  for (const stream of declared) await ensureStream(broker, stream, settings, declared)
   await broker.manager.consumers.add(EXPORTS.name, EXPORTERS)
+  const { replicas } = settings
+  const placed = placementOf(settings)
   const kvm = new Kvm(broker.manager.jetstream())
   for (const { name, history, ttlMs, expiryMarkMs } of BUCKETS) {
     await kvm.create(name, {
       history,
       replicas,
+      ...placed,
       ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
       ...(expiryMarkMs === undefined ? {} : { markerTTL: expiryMarkMs }),
     })
   }
   const objm = new Objm(broker.manager.jetstream())
-  for (const { name } of OBJECT_BUCKETS) await objm.create(name, { replicas })
+  for (const { name } of OBJECT_BUCKETS) await objm.create(name, { replicas, ...placed })
 }
 
-/** A role that is configured with a smaller size would otherwise drop the oldest events when it starts. */
-async function atLeastAsNow(broker: Broker, bytesMax: number): Promise<number> {
-  return Math.max(bytesMax, (await broker.manager.streams.info(EVENTS.name)).config.max_bytes)
-}
-
-async function isThere(broker: Broker, stream: string): Promise<boolean> {
+/** A stream's configuration and state; undefined when there is no such stream. */
+export async function findStream(
+  { manager }: Pick<Broker, 'manager'>,
+  stream: string,
+): Promise<StreamInfo | undefined> {
   try {
-    await broker.manager.streams.info(stream)
-    return true
+    return await manager.streams.info(stream)
   } catch (cause) {
-    if (brokerErrorCode(cause) === NO_SUCH_STREAM) return false
+    if (brokerErrorCode(cause) === NO_SUCH_STREAM) return undefined
     throw cause
   }
 }
+
+async function ensureStream(
+  broker: Broker,
+  stream: DeclaredStream,
+  settings: StreamSettings,
+  declared: readonly DeclaredStream[],
+): Promise<void> {
+  const { name } = stream
+  const config = { ...stream, subjects: [...stream.subjects] }
+  const found = await findStream(broker, name)
+  if (found !== undefined) {
+    const { max_bytes: _, ...unsized } = config
+    const wanted: Partial<StreamConfig> = SIZED_STREAMS.has(name) ? unsized : config
+    const has: Partial<StreamConfig> = found.config
+    const isSame = (key: string): boolean =>
+      JSON.stringify(has[key as keyof StreamConfig]) === JSON.stringify(wanted[key as keyof StreamConfig])
+    if (!Object.keys(wanted).every(isSame)) await broker.manager.streams.update(name, wanted)
+    return
+  }
+  try {
+    await broker.manager.streams.add({ ...config, num_replicas: settings.replicas, ...placementOf(settings) })
+  } catch (cause) {
+    // Another process created it meanwhile. The broker checks the disk space before it checks whether the stream exists.
+    if ((await findStream(broker, name)) !== undefined) return
+    throw brokerErrorCode(cause) === NO_ROOM ? new Error(noRoomFor(stream, declared), { cause }) : cause
+  }
+}
+
+/** As the client takes it. */
+export const placementOf = ({ placement }: Pick<StreamSettings, 'placement'>) =>
+  placement === undefined ? {} : { placement: { cluster: placement.cluster ?? '', tags: [...(placement.tags ?? [])] } }
 
 function noRoomFor(config: Sized, all: readonly Sized[]): string {
   const bytes = all.reduce((sum, { max_bytes = 0 }) => sum + Math.max(0, max_bytes), 0)
@@ -149,7 +188,5 @@ free some disk space or set max_file_store; by default it uses three quarters of
 }
 type Sized = { readonly name: string; readonly max_bytes?: number }
 
-/** JetStream's errors: a stream of that name has another configuration; insufficient storage to reserve; no such stream. */
-const STREAM_NAME_IN_USE = 10_058
+/** JetStream's error: insufficient storage to reserve. */
 const NO_ROOM = 10_047
-const NO_SUCH_STREAM = 10_059

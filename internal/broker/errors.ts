@@ -11,6 +11,9 @@ export const brokerErrorCode = (cause: unknown): number | undefined => {
 /** JetStream's error 10071: the expected sequence is no longer the last one. */
 export const WRONG_LAST_SEQUENCE = 10_071
 
+/** JetStream's error 10059: there is no stream of that name. */
+export const NO_SUCH_STREAM = 10_059
+
 /** Another writer came first: the expected revision is no longer the last one, or the key exists. */
 export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) === WRONG_LAST_SEQUENCE
 

@@ -40,37 +40,85 @@ export function readMessages(manager: JetStreamManager, range: LogRange): Promis
   return readBatch(manager, stream, { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject })
 }
 
-/** A batch fails when neither a message nor its end arrives for this long: the replies were lost with a broker. */
-const STALLED_MS = 5_000
+/**
+ * A batch is requested again when neither a message nor its end arrives for this long: the replies were lost with a broker.
+ * Each attempt waits longer, since a busy broker is only slow.
+ */
+const STALLED_MS = [800, 1_600, 3_200]
+
+type BatchQuery = Parameters<JetStreamManager['direct']['getBatch']>[1]
+
+/** @throws Error when the broker does not reply to any attempt */
+async function readBatch(manager: JetStreamManager, stream: string, query: BatchQuery): Promise<StoredMsg[]> {
+  const found: StoredMsg[] = []
+  for (const stalledMs of STALLED_MS) {
+    const rest = restOf(query, found)
+    if (rest === undefined || (await readOnce(manager, stream, rest, found, stalledMs))) return found
+  }
+  throw new Error(`reading a batch of stream ${stream} stalled`)
+}
+
+/** What a query has yet to return; undefined when nothing. */
+function restOf(query: BatchQuery, found: readonly StoredMsg[]): BatchQuery | undefined {
+  const last = found.at(-1)
+  if (last === undefined) return query
+  const {
+    batch,
+    max_bytes: bytesMax,
+    start_time: _,
+    ...others
+  } = query as BatchQuery & {
+    readonly batch?: number
+    readonly max_bytes?: number
+    readonly start_time?: Date
+  }
+  const bytes = found.reduce((sum, { data }) => sum + data.length, 0)
+  if ((batch !== undefined && found.length >= batch) || (bytesMax !== undefined && bytes >= bytesMax)) return undefined
+  return {
+    ...others,
+    seq: last.seq + 1,
+    ...(batch !== undefined && { batch: batch - found.length }),
+    ...(bytesMax !== undefined && { max_bytes: bytesMax - bytes }),
+  } as BatchQuery
+}
 
 /**
  * Reads a batch by direct get. Not with the client's iterator: it leaks a subscription per batch, and waits for ever for
  * the end of a batch whose broker died in the middle (observed in @nats-io/jetstream 3.4).
+ *
+ * @param found takes the messages as they arrive
+ * @returns whether the batch is complete; false when it stalled
  */
-function readBatch(
+function readOnce(
   manager: JetStreamManager,
   stream: string,
-  query: Parameters<JetStreamManager['direct']['getBatch']>[1],
-): Promise<StoredMsg[]> {
+  query: BatchQuery,
+  found: StoredMsg[],
+  stalledMs: number,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const found: StoredMsg[] = []
+    let isOver = false
     let stop: () => void = () => undefined
     const stalled = setTimeout(() => {
+      isOver = true
       stop()
-      reject(new Error(`reading a batch of stream ${stream} stalled`))
-    }, STALLED_MS)
+      resolve(false)
+    }, stalledMs)
     const callback = (done: { readonly err?: Error } | null, message: StoredMsg): void => {
+      if (isOver) return
       if (done === null) {
         found.push(message)
         stalled.refresh()
         return
       }
+      isOver = true
       clearTimeout(stalled)
-      if (done.err === undefined || brokerErrorCode(done.err) === 404) resolve(found)
+      if (done.err === undefined || brokerErrorCode(done.err) === 404) resolve(true)
       else reject(done.err)
     }
     manager.direct.getBatch(stream, { ...query, callback }).then((batch) => {
       stop = () => batch.stop()
+      if (isOver) stop()
     }, reject)
   })
 }

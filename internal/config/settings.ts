@@ -13,7 +13,10 @@ import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
 interface Setting<T> {
   readonly flag: string
   readonly variable: string
+  /** Undefined: a setting that may stay unset. */
   readonly fallback: T | undefined
+  /** What `--help` shows as the default, when that is not the fallback. */
+  readonly shownDefault?: string
   /** A switch is a flag without a value; every other flag takes one. */
   readonly isSwitch: boolean
   /** Returns the value, or throws an `Error` whose message describes the allowed values. */
@@ -37,6 +40,18 @@ function integer(name: string, fallback: number | undefined, min: number, max: n
     return value
   }
   return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+/** A number that belongs to the layout of the broker (`internal/broker/layout.ts`): unset, it is the layout's. */
+function ofLayout(name: string, initial: number, min: number, max: number) {
+  const { parse, ...others } = integer(name, initial, min, max)
+  const unset: Setting<number | undefined> = {
+    ...others,
+    parse,
+    fallback: undefined,
+    shownDefault: `that of the broker's layout; ${initial} for a new broker`,
+  }
+  return { ...unset, initial }
 }
 
 function decimal(name: string, fallback: number, min: number, max: number): Setting<number> {
@@ -109,6 +124,22 @@ function url(name: string, fallback: string, protocols: readonly string[]): Sett
   return { ...names(name), fallback, parse, isSwitch: false }
 }
 
+/** Addresses of the servers of one cluster, comma-separated; any of them leads to the others. */
+function urls(name: string, fallback: string, protocols: readonly string[]): Setting<string> {
+  const one = url(name, fallback, protocols)
+  const parse = (value: string): string => {
+    try {
+      return value
+        .split(',')
+        .map((part) => one.parse(part.trim()))
+        .join()
+    } catch (cause) {
+      throw new Error(`${(cause as Error).message}, or several such URLs, comma-separated`, { cause })
+    }
+  }
+  return { ...one, parse }
+}
+
 /** A URL to which paths are appended: without trailing slashes. */
 const base = (setting: Setting<string>): Setting<string> => ({
   ...setting,
@@ -164,16 +195,16 @@ export const SETTINGS = {
   demoSpeed: decimal('speed', 60, 0.01, 1_000_000),
   demoEventIds: choice('event-ids', 'fresh', ['fresh', 'fixed']),
 
-  natsUrl: url('nats-url', '', ['nats:', 'tls:']),
+  natsUrl: urls('nats-url', '', ['nats:', 'tls:']),
   natsUser: text('nats-user', ''),
   natsPassword: text('nats-password', ''),
   natsServerBin: text('nats-server-bin', ''),
-  streamReplicas: integer('stream-replicas', 1, 1, 5),
-  partitions: integer('partitions', 2, 1, 64),
+  streamReplicas: ofLayout('stream-replicas', 1, 1, 5),
+  partitions: ofLayout('partitions', 2, 1, 64),
   indexStaleSeconds: integer('index-stale-seconds', 300, 0, 86_400),
-  invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
-  observationsBytesMax: integer('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
-  eventsBytesMax: integer('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
+  invocationsBytesMax: ofLayout('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
+  observationsBytesMax: ofLayout('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
+  eventsBytesMax: ofLayout('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
   eventLogDays: integer('event-log-days', 90, 1, 3_650),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
@@ -219,15 +250,20 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof SETTINGS
+/** They belong to the layout of the broker; a process that sets them only checks them. */
+export const LAYOUT_SETTINGS = [
+  'partitions',
+  'streamReplicas',
+  'invocationsBytesMax',
+  'observationsBytesMax',
+  'eventsBytesMax',
+] as const satisfies readonly SettingName[]
 /** For roles that connect to the broker. */
 export const BROKER_SETTINGS = [
   'natsUrl',
   'natsUser',
   'natsPassword',
-  'streamReplicas',
-  'invocationsBytesMax',
-  'observationsBytesMax',
-  'eventsBytesMax',
+  ...LAYOUT_SETTINGS,
 ] as const satisfies readonly SettingName[]
 /** For roles that decrypt secrets: the master keys themselves, or the file with them. */
 export const MASTER_KEY_SETTINGS = ['masterKey', 'masterKeyFile'] as const satisfies readonly SettingName[]
@@ -301,7 +337,6 @@ export function readConfig<N extends SettingName>(
     const given = flags.get(setting.flag) ?? env[setting.variable]
     const source = flags.has(setting.flag) ? setting.flag : setting.variable
     if (given === undefined) {
-      if (setting.fallback === undefined) faults.push(`${setting.flag} (or ${setting.variable}) must be set`)
       config[name] = setting.fallback
       continue
     }
@@ -330,8 +365,8 @@ export function environmentOf(config: Partial<Config<SettingName>>): Record<stri
 
 function helpText(wanted: readonly SettingName[]): string {
   const lines = wanted.map((name) => {
-    const { flag, variable, fallback, isSwitch }: Setting<unknown> = SETTINGS[name]
-    const shown = isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback)
+    const { flag, variable, fallback, shownDefault, isSwitch }: Setting<unknown> = SETTINGS[name]
+    const shown = shownDefault ?? (isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback))
     return `  ${flag.padEnd(28)} ${variable.padEnd(38)} default ${shown}`
   })
   return `Options, with their environment variables and defaults (flags override the environment):\n${lines.join('\n')}`

@@ -56,12 +56,14 @@ export async function stopSignal(): Promise<void> {
   setTimeout(() => process.exit(0), DRAIN_MS_MAX).unref()
 }
 
-/** Repeats an attempt until its dependency is available. Logs the first failure and every tenth after it. */
+/** Repeats an attempt until its dependency is available. Logs the first failure and every tenth after it. @throws ConfigError */
 export async function untilAvailable<T>(what: string, attempt: () => Promise<T>, log: Logger): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {
       return await attempt()
     } catch (cause) {
+      // Only the operator can help.
+      if (cause instanceof ConfigError) throw cause
       if (failures % 10 === 0) log.warn({ err: cause, failures }, `waiting for ${what}`)
       await sleep(300)
     }

@@ -14,7 +14,7 @@ export async function sayWhileWaiting<T>(
 ): Promise<T> {
   const since = new Date().toISOString()
   // A password in the address is not for the terminal.
-  const where = url.replace(/\/\/[^/@]*@/, '//')
+  const where = url.replace(/\/\/[^/@,]*@/g, '//')
   const say = (): void => {
     write(`waiting for ${what} at ${where} since ${since}: it does not answer`)
     timer = setTimeout(say, REPEAT_MS)

@@ -13,14 +13,32 @@ afterAll(async () => {
   await service.stop()
 })
 
-test('a restart with fewer partitions loses no accepted event and still recognises duplicates', async () => {
-  const events = Array.from({ length: 40 }, () => JSON.stringify(wireEvent()))
-  const send = async (body: string): Promise<boolean> => {
-    const path = `${service.baseUrl}/api/v1/invocations`
-    const { status, text } = await postTo(path, service.credentials.api_key, body, randomUUID())
-    expect(status).toBe(202)
-    return (JSON.parse(text) as { duplicate: boolean }).duplicate
+const newEvents = (count: number): string[] => Array.from({ length: count }, () => JSON.stringify(wireEvent()))
+
+async function send(body: string): Promise<boolean> {
+  const path = `${service.baseUrl}/api/v1/invocations`
+  const { status, text } = await postTo(path, service.credentials.api_key, body, randomUUID())
+  expect(status).toBe(202)
+  return (JSON.parse(text) as { duplicate: boolean }).duplicate
+}
+
+const restartWith = async (...args: string[]): Promise<void> => {
+  service = await launchService({ roles: [], dataDir: service.dataDir, port: service.port, args })
+}
+
+async function recordsOf(count: number): Promise<readonly { readonly id: string }[]> {
+  const client = connectService(service.baseUrl, service.credentials.api_key, 1)
+  let records = await allRecords(client)
+  while (records.length < count) {
+    await sleep(100)
+    records = await allRecords(client)
   }
+  await client.close()
+  return records
+}
+
+test('fewer partitions are refused while events wait in the log, then taken; no event is lost, and duplicates are still recognised', async () => {
+  const events = newEvents(40)
   service = await launchService({ roles: [], args: ['--partitions', '4'] })
   const attributor = service.pid('attributor')
   process.kill(attributor, 'SIGSTOP')
@@ -29,21 +47,19 @@ test('a restart with fewer partitions loses no accepted event and still recognis
   process.kill(attributor, 'SIGKILL')
   while (isAlive(attributor)) await sleep(20)
 
-  service = await launchService({
-    roles: [],
-    dataDir: service.dataDir,
-    port: service.port,
-    args: ['--partitions', '1'],
-  })
-
+  await expect(restartWith('--partitions', '1')).rejects.toThrow(
+    /up: --partitions .* is 1, but the layout of the broker has 4: .*; it cannot change now: invocations\.a\.\d has events/,
+  )
+  await restartWith()
   expect(await Promise.all(events.map(send))).toEqual(events.map(() => true))
-  const client = connectService(service.baseUrl, service.credentials.api_key, 1)
-  let records = await allRecords(client)
-  while (records.length < events.length) {
-    await sleep(100)
-    records = await allRecords(client)
-  }
-  await client.close()
-  expect(new Set(records.map(({ id }) => id)).size).toBe(events.length)
-  expect(records.length).toBe(events.length)
+  expect(new Set((await recordsOf(events.length)).map(({ id }) => id)).size).toBe(events.length)
+  await service.stop()
+  await restartWith('--partitions', '1')
+
+  const more = newEvents(40)
+  expect(await Promise.all(more.map(send))).toEqual(more.map(() => false))
+  expect(await Promise.all([...events, ...more].map(send))).toEqual([...events, ...more].map(() => true))
+  const records = await recordsOf(80)
+  expect(new Set(records.map(({ id }) => id)).size).toBe(80)
+  expect(records.length).toBe(80)
 })

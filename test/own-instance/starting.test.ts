@@ -66,7 +66,7 @@ test.each(ROLES)('a %s says everything that is wrong in one line', async (role) 
   expect(lines).toEqual([
     `${role}: ${[
       'unknown option --log-levl (did you mean --log-level?)',
-      'ATTRIBUTION_NATS_URL must be a URL that begins with nats:// or tls://',
+      'ATTRIBUTION_NATS_URL must be a URL that begins with nats:// or tls://, or several such URLs, comma-separated',
       '--stream-replicas must be a whole number from 1 to 5',
       '--store-url (or ATTRIBUTION_STORE_URL) must be set',
       '--master-key (or ATTRIBUTION_MASTER_KEY) or --master-key-file (or ATTRIBUTION_MASTER_KEY_FILE) must be set',

@@ -5,6 +5,7 @@ import type { Bucket } from '../../streams/buckets.js'
 import { launchBroker } from './broker.js'
 
 export interface Buckets {
+  readonly url: string
   open(bucket: Bucket): Promise<KV>
   /** The connection of another process. */
   connect(): Promise<Broker>
@@ -22,6 +23,7 @@ export async function launchBuckets(): Promise<Buckets> {
   const first = await connect()
   await ensureStreams(first, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
   return {
+    url,
     open: (bucket) => first.bucket(bucket),
     connect,
     async close() {

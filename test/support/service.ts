@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ClickHouseError } from '@clickhouse/client'
-import { BACKGROUND_ROLES, type BackgroundRole } from '../../internal/config/settings.js'
+import { BACKGROUND_ROLES, type BackgroundRole, LAYOUT_SETTINGS, SETTINGS } from '../../internal/config/settings.js'
 import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { environmentIn, freePort, type RunFile } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
@@ -85,6 +85,11 @@ export async function launchService(options: ServiceOptions = {}): Promise<Runni
   }
 }
 
+const FOR_A_FIRST_START: ReadonlySet<string> = new Set([
+  '--mode',
+  ...LAYOUT_SETTINGS.map((name) => SETTINGS[name].flag),
+])
+
 function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] = BACKGROUND_ROLES): string[] {
   const without = BACKGROUND_ROLES.filter((role) => !roles.includes(role))
   return [
@@ -98,8 +103,8 @@ function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] 
  * else of a start. Instances from it share keys and the first tenant's credentials, and nothing else.
  */
 async function startedDataDir(folder: string, args: readonly string[]): Promise<string> {
-  // The first tenant's credentials are those of a mode.
-  if (args.includes('--mode')) return folder
+  // The first tenant's credentials are those of a mode, and the broker's layout has the numbers of its first start.
+  if (args.some((arg) => FOR_A_FIRST_START.has(arg))) return folder
   await copyTemplate('instance', folder, async (template) => {
     const up = launch(UP_MAIN, { args: upArgs(template, await freePort(), []) })
     await up.line(/is ready/)

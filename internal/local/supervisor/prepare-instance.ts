@@ -1,5 +1,6 @@
 import type { Mode } from '../../auth/api-keys.js'
-import { connectBroker, ensureStreams } from '../../broker/connect.js'
+import { connectBroker } from '../../broker/connect.js'
+import { openStreams, type WantedLayout } from '../../broker/layout.js'
 import type { Config } from '../../config/settings.js'
 import { untilAvailable } from '../../process/main.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
@@ -7,16 +8,17 @@ import { createLog } from '../../telemetry/log.js'
 import { sayWhileWaiting } from '../../telemetry/waiting.js'
 import type { Addresses } from './addresses.js'
 import { bootstrapTenant, type Credentials } from './bootstrap.js'
+import { changeLayout } from './change-layout.js'
 import type { InstanceFiles } from './instance.js'
 import { answersAt } from './readiness.js'
 
-export type PrepareConfig = { readonly mode: Mode } & Config<
-  'logLevel' | 'streamReplicas' | 'invocationsBytesMax' | 'observationsBytesMax' | 'eventsBytesMax'
->
+export type PrepareConfig = { readonly mode: Mode } & Config<'logLevel'> & WantedLayout
 
 /**
  * Creates streams, and the first tenant with its credentials, before any role needs them. Waits without a time limit for a
  * broker and a store that are not the instance's own, and prints so.
+ *
+ * @throws ConfigError when a setting contradicts the layout of the broker
  */
 export async function prepareInstance(
   config: PrepareConfig,
@@ -26,11 +28,11 @@ export async function prepareInstance(
   print: (line: string) => void,
 ): Promise<Credentials> {
   const broker = await connectBroker({ url: nats.url, user: nats.user, password: nats.password, name: 'up' })
-  await untilAvailable(
-    'JetStream',
-    () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }),
-    createLog('up', config.logLevel),
-  )
+  const open = async (): Promise<void> => {
+    if (nats.ownPort !== undefined) await changeLayout(broker, config, print)
+    await openStreams(broker, config, true)
+  }
+  await untilAvailable('JetStream', open, createLog('up', config.logLevel))
   const credentials = await bootstrapTenant(broker, files, masterKeys, config.mode, baseUrl)
   await broker.close()
   if (store.ownPort === undefined) {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Broker } from '../../../internal/broker/connect.js'
+import { type Broker, connectBroker } from '../../../internal/broker/connect.js'
 import { firstSequenceSince, nineDigits, readLog } from '../../../internal/broker/log.js'
 import { createPublisher } from '../../../internal/broker/publisher.js'
 import { AUDIT, auditSubject } from '../../../streams/audit.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
+import { linkTo } from '../../support/silent-link.js'
 
 let buckets: Buckets
 let broker: Broker
@@ -49,6 +50,25 @@ test('reading a log leaks no subscription', async () => {
   }
 
   expect(open()).toBe(before)
+})
+
+test('a reader requests a batch again within a second when its replies are lost', async () => {
+  const link = await linkTo(Number(new URL(buckets.url).port))
+  const behind = await connectBroker({ url: link.url, user: '', password: '', name: 'test' })
+  link.fallSilent()
+  const askedAt = performance.now()
+  const reading = readLog(behind.manager, {
+    stream: AUDIT.name,
+    subject: 'audit.*',
+    from: 1,
+    messagesMax: 3,
+    bytesMax: 2 ** 20,
+  })
+  link.cut()
+
+  expect((await reading).map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+  expect(performance.now() - askedAt).toBeLessThan(4_000)
+  await behind.close()
 })
 
 test('the first sequence since a time is MAX_SAFE_INTEGER when there is no later message', async () => {

@@ -1,0 +1,219 @@
+import { Kvm } from '@nats-io/kv'
+import { LAYOUT } from '../../streams/buckets.js'
+import { EVENTS } from '../../streams/events.js'
+import { INVOCATIONS } from '../../streams/invocations.js'
+import { OBSERVATIONS } from '../../streams/observations.js'
+import { type Config, ConfigError, type LAYOUT_SETTINGS, SETTINGS } from '../config/settings.js'
+import { type Broker, ensureStreams, findStream, placementOf } from './connect.js'
+import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
+import { mirrorBucket } from './mirror.js'
+
+/** Where JetStream puts streams: a cluster of a supercluster, and tags that a server must have. */
+export interface Placement {
+  readonly cluster?: string
+  readonly tags?: readonly string[]
+}
+
+/**
+ * How a broker's streams, buckets and object stores are laid out. The broker has one, in the bucket `layout`; the settings of
+ * processes may only agree with it.
+ */
+export interface Layout {
+  /** Of the layout: each change has the next one. 0: not written yet. */
+  readonly version: number
+  /** Of INVOCATIONS; undefined until a process decides it. */
+  readonly partitions?: number
+  readonly replicas: number
+  readonly invocationsBytesMax: number
+  readonly observationsBytesMax: number
+  readonly eventsBytesMax: number
+  readonly placement?: Placement
+}
+
+/** What the settings of a process say about the layout; undefined: nothing. */
+export type WantedLayout = Partial<Config<(typeof LAYOUT_SETTINGS)[number]>>
+
+/** The number of partitions until a layout says otherwise. */
+export const partitionsOf = ({ partitions }: Layout): number => partitions ?? SETTINGS.partitions.initial
+
+/** The entry of the bucket. */
+interface StoredLayout {
+  readonly format: 1
+  readonly version: number
+  readonly partitions: number | null
+  readonly replicas: number
+  readonly invocations_bytes_max: number
+  readonly observations_bytes_max: number
+  readonly events_bytes_max: number
+  readonly placement: Placement | null
+}
+
+const KEY = 'layout'
+
+export interface FoundLayout {
+  readonly layout: Layout
+  readonly revision: number
+}
+
+/** @returns undefined when the broker has none yet; @throws ConfigError when a newer version has written it */
+export async function readLayout(broker: Broker): Promise<FoundLayout | undefined> {
+  const bucket = await broker.bucket(LAYOUT)
+  try {
+    const entry = await bucket.get(KEY)
+    return entry?.operation === 'PUT'
+      ? { layout: fromStored(entry.json<StoredLayout>()), revision: entry.revision }
+      : undefined
+  } catch (cause) {
+    if (brokerErrorCode(cause) === NO_SUCH_STREAM) return undefined
+    throw cause
+  }
+}
+
+/**
+ * The layout of a broker, checked against the settings of this process. A broker that has none gets one: as its streams
+ * are, or, if it has no streams, as the settings say.
+ *
+ * @param decidesPartitions whether this process decides the number of partitions if nobody has: streams do not show it
+ * @throws ConfigError when a setting contradicts the layout; nothing is changed then
+ */
+export async function agreeOnLayout(broker: Broker, wanted: WantedLayout, decidesPartitions: boolean): Promise<Layout> {
+  for (;;) {
+    const found = await readLayout(broker)
+    const before = found?.layout ?? (await observedLayout(broker)) ?? initialLayout(wanted)
+    const faults = contradictions(before, wanted)
+    if (faults.length > 0) throw new ConfigError(faults.join('; '))
+    const partitions =
+      before.partitions ?? wanted.partitions ?? (decidesPartitions ? SETTINGS.partitions.initial : undefined)
+    if (found !== undefined && partitions === before.partitions) return before
+    const layout = { ...before, version: before.version + 1, ...(partitions !== undefined && { partitions }) }
+    if (await writeLayout(broker, layout, found?.revision)) return layout
+  }
+}
+
+/** Agrees on the layout, and creates what is missing. @throws ConfigError as `agreeOnLayout` does */
+export async function openStreams(broker: Broker, wanted: WantedLayout, decidesPartitions: boolean): Promise<Layout> {
+  const layout = await agreeOnLayout(broker, wanted, decidesPartitions)
+  await ensureStreams(broker, layout)
+  return layout
+}
+
+/**
+ * Watches for another number of partitions than this process uses.
+ *
+ * @param onOther called with the number in the layout
+ */
+export async function watchPartitions(
+  broker: Broker,
+  partitions: number,
+  onLost: (cause: unknown) => void,
+  onOther: (partitions: number) => void,
+): Promise<void> {
+  await mirrorBucket<StoredLayout>(await broker.bucket(LAYOUT), onLost, (_, stored) => {
+    if (stored !== undefined && stored.partitions !== null && stored.partitions !== partitions)
+      onOther(stored.partitions)
+  })
+}
+
+/** @param revision of the entry that it replaces; undefined: there is none. @returns false when another process came first */
+export async function writeLayout(broker: Broker, layout: Layout, revision: number | undefined): Promise<boolean> {
+  const text = JSON.stringify(toStored(layout))
+  try {
+    if (revision === undefined) {
+      const { name, history } = LAYOUT
+      const kvm = new Kvm(broker.manager.jetstream())
+      const bucket = await kvm.create(name, { history, replicas: layout.replicas, ...placementOf(layout) })
+      await bucket.create(KEY, text)
+    } else await (await broker.bucket(LAYOUT)).update(KEY, text, revision)
+    return true
+  } catch (cause) {
+    if (isLostRace(cause)) return false
+    throw cause
+  }
+}
+
+/** What each setting of the layout is called, and its value there. */
+const fieldsOf = (layout: Layout): Required<{ [N in keyof WantedLayout]: number | undefined }> => ({
+  partitions: layout.partitions,
+  streamReplicas: layout.replicas,
+  invocationsBytesMax: layout.invocationsBytesMax,
+  observationsBytesMax: layout.observationsBytesMax,
+  eventsBytesMax: layout.eventsBytesMax,
+})
+
+/** One text per setting that contradicts the layout: which, its value, the layout's, and what changes the layout. */
+export function contradictions(layout: Layout, wanted: WantedLayout): string[] {
+  return Object.entries(fieldsOf(layout)).flatMap(([name, has]) => {
+    const value = wanted[name as keyof WantedLayout]
+    if (value === undefined || has === undefined || value === has) return []
+    const { flag, variable } = SETTINGS[name as keyof WantedLayout]
+    return `${flag} (or ${variable}) is ${value}, but the layout of the broker has ${has}: leave the setting out, or change \
+the layout with "attribution streams apply ${flag} ${value}"`
+  })
+}
+
+/** The layout with the settings' values in place of its own. */
+export const changedLayout = (layout: Layout, wanted: WantedLayout, placement?: Placement): Layout => ({
+  ...layout,
+  ...(wanted.partitions !== undefined && { partitions: wanted.partitions }),
+  replicas: wanted.streamReplicas ?? layout.replicas,
+  invocationsBytesMax: wanted.invocationsBytesMax ?? layout.invocationsBytesMax,
+  observationsBytesMax: wanted.observationsBytesMax ?? layout.observationsBytesMax,
+  eventsBytesMax: wanted.eventsBytesMax ?? layout.eventsBytesMax,
+  ...(placement !== undefined && { placement }),
+})
+
+/** Of a new broker. */
+export const initialLayout = (wanted: WantedLayout): Layout =>
+  changedLayout(
+    {
+      version: 0,
+      replicas: SETTINGS.streamReplicas.initial,
+      invocationsBytesMax: SETTINGS.invocationsBytesMax.initial,
+      observationsBytesMax: SETTINGS.observationsBytesMax.initial,
+      eventsBytesMax: SETTINGS.eventsBytesMax.initial,
+    },
+    wanted,
+  )
+
+/** The layout of a broker whose streams are older than layouts; undefined when it has no log. */
+export async function observedLayout(broker: Broker): Promise<Layout | undefined> {
+  const configOf = async (stream: string) => (await findStream(broker, stream))?.config
+  const log = await configOf(INVOCATIONS.name)
+  if (log === undefined) return undefined
+  const initial = initialLayout({})
+  const { cluster = '', tags = [] } = log.placement ?? {}
+  return {
+    version: 0,
+    replicas: log.num_replicas,
+    invocationsBytesMax: log.max_bytes,
+    observationsBytesMax: (await configOf(OBSERVATIONS.name))?.max_bytes ?? initial.observationsBytesMax,
+    eventsBytesMax: (await configOf(EVENTS.name))?.max_bytes ?? initial.eventsBytesMax,
+    ...((cluster !== '' || tags.length > 0) && { placement: { ...(cluster !== '' && { cluster }), tags } }),
+  }
+}
+
+const toStored = (layout: Layout): StoredLayout => ({
+  format: 1,
+  version: layout.version,
+  partitions: layout.partitions ?? null,
+  replicas: layout.replicas,
+  invocations_bytes_max: layout.invocationsBytesMax,
+  observations_bytes_max: layout.observationsBytesMax,
+  events_bytes_max: layout.eventsBytesMax,
+  placement: layout.placement ?? null,
+})
+
+function fromStored(stored: StoredLayout): Layout {
+  if (stored.format !== 1) {
+    throw new ConfigError(`the layout of the broker has format ${stored.format}: it was written by a newer version`)
+  }
+  return {
+    version: stored.version,
+    ...(stored.partitions !== null && { partitions: stored.partitions }),
+    replicas: stored.replicas,
+    invocationsBytesMax: stored.invocations_bytes_max,
+    observationsBytesMax: stored.observations_bytes_max,
+    eventsBytesMax: stored.events_bytes_max,
+    ...(stored.placement !== null && { placement: stored.placement }),
+  }
+}

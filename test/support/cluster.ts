@@ -1,0 +1,79 @@
+/** Three nats-servers with JetStream that form a cluster, each on free ports of loopback and in a folder of its own. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectBroker } from '../../internal/broker/connect.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { watchedNatsServer } from '../../internal/local/supervisor/nats-server.js'
+import { isAlive } from './alive.js'
+import { atEnd } from './run/at-end.js'
+import { natsServerBin } from './service.js'
+
+export interface Cluster {
+  /** The addresses of all servers, comma-separated. */
+  readonly url: string
+  readonly urls: readonly string[]
+  /** Kills a server, as `kill -9` does. */
+  kill(server: number): Promise<void>
+}
+
+/** Resolves once JetStream has a leader. The servers end with the test file, or with this process, even if that is killed. */
+export async function launchCluster(): Promise<Cluster> {
+  const names = ['n0', 'n1', 'n2']
+  const ports = await Promise.all(names.map(() => freePort()))
+  const routePorts = await Promise.all(names.map(() => freePort()))
+  const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`).join(', ')
+  const servers = names.map((name, i) => {
+    const folder = mkdtempSync(join(tmpdir(), `attribution-nats-${name}-`))
+    const pidFile = join(folder, 'pid')
+    const config = join(folder, 'nats.conf')
+    writeFileSync(
+      config,
+      `server_name: ${name}
+listen: "127.0.0.1:${ports[i]}"
+pid_file: ${JSON.stringify(pidFile)}
+jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))}, max_file_store: 64GB }
+cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes}], no_advertise: true }
+`,
+    )
+    const { command, args } = watchedNatsServer(natsServerBin(), ['--config', config])
+    // Its stdin is a pipe that closes with this process, and the server then exits.
+    const shell = spawn(command, args, { stdio: ['pipe', 'ignore', 'ignore'] })
+    const ended = new Promise<void>((resolve) => shell.once('close', () => resolve()))
+    atEnd(async () => {
+      shell.stdin.end()
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    })
+    return { pid: () => Number(readFileSync(pidFile, 'utf8')), ended }
+  })
+  const urls = ports.map((port) => `nats://127.0.0.1:${port}`)
+  const url = urls.join()
+  const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
+  while (!(await hasLeader(broker.manager.streams))) await sleep(50)
+  await broker.close()
+  return {
+    url,
+    urls,
+    async kill(server) {
+      const { pid, ended } = servers[server] as (typeof servers)[number]
+      const id = pid()
+      process.kill(id, 'SIGKILL')
+      while (isAlive(id)) await sleep(10)
+      await ended
+    },
+  }
+}
+
+/** Whether all three servers have joined: a stream with three replicas can be created. */
+async function hasLeader(streams: Awaited<ReturnType<typeof connectBroker>>['manager']['streams']): Promise<boolean> {
+  try {
+    await streams.add({ name: 'READY', subjects: ['ready'], num_replicas: 3 })
+    await streams.delete('READY')
+    return true
+  } catch {
+    return false
+  }
+}
