@@ -8,6 +8,7 @@ import { compareWithBaseline } from '../support/contract/baselines.js'
 import { exampleOf, openObjects, withUnknownMember } from '../support/contract/bodies.js'
 import { breakages, type Frozen, frozenPartOf } from '../support/contract/compatibility.js'
 import { schemaChecker } from '../support/contract/described.js'
+import { typesOf } from '../support/contract/schema-types.js'
 import { openTarget, send, type Target } from '../support/contract/target.js'
 
 /**
@@ -50,6 +51,15 @@ test('the OpenAPI description lists all scopes and error codes', () => {
 
   expect(scopes).toEqual([...SCOPES])
   expect(schemas['ErrorCode']?.['enum']).toEqual(Object.keys(PROBLEMS))
+})
+
+test('the types of the client library are those of the description', async () => {
+  const file = new URL('../../internal/sdk/api.ts', import.meta.url)
+  const { text } = await send(target.credentials.base_url, { method: 'GET', path: '/openapi.json' })
+  const types = typesOf(JSON.parse(text).components.schemas)
+  if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(file, types)
+
+  expect(readFileSync(file, 'utf8')).toBe(types)
 })
 
 test('the examples of the OpenAPI description match their schemas', () => {

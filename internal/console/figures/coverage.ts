@@ -1,13 +1,7 @@
+import type { PathwayCoverage } from '../../sdk/api.js'
+
 /** A row of `GET /api/v1/coverage`, as far as the console reads it. */
-export interface Pathway {
-  readonly pathway: string
-  readonly status: 'covered' | 'degraded' | 'discovery_only' | 'silent'
-  readonly layers_deployed: readonly string[]
-  readonly layers_missing: readonly string[]
-  readonly discovery_only: readonly string[]
-  readonly last_event_at: string | null
-  readonly unattributed_share: string | null
-}
+export type Pathway = Omit<PathwayCoverage, 'passed_over'>
 
 /** What a capture layer does on a pathway. */
 export type Cell = 'deployed' | 'missing' | 'discovery' | 'none'

@@ -1,0 +1,78 @@
+/**
+ * The schemas of `openapi.json` as types of TypeScript. By hand: openapi-typescript needs the programming interface of
+ * TypeScript 5, which the compiler of this project no longer has.
+ */
+export interface Schema {
+  readonly [keyword: string]: unknown
+}
+
+/** The text of a file that exports one type per schema. */
+export function typesOf(schemas: Readonly<Record<string, Schema>>): string {
+  const types = Object.entries(schemas).map(([name, schema]) => {
+    const shown = typeOf(schema, '')
+    const isObject = schema['properties'] !== undefined
+    return `${commentOf(schema, '')}${isObject ? `export interface ${name} ${shown}` : `export type ${name} = ${shown}`}\n`
+  })
+  return `${HEAD}\n${types.join('\n')}`
+}
+
+const HEAD = `/**
+ * Written from the schemas of \`/openapi.json\` by \`test/contract/description.test.ts\` (ATTRIBUTION_RENEW_BASELINES=1): do not
+ * change it by hand.
+ */
+`
+
+function typeOf(schema: Schema, indent: string): string {
+  const { $ref, const: only, enum: values, anyOf, oneOf, allOf, type, items } = schema
+  if (typeof $ref === 'string') return $ref.replace('#/components/schemas/', '')
+  if (only !== undefined) return literal(only)
+  if (Array.isArray(values)) return values.map(literal).join(' | ')
+  const choices = (anyOf ?? oneOf) as readonly Schema[] | undefined
+  // What stands beside choices narrows them: types have no words for most of it.
+  if (choices !== undefined && type === undefined)
+    return unique(choices.map((each) => typeOf(each, indent))).join(' | ')
+  if (Array.isArray(allOf) && type === undefined)
+    return allOf.map((each: Schema) => `(${typeOf(each, indent)})`).join(' & ')
+  if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each }, indent)).join(' | ')
+  switch (type) {
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return type
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'array':
+      return items === undefined ? 'readonly unknown[]' : listOf(typeOf(items as Schema, indent))
+    case 'object':
+      return objectOf(schema, indent)
+    default:
+      return 'unknown'
+  }
+}
+
+function objectOf({ properties, required, additionalProperties }: Schema, indent: string): string {
+  if (properties === undefined) {
+    const values = typeof additionalProperties === 'object' ? typeOf(additionalProperties as Schema, indent) : 'unknown'
+    return `{ readonly [name: string]: ${values} }`
+  }
+  const needed = new Set((required ?? []) as readonly string[])
+  const inner = `${indent}  `
+  const members = Object.entries(properties as Record<string, Schema>).map(([name, schema]) => {
+    const isNeeded = needed.has(name)
+    const key = /^[A-Za-z_]\w*$/.test(name) ? name : literal(name)
+    const shown = typeOf(schema, inner)
+    return `${commentOf(schema, inner)}${inner}readonly ${key}${isNeeded ? '' : '?'}: ${shown}${isNeeded ? '' : ' | undefined'}\n`
+  })
+  return `{\n${members.join('')}${indent}}`
+}
+
+const listOf = (type: string): string => (/^\w+$/.test(type) ? `readonly ${type}[]` : `ReadonlyArray<${type}>`)
+
+const literal = (value: unknown): string =>
+  typeof value === 'string' ? `'${value.replaceAll("'", "\\'")}'` : JSON.stringify(value)
+
+const unique = (types: readonly string[]): readonly string[] => [...new Set(types)]
+
+const commentOf = ({ description }: Schema, indent: string): string =>
+  typeof description === 'string' ? `${indent}/** ${description.replaceAll('*/', '*\\/')} */\n` : ''
