@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamConfig } from '@nats-io/jetstream'
 import { BUCKETS, CHECKPOINTS, MEMBERS, OBJECT_BUCKETS } from '../../streams/buckets.js'
 import { INVOCATIONS, INVOCATIONS_OF_ALL } from '../../streams/invocations.js'
 import { ConfigError } from '../config/settings.js'
 import { type Progress, readCheckpoint } from './checkpoint.js'
 import { type Broker, declaredStreams, findStream, placementOf, SIZED_STREAMS } from './connect.js'
+import { isBrokerUnavailable } from './errors.js'
 import { type FoundLayout, type Layout, writeLayout } from './layout.js'
 
 /** One property of a stream, of a bucket or of an object store that differs from a layout. */
@@ -53,7 +55,7 @@ export async function applyLayout(broker: Broker, found: FoundLayout | undefined
   const all = await streamChanges(broker, layout)
   for (const { stream, update } of all) {
     try {
-      await broker.manager.streams.update(stream, update)
+      await repeatedly(() => broker.manager.streams.update(stream, update))
     } catch (cause) {
       throw new ConfigError(
         `the broker refuses the change of ${stream}: ${(cause as Error).message}; ${changed} of ${all.length} streams are \
@@ -65,6 +67,22 @@ changed, and the layout is not: repeat the command, or apply the old values`,
   }
   if (!(await writeLayout(broker, { ...layout, version: (found?.layout.version ?? 0) + 1 }, found?.revision))) {
     throw new ConfigError('another process has changed the layout meanwhile: look at the plan again')
+  }
+}
+
+const ATTEMPTS_MAX = 20
+const ATTEMPT_EVERY_MS = 500
+
+/** More replicas may take a busy cluster longer than a request waits for its answer; the same update again is then no change. */
+async function repeatedly(attempt: () => Promise<unknown>): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      await attempt()
+      return
+    } catch (cause) {
+      if (!isBrokerUnavailable(cause) || failures === ATTEMPTS_MAX) throw cause
+      await sleep(ATTEMPT_EVERY_MS)
+    }
   }
 }
 

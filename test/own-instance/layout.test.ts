@@ -5,7 +5,7 @@ import { connectBroker } from '../../internal/broker/connect.js'
 import { AUDIT } from '../../streams/audit.js'
 import { OBJECT_BUCKETS, TENANTS } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
-import { launchCluster } from '../support/cluster.js'
+import { addStream, launchCluster } from '../support/cluster.js'
 import { masterKeyText } from '../support/master-keys.js'
 import { launch } from '../support/processes.js'
 import { gatewayEnvironment, launchService, privateDataDir, type RunningService } from '../support/service.js'
@@ -78,15 +78,15 @@ test('with three brokers: a role with one replica changes nothing, and three rep
   const { manager } = broker
   const replicasOf = async (stream: string): Promise<number> => (await manager.streams.info(stream)).config.num_replicas
   // A few streams, as a role with three replicas has made them: all of them take three servers some minutes on two cores.
-  await manager.streams.add({
+  await addStream(broker, {
     ...INVOCATIONS,
     subjects: [...INVOCATIONS.subjects],
     num_replicas: 3,
     max_bytes: 2 ** 20,
   })
-  await manager.streams.add({ ...AUDIT, subjects: [...AUDIT.subjects], num_replicas: 3 })
+  await addStream(broker, { ...AUDIT, subjects: [...AUDIT.subjects], num_replicas: 3 })
   const buckets = [`KV_${TENANTS.name}`, `OBJ_${OBJECT_BUCKETS[0]?.name}`]
-  for (const name of buckets) await manager.streams.add({ name, subjects: [`${name}.>`], num_replicas: 1 })
+  for (const name of buckets) await addStream(broker, { name, subjects: [`${name}.>`], num_replicas: 1 })
   const env = {
     ATTRIBUTION_NATS_URL: cluster.url,
     ATTRIBUTION_STORE_URL: 'http://127.0.0.1:1',

@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectBroker } from '../../internal/broker/connect.js'
+import { type Broker, connectBroker } from '../../internal/broker/connect.js'
+import { isBrokerUnavailable } from '../../internal/broker/errors.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { watchedNatsServer } from '../../internal/local/supervisor/nats-server.js'
 import { isAlive } from './alive.js'
@@ -64,6 +65,22 @@ cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes}],
       while (isAlive(id)) await sleep(10)
       await ended
     },
+  }
+}
+
+/** Creates a stream. On a busy machine, three servers may take longer than a request waits. */
+export async function addStream(
+  { manager }: Broker,
+  config: Parameters<Broker['manager']['streams']['add']>[0],
+): Promise<void> {
+  for (;;) {
+    try {
+      await manager.streams.add(config)
+      return
+    } catch (cause) {
+      if (!isBrokerUnavailable(cause)) throw cause
+      await sleep(50)
+    }
   }
 }
 

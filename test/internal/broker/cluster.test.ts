@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Broker, connectBroker } from '../../../internal/broker/connect.js'
 import { readLog } from '../../../internal/broker/log.js'
-import { createPublisher } from '../../../internal/broker/publisher.js'
+import { createPublisher, publishOrThrow } from '../../../internal/broker/publisher.js'
 import { AUDIT, auditSubject } from '../../../streams/audit.js'
-import { type Cluster, launchCluster } from '../../support/cluster.js'
+import { addStream, type Cluster, launchCluster } from '../../support/cluster.js'
 
 const connect = (url: string): Promise<Broker> => connectBroker({ url, user: '', password: '', name: 'test' })
 
@@ -14,10 +14,10 @@ beforeAll(async () => {
 
 test('with one of the listed servers down, a role connects, and reads what all three have stored', async () => {
   const before = await connect(cluster.url)
-  await before.manager.streams.add({ ...AUDIT, subjects: [...AUDIT.subjects], num_replicas: 3 })
+  await addStream(before, { ...AUDIT, subjects: [...AUDIT.subjects], num_replicas: 3 })
   const publisher = createPublisher(before.connection)
   for (const text of ['one', 'two', 'three'])
-    await publisher.publish(auditSubject('tnt_one'), Buffer.from(text), text, 5_000)
+    await publishOrThrow(publisher.publish, auditSubject('tnt_one'), Buffer.from(text), text)
   await before.close()
 
   await cluster.kill(0)
