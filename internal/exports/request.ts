@@ -8,7 +8,7 @@ import {
   type TagField,
   tagFieldOf,
 } from '../records/dimensions.js'
-import { NAMED } from '../store/queries/exports/export-names.js'
+import { NAMED } from '../records/export-names.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
 import type { DimensionName } from '../store/queries/reports/dimensions.js'
 import { parseInstant } from '../units/instant.js'

@@ -3,6 +3,7 @@ import { type Filter, statedFilter } from '../../figures/filters.js'
 import { callsShown, countShown, decimalShown, decimalsOf, usdShown } from '../../figures/shown.js'
 import { wordOf } from '../../figures/words.js'
 import { ask } from '../api/ask.js'
+import { AndMore } from '../parts/and-more.js'
 import { change, followed } from '../parts/change.js'
 import { Field } from '../parts/field.js'
 import { Form } from '../parts/form.js'
@@ -183,13 +184,7 @@ function Moves({ title, moved }: { readonly title: string; readonly moved: reado
             <td class="number">{decimalShown(cost, decimals)}</td>
           </tr>
         ))}
-        {moved.length > LISTED_MAX && (
-          <tr>
-            <td colSpan={4} class="muted">
-              and {countShown(moved.length - LISTED_MAX)} more
-            </td>
-          </tr>
-        )}
+        <AndMore columns={4} count={moved.length - LISTED_MAX} />
       </tbody>
     </table>
   )

@@ -12,16 +12,27 @@ interface TableProps {
 export const Table = ({ label, head, children }: TableProps) => (
   <Scroll label={label}>
     <table class="figures">
-      <thead>
-        <tr>
-          {head.map((title) => (
-            <th key={title} scope="col" class={title.startsWith('#') ? 'number' : undefined}>
-              {title === '' ? <span class="hidden">what can be done</span> : title.replace('#', '')}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Head titles={head} />
       <tbody>{children}</tbody>
     </table>
   </Scroll>
+)
+
+interface HeadProps {
+  /** As of a table. */
+  readonly titles: readonly string[]
+  /** For screen readers alone: what the figures are is written beside each. */
+  readonly isHidden?: boolean
+}
+
+export const Head = ({ titles, isHidden = false }: HeadProps) => (
+  <thead class={isHidden ? 'hidden' : undefined}>
+    <tr>
+      {titles.map((title) => (
+        <th key={title} scope="col" class={title.startsWith('#') ? 'number' : undefined}>
+          {title === '' ? <span class="hidden">what can be done</span> : title.replace('#', '')}
+        </th>
+      ))}
+    </tr>
+  </thead>
 )

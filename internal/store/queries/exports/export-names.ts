@@ -1,30 +1,15 @@
 import { DIMENSIONS_MAX, type TagField } from '../../../records/dimensions.js'
+import { NAMED, type Named } from '../../../records/export-names.js'
 import { IN_PERIOD } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { dimensionSql } from '../reports/dimensions.js'
 import { IS_EXPORTED } from './export-records.js'
 
-/** Dimensions of an export that records store as text: their columns of the same name, and those of staged groups. */
-export const NAMED = [
-  'provider',
-  'owner',
-  'service',
-  'served_model',
-  'requested_model',
-  'region',
-  'ingestion_layer',
-  'pathway_category',
-  'output_state',
-  'stage_origin',
-  'cost_basis',
-] as const
-export type Named = (typeof NAMED)[number]
-
 /** Columns of staged groups for the tags by which an export is grouped, in the order of its grain. */
 export type TagColumn = `tag_${number}`
 export const tagColumn = (place: number): TagColumn => `tag_${place}`
 
-/** A column by whose values records are grouped. */
+/** A column by whose values records are grouped: a member of records that they store as text, or a tag. */
 export type Label = Named | TagColumn
 export const LABELS: readonly Label[] = [...NAMED, ...Array.from({ length: DIMENSIONS_MAX }, (_, i) => tagColumn(i))]
 

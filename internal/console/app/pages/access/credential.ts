@@ -1,20 +1,7 @@
 import { SCOPES, type Scope } from '../../../../auth/scopes.js'
+import type { Key } from '../../api/keys.js'
 
-/** API keys, OAuth clients and people, as far as the console reads them. */
-
-export interface Key {
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly status: 'active' | 'expired' | 'revoked'
-  readonly last_four: string
-  readonly created_at: string
-  readonly expires_at: string | null
-  readonly last_used_at: string | null
-  readonly ingestion_layers: readonly string[] | null
-  readonly trusts_cost: boolean
-  readonly is_gateway: boolean
-}
+/** OAuth clients and people, as far as the console reads them, and words for what credentials may do. */
 
 export interface Client {
   readonly id: string
@@ -41,7 +28,6 @@ export interface Person {
   readonly created_at: string
 }
 
-export const KEYS_PATH = '/api/v1/api-keys'
 export const CLIENTS_PATH = '/api/v1/clients'
 export const PEOPLE_PATH = '/api/v1/users'
 
@@ -60,9 +46,3 @@ export const limitsOf = ({ is_gateway: isGateway, trusts_cost: isTrusted }: Pick
   [isGateway ? 'a gateway: who called is believed' : '', isTrusted ? '' : 'costs that it states do not count'].filter(
     (words) => words !== '',
   )
-
-/** What a key may send. */
-export function layersShown(layers: readonly string[] | null): string {
-  if (layers === null) return 'all calls'
-  return layers.length === 0 ? 'no calls' : `calls of ${layers.join(', ')}`
-}

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
 import { startOfDayText } from '../../../figures/days.js'
+import { layersShown } from '../../../figures/layers.js'
 import { namesOf } from '../../../figures/names.js'
+import { KEYS_PATH, type Key } from '../../api/keys.js'
 import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
 import { Choice, Field } from '../../parts/field.js'
@@ -10,7 +12,7 @@ import { Ago, Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
 import { Secret } from '../../parts/secret.js'
-import { KEYS_PATH, type Key, layersShown, limitsOf } from './credential.js'
+import { limitsOf } from './credential.js'
 import { Scopes, Trusts, trustsOf } from './fields.js'
 
 type Open = { readonly what: 'create' } | { readonly what: 'rotate' | 'revoke'; readonly key: Key }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { NAMED } from '../../../../records/export-names.js'
 import { lastMonth } from '../../../figures/days.js'
 import { type Filter, statedFilter } from '../../../figures/filters.js'
 import { REPORT_FIELDS } from '../../../figures/report-fields.js'
@@ -9,20 +10,7 @@ import { Filters } from '../../parts/filters.js'
 import { checkedOf, Form, textOf } from '../../parts/form.js'
 
 /** Besides the month and the provider, which every row has. */
-const GROUPINGS = [
-  'owner',
-  'service',
-  'served_model',
-  'requested_model',
-  'region',
-  'ingestion_layer',
-  'pathway_category',
-  'output_state',
-  'stage_origin',
-  'cost_basis',
-  'day',
-  'meter',
-] as const
+const GROUPINGS = [...NAMED.filter((name) => name !== 'provider'), 'day', 'meter']
 const AT_FIRST: readonly string[] = ['owner', 'service', 'served_model']
 const FORMATS = { csv: 'CSV, compressed', parquet: 'Parquet' }
 const VERSIONS = { '1.4': 'FOCUS 1.4', '1.2': 'FOCUS 1.2' }

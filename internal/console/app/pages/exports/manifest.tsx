@@ -5,6 +5,7 @@ import { useAnswer } from '../../api/use-answer.js'
 import { Instant } from '../../parts/instant.js'
 import { Id, Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
+import { Head } from '../../parts/table.js'
 import { JOBS_PATH, type Job, type JobWithFiles, type Manifest } from './job.js'
 
 /** Its address is signed: it needs, and gets, no token. */
@@ -51,7 +52,7 @@ export function ManifestShown({ job, zone }: ManifestProps) {
             <dd>
               {manifest.cohorts.groups_folded === 0
                 ? `none: every row tells of at least ${manifest.cohorts.k} people`
-                : `${countShown(manifest.cohorts.groups_folded)} of fewer than ${manifest.cohorts.k} people each, in ${countShown(manifest.cohorts.rows_of_folded_groups)} rows together`}
+                : `${countShown(manifest.cohorts.groups_folded)} of fewer than ${manifest.cohorts.k} people each, together in rows of their own: ${countShown(manifest.cohorts.rows_of_folded_groups)}`}
             </dd>
           </dl>
           <Sum manifest={manifest} />
@@ -69,13 +70,7 @@ function Sum({ manifest: { exported, left_out: leftOut, everything } }: { readon
   const decimals = decimalsOf([everything.cost_usd])
   return (
     <table class="sum">
-      <thead class="hidden">
-        <tr>
-          <th scope="col">what</th>
-          <th scope="col">calls</th>
-          <th scope="col">cost USD</th>
-        </tr>
-      </thead>
+      <Head titles={['what', 'calls', 'cost USD']} isHidden />
       <tbody>
         {[...lines, { what: 'everything', ...everything }].map(({ what, count, cost_usd: cost }, at) => (
           <tr key={what} class={at === lines.length ? 'total-line' : undefined}>

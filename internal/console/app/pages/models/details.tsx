@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { linkTo } from '../../../figures/address.js'
 import { countShown, shareOf } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
+import { AndMore } from '../../parts/and-more.js'
 import { change } from '../../parts/change.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Instant } from '../../parts/instant.js'
@@ -191,13 +192,7 @@ function Learned({ model: { classes, feature_importance: features } }: { readonl
             <td class="number">{shareOf(share)}</td>
           </tr>
         ))}
-        {classes.length > LISTED_MAX && (
-          <tr>
-            <td colSpan={4} class="muted">
-              and {countShown(classes.length - LISTED_MAX)} more
-            </td>
-          </tr>
-        )}
+        <AndMore columns={4} count={classes.length - LISTED_MAX} />
       </Table>
       <Table label="By what it tells them apart" head={['by', '#right less often without it']}>
         {features.slice(0, LISTED_MAX).map(({ feature, accuracy_lost: lost }) => (

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { INTAKE_SOURCES, type IntakeSource, intakeAddress, SOME_KEY } from '../../../figures/intake.js'
+import { KEYS_PATH } from '../../api/keys.js'
 import { useNewest } from '../../api/use-newest.js'
 import { change, messageOf } from '../../parts/change.js'
 import { Copy } from '../../parts/copy.js'
@@ -31,7 +32,7 @@ export function Connect({ params, onKey }: ConnectProps) {
   const key = keys[chosen]
   const createKey = (): void => {
     setProblem('')
-    change<{ readonly secret: string }>('POST', '/api/v1/api-keys', keyFor(source))
+    change<{ readonly secret: string }>('POST', KEYS_PATH, keyFor(source))
       .then(({ secret }) => {
         setKeys((before) => ({ ...before, [chosen]: secret }))
         onKey()

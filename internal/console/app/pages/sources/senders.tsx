@@ -1,20 +1,11 @@
+import { layersShown } from '../../../figures/layers.js'
+import type { Key } from '../../api/keys.js'
 import type { List } from '../../api/use-list.js'
 import { Ago, Instant } from '../../parts/instant.js'
 import { ShowMore } from '../../parts/more.js'
 import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
-
-export interface Key {
-  readonly id: string
-  readonly name: string
-  readonly status: string
-  readonly created_at: string
-  readonly last_used_at: string | null
-  readonly ingestion_layers: readonly string[] | null
-  readonly trusts_cost: boolean
-  readonly is_gateway: boolean
-}
 
 const HEAD = ['key', 'may send', 'believed', 'last used', 'created']
 
@@ -40,7 +31,7 @@ export function Senders({ keys: { answer, rows, more }, zone }: SendersProps) {
                   <th scope="row">
                     <Name>{key.name}</Name>
                   </th>
-                  <td>{key.ingestion_layers?.join(', ') ?? 'calls of any layer'}</td>
+                  <td>{layersShown(key.ingestion_layers)}</td>
                   <td>{believed(key)}</td>
                   <td>{key.last_used_at === null ? 'never' : <Ago ms={Date.parse(key.last_used_at)} />}</td>
                   <td>

@@ -8,6 +8,7 @@ import { shownPeriod } from '../../address/period.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
+import { Head } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../pages.js'
 import { Detail } from './detail.js'
@@ -126,13 +127,7 @@ function Kind({ items, chosen }: { readonly items: readonly Item[]; readonly cho
   const decimals = decimalsOf(items.map(({ cost }) => cost))
   return (
     <table class="figures">
-      <thead class="hidden">
-        <tr>
-          <th scope="col">what</th>
-          <th scope="col">calls</th>
-          <th scope="col">cost USD</th>
-        </tr>
-      </thead>
+      <Head titles={['what', 'calls', 'cost USD']} isHidden />
       <tbody>
         {items.map((item) => (
           <tr key={item.key} class={item.key === chosen ? 'current' : undefined}>

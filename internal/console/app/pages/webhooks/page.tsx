@@ -16,7 +16,7 @@ import { Register } from './register.js'
 
 const HEAD = ['address', 'status', '#events', 'health', 'last success', 'registered']
 
-/** Who is told of events, and whether they hear them. */
+/** Where events are sent, and whether they arrive. */
 export function Page({ params, zone }: PageProps) {
   const list = useList<Endpoint>(WEBHOOKS_PATH)
   usePolling(
@@ -46,7 +46,7 @@ export function Page({ params, zone }: PageProps) {
         }
         list={list}
         head={HEAD}
-        empty="None yet: nobody is told of budgets, exports or degraded coverage."
+        empty="None yet: no event about budgets, exports or coverage is sent anywhere."
         row={(endpoint) => (
           <Fragment key={endpoint.id}>
             <tr>
