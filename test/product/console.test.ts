@@ -1,8 +1,13 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addressOf } from '../../internal/console/figures/address.js'
+import { withFilters } from '../../internal/console/figures/filters.js'
+import type { UsageRow } from '../../internal/console/figures/usage.js'
+import type { Operator } from '../../internal/filters/fields.js'
 import { signInLink } from '../../internal/local/supervisor/sign-in-link.js'
 import { formatQuantity, parseSum, sum } from '../../internal/units/quantity.js'
 import { type Ask, askAs } from '../support/ask.js'
@@ -107,11 +112,12 @@ describe('signing in', () => {
   })
 })
 
-/** What the API answers for the period that the page shows. */
+/** What the API answers to the question that the page shows. */
 async function usageShown(query: string) {
-  const { from, to, as_of } = JSON.parse((await page.getAttribute('[data-scope]', 'data-scope')) ?? '{}')
-  const scope = new URLSearchParams({ from, to, as_of, time_zone: 'Asia/Kolkata', limit: '200' })
-  return (await ask('GET', `/v1/reports/usage?${scope}&${query}`)).json
+  const { from, to, as_of, zone, filters } = JSON.parse((await page.getAttribute('[data-scope]', 'data-scope')) ?? '{}')
+  const asked = new URLSearchParams({ from, to, as_of, time_zone: zone, limit: '200' })
+  for (const { field, operator, value } of filters) asked.append(`filter[${field}][${operator}]`, value)
+  return (await ask('GET', `/v1/reports/usage?${asked}&${query}`)).json
 }
 
 const csvOf = async (section: string): Promise<string[][]> => {
@@ -124,29 +130,56 @@ const added = (amounts: readonly string[]): string => formatQuantity(sum(amounts
 
 describe('the overview', () => {
   const day = (ago: number): string => new Date(Date.now() - ago * DAY_MS).toISOString().slice(0, 10)
-  const PERIODS = ['7d', '24h', '90d', `${day(4)}..${day(2)}`, '12m']
+  const filter = (field: string, operator: Operator, ...values: string[]) =>
+    fc.constantFrom(...values).map((value) => ({ field, operator, value }))
+  const questions = fc.record({
+    period: fc.oneof(
+      fc.constantFrom('7d', '24h', '90d', '12m'),
+      fc.tuple(fc.nat(45), fc.nat(45)).map(([a, b]) => `${day(Math.max(a, b))}..${day(Math.min(a, b))}`),
+    ),
+    zone: fc.constantFrom('Asia/Kolkata', 'UTC', 'America/Los_Angeles'),
+    by: fc.constantFrom('service', 'owner', 'served_model', 'stage_origin'),
+    filters: fc.uniqueArray(
+      fc.oneof(
+        filter('service', 'eq', 'search', 'chat', 'tiny'),
+        filter('service', 'ne', 'search', 'chat'),
+        filter('served_model', 'in', 'gpt-4o,of-no-price-book'),
+        filter('owner', 'contains', 'team-search', 'team-'),
+      ),
+      { maxLength: 3, selector: ({ field, operator, value }) => `${field} ${operator} ${value}` },
+    ),
+  })
 
-  test.each(PERIODS.map((period, at) => [period, ['service', 'owner', 'served_model', 'stage_origin'][at % 4] ?? '']))(
-    'of %s by %s shows one total on card, chart, table and CSV, that of the API',
-    async (period, by) => {
-      await goWithin(page, `/console?period=${period}&by=${by}`)
-      await page.waitForSelector(`[data-scope*='"by":"${by}"'][data-scope*='"stated":"${period}"']`)
+  test('of ten random periods and filters shows one total on card, chart, table and CSV, that of the API', async () => {
+    await fc.assert(
+      fc.asyncProperty(questions, async ({ period, zone, by, filters }) => {
+        const stated = withFilters(new URLSearchParams({ period, zone, by }), filters)
+        await goWithin(page, addressOf('', stated))
+        const shown = JSON.stringify({ by, stated: period, zone, filters }).slice(1, -1)
+        await page.waitForSelector(`.shown[aria-busy=false] [data-scope*='${shown}']`)
+        await expect.poll(() => page.locator('.chip').count()).toBe(filters.length)
 
-      const total = await totalShown()
-      const { report } = await usageShown('')
-      const table = await csvOf('section[data-table-total]')
-      const { data } = await usageShown(`group_by=${by}&compare=previous`)
-      expect(report.total_cost_usd).toBe(total)
-      await expect.poll(() => page.getAttribute('[data-table-total]', 'data-table-total')).toBe(total)
-      expect(added(table.slice(1).map((line) => line[4] ?? ''))).toBe(total)
-      await expect.poll(() => page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
-      if (total === '0') return
-      await expect.poll(() => page.getAttribute('[data-chart-total]', 'data-chart-total')).toBe(total)
-      await page.evaluate(`document.querySelector('details.behind').open = true`)
-      const chart = await csvOf('section[data-chart-total]')
-      expect(added(chart.slice(1).map((line) => line.at(-1) ?? ''))).toBe(total)
-    },
-  )
+        const total = await totalShown()
+        const { report, suppressed } = await usageShown('')
+        const table = await csvOf('section[data-table-total]')
+        const { data } = await usageShown(`group_by=${by}&compare=previous`)
+        expect(report.total_cost_usd).toBe(total)
+        await expect.poll(() => page.getAttribute('[data-table-total]', 'data-table-total')).toBe(total)
+        expect(added(table.slice(1).map((line) => line[4] ?? ''))).toBe(total)
+        await expect.poll(() => page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
+        const said = (await page.textContent('section[data-table-total]')) ?? ''
+        expect(said.includes('these are the figures of the larger group')).toBe(suppressed !== undefined)
+        expect(said.includes('fewer than five people each')).toBe(data.some((row: UsageRow) => row.folded))
+        if (total === '0') return
+        await expect.poll(() => page.getAttribute('[data-chart-total]', 'data-chart-total')).toBe(total)
+        await page.evaluate(`document.querySelector('details.behind').open = true`)
+        const chart = await csvOf('section[data-chart-total]')
+        expect(added(chart.slice(1).map((line) => line.at(-1) ?? ''))).toBe(total)
+      }),
+      // A failure names its seed.
+      { numRuns: 10, endOnFailure: true },
+    )
+  })
 
   test('says what is folded, what nobody owns, and what has no price', async () => {
     await goWithin(page, '/console')
@@ -183,6 +216,38 @@ describe('the overview', () => {
 
     await page.waitForSelector(`[data-total]:not([data-total="${before}"])`)
   })
+})
+
+describe('the explorer', () => {
+  test('shows a call soon after its arrival, and says what it cannot filter by', async () => {
+    await goWithin(page, '/console/explorer?filter[provider][eq]=openai&filter[pool][eq]=shared')
+    await page.waitForSelector('.chip:has-text("openai")')
+    await page.waitForSelector('.unheld:has-text("filter[pool][eq]=shared")')
+    await page.locator('section[aria-label=Calls] tbody tr').first().waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.click('button:has-text("Leave it out")')
+    await page.locator('.unheld').waitFor({ state: 'detached' })
+    await attributed(ask, callsOf('just-now', 1, 0)[0] ?? {})
+
+    await page.waitForSelector('section[aria-label=Calls] tbody tr:has-text("just-now")')
+    expect(new URL(page.url()).search).toBe('?filter[provider][eq]=openai')
+  })
+})
+
+test('who loads the only tab anew reads why they must sign in again, and is then where they were', async () => {
+  const { context, page: only } = await openConsole(browser)
+  await signInByPassword(only, service, '/explorer?sort=cost_usd')
+  await only.reload()
+  await only.waitForSelector('[role=alert]:has-text("has ended your sign-in")')
+  expect(await accessibilityFaults(only)).toEqual([])
+  await only.click('button:has-text("Sign in")')
+  await only.fill('#username', service.credentials.admin_username)
+  await only.fill('#password', service.credentials.admin_password)
+  await only.click('button[value=allow]')
+  await only.waitForSelector('header.top')
+
+  expect(new URL(only.url()).search).toBe('?sort=cost_usd')
+  await context.close()
 })
 
 test('a person without a scope reads which one, and who can give it', async () => {

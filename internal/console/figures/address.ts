@@ -19,13 +19,19 @@ export function addressOf(page: string, params: URLSearchParams): string {
   return `/console${page === '' ? '' : `/${page}`}${query === '' ? '' : `?${query}`}`
 }
 
-/** The address of another page, in the same period. */
-export function linkTo(page: string, from: URLSearchParams, more: Readonly<Record<string, string>> = {}): string {
+/** Those of the parameters that hold on every page. */
+export function sharedParams(from: URLSearchParams): URLSearchParams {
   const params = new URLSearchParams()
   for (const name of SHARED) {
     const value = from.get(name)
     if (value !== null) params.set(name, value)
   }
+  return params
+}
+
+/** The address of another page, in the same period. */
+export function linkTo(page: string, from: URLSearchParams, more: Readonly<Record<string, string>> = {}): string {
+  const params = sharedParams(from)
   for (const [name, value] of Object.entries(more)) params.set(name, value)
   return addressOf(page, params)
 }

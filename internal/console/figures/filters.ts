@@ -11,29 +11,45 @@ export interface Filter {
 
 const NAME = /^filter\[([^\]]+)\]\[(\w+)\]$/
 
-/** @returns the filters in their order; what is no filter of records is left out */
-export function filtersOf(params: URLSearchParams): readonly Filter[] {
-  return [...params].flatMap(([name, value]) => {
-    const [, field = '', operator = ''] = NAME.exec(name) ?? []
-    const known = OPERATORS.find((each) => each === operator)
-    return known === undefined || fieldNamed(field)?.operators.includes(known) !== true
-      ? []
-      : [{ field, operator: known, value }]
-  })
+/** Fields by which something can be filtered, beside the tag keys. */
+export type Fields = Readonly<Record<string, Field>>
+
+/** @returns the filters in their order; what is no filter by these fields is left out */
+export const filtersOf = (params: URLSearchParams, fields: Fields = FIELDS): readonly Filter[] =>
+  [...params].flatMap(([name, value]) => filterOf(name, value, fields) ?? [])
+
+/** Parameters that state a filter which cannot hold, as they are in the address: another field, operator or form. */
+export const unheldFilters = (params: URLSearchParams, fields: Fields = FIELDS): readonly string[] =>
+  [...params]
+    .filter(([name, value]) => name.startsWith('filter') && filterOf(name, value, fields) === undefined)
+    .map(([name, value]) => `${name}=${value}`)
+
+function filterOf(name: string, value: string, fields: Fields): Filter | undefined {
+  const [, field = '', operator = ''] = NAME.exec(name) ?? []
+  const known = OPERATORS.find((each) => each === operator)
+  if (known === undefined || fieldNamed(field, fields)?.operators.includes(known) !== true) return undefined
+  return { field, operator: known, value }
 }
 
 export const filterName = ({ field, operator }: Pick<Filter, 'field' | 'operator'>): string =>
   `filter[${field}][${operator}]`
 
-/** Undefined for a field by which records cannot be filtered. */
-export const fieldNamed = (name: string): Field | undefined => {
+/** Undefined for a field by which there can be no filter. */
+export const fieldNamed = (name: string, fields: Fields = FIELDS): Field | undefined => {
   if (name.startsWith('tags.')) return TAG_FIELD
-  return Object.hasOwn(FIELDS, name) ? FIELDS[name as keyof typeof FIELDS] : undefined
+  return Object.hasOwn(fields, name) ? fields[name] : undefined
+}
+
+/** The filters as parameters of a report, in which one may repeat. */
+export function filterParams(filters: readonly Filter[]): Readonly<Record<string, readonly string[]>> {
+  const valuesOf = (name: string): readonly string[] =>
+    filters.filter((filter) => filterName(filter) === name).map(({ value }) => value)
+  return Object.fromEntries(filters.map(filterName).map((name) => [name, valuesOf(name)]))
 }
 
 /** The parameters with other filters in place of theirs. */
 export function withFilters(params: URLSearchParams, filters: readonly Filter[]): URLSearchParams {
-  const next = new URLSearchParams([...params].filter(([name]) => !name.startsWith('filter[')))
+  const next = new URLSearchParams([...params].filter(([name]) => !name.startsWith('filter')))
   for (const filter of filters) next.append(filterName(filter), filter.value)
   return next
 }

@@ -89,10 +89,11 @@ function intervalFor(lengthMs: number): Interval {
   return lengthMs <= 200 * DAY_MS ? 'week' : 'month'
 }
 
-/** A period in words: days where it begins with one, else times. */
-export function spanLabel(fromMs: number, toMs: number, zone: string): string {
-  const year = (ms: number) => new Date(dayOf(zone, ms)).getUTCFullYear()
-  const isLong = year(fromMs) !== year(toMs - 1)
+const yearOf = (ms: number, zone: string): number => new Date(dayOf(zone, ms)).getUTCFullYear()
+
+/** A period in words: days where it begins with one, else times; with the year where not all of it is in this one. */
+export function spanLabel(fromMs: number, toMs: number, zone: string, nowMs = Date.now()): string {
+  const isLong = [fromMs, toMs - 1].some((ms) => yearOf(ms, zone) !== yearOf(nowMs, zone))
   const day = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     month: 'short',
@@ -100,14 +101,15 @@ export function spanLabel(fromMs: number, toMs: number, zone: string): string {
     ...(isLong && { year: 'numeric' }),
   })
   if (toMs - fromMs <= 26 * HOUR_MS && fromMs !== startOfDay(dayOf(zone, fromMs), zone)) {
-    return timeFormat(zone).formatRange(fromMs, toMs)
+    return timeFormat(zone, isLong).formatRange(fromMs, toMs)
   }
   return day.formatRange(fromMs, toMs - 1)
 }
 
-const timeFormat = (zone: string): Intl.DateTimeFormat =>
+const timeFormat = (zone: string, hasYear: boolean): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
+    ...(hasYear && { year: 'numeric' }),
     month: 'short',
     day: 'numeric',
     hour: '2-digit',
@@ -115,8 +117,9 @@ const timeFormat = (zone: string): Intl.DateTimeFormat =>
     hourCycle: 'h23',
   })
 
-/** An instant in the viewer's zone. */
-export const timeShown = (ms: number, zone: string): string => timeFormat(zone).format(ms)
+/** An instant in the viewer's zone, with its year where that is not this one. */
+export const timeShown = (ms: number, zone: string, nowMs = Date.now()): string =>
+  timeFormat(zone, yearOf(ms, zone) !== yearOf(nowMs, zone)).format(ms)
 
 /** The start of an interval, as short as its length permits. */
 export function intervalLabel(fromMs: number, interval: Interval, zone: string): string {

@@ -1,8 +1,8 @@
 import type { UsageAnswer, UsageRow, UsageScope } from '../../figures/usage.js'
 import { ask } from './ask.js'
 
-/** A question to `GET /v1/reports/usage`, in its own parameters. */
-export type UsageQuestion = Readonly<Record<string, string>>
+/** A question to `GET /v1/reports/usage`, in its own parameters; filters may repeat. */
+export type UsageQuestion = Readonly<Record<string, string | readonly string[]>>
 
 export interface UsageReport {
   readonly rows: readonly UsageRow[]
@@ -17,7 +17,9 @@ export async function readUsage(question: UsageQuestion, signal: AbortSignal, pa
   const rows: UsageRow[] = []
   let cursor: string | undefined
   for (let pages = 1; ; pages++) {
-    const query = new URLSearchParams({ ...question, limit: '200', ...(cursor !== undefined && { cursor }) })
+    const query = new URLSearchParams({ limit: '200', ...(cursor !== undefined && { cursor }) })
+    for (const [name, values] of Object.entries(question))
+      for (const value of [values].flat()) query.append(name, value)
     const answer = await ask<UsageAnswer>(`/v1/reports/usage?${query}`, { signal })
     rows.push(...answer.data)
     cursor = answer.page.next_cursor

@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks'
 import type { Field, Operator } from '../../../filters/fields.js'
-import { type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
+import { type Fields, type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
 import { fieldShown, wordOf } from '../../figures/words.js'
 import { useNames } from '../api/use-names.js'
 import { Name } from './name.js'
-
-type Fields = Readonly<Record<string, Field>>
 
 interface FiltersProps {
   /** By which there can be filters. */
   readonly fields: Fields
   readonly filters: readonly Filter[]
+  /** Those of the address that cannot hold; they are left out with the next change. */
+  readonly unheld?: readonly string[]
   readonly onChange: (filters: readonly Filter[]) => void
 }
 
 /** The filters that hold, each with a way to remove it, and a form that adds one. */
-export function Filters({ fields, filters, onChange }: FiltersProps) {
+export function Filters({ fields, filters, unheld = [], onChange }: FiltersProps) {
   const remove = (at: number): void => onChange(filters.filter((_, each) => each !== at))
   return (
     <div class="filters">
@@ -32,6 +32,15 @@ export function Filters({ fields, filters, onChange }: FiltersProps) {
           <span class="hidden">(remove)</span>
         </button>
       ))}
+      {unheld.length > 0 && (
+        <p class="notice unheld" role="status">
+          This page cannot filter by {unheld.length === 1 ? 'this part' : 'these parts'} of its address, and shows what
+          it selects without: <code>{unheld.join(' ')}</code>{' '}
+          <button type="button" class="quiet" onClick={() => onChange(filters)}>
+            Leave it out
+          </button>
+        </p>
+      )}
       <AddFilter fields={fields} onAdd={(filter) => onChange([...filters, filter])} />
     </div>
   )
@@ -96,7 +105,8 @@ interface ValueProps {
 /** A list of the values where it is closed, else a text with those that the calls have. */
 function Value({ name, field, value, onInput }: ValueProps) {
   const type = field?.type
-  const names = useNames(name)
+  const [isWanted, setWanted] = useState(false)
+  const names = useNames(isWanted ? name : '')
   if (type?.kind === 'choice') {
     return (
       <label>
@@ -120,6 +130,7 @@ function Value({ name, field, value, onInput }: ValueProps) {
         required
         placeholder={field?.example ?? ''}
         list="filter-values"
+        onFocus={() => setWanted(true)}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
       <datalist id="filter-values">

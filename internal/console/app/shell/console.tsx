@@ -29,7 +29,7 @@ export function Console() {
         else if (outcome === 'callback elsewhere') {
           setPhase({ kind: 'answered elsewhere' })
           close()
-        } else setPhase({ kind: 'signed out', reason: '', isByChoice: false })
+        } else setPhase(isReload() ? RELOADED : { kind: 'signed out', reason: '', isByChoice: false })
       },
       (cause: unknown) => {
         const reason = cause instanceof Error ? cause.message : ''
@@ -50,6 +50,17 @@ export function Console() {
       return <Pages />
   }
 }
+
+/** The person was here a moment ago, and would wonder at a sign-in page. */
+const RELOADED: Phase = {
+  kind: 'signed out',
+  reason:
+    'Loading the page anew has ended your sign-in: no browser keeps it, and no other tab of this console is open. Sign in, and you are back at the same place.',
+  isByChoice: true,
+}
+
+const isReload = (): boolean =>
+  performance.getEntriesByType('navigation').some((entry) => (entry as PerformanceNavigationTiming).type === 'reload')
 
 function Pages() {
   const { page: path, params } = useAddress()

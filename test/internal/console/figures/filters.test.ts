@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest'
 import { addressOf, linkTo, readAddress } from '../../../../internal/console/figures/address.js'
-import { filtersOf, filterWords, statedFilter, withFilters } from '../../../../internal/console/figures/filters.js'
+import {
+  filterParams,
+  filtersOf,
+  filterWords,
+  statedFilter,
+  unheldFilters,
+  withFilters,
+} from '../../../../internal/console/figures/filters.js'
+import { REPORT_FIELDS } from '../../../../internal/console/figures/report-fields.js'
+import { FIELDS } from '../../../../internal/filters/fields.js'
 
 test('filters are read from the address as the API names them, and what is none is left out', () => {
   const params = new URLSearchParams(
@@ -32,4 +41,24 @@ test('a filter is stated to the API with a list of values, of which a comma can 
   expect(statedFilter({ field: 'service', operator: 'in', value: 'a,b\\,c' }).values).toEqual(['a', 'b,c'])
   expect(statedFilter({ field: 'service', operator: 'eq', value: 'a,b' }).values).toEqual(['a,b'])
   expect(filterWords('served_model', 'in', ['a', 'b'])).toBe('model is one of a, b')
+})
+
+test('every filter of the API’s allowlist holds as it is in the address, and any other is named', () => {
+  const all = Object.entries(FIELDS).flatMap(([field, { operators, example }]) =>
+    operators.map((operator) => ({ field, operator, value: example })),
+  )
+  const params = withFilters(new URLSearchParams('record=attr_1'), all)
+  params.append('filter[pool][eq]', 'shared')
+  params.append('filter[service]', 'search')
+
+  expect(filtersOf(params)).toEqual(all)
+  expect(unheldFilters(params)).toEqual(['filter[pool][eq]=shared', 'filter[service]=search'])
+  expect(unheldFilters(new URLSearchParams('filter[pool][eq]=shared'), REPORT_FIELDS)).toEqual([])
+  expect([...withFilters(params, [])]).toEqual([['record', 'attr_1']])
+})
+
+test('a report is asked with each of the filters, also with two of one name', () => {
+  const stated = ['a', 'b'].map((value) => ({ field: 'service', operator: 'ne', value }) as const)
+
+  expect(filterParams(stated)).toEqual({ 'filter[service][ne]': ['a', 'b'] })
 })

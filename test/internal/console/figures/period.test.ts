@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { daysOf, intervalsOf, periodOf } from '../../../../internal/console/figures/period.js'
+import { daysOf, intervalsOf, periodOf, spanLabel, timeShown } from '../../../../internal/console/figures/period.js'
 
 const NOW = Date.parse('2026-11-24T16:35:10Z')
 const iso = (ms: number): string => new Date(ms).toISOString()
@@ -54,5 +54,23 @@ describe('intervals', () => {
     const months = intervalsOf(periodOf('12m', 'UTC', NOW), 'UTC').map(iso)
     expect(months).toHaveLength(12)
     expect(months.at(-1)).toBe('2026-11-01T00:00:00.000Z')
+  })
+})
+
+describe('an instant', () => {
+  test('shows its year where that is not the present one in the zone', () => {
+    const turn = Date.parse('2026-01-01T04:30:00Z')
+
+    expect(timeShown(Date.parse('2026-11-24T04:00:00Z'), 'Asia/Kolkata', NOW)).toBe('Nov 24, 09:30')
+    expect(timeShown(Date.parse('2027-11-24T04:00:00Z'), 'Asia/Kolkata', NOW)).toBe('Nov 24, 2027, 09:30')
+    expect(timeShown(turn, 'Asia/Kolkata', NOW)).toBe('Jan 1, 10:00')
+    expect(timeShown(turn, 'America/Los_Angeles', NOW)).toBe('Dec 31, 2025, 20:30')
+  })
+
+  test('and so does a span of days', () => {
+    const day = (text: string): number => Date.parse(`${text}T00:00:00Z`)
+
+    expect(spanLabel(day('2026-11-01'), day('2026-11-24'), 'UTC', NOW)).toMatch(/^Nov 1\s–\s23$/)
+    expect(spanLabel(day('2025-03-01'), day('2025-03-06'), 'UTC', NOW)).toMatch(/^Mar 1\s–\s5, 2025$/)
   })
 })

@@ -1,6 +1,6 @@
 import { FIELDS } from '../../../../filters/fields.js'
 import { addressOf } from '../../../figures/address.js'
-import { type Filter, filtersOf, withFilters } from '../../../figures/filters.js'
+import { type Filter, filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { goTo, setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
 import { useList } from '../../api/use-list.js'
@@ -12,8 +12,10 @@ import { ShowMore } from '../../parts/more.js'
 import { Shown } from '../../parts/states.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../pages.js'
+import { usePlace } from './place.js'
 import { Records } from './records.js'
 import { SavedViews } from './saved-views.js'
+import { useLive } from './use-live.js'
 
 const ROWS_A_PAGE = '50'
 /** Every call of the period that the filters select, each with its evidence. */
@@ -21,16 +23,18 @@ export function Page({ params, zone }: PageProps) {
   const period = shownPeriod(params, zone)
   const filters = filtersOf(params)
   const sort = params.get('sort') ?? '-event_time'
-  const open = params.get('record')
+  const open = params.get('record') ?? undefined
   const within: readonly Filter[] = [
     { field: 'event_time', operator: 'gte', value: new Date(period.fromMs).toISOString() },
     { field: 'event_time', operator: 'lt', value: new Date(period.toMs).toISOString() },
     ...filters,
   ]
   const query = withFilters(new URLSearchParams({ limit: ROWS_A_PAGE, sort }), within)
-  const { answer, rows, more } = useList<RecordRow>('/v1/attribution', query)
+  const list = useList<RecordRow>('/v1/attribution', query)
+  const { answer, rows, more } = list
+  const live = useLive(list, open)
   const show = (id: string | undefined): void => setParams({ record: id ?? '' }, 'replace')
-  const isListed = rows.some(({ id }) => id === open)
+  const placed = usePlace(open, query.toString(), rows, answer.isEarlier)
 
   return (
     <>
@@ -38,30 +42,41 @@ export function Page({ params, zone }: PageProps) {
         <Filters
           fields={FIELDS}
           filters={filters}
+          unheld={unheldFilters(params)}
           onChange={(next) => goTo(addressOf('explorer', withFilters(params, next)))}
         />
         <SavedViews params={params} />
       </div>
-      {open !== null && !isListed && <Card id={open} zone={zone} onChanged={answer.reload} />}
+      {placed.above !== undefined && <Card id={placed.above} zone={zone} onChanged={answer.reload} />}
       {filters.length > 0 && hasScope('admin:config') && (
         <details class="behind">
           <summary>Give all of these calls to one service</summary>
           <BulkOverride filters={within} onChanged={answer.reload} />
         </details>
       )}
+      {live.hasNewer && (
+        <p class="notice" role="status">
+          Newer calls have come, and may belong here.{' '}
+          <button type="button" onClick={live.show}>
+            Show them
+          </button>
+        </p>
+      )}
       <Shown answer={answer} what="the calls" placeholder={<div class="placeholder table-place" />}>
         {() =>
-          rows.length === 0 ? (
+          placed.rows.length === 0 ? (
             <p class="state muted">
               No calls in {period.label} {filters.length > 0 ? 'with these filters.' : '.'}
             </p>
           ) : (
             <>
               <Records
-                rows={rows}
+                rows={placed.rows}
+                isListed={(id) => rows.some((row) => row.id === id)}
                 zone={zone}
                 sort={sort}
-                open={open ?? undefined}
+                open={open}
+                inside={placed.inside}
                 onOpen={show}
                 onChanged={answer.reload}
               />

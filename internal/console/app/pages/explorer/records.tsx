@@ -14,7 +14,11 @@ interface RecordsProps {
   readonly rows: readonly RecordRow[]
   readonly zone: string
   readonly sort: string
+  /** Whether the list of the API has it: the row of the open call stays when it has not. */
+  readonly isListed: (id: string) => boolean
   readonly open: string | undefined
+  /** The call whose card is in the table. */
+  readonly inside: string | undefined
   readonly onOpen: (id: string | undefined) => void
   readonly onChanged: () => void
 }
@@ -33,7 +37,7 @@ const COLUMNS = [
 ] as const
 
 /** The calls as a table; a row opens its evidence in place. */
-export function Records({ rows, zone, sort, open, onOpen, onChanged }: RecordsProps) {
+export function Records({ rows, isListed, zone, sort, open, inside, onOpen, onChanged }: RecordsProps) {
   // Single calls cost less than sums: two decimals more.
   const decimals = decimalsOf(rows.map((row) => row.cost_usd)) + 2
   return (
@@ -54,9 +58,10 @@ export function Records({ rows, zone, sort, open, onOpen, onChanged }: RecordsPr
                 zone={zone}
                 decimals={decimals}
                 isOpen={row.id === open}
+                isListed={isListed(row.id)}
                 onOpen={() => onOpen(row.id === open ? undefined : row.id)}
               />
-              {row.id === open && (
+              {row.id === inside && (
                 <tr class="inside">
                   <td colSpan={COLUMNS.length}>
                     <Card id={row.id} zone={zone} onChanged={onChanged} />
@@ -102,17 +107,19 @@ interface RowProps {
   readonly zone: string
   readonly decimals: number
   readonly isOpen: boolean
+  readonly isListed: boolean
   readonly onOpen: () => void
 }
 
-function Row({ row, zone, decimals, isOpen, onOpen }: RowProps) {
+function Row({ row, zone, decimals, isOpen, isListed, onOpen }: RowProps) {
   const { interpretation: how } = row
   return (
-    <tr>
+    <tr class={isListed ? undefined : 'apart'}>
       <td>
         <button type="button" class="opens" aria-expanded={isOpen} onClick={onOpen}>
           <Instant ms={Date.parse(row.event_time)} zone={zone} />
         </button>
+        {!isListed && ' no longer in this list'}
       </td>
       <td>
         <Name>{row.service}</Name>

@@ -1,11 +1,12 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../../figures/address.js'
+import { filterParams } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
 import { changeShown, countShown, decimalShown, decimalsOf, priceShown, shareShown } from '../../../figures/shown.js'
 import { trustOf } from '../../../figures/trust.js'
 import type { UsageRow } from '../../../figures/usage.js'
-import { readUsage, type UsageReport } from '../../api/usage.js'
+import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { DownloadCsv } from '../../parts/download-csv.js'
 import { Scroll } from '../../parts/scroll.js'
 import { TrustBar } from '../../parts/trust-bar.js'
@@ -22,7 +23,7 @@ const SHOWN_AT_FIRST = 25
 
 /** By whom: a row per label, the most expensive first. Its costs add up to the total. */
 export function Breakdown({ figures, params }: BreakdownProps) {
-  const { by, period, zone } = figures
+  const { by, period, zone, filters } = figures
   const [isWhole, setWhole] = useState(false)
   const [open, setOpen] = useState<string | undefined>()
   const { rows, scope, isCut } = figures.labels
@@ -31,7 +32,7 @@ export function Breakdown({ figures, params }: BreakdownProps) {
   const title = DIMENSIONS[by] ?? by
   const before = scope.compared_with
   const beforeLabel = before === undefined ? '' : spanLabel(Date.parse(before.from), Date.parse(before.to), zone)
-  const question = questionOf(figures.labels, by, zone, params)
+  const question = questionOf(figures)
   return (
     <section aria-label={`By ${title}`} data-table-total={scope.total_cost_usd}>
       <div class="controls">
@@ -82,7 +83,15 @@ export function Breakdown({ figures, params }: BreakdownProps) {
                   {isOpen && (
                     <tr class="inside">
                       <td colSpan={8}>
-                        <Inside row={row} by={by} period={period} zone={zone} asOf={scope.as_of} params={params} />
+                        <Inside
+                          row={row}
+                          by={by}
+                          period={period}
+                          zone={zone}
+                          filters={filters}
+                          asOf={scope.as_of}
+                          params={params}
+                        />
                       </td>
                     </tr>
                   )}
@@ -187,7 +196,7 @@ function Suppressed({ report: { suppressed } }: { readonly report: UsageReport }
 }
 
 /** The same report again, for the CSV: of the same period, as of the same instant. */
-const questionOf = ({ scope }: UsageReport, by: string, zone: string, params: URLSearchParams) => ({
+const questionOf = ({ labels: { scope }, by, zone, filters }: OverviewFigures): UsageQuestion => ({
   from: scope.from,
   to: scope.to,
   as_of: scope.as_of,
@@ -195,7 +204,7 @@ const questionOf = ({ scope }: UsageReport, by: string, zone: string, params: UR
   group_by: by,
   compare: 'previous',
   sort: '-cost_usd',
-  ...Object.fromEntries([...params].filter(([name]) => name.startsWith('filter['))),
+  ...filterParams(filters),
 })
 
 const CSV_HEAD = (by: string) => [
@@ -217,7 +226,7 @@ const CSV_HEAD = (by: string) => [
 
 const CSV_PAGES_MAX = 500
 
-async function csvRows(question: Readonly<Record<string, string>>, by: string) {
+async function csvRows(question: UsageQuestion, by: string) {
   const { rows } = await readUsage(question, new AbortController().signal, CSV_PAGES_MAX)
   return rows.map((row) => {
     const trust = trustOf(row)

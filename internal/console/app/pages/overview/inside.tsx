@@ -1,9 +1,11 @@
-import { linkTo } from '../../../figures/address.js'
+import { addressOf, sharedParams } from '../../../figures/address.js'
+import { type Filter, fieldNamed, filterParams, withFilters } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import { countShown, decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
 import type { UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageReport } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
+import { AndMore } from '../../parts/and-more.js'
 import { Shown } from '../../parts/states.js'
 import { DIMENSIONS, labelShown } from './dimensions.js'
 
@@ -12,6 +14,8 @@ interface InsideProps {
   readonly by: string
   readonly period: Period
   readonly zone: string
+  /** Of the page. */
+  readonly filters: readonly Filter[]
   readonly asOf: string
   readonly params: URLSearchParams
 }
@@ -19,9 +23,9 @@ interface InsideProps {
 const PARTS = ['served_model', 'owner', 'ingestion_layer'] as const
 
 /** What a row of the breakdown is made of. */
-export function Inside({ row, by, period, zone, asOf, params }: InsideProps) {
+export function Inside({ row, by, period, zone, filters: filtersOfPage, asOf, params }: InsideProps) {
   const label = String(row[by] ?? '')
-  const filter = { [`filter[${by}][eq]`]: label }
+  const filters: readonly Filter[] = [...filtersOfPage, { field: by, operator: 'eq', value: label }]
   const parts = PARTS.filter((part) => part !== by)
   const answer = useAnswer(`${by} ${label} ${asOf}`, (signal) => {
     const question = {
@@ -30,8 +34,7 @@ export function Inside({ row, by, period, zone, asOf, params }: InsideProps) {
       as_of: asOf,
       time_zone: zone,
       sort: '-cost_usd',
-      ...Object.fromEntries([...params].filter(([name]) => name.startsWith('filter['))),
-      ...filter,
+      ...filterParams(filters),
     }
     return Promise.all(parts.map((part) => readUsage({ ...question, group_by: part }, signal)))
   })
@@ -44,9 +47,13 @@ export function Inside({ row, by, period, zone, asOf, params }: InsideProps) {
               <Part key={parts[at]} report={report} part={parts[at] ?? ''} />
             ))}
           </div>
-          <p>
-            <a href={linkTo('explorer', params, filter)}>Every call of {labelShown(by, label)}</a>
-          </p>
+          {fieldNamed(by) !== undefined && (
+            <p>
+              <a href={addressOf('explorer', withFilters(sharedParams(params), filters))}>
+                Every call of {labelShown(by, label)}
+              </a>
+            </p>
+          )}
         </>
       )}
     </Shown>
@@ -85,13 +92,7 @@ function Part({ report: { rows, suppressed }, part }: { readonly report: UsageRe
             <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>
           </tr>
         ))}
-        {rows.length > LISTED_MAX && (
-          <tr>
-            <td colSpan={3} class="muted">
-              and {countShown(rows.length - LISTED_MAX)} more
-            </td>
-          </tr>
-        )}
+        <AndMore columns={3} count={rows.length - LISTED_MAX} />
       </tbody>
     </table>
   )

@@ -1,7 +1,8 @@
+import { type Filter, filterParams } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import { NAMED_MAX } from '../../../figures/stack.js'
 import type { UsageRow } from '../../../figures/usage.js'
-import { readUsage, type UsageReport } from '../../api/usage.js'
+import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 
 /** Everything that the overview shows: answers of one endpoint, all as of the same instant, so that its totals agree. */
 export interface OverviewFigures {
@@ -9,6 +10,7 @@ export interface OverviewFigures {
   readonly period: Period
   readonly zone: string
   readonly by: string
+  readonly filters: readonly Filter[]
   /** The period as the address names it. */
   readonly stated: string
   /** A row per confidence band: together they are the totals. */
@@ -28,7 +30,7 @@ export async function loadOverview(
   { period, stated }: { readonly period: Period; readonly stated: string },
   zone: string,
   by: string,
-  filters: Readonly<Record<string, string>>,
+  filters: readonly Filter[],
   signal: AbortSignal,
 ): Promise<OverviewFigures> {
   const { fromMs, toMs, interval } = period
@@ -36,7 +38,7 @@ export async function loadOverview(
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     time_zone: zone,
-    ...filters,
+    ...filterParams(filters),
   }
   const bands = await readUsage({ ...span, group_by: 'confidence_band', compare: 'previous' }, signal)
   const question = { ...span, as_of: bands.scope.as_of }
@@ -45,12 +47,12 @@ export async function loadOverview(
     readUsage({ ...question, interval }, signal),
   ])
   const cells = labels.rows.length === 0 ? [] : await readCells(question, interval, by, labels.rows, signal)
-  return { period, stated, zone, by, bands, labels, intervals, cells, asOfMs: Date.parse(bands.scope.as_of) }
+  return { period, stated, zone, by, filters, bands, labels, intervals, cells, asOfMs: Date.parse(bands.scope.as_of) }
 }
 
 /** With few labels all cells fit; with many, those of the labels that get a colour and of nobody come first by cost. */
 async function readCells(
-  question: Readonly<Record<string, string>>,
+  question: UsageQuestion,
   interval: string,
   by: string,
   labels: readonly UsageRow[],

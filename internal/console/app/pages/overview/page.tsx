@@ -1,9 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { addressOf } from '../../../figures/address.js'
+import { filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { DEFAULT_PERIOD, periodOf } from '../../../figures/period.js'
+import { REPORT_FIELDS } from '../../../figures/report-fields.js'
 import { MEASURES, type Measure } from '../../../figures/usage.js'
-import { setParams } from '../../address/address.js'
+import { goTo, setParams } from '../../address/address.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useNewest } from '../../api/use-newest.js'
+import { Filters } from '../../parts/filters.js'
 import { Shown } from '../../parts/states.js'
 import type { PageProps } from '../pages.js'
 import { Breakdown } from './breakdown.js'
@@ -26,7 +30,7 @@ export function Page({ params, zone }: PageProps) {
   const by = params.get('by') ?? 'service'
   const stated = params.get('measure')
   const measure = isMeasure(stated) ? stated : 'cost_usd'
-  const filters = Object.fromEntries([...params].filter(([name]) => name.startsWith('filter[')))
+  const filters = filtersOf(params, REPORT_FIELDS)
   const nowMs = Math.floor(Date.now() / QUARTER_MS) * QUARTER_MS
   const named = params.get('period') ?? DEFAULT_PERIOD
   const period = periodOf(named, zone, nowMs)
@@ -52,7 +56,6 @@ export function Page({ params, zone }: PageProps) {
               <label>
                 by{' '}
                 <select
-                  data-filter
                   value={by}
                   onChange={({ currentTarget }) =>
                     setParams({ by: currentTarget.value === 'service' ? '' : currentTarget.value })
@@ -80,6 +83,12 @@ export function Page({ params, zone }: PageProps) {
                 ))}
               </fieldset>
             </div>
+            <Filters
+              fields={REPORT_FIELDS}
+              filters={filters}
+              unheld={unheldFilters(params, REPORT_FIELDS)}
+              onChange={(next) => goTo(addressOf('', withFilters(params, next)))}
+            />
             <OverTime figures={figures} measure={measure} />
             <Breakdown key={figures.by} figures={figures} params={params} />
           </>

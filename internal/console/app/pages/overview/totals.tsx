@@ -24,7 +24,7 @@ interface TotalsProps {
 
 /** The totals of the period, and how far the money can be trusted. */
 export function Totals({ figures, newestAtMs }: TotalsProps) {
-  const { bands, asOfMs, period, zone, by, stated } = figures
+  const { bands, asOfMs, period, zone, by, stated, filters } = figures
   const { rows, scope } = bands
   const total = scope.total_cost_usd
   const trust = trustOfAll(rows)
@@ -33,7 +33,11 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
   const isLowerBound = rows.some((row) => row.lower_bounds.includes('energy_wh'))
   const params = new URLSearchParams(location.search)
   return (
-    <section class="totals" aria-label="Totals" data-scope={JSON.stringify({ by, stated, ...asked(scope) })}>
+    <section
+      class="totals"
+      aria-label="Totals"
+      data-scope={JSON.stringify({ by, stated, zone, filters, ...asked(scope) })}
+    >
       <div class="total">
         <p class="figure">
           <span class="unit">USD</span> <output data-total={total}>{usdShown(total)}</output>
