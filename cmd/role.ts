@@ -12,7 +12,9 @@ import {
   BROKER_SETTINGS,
   type Config,
   MASTER_KEY_SETTINGS,
+  METRICS_SETTINGS,
   readConfig,
+  requireMetricsToken,
   type SettingName,
   STORE_SETTINGS,
 } from '../internal/config/settings.js'
@@ -22,10 +24,17 @@ import { type MasterKeys, readMasterKeys } from '../internal/secrets/master-keys
 import { signingKey } from '../internal/secrets/signing-keys.js'
 import { connectStore, type StoreConnection } from '../internal/store/client.js'
 import { createLog, type Logger } from '../internal/telemetry/log.js'
+import { serveMetrics } from '../internal/telemetry/metrics-server.js'
 import { MEMBERS, SIGNING_KEYS } from '../streams/buckets.js'
 
 /** The settings that every role takes, besides its own. */
-const SHARED_SETTINGS = ['logLevel', ...MASTER_KEY_SETTINGS, ...BROKER_SETTINGS, ...STORE_SETTINGS] as const
+const SHARED_SETTINGS = [
+  'logLevel',
+  ...METRICS_SETTINGS,
+  ...MASTER_KEY_SETTINGS,
+  ...BROKER_SETTINGS,
+  ...STORE_SETTINGS,
+] as const
 type SharedSetting = (typeof SHARED_SETTINGS)[number]
 /** No role works without them; of several, one is enough. */
 const REQUIRED_SETTINGS = [['natsUrl'], ['storeUrl'], MASTER_KEY_SETTINGS] as const
@@ -76,6 +85,7 @@ export function configureRole<const N extends SettingName>(name: string, setting
   const wanted: readonly (N | SharedSetting)[] = [...new Set([...SHARED_SETTINGS, ...settings])]
   for (const line of unknownVariables(process.env)) process.stderr.write(`${name}: ${line}\n`)
   const config = readConfig(wanted, process.argv.slice(2), process.env, REQUIRED_SETTINGS)
+  requireMetricsToken(config)
   const { memberName = '' } = config as Partial<Config<'memberName'>>
   return {
     name,
@@ -98,6 +108,7 @@ export async function connectRole<N extends SettingName>(
 ): Promise<Role<N>> {
   const { name, member, masterKeys, log } = configured
   const config: Config<SharedSetting> = configured.config
+  const metrics = await serveMetrics(name, config, log)
   const broker = await connectBroker({
     url: config.natsUrl,
     user: config.natsUser,
@@ -151,6 +162,7 @@ export async function connectRole<N extends SettingName>(
       })
       await broker.close()
       await store.close()
+      await metrics.close()
     },
   }
 }

@@ -19,6 +19,8 @@ import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { keepEventsFor } from '../../internal/store/migrations/event-log-days.js'
 import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
 import { settleNowAndThen } from '../../internal/store/settling.js'
+import { setTableLevels } from '../../internal/store/store-metrics.js'
+import { whenRead } from '../../internal/telemetry/metrics.js'
 import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
@@ -74,6 +76,7 @@ runMain('attributor', async () => {
   const upkeep = { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log }
   const compacting = compactNowAndThen(upkeep, signal)
   const settling = settleNowAndThen({ ...upkeep, isOwner: () => membership.owns('settling') }, signal)
+  whenRead(() => (upkeep.isOwner() ? setTableLevels(store) : undefined))
   log.info({ member: role.member, stages: config.stages, partitions }, 'attributing')
 
   await role.stopped()

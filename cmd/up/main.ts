@@ -4,7 +4,8 @@
  */
 import { fileURLToPath } from 'node:url'
 import { connectBroker } from '../../internal/broker/connect.js'
-import { readConfig } from '../../internal/config/settings.js'
+import { listeningUrl } from '../../internal/config/listening-url.js'
+import { readConfig, requireMetricsToken } from '../../internal/config/settings.js'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { describeBuild, newestBuild } from '../../internal/http/builds.js'
 import { type Addresses, chooseAddresses } from '../../internal/local/supervisor/addresses.js'
@@ -22,6 +23,7 @@ import {
   writePrivate,
   writeRunFile,
 } from '../../internal/local/supervisor/instance.js'
+import { serveInstanceMetrics } from '../../internal/local/supervisor/metrics.js'
 import { prepareInstance } from '../../internal/local/supervisor/prepare-instance.js'
 import { localRoles } from '../../internal/local/supervisor/roles.js'
 import { fillSandbox } from '../../internal/local/supervisor/sandbox.js'
@@ -44,6 +46,10 @@ runMain('up', async () => {
   const { files, secrets } = openInstance(configured.dataDir, ownsMasterKey)
   await takeOver(files)
   await requireFreePort(configured.host, configured.port)
+  requireMetricsToken(configured)
+  if (configured.metricsPort !== 0)
+    await requireFreePort(configured.metricsHost, configured.metricsPort, '--metrics-port')
+  const metrics = await serveInstanceMetrics(configured)
   const config = { ...configured, intakePort: await usableIntakePort(configured.host, configured.intakePort, print) }
   const addresses = await chooseAddresses(config, secrets)
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
@@ -59,7 +65,14 @@ runMain('up', async () => {
   const supervisor = new Supervisor({ logsDir: files.logsDir, print, onChange: (pids) => writeRunFile(files, pids) })
   const stopped = stopSignal()
   const start = async (): Promise<void> => {
-    const { dependencies, serving, background } = localRoles({ config, files, addresses, mainOf, envOf })
+    const { dependencies, serving, background } = localRoles({
+      config,
+      files,
+      addresses,
+      mainOf,
+      envOf,
+      metricsPortOf: metrics.portOf,
+    })
     await supervisor.startAll(dependencies)
     const masterKeys = readMasterKeys({ ...config, masterKeyFile })
     const credentials = await prepareInstance(config, masterKeys, files, addresses, print)
@@ -67,7 +80,9 @@ runMain('up', async () => {
     await supervisor.startAll(background)
     const { console_url: consoleUrl } = credentials
     const link = await oneTimeLink(credentials, addresses)
-    process.stdout.write(banner({ mode: config.mode, files, addresses, http, consoleUrl, signInLink: link }))
+    process.stdout.write(
+      banner({ mode: config.mode, files, addresses, http, consoleUrl, signInLink: link, metrics: metricsUrl(config) }),
+    )
   }
   try {
     // It may wait for a broker or a store without end.
@@ -81,8 +96,12 @@ runMain('up', async () => {
     print('stopping')
   } finally {
     await supervisor.stop()
+    await metrics.close()
   }
 })
+
+const metricsUrl = ({ metricsHost, metricsPort }: { metricsHost: string; metricsPort: number }): string | undefined =>
+  metricsPort === 0 ? undefined : `${listeningUrl(metricsHost, metricsPort, false)}/metrics`
 
 /** Its two minutes begin when it is printed. */
 async function oneTimeLink(credentials: Credentials, { nats }: Addresses): Promise<string | undefined> {

@@ -7,12 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureChromium } from './chromium.mjs'
 import { foreground } from './commands.mjs'
+import { ensurePromtool } from './promtool.mjs'
 import { ROOT, setUp } from './setup.mjs'
 import { runSetUpMain } from './steps.mjs'
 
 await runSetUpMain(async () => {
   await setUp()
   await ensureChromium(ROOT)
+  await ensurePromtool(ROOT)
 })
 
 const packages = join(ROOT, 'node_modules')

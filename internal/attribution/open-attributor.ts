@@ -11,6 +11,7 @@ import type { Watermark } from '../broker/watermark.js'
 import type { PublishEvent } from '../events/publish.js'
 import type { identityKeysCache } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
+import { countRecords } from '../records/record-metrics.js'
 import { insertsOfLog } from '../store/log-sink.js'
 import { storedPairs } from '../store/queries/attribution/tag-values.js'
 import { tenantsWithClosed } from '../store/queries/records/closed.js'
@@ -120,6 +121,7 @@ async function openActorDeps(
     publish,
     async insert(rows, token, isRepeat) {
       const inserted = await insertVersions(store, await tagValues.apply(rows), `${logId}.${token}`, isRepeat)
+      countRecords(inserted)
       await lookForTwins(inserted)
       await announce(inserted)
     },

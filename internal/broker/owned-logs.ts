@@ -1,11 +1,13 @@
 import type { KV } from '@nats-io/kv'
 import { stageOf } from '../../streams/records.js'
 import type { Logger } from '../telemetry/log.js'
+import { whenRead } from '../telemetry/metrics.js'
 import { nextArrival } from './arrivals.js'
-import type { Progress } from './checkpoint.js'
+import { type Progress, readCheckpoint } from './checkpoint.js'
 import type { Broker } from './connect.js'
 import { readFence } from './fence.js'
 import { readLog } from './log.js'
+import { type ReadLogOf, setLogLags } from './log-metrics.js'
 import type { Membership } from './members.js'
 import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from './planned-log.js'
 import { type PurgedLog, purgeDone } from './purge.js'
@@ -51,13 +53,24 @@ export function openOwnedLogs(
   const running: Promise<void>[] = []
   const purged: PurgedLog[] = []
   const purging = purgeDone({ ...deps, manager }, purged, signal)
+  const all: ReadLogOf[] = []
+  const doneOf = async (key: string): Promise<number> => (await readCheckpoint(checkpoints, key))?.done ?? 0
+  const stopReading = whenRead(() => {
+    const owned = all.filter(({ key }) => deps.isOwner(key))
+    return setLogLags(owned, doneOf, manager, clock())
+  })
+  signal.addEventListener('abort', stopReading, { once: true })
   return {
     deps,
     run(owned, ownClock = clock) {
       running.push(runPlannedLog(owned, { ...deps, clock: ownClock }, signal))
       purged.push(owned)
+      all.push(owned)
     },
-    read: (log) => running.push(runPlannedLog(log, deps, signal)),
+    read(log) {
+      running.push(runPlannedLog(log, deps, signal))
+      all.push(log)
+    },
     stopped: () => Promise.all([...running, purging]),
   }
 }

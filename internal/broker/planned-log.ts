@@ -5,6 +5,7 @@ import type { Logger } from '../telemetry/log.js'
 import { type Arrival, IdleReader } from './arrivals.js'
 import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './checkpoint.js'
 import type { LogRange, StoredEntry } from './log.js'
+import { BATCH_EVENTS, BATCH_SECONDS, BATCHES, RETRIES, TAKEOVERS } from './log-metrics.js'
 
 /**
  * A subject of a stream that one owner at a time reads in batches, each of which takes effect exactly once: the batch is
@@ -120,6 +121,7 @@ export async function runPlannedLog<C extends Progress>(
       const hold = await CheckpointHold.take(deps.checkpoints, planned.key, planned.initial)
       const prepare = last?.revision === hold.revision ? last.prepare : await planned.open()
       log.debug({ done: hold.value.done }, 'took over a log')
+      TAKEOVERS.inc({ log: planned.key })
       try {
         await work(planned, prepare, hold, idle, deps, signal)
       } finally {
@@ -127,7 +129,10 @@ export async function runPlannedLog<C extends Progress>(
       }
     } catch (cause) {
       if (cause instanceof OwnershipLost) log.info('another process owns this log now')
-      else log.warn({ err: cause }, 'could not finish a batch; will retry')
+      else {
+        RETRIES.inc({ log: planned.key })
+        log.warn({ err: cause }, 'could not finish a batch; will retry')
+      }
       await pause(RETRY_MS, signal)
     } finally {
       idle.wake()
@@ -181,6 +186,7 @@ async function work<C extends Progress>(
     // Kept in memory: the write of the next plan includes it.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
+    countBatch(log.key, batch.size, performance.now() - readAt)
     if (!batch.inserts && log.paceMs === undefined) continue
     if (isFull) continue
     // Otherwise the inserted rows would stay invisible during the pause.
@@ -190,6 +196,12 @@ async function work<C extends Progress>(
     await pause(log.paceMs ?? pauseMs, signal)
   }
   if (!hold.isSaved) await hold.save(hold.value)
+}
+
+function countBatch(log: string, events: number, ms: number): void {
+  BATCHES.inc({ log })
+  BATCH_EVENTS.inc({ log }, events)
+  BATCH_SECONDS.observe({ log }, ms / 1_000)
 }
 
 /**

@@ -181,6 +181,9 @@ export const SETTINGS = {
   host: text('host', '127.0.0.1'),
   port: integer('port', 8080, 0, 65_535),
   intakePort: integer('intake-port', 4318, 0, 65_535), // that of OTLP/HTTP; 0: no intake
+  metricsPort: integer('metrics-port', 0, 0, 65_535), // 0: no metrics
+  metricsHost: text('metrics-host', '127.0.0.1'),
+  metricsToken: text('metrics-token', ''),
   dataDir: text('data-dir', '.data'),
   mode: choice('mode', 'production', ['production', 'sandbox']),
   region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
@@ -273,6 +276,8 @@ export const STORE_SETTINGS = [
   'storePassword',
   'storeDatabase',
 ] as const satisfies readonly SettingName[]
+/** For roles that serve metrics. */
+export const METRICS_SETTINGS = ['metricsPort', 'metricsHost', 'metricsToken'] as const satisfies readonly SettingName[]
 export const RATE_SETTINGS = [
   'rateIngest',
   'rateRead',
@@ -308,6 +313,22 @@ export const BLOB_SETTINGS = [
 ] as const satisfies readonly SettingName[]
 
 export const TLS_SETTINGS = ['tlsCertFile', 'tlsKeyFile'] as const satisfies readonly SettingName[]
+
+/**
+ * Metrics tell much about an instance: beyond this machine they need a token.
+ *
+ * @throws ConfigError
+ */
+export function requireMetricsToken({
+  metricsPort,
+  metricsHost,
+  metricsToken,
+}: Config<'metricsPort' | 'metricsHost' | 'metricsToken'>): void {
+  if (metricsPort === 0 || isLoopback(metricsHost) || metricsToken !== '') return
+  throw new ConfigError(`--metrics-token must be set, since --metrics-host ${metricsHost} is beyond this machine`)
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.')
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never
 export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof SETTINGS)[K]> }

@@ -4,11 +4,15 @@ import { jobOfExportsSubject } from '../../streams/exports.js'
 import type { QueuedWork, Settlement } from '../broker/work-queue.js'
 import type { PublishEvent } from '../events/publish.js'
 import type { Logger } from '../telemetry/log.js'
+import { counter } from '../telemetry/metrics.js'
 import { type ExporterDeps, exportJob, prefixOf } from './exporter.js'
 import { type FailureReason, hasEnded, type StoredJob } from './job.js'
 import { JobHold, JobLost } from './job-hold.js'
 import { takeSlot } from './slots.js'
 import { ExportFailed, Unavailable } from './unavailable.js'
+
+const EXPORTS = counter('exports_total', 'Attempts to write the files of an export.', ['status'])
+const EXPORTED_ROWS = counter('exported_rows_total', 'Rows in the files of exports.')
 
 export interface WorkerDeps extends ExporterDeps {
   /** jobs */
@@ -87,6 +91,8 @@ async function attempt(hold: JobHold, deps: WorkerDeps, signal: AbortSignal, log
   try {
     const result = await exportJob(hold, deps, signal)
     await hold.save({ status: 'succeeded', percent: 100, result, finished_at: now() })
+    EXPORTS.inc({ status: 'succeeded' })
+    EXPORTED_ROWS.inc(result.rows)
     log.info({ rows: result.rows, bytes: result.file.bytes, attempts }, 'export succeeded')
     return conclude(hold, deps)
   } catch (cause) {
@@ -102,6 +108,7 @@ async function attempt(hold: JobHold, deps: WorkerDeps, signal: AbortSignal, log
       return fail(hold, cause.reason, deps, log)
     }
     const reason = cause instanceof Unavailable ? cause.reason : 'internal_error'
+    EXPORTS.inc({ status: 'retried' })
     log.warn({ err: cause, attempts }, 'export attempt failed')
     if (attempts >= ATTEMPTS_MAX) return fail(hold, reason, deps, log)
     return again(Math.min(BACKOFF_MS_MAX, 500 * 2 ** attempts))
@@ -110,6 +117,7 @@ async function attempt(hold: JobHold, deps: WorkerDeps, signal: AbortSignal, log
 
 async function fail(hold: JobHold, reason: FailureReason, deps: WorkerDeps, log: Logger): Promise<Settlement> {
   await hold.save({ status: 'failed', failure: reason, finished_at: new Date(deps.clock()).toISOString() })
+  EXPORTS.inc({ status: 'failed' })
   log.error({ reason }, 'export job failed')
   return conclude(hold, deps)
 }

@@ -4,6 +4,7 @@ import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
+import { statusOf, UNKNOWN_REQUESTS } from './request-metrics.js'
 import { traceIdOf } from './trace-id.js'
 import { turnNow } from './turn-clock.js'
 
@@ -159,6 +160,9 @@ export class Exchange {
   loggedPath: string | undefined
   /** How problems are rendered, if not as `application/problem+json`. */
   problemForm: ProblemForm | undefined
+  /** Where the request is counted. */
+  counts = UNKNOWN_REQUESTS
+  private readonly begunMs = turnNow()
   private settled = false
   /** Neither Content-Length nor Transfer-Encoding is visible: a body may be hidden, so that the reply waits for the next turn. */
   private readonly isUnframed: boolean
@@ -191,7 +195,7 @@ export class Exchange {
     this.parameter = request.getParameter(0) ?? ''
     response.onAborted(() => {
       if (this.settled) return
-      this.settle()
+      this.settle(LEFT)
       this.whenAborted?.()
     })
   }
@@ -295,10 +299,10 @@ export class Exchange {
     if (this.isUnframed) {
       const whole = head + this.commonLines()
       const kept = typeof body === 'string' ? body : Buffer.from(body)
-      this.nextTurn(() => this.response.writeStatus(whole).end(kept))
+      this.nextTurn(statusOf(head), () => this.response.writeStatus(whole).end(kept))
       return
     }
-    this.settle()
+    this.settle(statusOf(head))
     answering = this.response
     answerHead = headBytes(head, this.commonLines())
     answerBody = body
@@ -310,12 +314,12 @@ export class Exchange {
    * serve a request that arrived behind this one; after a later reply uWebSockets.js has closed such a connection
    * (`deploy/decisions/framing-must-be-visible.md`).
    */
-  private nextTurn(write: () => void): void {
+  private nextTurn(status: number, write: () => void): void {
     this.isReplied = true
     this.whenAborted = undefined
     setImmediate(() => {
       if (this.settled) return
-      this.settle()
+      this.settle(status)
       this.response.cork(write)
     })
   }
@@ -353,7 +357,7 @@ export class Exchange {
             })
           })
         }
-        if (isDone && !this.settled) return this.settle()
+        if (isDone && !this.settled) return this.settle(statusOf(head))
       }
       throw new Error(`a body ended before its ${size} bytes`)
     } catch (cause) {
@@ -371,8 +375,8 @@ export class Exchange {
     const write = (): void => {
       this.response.writeStatus(whole).endWithoutBody()
     }
-    if (this.isUnframed) return this.nextTurn(write)
-    this.settle()
+    if (this.isUnframed) return this.nextTurn(statusOf(head), write)
+    this.settle(statusOf(head))
     this.response.cork(write)
   }
 
@@ -395,7 +399,7 @@ export class Exchange {
     if (this.isSettled) return
     const rendered = this.render(problem)
     const whole = headOf(rendered) + this.commonLines()
-    this.nextTurn(() => this.response.writeStatus(whole).end(rendered.body, true))
+    this.nextTurn(statusOf(whole), () => this.response.writeStatus(whole).end(rendered.body, true))
   }
 
   /** Logs an unexpected failure and replies 500. */
@@ -414,8 +418,9 @@ export class Exchange {
     return `\r\ntraceparent: 00-${this.traceId}-${randomBytes(8).toString('hex')}-00`
   }
 
-  private settle(): void {
+  private settle(status: number): void {
     this.settled = true
+    this.counts.answered(status, turnNow() - this.begunMs)
     this.hooks.settled(this.heldBytes, this.heldFor)
   }
 
@@ -428,6 +433,9 @@ export class Exchange {
 /** uWebSockets.js writes the status text verbatim, so that headers can be appended to it in one call. */
 const headOf = ({ status, headers }: RenderedProblem): string =>
   headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status)
+
+/** No answer: the client disconnected before it. */
+const LEFT = 0
 
 /** Smaller bodies usually arrive in one chunk; memory is reserved for them only otherwise. */
 const SMALL_BODY_BYTES = 64 * 1024

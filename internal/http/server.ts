@@ -8,6 +8,7 @@ import { BodyMemory } from './body-memory.js'
 import { type Build, newestBuild } from './builds.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { limitBy, takeFrom } from './rate-limit.js'
+import { countsOfRoute, type RequestCounts } from './request-metrics.js'
 import { insufficientScope, isAdmitted, type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 import { turnNow } from './turn-clock.js'
@@ -71,14 +72,15 @@ function register(
 ): void {
   const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   for (const route of routes) {
+    const counts = countsOfRoute(route)
     app[route.method](route.path, (response, request) => {
       const exchange = begin(response, request)
-      if (exchange !== undefined) answer(exchange, route, served)
+      if (exchange !== undefined) answer(exchange, route, counts, served)
     })
     if (route.method !== 'get') continue
     app.head(route.path, (response, request) => {
       const exchange = begin(withoutBody(response), request)
-      if (exchange !== undefined) answer(exchange, route, served)
+      if (exchange !== undefined) answer(exchange, route, counts, served)
     })
   }
   const beginUnknown = (response: HttpResponse, request: HttpRequest) => {
@@ -138,7 +140,8 @@ interface Served extends ServerDeps {
 }
 
 /** Wraps every route: credential, rate limit, scope, then the handler; an exception becomes a 500. */
-function answer(exchange: Exchange, route: Route, deps: Served): void {
+function answer(exchange: Exchange, route: Route, counts: RequestCounts, deps: Served): void {
+  exchange.counts = counts
   try {
     if (route.problemForm !== undefined) exchange.problemForm = route.problemForm
     if (route.access === 'public') {

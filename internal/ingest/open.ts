@@ -5,6 +5,7 @@ import { INVOCATIONS, isInvocations } from '../../streams/invocations.js'
 import { observationsSubject } from '../../streams/observations.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
+import { setStreamLevels } from '../broker/log-metrics.js'
 import type { Publisher } from '../broker/publisher.js'
 import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
@@ -17,6 +18,7 @@ import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
 import type { Logger } from '../telemetry/log.js'
+import { gauge, whenRead } from '../telemetry/metrics.js'
 import { isKnownEvent } from './admission/admission.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
@@ -34,6 +36,10 @@ import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { ingestRoutes } from './routes.js'
 import { openSpools } from './spool/open-spools.js'
 import type { Spool } from './spool/spool.js'
+
+const SPOOL_BYTES = gauge('spool_bytes', 'Bytes of events that wait on this disk while the log does not answer.')
+const SPOOL_RECORDS = gauge('spool_records', 'Messages that wait on this disk while the log does not answer.')
+const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
 
 export interface AdmissionSettings {
   readonly broker: Broker
@@ -90,6 +96,12 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
   const { spool, orphans } = await openSpools(settings)
   const delivery = await startOrphanDelivery(orphans, publisher, settings)
+  whenRead(() => {
+    SPOOL_BYTES.set(spool.bytes)
+    SPOOL_RECORDS.set(spool.count)
+    WAITING_EVENTS.set(groups.waiting)
+    return setStreamLevels(broker.manager)
+  })
   const writer = writerBehind(() => !delivery.isDone, createLogWriter(publisher, spool, isBrokerUp, log))
   const groups = new GroupCommit(writer, partitions)
 

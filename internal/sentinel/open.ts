@@ -23,6 +23,7 @@ import { missingPriceOf, unpricedModels } from '../store/queries/reports/missing
 import { exactSpendOf } from '../store/queries/reports/spend.js'
 import { deleteCallsBefore } from '../store/retention.js'
 import type { Logger } from '../telemetry/log.js'
+import { counter, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
 import { formatQuantity, quantityOfSteps } from '../units/quantity.js'
 import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from './anomaly.js'
 import { openBudgetChecks } from './budget-checks.js'
@@ -57,6 +58,14 @@ export interface SentinelDeps {
 const RETENTION_EVERY_MS = 60 * 60 * 1000
 
 /** One kind of check, per tenant. */
+const ROUND_SECONDS = histogram(
+  'sentinel_round_duration_seconds',
+  'Duration of one check of all tenants of this sentinel.',
+  SECONDS_BUCKETS,
+  ['check'],
+)
+const FAILURES = counter('sentinel_failures_total', 'Checks of a tenant that failed.', ['check'])
+
 export interface Check {
   readonly what: string
   readonly everyMs: number
@@ -96,12 +105,16 @@ async function repeatForEach(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
+    const end = ROUND_SECONDS.startTimer({ check: what })
     for (const tenantId of tenantIds()) {
       if (signal.aborted) break
       await check(tenantId).catch((cause: unknown) => {
-        if (!signal.aborted) log.error({ err: cause, tenantId }, `check of ${what} failed`)
+        if (signal.aborted) return
+        FAILURES.inc({ check: what })
+        log.error({ err: cause, tenantId }, `check of ${what} failed`)
       })
     }
+    end()
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
   }
 }

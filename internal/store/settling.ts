@@ -108,7 +108,7 @@ async function unsettled(
   fromMs: number,
   toMs: number,
 ): Promise<{ readonly count: number; readonly oldestMs: number }> {
-  const [found] = await rows<{ count: string; oldest: string }>(
+  const [found] = await storedRows<{ count: string; oldest: string }>(
     store,
     `SELECT count() AS count, toUnixTimestamp64Milli(min(valid_from)) AS oldest FROM attributions WHERE ${IN_RANGE}`,
     rangeParams({ fromMs, toMs }),
@@ -134,7 +134,7 @@ async function planRange(
 }
 
 async function newest(store: ClickHouseClient, state: SettlingState): Promise<Range | undefined> {
-  const [found] = await rows<{ from: string; to: string }>(
+  const [found] = await storedRows<{ from: string; to: string }>(
     store,
     `SELECT toUnixTimestamp64Milli(starts_at) AS from, toUnixTimestamp64Milli(ends_at) AS to FROM settling
      WHERE state = {state:String} ORDER BY ends_at DESC LIMIT 1`,
@@ -150,7 +150,7 @@ async function endOfFullRange(
   oldestMs: number,
   rowsMax: number,
 ): Promise<number> {
-  const [found] = await rows<{ at: string }>(
+  const [found] = await storedRows<{ at: string }>(
     store,
     `SELECT toUnixTimestamp64Milli(valid_from) AS at FROM attributions WHERE ${IN_RANGE}
      ORDER BY valid_from LIMIT 1 OFFSET {rows:UInt32}`,
@@ -200,7 +200,7 @@ async function differingCopies(
     (table) => `SELECT '${table}' AS table, toString(count()) AS count, toString(sum(cityHash64${VERSION})) AS sum
                 FROM ${table} WHERE ${IN_RANGE}`,
   )
-  const found = await rows<{ table: string; count: string; sum: string }>(
+  const found = await storedRows<{ table: string; count: string; sum: string }>(
     store,
     digests.join(' UNION ALL '),
     rangeParams(range),
@@ -270,7 +270,7 @@ async function repair(store: ClickHouseClient, { table, key }: SortedCopy, range
     // What is inserted again was deleted in between.
     clickhouse_settings: { ...ONE_BLOCK, deduplicate_insert_select: 'disable' },
   })
-  const [found] = await rows<{ doubles: string; partitions: string[] }>(
+  const [found] = await storedRows<{ doubles: string; partitions: string[] }>(
     store,
     `SELECT count() - uniqExact(id, valid_from) AS doubles, groupUniqArray(_partition_id) AS partitions
      FROM ${table} WHERE ${IN_RANGE}`,
@@ -287,7 +287,7 @@ async function repair(store: ClickHouseClient, { table, key }: SortedCopy, range
   }
 }
 
-async function rows<T>(
+export async function storedRows<T>(
   store: ClickHouseClient,
   query: string,
   query_params: Readonly<Record<string, number | string>>,

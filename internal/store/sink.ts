@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { AttributionRow } from '../records/fields.js'
+import { counter, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
 import { KnownValues } from './known-values.js'
 import { RowBinaryWriter } from './row-binary.js'
 import { ATTRIBUTION_VALUES } from './tables/attribution-values.js'
@@ -18,6 +19,10 @@ export interface RowBinaryTable<Row> {
   /** The records in rows whose values have to be in `attribution_values` first. */
   readonly recordsIn?: (rows: readonly Row[]) => readonly AttributionRow[]
 }
+
+const INSERTS = counter('store_inserts_total', 'Inserts into a table of the read model.', ['table'])
+const INSERTED_ROWS = counter('store_inserted_rows_total', 'Rows that were inserted into a table.', ['table'])
+const INSERT_SECONDS = histogram('store_insert_duration_seconds', 'Duration of an insert.', SECONDS_BUCKETS, ['table'])
 
 /** Of each client. */
 const KNOWN_VALUES = new WeakMap<ClickHouseClient, KnownValues>()
@@ -65,6 +70,7 @@ async function insertBlock<Row>(
 ): Promise<void> {
   const writer = new RowBinaryWriter(rows.length * rowBytes)
   for (const row of rows) write(writer, row)
+  const end = INSERT_SECONDS.startTimer({ table: name })
   const inserted = await store.exec({
     query: `INSERT INTO ${name} (${columns.join(', ')}) FORMAT RowBinary`,
     values: Readable.from([writer.take()], { objectMode: false }),
@@ -83,4 +89,7 @@ async function insertBlock<Row>(
   })
   // The end of the answer is the acknowledgement; an error in the middle of it throws here.
   for await (const _ of inserted.stream);
+  end()
+  INSERTS.inc({ table: name })
+  INSERTED_ROWS.inc({ table: name }, rows.length)
 }

@@ -5,6 +5,7 @@ import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
 import { quarantine } from '../../broker/quarantine.js'
 import { type AdmittedInvocation, encodeEntry, encodeGroup, splitIntoGroups } from '../../invocations/group.js'
+import { countVisible } from '../../records/record-metrics.js'
 import { ADMISSION_KEYS_KEPT_MS, type AdmissionKeyRow } from '../../store/tables/admission-keys.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { QuarantinedRow } from '../../store/tables/quarantined.js'
@@ -81,8 +82,16 @@ function prepareBatch(
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
     async applyEffects() {
       await applyEffects(stage, formed, plan.last, effects, isRepeat, deps)
+      countVisible(stage.name, receivedOf(formed.batch, dispositions), Date.now())
       await open.settled?.(formed.batch)
     },
+  }
+}
+
+/** When the events were received whose records this batch has stored. */
+function* receivedOf({ invocations }: FormedBatch['batch'], dispositions: readonly Disposition[]): Generator<number> {
+  for (const [i, { receivedAtMs }] of invocations.entries()) {
+    if (dispositions[i]?.kind === 'resolved') yield receivedAtMs
   }
 }
 

@@ -8,6 +8,7 @@ import type { TextRange } from '../../invocations/entry-bytes.js'
 import { type Admission, type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
 import type { Logger } from '../../telemetry/log.js'
 import { parseJson } from '../../text/parse-json.js'
+import { EVENT_COUNTS } from '../commit/event-counts.js'
 import type { Group, Settler } from '../commit/group.js'
 import type { GroupCommit } from '../commit/group-commit.js'
 import type { Commit } from '../commit/log-writer.js'
@@ -194,7 +195,10 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
       const limited = this.isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
       if (limited !== undefined) return exchange.replyProblem(limited)
       const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())
-      if ('code' in checked) return exchange.replyProblem(checked)
+      if ('code' in checked) {
+        EVENT_COUNTS.rejected++
+        return exchange.replyProblem(checked)
+      }
       this.checked = checked
     }
     withKeyLock(request, deps, this)
@@ -221,12 +225,14 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
     if (checked === undefined || turn === undefined) return
     try {
       if (commit.kind === 'unavailable') {
+        EVENT_COUNTS.unavailable++
         return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) }, 0)
       }
       // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
       const now = deps.clock()
       deps.keys.admit(request.key, request.fingerprint, flags, now)
       rememberEvent(checked.ids.id, now, deps)
+      EVENT_COUNTS[(flags & WAS_DUPLICATE) === 0 ? 'accepted' : 'duplicate']++
       turn.finish(accepted(checked.ids, flags), flags)
     } catch (cause) {
       // The other events of the group still need their answers.

@@ -11,6 +11,7 @@ import {
 } from '../admission/admission.js'
 import { unavailable } from '../admission/answers.js'
 import { checkEvent, type EventIds, newEventIds } from '../admission/check-event.js'
+import { EVENT_COUNTS } from '../commit/event-counts.js'
 import type { Group, Settler } from '../commit/group.js'
 import type { Commit } from '../commit/log-writer.js'
 import type { BulkItem, BulkItems } from './bulk-body.js'
@@ -45,6 +46,7 @@ export async function admitEach(
   const seen = new DistinctIds(items.count)
   const commits = new BulkCommits(seen, deps)
   let isKeySent = result.keyFor === undefined
+  let [accepted, duplicates] = [0, 0]
   // Ids of the current event: copy them to keep them.
   const ids = newEventIds()
 
@@ -52,11 +54,14 @@ export async function admitEach(
     if (item.index % SLICE === SLICE - 1) await nextTurn()
     const checked = item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
     if ('code' in checked) {
+      EVENT_COUNTS.rejected++
       result.reject(item, checked)
       continue
     }
     const place = seen.add(ids.id)
     const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
+    if (isDuplicate) duplicates++
+    else accepted++
     result.accept(ids, isDuplicate)
     const key = isKeySent ? undefined : result.keyFor?.(isDuplicate)
     if (isDuplicate && key === undefined) continue
@@ -64,7 +69,12 @@ export async function admitEach(
     isKeySent = true
   }
   const missed = await commits.all()
-  if (missed === undefined) return undefined
+  if (missed === undefined) {
+    EVENT_COUNTS.accepted += accepted
+    EVENT_COUNTS.duplicate += duplicates
+    return undefined
+  }
+  EVENT_COUNTS.unavailable += accepted + duplicates
   const { reason, stored } = missed
   deps.log.warn(
     { tenantId: caller.tenantId, events: items.count, stored, reason },

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { invocationsSubject } from '../../../streams/invocations.js'
 import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/group.js'
+import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
 import { EventsInFlight } from '../keys/events-in-flight.js'
 import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './group.js'
 import type { LogWriter } from './log-writer.js'
@@ -11,6 +12,17 @@ const WAITING_EVENTS_MAX = 50_000
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 const NO_SLOT = -1
+
+const GROUP_EVENTS = histogram(
+  'log_group_events',
+  'Events per message that a gateway writes to the log.',
+  [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500],
+)
+const WRITE_SECONDS = histogram(
+  'log_write_duration_seconds',
+  'From the write of a message to its acknowledgement by the log, or by the spool while the log does not answer.',
+  SECONDS_BUCKETS,
+)
 
 /** The groups of one partition, of which one at a time is written to the log. */
 interface PartitionQueue {
@@ -92,6 +104,11 @@ export class GroupCommit {
     return this.waitingBytes >= WAITING_BYTES_MAX ? 0 : WAITING_EVENTS_MAX - this.waitingEvents
   }
 
+  /** Events that the log has not acknowledged. */
+  get waiting(): number {
+    return this.waitingEvents
+  }
+
   /** Resolves when no event is waiting. */
   idle(): Promise<void> {
     return this.waitingEvents === 0
@@ -111,7 +128,10 @@ export class GroupCommit {
     const group = queue.waiting.shift()
     if (group === undefined) return
     queue.isWriting = true
+    const end = WRITE_SECONDS.startTimer()
     const result = await this.writer.store(queue.subject, payloadOf(group), `${this.run}.${this.groupsWritten++}`)
+    end()
+    GROUP_EVENTS.observe(group.events)
     queue.isWriting = false
     this.waitingEvents -= group.events
     this.waitingBytes -= group.length

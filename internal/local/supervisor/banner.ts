@@ -10,11 +10,13 @@ export interface BannerFacts {
   readonly consoleUrl: string
   /** Undefined: there is none. */
   readonly signInLink: string | undefined
+  /** Undefined: they are off. */
+  readonly metrics: string | undefined
 }
 
 /** Printed when the instance is ready. */
 export const banner = ({ addresses: { baseUrl, intake, nats, store }, ...facts }: BannerFacts): string => {
-  const { mode, files, http, consoleUrl, signInLink } = facts
+  const { mode, files, http, consoleUrl, signInLink, metrics } = facts
   return `
   Attribution Service is ready (${mode}).
 
@@ -28,6 +30,7 @@ export const banner = ({ addresses: { baseUrl, intake, nats, store }, ...facts }
     API           ${baseUrl}
     ready?        ${baseUrl}/readyz
     intake        ${intake ?? 'off'}
+    metrics       ${metrics ?? 'off (--metrics-port)'}
     credentials   ${files.credentials}
     data, logs    ${files.dataDir}
     broker        ${nats.ownPort !== undefined ? 'private nats-server' : 'as configured'}

@@ -24,7 +24,7 @@ function picked(from: Variables, isWanted: (name: string) => boolean): Record<st
   return variables
 }
 
-/** The settings of `up` that are not for all roles: the gateway gets its address as arguments. */
+/** The settings of `up` that are not for all roles: the gateway gets its address as arguments, as each role that of its metrics. */
 const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
   'host',
   'port',
@@ -34,6 +34,9 @@ const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
   'demoEventIds',
   'natsServerBin',
   'withoutRoles',
+  'metricsHost',
+  'metricsPort',
+  'metricsToken',
 ])
 
 /** The settings of all roles as environment variables. */

@@ -23,6 +23,8 @@ export interface LocalRolesDeps {
   readonly mainOf: (role: string) => string
   /** The environment of a role. */
   readonly envOf: (role: string) => Readonly<Record<string, string>>
+  /** Where a role serves its metrics on loopback; undefined: nowhere. */
+  readonly metricsPortOf: (role: string) => number | undefined
 }
 
 /** The processes of an instance, in the order in which they start. */
@@ -36,7 +38,7 @@ export interface LocalRoles {
 }
 
 /** @throws ConfigError when a private nats-server is needed and no binary is named */
-export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRolesDeps): LocalRoles {
+export function localRoles({ config, files, addresses, mainOf, envOf, metricsPortOf }: LocalRolesDeps): LocalRoles {
   const { nats, store, listening, baseUrl } = addresses
   const role = (name: string, options: RoleOptions): Role => ({
     name,
@@ -44,7 +46,13 @@ export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRol
     env: envOf(name),
     ready: async () => undefined,
     ...options,
-    args: [...flagsOfFolder(files.logsDir), ...(options.nodeFlags ?? []), mainOf(name), ...(options.args ?? [])],
+    args: [
+      ...flagsOfFolder(files.logsDir),
+      ...(options.nodeFlags ?? []),
+      mainOf(name),
+      ...(options.args ?? []),
+      ...metricsArgs(metricsPortOf(name)),
+    ],
   })
   const dependencies: Role[] = []
   if (nats.ownPort !== undefined) {
@@ -72,3 +80,6 @@ export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRol
     ),
   }
 }
+
+const metricsArgs = (port: number | undefined): readonly string[] =>
+  port === undefined ? [] : ['--metrics-port', String(port)]

@@ -1,8 +1,15 @@
 import { deadLettersSubject, dueSubject, retrySubject } from '../../../streams/retries.js'
 import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
+import { counter, histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
 import type { LogAttempts } from '../attempt-log/writer.js'
 import { encodeDelivery, partitionOf } from '../delivery.js'
 import type { Outcome } from './outcomes.js'
+
+const ATTEMPTS = counter('webhook_attempts_total', 'Attempts to deliver an event to an endpoint.', [
+  'outcome',
+  'reason',
+])
+const ATTEMPT_SECONDS = histogram('webhook_attempt_duration_seconds', 'From an attempt to its answer.', SECONDS_BUCKETS)
 
 export interface SettleDeps {
   readonly publish: Publisher['publish']
@@ -30,7 +37,12 @@ export async function settle(outcomes: readonly Outcome[], { publish, logAttempt
     return publishOrThrow(publish, deadLettersSubject(delivery.endpointId), encodeDelivery(delivery), delivery.id)
   })
   await Promise.all(published)
-  await logAttempts(
-    outcomes.flatMap((outcome) => (outcome.kind === 'dropped' || outcome.record === undefined ? [] : [outcome.record])),
+  const records = outcomes.flatMap((outcome) =>
+    outcome.kind === 'dropped' || outcome.record === undefined ? [] : [outcome.record],
   )
+  await logAttempts(records)
+  for (const { outcome, reason, latencyMs } of records) {
+    ATTEMPTS.inc({ outcome, reason: reason ?? 'none' })
+    ATTEMPT_SECONDS.observe(latencyMs / 1_000)
+  }
 }

@@ -1,0 +1,1 @@
+export function ensurePromtool(root: string): Promise<string>
