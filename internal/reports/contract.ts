@@ -191,6 +191,13 @@ const usageRow = z
       .meta({ description: 'Cost at each confidence band. Adds up to `cost_usd`.' }),
     unattributed_calls: count().meta({ description: 'Calls without a service or without an owner.' }),
     unattributed_cost_usd: decimalText(),
+    notional_cost_usd: decimalText()
+      .optional()
+      .meta({
+        description:
+          'Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included in no other figure, and not ' +
+          'spread where the report is allocated.',
+      }),
     reasons: z
       .object(
         Object.fromEntries(
@@ -253,6 +260,9 @@ const report = z
     }),
     rows: count().meta({ description: 'Rows of the whole report.' }),
     total_cost_usd: decimalText().meta({ description: 'Cost of the whole report: the sum of its rows.' }),
+    total_notional_cost_usd: decimalText()
+      .optional()
+      .meta({ description: 'Only with `include_notional`: the sum over the rows, apart from `total_cost_usd`.' }),
     compared_with: z
       .object({ from: timeText(), to: timeText(), total_cost_usd: decimalText().nullable() })
       .optional()
@@ -309,6 +319,15 @@ export const USAGE_REPORT: Operation = {
           'exactly to the amounts of the pools. Calls and tokens cannot be split and stay with their pool; so do the amounts of ' +
           'pools that are folded or have fewer people than `min_cohort`, and shares whose weights would reveal as few. ' +
           'Filters on `service` and `owner` apply after spreading.',
+        default: 'false',
+      }),
+    include_notional: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({
+        description:
+          'Whether rows and the report also have the dollars that were stated for calls which nobody is billed for (`cost_basis` ' +
+          '`notional`, such as those of Claude Code), as figures of their own.',
         default: 'false',
       }),
     ...FILTERS,

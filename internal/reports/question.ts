@@ -28,6 +28,8 @@ export interface ReportQuestion {
   readonly filters: readonly Condition<GroupField>[]
   readonly sort: ReportSort
   readonly isAllocating: boolean
+  /** Whether rows also have the stated dollars of calls that nobody is billed for. */
+  readonly isWithNotional: boolean
   /** The instant as of which the caller asks for the figures; undefined: the newest. */
   readonly asOfMs: number | undefined
   readonly limit: string | undefined
@@ -52,7 +54,7 @@ const PARAMETERS = [
   'limit',
   'cursor',
 ] as const
-const OF_USAGE = ['allocate'] as const
+const OF_USAGE = ['allocate', 'include_notional'] as const
 
 /** The fields that reports are filtered by. */
 export const REPORT_FIELDS = {
@@ -94,9 +96,8 @@ export function readReport(
   }
   const zone = readZone(values.time_zone ?? 'UTC')
   if (zone === undefined) return refused('/time_zone', 'time_zone must be a name from the tz database.')
-  if (values.allocate !== undefined && values.allocate !== 'true' && values.allocate !== 'false') {
-    return refused('/allocate', 'allocate must be true or false.')
-  }
+  if (!isFlag(values.allocate)) return refused('/allocate', 'allocate must be true or false.')
+  if (!isFlag(values.include_notional)) return refused('/include_notional', 'include_notional must be true or false.')
   const asOfMs = values.as_of === undefined ? undefined : parseInstant(values.as_of)
   if (values.as_of !== undefined && !isReadable(asOfMs, nowMs)) return refused('/as_of', AS_OF)
   const period = readPeriod(values, parsed.value, zone, nowMs)
@@ -112,6 +113,7 @@ export function readReport(
   if ('pointer' in sort) return refused(sort.pointer, sort.detail)
 
   const isAllocating = values.allocate === 'true'
+  const isWithNotional = values.include_notional === 'true'
   // Their order decides which of them are dropped first.
   const filters = parsed.value.filter(isOfDimension)
   const asked = [...filters.map((filter) => digestOf([filter])), digestOf(parsed.value)]
@@ -125,6 +127,7 @@ export function readReport(
     values.sort,
     isAllocating,
     isComparing,
+    ...(isWithNotional ? ['notional'] : []),
     ...asked,
   ].join(' ')
   return {
@@ -139,6 +142,7 @@ export function readReport(
       filters,
       sort,
       isAllocating,
+      isWithNotional,
       asOfMs,
       limit: values.limit,
       cursor: values.cursor,
@@ -146,6 +150,8 @@ export function readReport(
     },
   }
 }
+
+const isFlag = (text: string | undefined): boolean => text === undefined || text === 'true' || text === 'false'
 
 /** Versions that were closed earlier may have been removed since. */
 const AS_OF_AGE_MS_MAX = CURSOR_LIFETIME_MS

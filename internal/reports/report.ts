@@ -1,7 +1,7 @@
 import type { TagField } from '../records/dimensions.js'
 import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import type { AnswerPage, AnswerScope, ReportQuery } from '../store/queries/reports/answer.js'
-import { FIGURE_NAMES, type FigureName } from '../store/queries/reports/figures.js'
+import { FIGURE_NAMES, FIGURE_NAMES_WITH_NOTIONAL, type FigureName } from '../store/queries/reports/figures.js'
 import { monthsOf, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
 
@@ -170,7 +170,7 @@ const queryOf = (question: ReportQuestion, of: ReportOf, kept: number, hasClosed
   return {
     ...scopeOf(question.period),
     grouping: question,
-    figures: FIGURES[question.kind],
+    figures: question.isWithNotional ? FIGURE_NAMES_WITH_NOTIONAL : FIGURES[question.kind],
     cohortMin: of.cohortMin,
     sort: question.sort,
     ...(question.previous !== undefined && { previous: scopeOf(question.previous) }),

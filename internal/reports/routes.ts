@@ -194,6 +194,9 @@ const scopeOf: Shape['scope'] = (question, { totals, kept }, months, snapshotMs)
   as_of: new Date(snapshotMs).toISOString(),
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),
+  ...(totals.notionalCostUsd !== undefined && {
+    total_notional_cost_usd: formatQuantity(parseSum<'USD'>(totals.notionalCostUsd)),
+  }),
   ...(question.previous !== undefined && {
     compared_with: {
       ...shownPeriod(question.previous),

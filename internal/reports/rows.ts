@@ -82,6 +82,7 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     },
     unattributed_calls: Number(figures.unattributed_calls),
     unattributed_cost_usd: usd('unattributed_cost_usd'),
+    ...(by.question.isWithNotional && { notional_cost_usd: usd('notional_cost_usd') }),
     reasons: Object.fromEntries(
       // In allocated reports a row may have a share of a pool's cost without any of its calls.
       REASON_NAMES.filter(

@@ -74,6 +74,8 @@ export interface AnswerTotals {
   readonly rows: number
   readonly people: number
   readonly costUsd: string
+  /** Only where it is among the figures. */
+  readonly notionalCostUsd?: string | undefined
   /** Of the period before; undefined where it is not compared or must not be shown. */
   readonly previousCostUsd?: string | undefined
 }
@@ -176,7 +178,7 @@ export async function hasClosedIn(
 
 type WireRow = readonly (string | number)[]
 /** Before the labels and the figures. */
-const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'total_people'] as const
+const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'notional', 'total_people'] as const
 
 /**
  * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of the
@@ -206,6 +208,7 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
     `toString(${PEOPLE_COUNT})`,
     'toString(count() OVER ())',
     `toString(sum(${figureColumn('cost_usd')}) OVER ())`,
+    figures.includes('notional_cost_usd') ? `toString(sum(${figureColumn('notional_cost_usd')}) OVER ())` : "''",
     scope.filters.length === 0 ? "'0'" : `toString(uniqExactMerge(${PEOPLE}) OVER ())`,
     ...own,
     ...figures.map(figureColumn),
@@ -245,6 +248,10 @@ function foldedRows(query: ReportQuery, { scope, spreadBy }: AnswerScope, bindin
   const spreading = { scope, grouping, figures, months: spreadBy ?? [], cohortMin, leaf: labels.length, isCompared }
   return spreadSql(folded, spreading, bindings)
 }
+
+/** A total that is there only where it is asked for. */
+export const notionalTotal = ({ figures }: Pick<ReportQuery, 'figures'>, usd: string) =>
+  figures.includes('notional_cost_usd') ? { notionalCostUsd: usd } : {}
 
 const PEOPLE_COUNT = `finalizeAggregation(${PEOPLE})`
 
@@ -289,6 +296,7 @@ function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
       rows: first === undefined ? 0 : Number(at(first, 'rows')),
       people: first === undefined ? 0 : Number(at(first, 'total_people')),
       costUsd: first === undefined ? '0' : String(at(first, 'cost')),
+      ...notionalTotal(query, first === undefined ? '0' : String(at(first, 'notional'))),
       previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '0') || undefined,
     },
     rows: rows.map((row) => {

@@ -65,10 +65,16 @@ const FIGURES = {
   unattributed_calls: callsWith('default_pool', 'no_owner'),
   unattributed_cost_usd: costWith('default_pool', 'no_owner'),
   ...perReason,
+  // Only where asked for: these dollars are part of no other sum.
+  notional_cost_usd: { sql: "ifNull(sumIf(estimated_cost_usd, cost_basis = 'notional'), 0)", type: AMOUNT },
 } as const satisfies Readonly<Record<string, Figure>>
 
 export type FigureName = keyof typeof FIGURES
-export const FIGURE_NAMES = Object.keys(FIGURES) as readonly FigureName[]
+const NOTIONAL = 'notional_cost_usd' satisfies FigureName
+
+/** Those of every report; the stated dollars of calls that nobody is billed for only where somebody asks for them. */
+export const FIGURE_NAMES = (Object.keys(FIGURES) as readonly FigureName[]).filter((name) => name !== NOTIONAL)
+export const FIGURE_NAMES_WITH_NOTIONAL: readonly FigureName[] = [...FIGURE_NAMES, NOTIONAL]
 
 /** The column of a figure: apart from the columns that it sums. */
 export const figureColumn = (name: FigureName): string => `f_${name}`

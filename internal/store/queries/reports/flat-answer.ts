@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { type FlatGroup, foldOneLevel } from '../../../cohorts/fold-one-level.js'
 import { snapshotParams } from '../../snapshot.js'
 import { Bindings } from '../records/conditions.js'
-import { type AnswerPage, type AnswerRow, foldsIntervals, LIMITS, type ReportQuery } from './answer.js'
+import { type AnswerPage, type AnswerRow, foldsIntervals, LIMITS, notionalTotal, type ReportQuery } from './answer.js'
 import { type FigureName, figureSteps, figureText } from './figures.js'
 import { orderOf } from './flat-order.js'
 import { countedGroupsSql, presentSql } from './groups.js'
@@ -47,6 +47,7 @@ export async function readFlatAnswer(
       rows: rows.length,
       people: query.scope.filters.length === 0 ? 0 : people,
       costUsd: figureText(groups.reduce((sum, { cost }) => sum + cost, 0n)),
+      ...notionalTotal(query, figureText(groups.reduce((sum, { notional }) => sum + notional, 0n))),
     },
   }
 }
@@ -54,6 +55,7 @@ export async function readFlatAnswer(
 interface Group extends FlatGroup {
   readonly startS: number
   readonly row: AnswerRow
+  readonly notional: bigint
 }
 type WireGroup = readonly (string | readonly string[])[]
 
@@ -95,7 +97,8 @@ function groupOf(wire: WireGroup, { figures, grouping }: ReportQuery): Group {
     people: Number(people),
     figures: named,
   }
-  return { startS, row, people: row.people, few, cost: figureSteps(named.cost_usd) }
+  const [cost, notional] = [figureSteps(named.cost_usd), figureSteps(named.notional_cost_usd ?? '0')]
+  return { startS, row, people: row.people, few, cost, notional }
 }
 
 /** By the bytes, as ClickHouse compares. */
