@@ -6,6 +6,7 @@ import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
 import { MalformedRequest } from './malformed.js'
 import { readProtobufRequest } from './protobuf-request.js'
+import { forgetTexts } from './repeated-text.js'
 import {
   gatewayLayerOf,
   isLiteLlm,
@@ -52,6 +53,8 @@ export async function readTelemetry(
   } catch (cause) {
     if (cause instanceof MalformedRequest) return cause.message
     throw cause
+  } finally {
+    forgetTexts()
   }
   return reading.end()
 }
