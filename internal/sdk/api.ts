@@ -481,6 +481,14 @@ export interface Settings {
   readonly min_cohort: number
   /** What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and trust in stated costs that it holds itself, except for an owner. `any`: everything. */
   readonly delegation: 'held' | 'any'
+  /** The OpenID provider at which people sign in. Set by the operator (`attribution identity-provider set`). Null: none. */
+  readonly identity_provider: {
+    /** As the sign-in page names it. */
+    readonly name: string
+    readonly issuer: string
+    /** Whether nobody signs in by password any more. */
+    readonly only: boolean
+  } | null
   /** Changes that destroy data, or let it leave its region. They wait 24 hours and can be cancelled. */
   readonly pending_changes: ReadonlyArray<{
     readonly setting: 'retention_days' | 'residency_region'
@@ -1720,6 +1728,8 @@ export interface UsageRow {
   /** Calls without a service or without an owner. */
   readonly unattributed_calls: number
   readonly unattributed_cost_usd: string
+  /** Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included in no other figure, and not spread where the report is allocated. */
+  readonly notional_cost_usd?: string | undefined
   /** Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence (`default_pool`), no known owner (`no_owner`), confidence below the chargeback floor (`below_floor`), attributed by the heuristic baseline (`advisory`), a stated cost far from the price (`implausible_cost`), no price (`unpriced`). A call may have several. Reasons without calls are omitted. In allocated reports the cost of a reason is spread like that of its calls, which stay with their pool. */
   readonly reasons: {
     readonly default_pool?: {
@@ -1822,6 +1832,8 @@ export interface ReportScope {
   readonly rows: number
   /** Cost of the whole report: the sum of its rows. */
   readonly total_cost_usd: string
+  /** Only with `include_notional`: the sum over the rows, apart from `total_cost_usd`. */
+  readonly total_notional_cost_usd?: string | undefined
   /** Only with `compare`: the period before, and the cost of all its rows, shown or not; null where its filters select too few people, or there are no rows. */
   readonly compared_with?: {
     readonly from: string
@@ -2503,7 +2515,7 @@ export interface AuditRecord {
   readonly created_at: string
   /** Id of the credential, `cli` for the command line, null without authentication. */
   readonly actor: string | null
-  readonly action: 'api_key.create' | 'api_key.rotate' | 'api_key.revoke' | 'budget.create' | 'budget.update' | 'budget.test' | 'budget.delete' | 'client.create' | 'client.update' | 'client.rotate_secret' | 'client.delete' | 'connector.create' | 'connector.update' | 'connector.delete' | 'connector.report_health' | 'coverage.update' | 'directory.put' | 'directory.delete' | 'directory.import' | 'export.create' | 'identity.erase' | 'identity_provider.delete' | 'identity_provider.put' | 'master_key.rotate' | 'mapping_rule.create' | 'mapping_rule.update' | 'mapping_rule.delete' | 'mapping_rule.dry_run' | 'mapping_rule.apply' | 'model.train' | 'model.promote' | 'model_name.create' | 'model_name.delete' | 'model.recall' | 'model.restore' | 'audit.head_lost' | 'attribution.dispute' | 'attribution.undo_dispute' | 'attribution.override' | 'attribution.undo_merge' | 'attribution.undo_override' | 'attribution.preview_overrides' | 'attribution.apply_overrides' | 'attribution.undo_overrides' | 'attribution.reattribute' | 'pool.create' | 'pool.update' | 'pool.delete' | 'price_book.import' | 'price.create' | 'price.update' | 'price.delete' | 'quarantine.replay' | 'scim_group.put' | 'scim_group.delete' | 'session.set_up_second_factor' | 'session.sign_in' | 'session.sign_out' | 'settings.apply' | 'settings.cancel' | 'settings.update' | 'signing_key.rotate' | 'tenant.create' | 'tenant.update' | 'tenant.delete' | 'token.issue' | 'token.refresh' | 'token.revoke' | 'user.create' | 'user.update' | 'user.delete' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.verify' | 'webhook.rotate_secret' | 'webhook.replay'
+  readonly action: 'api_key.create' | 'api_key.rotate' | 'api_key.revoke' | 'budget.create' | 'budget.update' | 'budget.test' | 'budget.delete' | 'client.create' | 'client.update' | 'client.rotate_secret' | 'client.delete' | 'connector.create' | 'connector.update' | 'connector.delete' | 'connector.report_health' | 'coverage.update' | 'directory.put' | 'directory.delete' | 'directory.import' | 'export.create' | 'identity.erase' | 'identity_provider.delete' | 'identity_provider.put' | 'master_key.rotate' | 'mapping_rule.create' | 'mapping_rule.update' | 'mapping_rule.delete' | 'mapping_rule.dry_run' | 'mapping_rule.apply' | 'model.train' | 'model.promote' | 'model_name.create' | 'model_name.delete' | 'model.recall' | 'model.restore' | 'audit.head_lost' | 'attribution.dispute' | 'attribution.undo_dispute' | 'attribution.override' | 'attribution.undo_merge' | 'attribution.undo_override' | 'attribution.preview_overrides' | 'attribution.apply_overrides' | 'attribution.undo_overrides' | 'attribution.reattribute' | 'pool.create' | 'pool.update' | 'pool.delete' | 'price_book.import' | 'price.create' | 'price.update' | 'price.delete' | 'quarantine.replay' | 'scim_group.put' | 'scim_group.delete' | 'session.set_up_second_factor' | 'session.sign_in' | 'session.sign_out' | 'settings.apply' | 'settings.cancel' | 'settings.update' | 'signing_key.rotate' | 'streams.apply' | 'tenant.create' | 'tenant.update' | 'tenant.delete' | 'token.issue' | 'token.refresh' | 'token.revoke' | 'user.create' | 'user.update' | 'user.delete' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.verify' | 'webhook.rotate_secret' | 'webhook.replay'
   /** Id of the object of the action. */
   readonly target: string | null
   /** `refused`: rejected (4xx). `failed`: could not be performed (5xx). */

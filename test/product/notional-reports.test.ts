@@ -81,6 +81,6 @@ test('a later page has them, too; other values and the report of adoption refuse
   }
 
   expect(amounts.sort()).toEqual(['0', '0.000000000000000001', '1.5', '2'])
-  expect(refusalOf(await ask('GET', '/v1/reports/usage?include_notional=yes'))).toEqual([400, 'INVALID_PARAMETER'])
+  expect(refusalOf(await ask('GET', '/v1/reports/usage?include_notional=yes'))).toEqual([400, 'INVALID_FILTER'])
   expect((await ask('GET', '/v1/reports/adoption?include_notional=true')).status).toBe(400)
 })
