@@ -100,30 +100,33 @@ export function Page({ params, zone }: PageProps) {
 
 const QUARTER_MS = 15 * 60 * 1000
 
-/** How much longer than a load took the next one waits, so that large tenants do not ask all the time. */
+/** How much longer than a load took there is until the next one, so that large tenants do not ask all the time. */
 const PAUSE_FACTOR = 2
 const PAUSE_MS_MIN = 500
 
 interface Timed {
   readonly value: OverviewFigures
   readonly tookMs: number
+  /** By the browser's monotonic clock. */
+  readonly endedAt: number
 }
 
 async function timed(load: () => Promise<OverviewFigures>): Promise<Timed> {
   const startedAt = performance.now()
   const value = await load()
-  return { value, tookMs: performance.now() - startedAt }
+  const endedAt = performance.now()
+  return { value, tookMs: endedAt - startedAt, endedAt }
 }
 
 /** Loads again when there is a newer record than the figures have. */
 function useReloadAfter(newestAtMs: number | undefined, shown: Timed | undefined, reload: () => void): void {
   const asOfMs = shown?.value.asOfMs
-  const tookMs = shown?.tookMs
+  const dueAt = shown && shown.endedAt + Math.max(PAUSE_MS_MIN, shown.tookMs * PAUSE_FACTOR)
   useEffect(() => {
-    if (newestAtMs === undefined || asOfMs === undefined || tookMs === undefined || newestAtMs <= asOfMs) return
-    const timer = setTimeout(reload, Math.max(PAUSE_MS_MIN, tookMs * PAUSE_FACTOR))
+    if (newestAtMs === undefined || asOfMs === undefined || dueAt === undefined || newestAtMs <= asOfMs) return
+    const timer = setTimeout(reload, Math.max(0, dueAt - performance.now()))
     return () => clearTimeout(timer)
-  }, [newestAtMs, asOfMs, tookMs, reload])
+  }, [newestAtMs, asOfMs, dueAt, reload])
 }
 
 const Placeholder = () => (
