@@ -67,6 +67,7 @@ runMain('attributor', async () => {
       publishEvent: eventPublisher(publish, tenantIdsCache(await role.signingKey('ids'))),
       identityKeyOf: identityKeysCache(await role.signingKey('identities')),
       isSubscribed: (tenantId) => subscriptions(tenantId, 'attribution.materialized'),
+      isToldOfMerges: (tenantId) => subscriptions(tenantId, 'attribution.merged'),
       audit: auditOnce(publish),
       staleMs,
       reference,

@@ -51,6 +51,7 @@ export interface AttributorDeps {
   readonly identityKeyOf: ReturnType<typeof identityKeysCache>
   /** Whether an endpoint of the tenant subscribes to `attribution.materialized`. */
   readonly isSubscribed: (tenantId: string) => boolean
+  readonly isToldOfMerges: (tenantId: string) => boolean
   readonly audit: ChangesActorDeps['audit']
   /** Of the stages, those that this process runs. */
   readonly stages: readonly Stage['name'][]
@@ -148,6 +149,7 @@ async function openChanges(
   const actor = changesActor({
     publish,
     publishEvent,
+    isToldOfMerges: deps.isToldOfMerges,
     versionsBefore: (...args) => versionsBefore(store, ...args),
     slices: await openReattribution({
       broker,

@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   'budget.threshold.custom',
   'price.missing',
   'settings.change.scheduled',
+  'attribution.merged',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -40,4 +41,5 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'price.missing': 'Calls of a model are unpriced for the first time, because a price is missing',
   'settings.change.scheduled':
     'A change of settings is requested that destroys data, or lets it leave its region, when it takes effect',
+  'attribution.merged': 'Two records show one call and become one: the other one counts no longer',
 }

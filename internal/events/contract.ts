@@ -121,6 +121,19 @@ export const EVENT_DATA = {
     requested_by: z.string().meta({ description: 'Id of the credential that asked for it.' }),
     takes_effect_at: timeText().meta({ description: 'Until then it can be cancelled.' }),
   }),
+  'attribution.merged': z.object({
+    id: idOf('attr').meta({
+      description: 'The record that counts the call; a new version of it is materialized as well.',
+    }),
+    invocation_id: idOf('inv'),
+    merged_id: idOf('attr').meta({
+      description: 'The record that counts no longer: its amounts are part of no total.',
+    }),
+    merged_invocation_id: idOf('inv'),
+    matched_by: z
+      .enum(['response_id', 'trace_and_span'])
+      .meta({ description: 'What the events of both have in common.' }),
+  }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 
 /** Event data as published: amounts that must be exact are `ExactNumber`s. */

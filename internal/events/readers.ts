@@ -7,6 +7,7 @@ import { EVENT_TYPES, type EventType } from './contract.js'
  */
 export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'attribution.materialized': null, // one per record: the record itself tells it
+  'attribution.merged': null, // up to one per record: the record itself tells it
   'attribution.disputed': 'read:attribution',
   'attribution.override.applied': 'read:attribution',
   'coverage.degraded': 'read:attribution',

@@ -2053,7 +2053,7 @@ export interface BudgetGroup {
 
 export interface BudgetTestEvent {
   readonly event_id: string
-  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'
+  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'
   readonly threshold: number
 }
 
@@ -2164,7 +2164,7 @@ export interface PartnerInvocationEvent {
 export interface Webhook {
   readonly id: string
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
   readonly status: 'pending' | 'verified'
   readonly residency_region: string | null
   readonly created_at: string
@@ -2192,7 +2192,7 @@ export interface WebhookHealth {
 export interface NewWebhook {
   /** https, on an allowed port, of a host with public addresses only. */
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
   /** Region of the receiver. Default: the tenant's region; null: unknown. */
   readonly residency_region?: string | null | undefined
 }
@@ -2200,7 +2200,7 @@ export interface NewWebhook {
 export interface WebhookWithSecret {
   readonly id: string
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
   readonly status: 'pending' | 'verified'
   readonly residency_region: string | null
   readonly created_at: string
@@ -2215,7 +2215,7 @@ export interface WebhookWithSecret {
 }
 
 export interface WebhookChanges {
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
 }
 
 export interface WebhookVerification {
@@ -2254,7 +2254,7 @@ export interface DeliveryAttempt {
   /** One per event and endpoint, and one more per replay. */
   readonly delivery_id: string
   readonly event_id: string
-  readonly event_type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'
+  readonly event_type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'
   readonly sequence: number
   readonly attempt: number
   readonly attempted_at: string
@@ -2537,7 +2537,7 @@ export interface AuditRecord {
 export interface EventEnvelope {
   /** The same in every delivery of the event; deduplicate by it. */
   readonly id: string
-  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'
+  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'
   readonly created_at: string
   readonly tenant_id: string
   /** Increases within one subscription. */

@@ -15,7 +15,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import { type ClosedRow, MERGES_IN_A_ROW_MAX } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Announce } from '../records/announce.js'
-import { attributionEvent } from '../records/event.js'
+import { attributionEvent, mergedEvent } from '../records/event.js'
 import { SAME_CALL_MS } from '../sightings/call-keys.js'
 import type { LedgerEntries } from './book.js'
 import { type Change, decodeChange } from './change.js'
@@ -48,6 +48,8 @@ export interface ChangesActorDeps {
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
   readonly announce: Announce
+  /** Whether the tenant has a subscriber to merges. Only then are events published: there may be one per call. */
+  readonly isToldOfMerges: (tenantId: string) => boolean
   /** Appends an entry to the audit log; idempotent by id, for as long as a batch may be repeated. */
   readonly audit: (entry: AuditEntry, id: string) => Promise<void>
   readonly slices: Omit<SliceDeps, 'insert' | 'close' | 'announce'>
@@ -101,10 +103,13 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
           await quarantine(deps.publish, quarantineSubject('changes'), poison)
           await deps.insert(rows, tokenOf(extent))
           await deps.close(closed, tokenOf(extent))
-          for (const { change, row } of applied) {
+          for (const { change, row, absorbed } of applied) {
             const type = EVENT_OF[change.decision.kind]
             if (type === undefined) await deps.announce([row])
             else await deps.publishEvent(attributionEvent(type, row, change.id))
+            if (absorbed !== undefined && deps.isToldOfMerges(row.tenantId)) {
+              await deps.publishEvent(mergedEvent(row, absorbed.id, absorbed.matchedBy))
+            }
           }
           for (const promise of broken) await deps.audit(refusalOf(promise, extent.atMs), `${promise.id}.refused`)
         },

@@ -1,6 +1,7 @@
 import type { Version } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow, Change as ClosingChange } from '../../store/tables/closed.js'
+import type { MatchedBy } from '../sightings/seen-by.js'
 import type { Change, Promised } from './change.js'
 import { isDisputed, isOverridden } from './decided.js'
 
@@ -9,7 +10,12 @@ export interface LedgerEntries {
   readonly rows: readonly AttributionRow[]
   readonly closed: readonly ClosedRow[]
   /** The changes that took effect, each with its new version. */
-  readonly applied: readonly { readonly change: Change; readonly row: AttributionRow }[]
+  readonly applied: readonly {
+    readonly change: Change
+    readonly row: AttributionRow
+    /** The record that this one has taken in by it. */
+    readonly absorbed?: { readonly id: string; readonly matchedBy: MatchedBy }
+  }[]
   /** Decisions that were refused after their request had been answered with 202. */
   readonly broken: readonly (Change & { readonly decision: Promised })[]
 }

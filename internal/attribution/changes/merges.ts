@@ -55,7 +55,7 @@ function merge(change: Change, { winner, absorbed, matchedBy }: Pair, book: Book
   const atMs = book.instantAfter(current, other)
   book.close(tenantId, absorbed, atMs, 'merge', by)
   const row = replaceBelowDecisions(winner, mergedRow(base, other, matchedBy, atMs), current, 'merge', by, book)
-  book.applied.push({ change, row })
+  book.applied.push({ change, row, absorbed: { id: absorbed, matchedBy } })
 }
 
 /**

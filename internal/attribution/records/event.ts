@@ -1,10 +1,12 @@
 import type { NewEvent } from '../../events/event.js'
-import { formatId } from '../../ids/ids.js'
+import { formatId, idHex } from '../../ids/ids.js'
 import type { CostBasis, FootprintBasis } from '../../records/bases.js'
 import type { ConfidenceBand, DegradationState, StageOrigin } from '../../records/interpretation.js'
 import { providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
+import { mergeId } from '../../store/tables/closed.js'
 import { formatQuantity } from '../../units/quantity.js'
+import type { MatchedBy } from '../sightings/seen-by.js'
 
 /** The events whose payload is an attribution result. */
 export type AttributionEventType = 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied'
@@ -39,3 +41,24 @@ export const attributionEvent = <T extends AttributionEventType>(
     degradation_state: row.degradationState as DegradationState,
   },
 })
+
+/** That two records show one call: the same two are never merged again, once they were taken apart. */
+export const mergedEvent = (
+  row: AttributionRow,
+  absorbedId: string,
+  matchedBy: MatchedBy,
+): NewEvent<'attribution.merged'> => {
+  const absorbed = Buffer.from(absorbedId, 'hex')
+  return {
+    tenantId: row.tenantId,
+    type: 'attribution.merged',
+    cause: mergeId(idHex(row.id), absorbedId),
+    data: {
+      id: formatId('attr', row.id),
+      invocation_id: formatId('inv', row.id),
+      merged_id: formatId('attr', absorbed),
+      merged_invocation_id: formatId('inv', absorbed),
+      matched_by: matchedBy,
+    },
+  }
+}

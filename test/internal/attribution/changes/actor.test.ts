@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type ChangesActorDeps, changesActor } from '../../../../internal/attribution/changes/actor.js'
 import { type Change, type Decision, encodeChange } from '../../../../internal/attribution/changes/change.js'
-import { changePublisher, correctionPublisher } from '../../../../internal/attribution/changes/publish.js'
+import {
+  changePublisher,
+  comparisonPublisher,
+  correctionPublisher,
+} from '../../../../internal/attribution/changes/publish.js'
 import { announcer } from '../../../../internal/attribution/records/announce.js'
 import { toRow } from '../../../../internal/attribution/records/row.js'
 import type { RepeatedEntry } from '../../../../internal/audit/chain.js'
@@ -45,9 +49,9 @@ beforeEach(async () => {
 
 let records = 0
 /** A record as the stages create it, with every column filled. */
-async function newRecord(): Promise<AttributionRow> {
+async function newRecord(stated: Partial<AttributionRow> = {}): Promise<AttributionRow> {
   const number = ++records
-  const row = toRow(
+  const made = toRow(
     admitted({
       id: new Uint8Array(idOf(number)),
       position: { sequence: number, index: 3 },
@@ -77,6 +81,7 @@ async function newRecord(): Promise<AttributionRow> {
     { partition: 1, validFromMs: NOW_MS },
     ROW_DEPS,
   )
+  const row = { ...made, ...stated }
   await insertRows(store.client, ATTRIBUTIONS, [row], `record.${number}`)
   return row
 }
@@ -112,6 +117,7 @@ const realDeps = (): ChangesActorDeps => {
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
     announce: async (rows) => void announced.push(...rows),
+    isToldOfMerges: () => true,
     audit: auditOnce(broker.publish),
     slices: NO_SLICES,
     log: createLog('test', 'silent'),
@@ -246,6 +252,44 @@ test('a decision that was answered with 202 and then refused is audited once as 
     },
   ])
   expect((await versionsOf(row)).map(({ row: { service } }) => service)).toEqual(['search', 'support'])
+})
+
+test.each([true, false])('a merge is told once, to a tenant who subscribes: %s', async (isToldOfMerges) => {
+  const responseId = `resp-${isToldOfMerges}`
+  const kept = await newRecord({ responseId })
+  const absorbed = await newRecord({ responseId, intake: 'otlp', confidence: 5_000 })
+  const deps = { ...realDeps(), isToldOfMerges: () => isToldOfMerges }
+  const dying = start({
+    ...deps,
+    async publishEvent(event) {
+      await deps.publishEvent(event)
+      dying.die()
+    },
+  })
+  const [fromMs, toMs] = [kept.eventTimeMs - 1_000, kept.eventTimeMs + 1_000]
+  const members = [hexOf(kept), hexOf(absorbed)]
+  await comparisonPublisher(broker.publish)([{ id: responseId, tenantId: 'tnt_one', members, fromMs, toMs }])
+  if (isToldOfMerges) await dying.dead
+  start(deps)
+  await untilDone()
+
+  const entries = await readLog(broker.manager, {
+    stream: EVENTS.name,
+    subject: 'events.>',
+    from: 1,
+    messagesMax: 10,
+    bytesMax: 2 ** 20,
+  })
+  const merged = {
+    id: formatId('attr', kept.id),
+    invocation_id: formatId('inv', kept.id),
+    merged_id: formatId('attr', absorbed.id),
+    merged_invocation_id: formatId('inv', absorbed.id),
+    matched_by: 'response_id',
+  }
+  const told = entries.map(({ subject, data }) => [subject, JSON.parse(Buffer.from(data).toString()).data])
+  expect(told).toEqual(isToldOfMerges ? [['events.tnt_one.attribution.merged', merged]] : [])
+  expect((await versionsOf(absorbed)).map(({ closed }) => closed?.change)).toEqual(['merge'])
 })
 
 const EFFECTS = ['insert', 'close', 'publishEvent'] as const
