@@ -131,6 +131,18 @@ export function intervalLabel(fromMs: number, interval: Interval, zone: string):
   }).format(fromMs)
 }
 
+/** The same below a bar, where there is little room: a time of day alone, and the day where one begins. */
+export function tickLabel(fromMs: number, interval: Interval, zone: string): string {
+  if (interval !== '15m' && interval !== 'hour') return intervalLabel(fromMs, interval, zone)
+  if (fromMs === startOfDay(dayOf(zone, fromMs), zone)) return intervalLabel(fromMs, 'day', zone)
+  return new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).format(fromMs)
+}
+
 /** The starts of all intervals of a period; the first one may be cut. */
 export function intervalsOf({ fromMs, toMs, interval }: Period, zone: string): readonly number[] {
   const starts = [fromMs]

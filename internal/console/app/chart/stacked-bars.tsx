@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type Interval, intervalLabel } from '../../figures/period.js'
+import { type Interval, intervalLabel, tickLabel } from '../../figures/period.js'
 import type { Series, Stack } from '../../figures/stack.js'
 import { useWidth } from '../parts/use-width.js'
 import { colourOf } from './colours.js'
@@ -106,7 +106,7 @@ export function StackedBars({ stack, interval, zone, dimension, nameOf, write, w
                 })}
                 {at % every === 0 && (
                   <text class="tick" x={LEFT + at * slot + slot / 2} y={HEIGHT - 6} text-anchor="middle">
-                    {intervalLabel(bar.fromMs, interval, zone)}
+                    {tickLabel(bar.fromMs, interval, zone)}
                   </text>
                 )}
               </g>

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { daysOf, intervalsOf, periodOf, spanLabel, timeShown } from '../../../../internal/console/figures/period.js'
+import {
+  daysOf,
+  intervalsOf,
+  periodOf,
+  spanLabel,
+  tickLabel,
+  timeShown,
+} from '../../../../internal/console/figures/period.js'
 
 const NOW = Date.parse('2026-11-24T16:35:10Z')
 const iso = (ms: number): string => new Date(ms).toISOString()
@@ -73,4 +80,13 @@ describe('an instant', () => {
     expect(spanLabel(day('2026-11-01'), day('2026-11-24'), 'UTC', NOW)).toMatch(/^Nov 1\s–\s23$/)
     expect(spanLabel(day('2025-03-01'), day('2025-03-06'), 'UTC', NOW)).toMatch(/^Mar 1\s–\s5, 2025$/)
   })
+})
+
+test('below a bar is the time of day, or the day where one begins in the zone', () => {
+  const at = Date.parse('2026-11-23T18:30:00Z')
+
+  expect(tickLabel(at, '15m', 'UTC')).toBe('18:30')
+  expect(tickLabel(at, '15m', 'Asia/Kolkata')).toBe('Nov 24')
+  expect(tickLabel(at + 15 * 60_000, '15m', 'Asia/Kolkata')).toBe('00:15')
+  expect(tickLabel(at, 'day', 'Asia/Kolkata')).toBe('Nov 24')
 })
