@@ -16,8 +16,7 @@ import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/open.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
-import { keepEventsFor } from '../../internal/store/migrations/event-log-days.js'
-import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
+import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
 import { settleNowAndThen } from '../../internal/store/settling.js'
 import { setTableLevels } from '../../internal/store/store-metrics.js'
 import { whenRead } from '../../internal/telemetry/metrics.js'
@@ -36,12 +35,9 @@ runMain('attributor', async () => {
   ])
   const { broker, config, onLost, log, signal, store } = role
   const partitions = partitionsOf(role.layout)
-  const migrateStore = async (): Promise<void> => {
-    await createDatabase(role.storeConnection, config.storeDatabase)
-    await migrate(store, MIGRATIONS, config.storeCluster)
-    await keepEventsFor(store, config.eventLogDays, config.storeCluster)
-  }
-  await sayWhileWaiting('the store', role.storeConnection.url, untilAvailable('the store', migrateStore, log))
+  const { storeConnection } = role
+  const prepared = untilAvailable('the store', () => prepareSchema(store, storeConnection, config), log)
+  await sayWhileWaiting('the store', storeConnection.url, prepared)
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const { publish } = createPublisher(broker.connection)
   const subscriptions = await watchSubscriptions(broker, onLost)

@@ -3,31 +3,29 @@
  * them running until it is asked to stop.
  */
 import { fileURLToPath } from 'node:url'
-import { connectBroker } from '../../internal/broker/connect.js'
 import { listeningUrl } from '../../internal/config/listening-url.js'
 import { readConfig, requireMetricsToken } from '../../internal/config/settings.js'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { describeBuild, newestBuild } from '../../internal/http/builds.js'
-import { type Addresses, chooseAddresses } from '../../internal/local/supervisor/addresses.js'
+import { chooseAddresses } from '../../internal/local/supervisor/addresses.js'
 import { banner } from '../../internal/local/supervisor/banner.js'
-import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { Supervisor } from '../../internal/local/supervisor/children.js'
 import { runDemo } from '../../internal/local/supervisor/demo.js'
 import { dropMasterKeysHourly } from '../../internal/local/supervisor/drop-master-keys.js'
-import { inherited, inheritedForS3, sharedSettings } from '../../internal/local/supervisor/environment.js'
+import { environmentsFor, sharedSettings } from '../../internal/local/supervisor/environment.js'
 import {
   openInstance,
   requireFreePort,
   takeOver,
   usableIntakePort,
-  writePrivate,
+  writeEnvironment,
   writeRunFile,
 } from '../../internal/local/supervisor/instance.js'
 import { serveInstanceMetrics } from '../../internal/local/supervisor/metrics.js'
 import { prepareInstance } from '../../internal/local/supervisor/prepare-instance.js'
 import { localRoles } from '../../internal/local/supervisor/roles.js'
 import { fillSandbox } from '../../internal/local/supervisor/sandbox.js'
-import { signInLink } from '../../internal/local/supervisor/sign-in-link.js'
+import { newSignInLink } from '../../internal/local/supervisor/sign-in-link.js'
 import { runMain, stopSignal } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { UP_SETTINGS } from './settings.js'
@@ -54,12 +52,8 @@ runMain('up', async () => {
   const addresses = await chooseAddresses(config, secrets)
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
   const settings = sharedSettings({ ...config, masterKeyFile }, files, addresses)
-  const { ATTRIBUTION_MASTER_KEY: _key, ...withoutMasterKey } = settings
-  writePrivate(files.environment, `${JSON.stringify(withoutMasterKey, null, 2)}\n`)
-  const env = { ...inherited(process.env), ...settings }
-  const s3Env = config.exportsS3Bucket === '' ? env : { ...env, ...inheritedForS3(process.env) }
-  // Gateways hand out the files that exporters write.
-  const envOf = (role: string) => (role === 'gateway' || role === 'exporter' ? s3Env : env)
+  writeEnvironment(files, settings)
+  const envOf = environmentsFor(settings, process.env, config)
 
   if (ownsMasterKey) dropMasterKeysHourly(files.masterKey, print)
   const supervisor = new Supervisor({ logsDir: files.logsDir, print, onChange: (pids) => writeRunFile(files, pids) })
@@ -78,8 +72,8 @@ runMain('up', async () => {
     const credentials = await prepareInstance(config, masterKeys, files, addresses, print)
     await supervisor.startAll(serving)
     await supervisor.startAll(background)
+    const link = await newSignInLink(credentials, addresses)
     const { console_url: consoleUrl } = credentials
-    const link = await oneTimeLink(credentials, addresses)
     process.stdout.write(
       banner({ mode: config.mode, files, addresses, http, consoleUrl, signInLink: link, metrics: metricsUrl(config) }),
     )
@@ -87,7 +81,7 @@ runMain('up', async () => {
   try {
     // It may wait for a broker or a store without end.
     if (await Promise.race([start().then(() => true), stopped.then(() => false)])) {
-      const cliMain = mainOf('attribution')
+      const [cliMain, env] = [mainOf('attribution'), envOf('attribution')]
       const demo = config.demo ? runDemo(cliMain, files, env, config.demoSpeed, config.demoEventIds) : undefined
       const filling = config.mode === 'sandbox' ? fillSandbox(cliMain, files, env) : undefined
       await stopped
@@ -102,13 +96,3 @@ runMain('up', async () => {
 
 const metricsUrl = ({ metricsHost, metricsPort }: { metricsHost: string; metricsPort: number }): string | undefined =>
   metricsPort === 0 ? undefined : `${listeningUrl(metricsHost, metricsPort, false)}/metrics`
-
-/** Its two minutes begin when it is printed. */
-async function oneTimeLink(credentials: Credentials, { nats }: Addresses): Promise<string | undefined> {
-  const broker = await connectBroker({ ...nats, name: 'up' })
-  try {
-    return await signInLink(broker, credentials, Date.now())
-  } finally {
-    await broker.close()
-  }
-}

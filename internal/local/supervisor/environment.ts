@@ -11,6 +11,18 @@ type Variables = Readonly<Record<string, string | undefined>>
 /** NODE_EXTRA_CA_CERTS: private certificate authorities of a broker, a store or a bucket. */
 const EVERY_ROLE = ['PATH', 'NODE_EXTRA_CA_CERTS']
 
+/** The environments of the roles, with the settings that all of them have. */
+export function environmentsFor(
+  settings: Readonly<Record<string, string>>,
+  from: Variables,
+  { exportsS3Bucket }: Config<'exportsS3Bucket'>,
+): (role: string) => Readonly<Record<string, string>> {
+  const env = { ...inherited(from), ...settings }
+  const s3Env = exportsS3Bucket === '' ? env : { ...env, ...inheritedForS3(from) }
+  // Gateways hand out the files that exporters write.
+  return (role) => (role === 'gateway' || role === 'exporter' ? s3Env : env)
+}
+
 /** For every role. */
 export const inherited = (from: Variables): Record<string, string> => picked(from, (name) => EVERY_ROLE.includes(name))
 

@@ -100,6 +100,12 @@ export function writePrivate(file: string, text: string): void {
   renameSync(unfinished, file)
 }
 
+/** Writes what `environmentIn` reads. The master key stays where the operator keeps it. */
+export function writeEnvironment(files: InstanceFiles, settings: Readonly<Record<string, string>>): void {
+  const { ATTRIBUTION_MASTER_KEY: _key, ...withoutMasterKey } = settings
+  writePrivate(files.environment, `${JSON.stringify(withoutMasterKey, null, 2)}\n`)
+}
+
 const randomText = (): string => randomBytes(24).toString('base64url')
 
 const ORPHANS_MS_MAX = 15_000

@@ -4,7 +4,8 @@ import { SIGN_IN_LINK_LIFE_MS, storedCodes } from '../../access/oauth/authorizat
 import { unguessable } from '../../access/oauth/issue-token.js'
 import { type StoredUser, userKey } from '../../access/oauth/users.js'
 import { consoleClientId, consoleRedirectUri } from '../../auth/console-client.js'
-import type { Broker } from '../../broker/connect.js'
+import { type Broker, connectBroker } from '../../broker/connect.js'
+import type { Addresses } from './addresses.js'
 import type { Credentials } from './bootstrap.js'
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
@@ -43,4 +44,14 @@ export async function signInLink(
     SIGN_IN_LINK_LIFE_MS,
   )
   return `${consoleUrl}#code=${code}&verifier=${verifier}`
+}
+
+/** The same, over a connection of its own. Its two minutes begin now. */
+export async function newSignInLink(credentials: Credentials, { nats }: Addresses): Promise<string | undefined> {
+  const broker = await connectBroker({ ...nats, name: 'up' })
+  try {
+    return await signInLink(broker, credentials, Date.now())
+  } finally {
+    await broker.close()
+  }
 }
