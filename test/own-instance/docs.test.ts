@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { type CodeBlock, codeBlocks, DOCUMENTS, ROOT, textOf } from '../support/docs.js'
-import { type Launched, launchCommand } from '../support/processes.js'
+import { type Launched, launchCommand, localEnvironment } from '../support/processes.js'
 
 const run = promisify(execFile)
 
@@ -79,7 +79,7 @@ async function outputsOf(blocks: readonly CodeBlock[], isWithNpx = true): Promis
   const own = script
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
     .replaceAll('127.0.0.1:4318', `127.0.0.1:${intakePort}`)
-  await run('bash', ['-c', own], { cwd: folder })
+  await run('bash', ['-c', own], { cwd: folder, env: localEnvironment() })
   return blocks.map((_, at) => readFileSync(join(outputs, String(at)), 'utf8'))
 }
 

@@ -14,7 +14,7 @@ export interface Exit {
 
 export interface LaunchOptions {
   readonly args?: readonly string[]
-  /** Besides this process's own environment. */
+  /** Besides the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** It ends with the worker, not with the test file. */
@@ -38,11 +38,20 @@ export interface Launched {
 export const launch = (script: string, options: LaunchOptions = {}): Launched =>
   launchCommand(process.execPath, { ...options, args: [script, ...(options.args ?? [])] })
 
+/**
+ * The environment of the tests without further certificate authorities. Node reads those at each start, for as much processor
+ * time as all else of it takes; what a test starts speaks to nobody outside.
+ */
+export function localEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_EXTRA_CA_CERTS: _authorities, ...local } = process.env
+  return local
+}
+
 /** Starts a program, `launchCommand('npm', { args: ['start'] })`. */
 export function launchCommand(command: string, options: LaunchOptions = {}): Launched {
   const child = spawn(command, options.args ?? [], {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    env: { ...localEnvironment(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const lines: string[] = []
