@@ -114,9 +114,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
 
   for (let i = 0; i < repeats; i++) {
     say(`repeat ${i + 1} of ${repeats}`)
-    // The gateway runs in the middle, next to both others; the order of the others alternates.
-    const order: readonly ServerName[] = i % 2 === 0 ? ['bare', 'ours', 'fastify'] : ['fastify', 'ours', 'bare']
-    for (const name of order) bench.keep(name, await bench.run(name, full))
+    for (const name of orderOf(i)) bench.keep(name, await bench.run(name, full))
   }
 
   const rate = LIGHT_SHARE * (bench.kept('ours').at(-1)?.eventsPerSecond ?? Number.NaN)
@@ -158,6 +156,10 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   printReport(result, before)
   say(`written to ${file}`)
 }
+
+/** The gateway runs in the middle, next to both others; the order of the others alternates. */
+const orderOf = (repeat: number): readonly ServerName[] =>
+  repeat % 2 === 0 ? ['bare', 'ours', 'fastify'] : ['fastify', 'ours', 'bare']
 
 /** Runs loads, and remembers which requests went where. */
 class Bench {

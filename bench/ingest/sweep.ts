@@ -49,7 +49,7 @@ export async function sweep(
 ): Promise<void> {
   const { processes } = ground
   const servers = { bare: await startBareServer(ground), ours: await startGateway(ground, storeUrl) }
-  const bench = new SweepBench(ground, servers.bare.pid)
+  const bench = new SweepBench(ground, servers.bare)
   const requestsFile = join(folder, 'requests.txt')
   const bulkFile = join(folder, 'bulk.txt')
   const bodyBytes = writeRequests(requestsFile, keyHeader(ground), Date.now())
@@ -81,23 +81,9 @@ export async function sweep(
   }
   await bench.check()
 
-  const pairs = async (label: string, ours: Server, load: SweepLoad): Promise<Comparison> => {
-    say(label)
-    const pair: Pair = { ours: [], bare: [] }
-    for (let i = 0; i < REPEATS; i++) {
-      const both = [
-        async () => pair.bare.push(await bench.run(servers.bare, load)),
-        async () => pair.ours.push(await bench.run(ours, load)),
-      ]
-      for (const one of i % 2 === 0 ? both : both.toReversed()) await one()
-    }
-    await bench.check()
-    return compare(label, pair.ours, pair.bare)
-  }
-
   const connections: Comparison[] = []
   for (const count of CONNECTION_COUNTS) {
-    connections.push(await pairs(`${count} connections`, servers.ours, { ...single, connections: count }))
+    connections.push(await bench.pairs(`${count} connections`, servers.ours, { ...single, connections: count }))
   }
 
   const sizes: Comparison[] = []
@@ -105,7 +91,7 @@ export async function sweep(
     const file = join(folder, `requests-${bytes}.txt`)
     const mean = writeRequests(file, keyHeader(ground), Date.now(), bytes)
     const load = { generator: wrkGenerator(wrk, file, processes), requestsFile: file, connections: CONNECTIONS }
-    sizes.push(await pairs(`${mean} bytes an event`, servers.ours, load))
+    sizes.push(await bench.pairs(`${mean} bytes an event`, servers.ours, load))
   }
 
   const maximum = compare('single', singles.ours, singles.bare).ours.events_per_s.median
@@ -113,21 +99,11 @@ export async function sweep(
   for (const share of OPEN_LOOP_SHARES) {
     const rate = Math.round(maximum * share)
     const load = { generator: openLoopGenerator(requestsFile, processes, rate), requestsFile, connections: CONNECTIONS }
-    openLoop.push(await pairs(`${share * 100} % of the maximum, ${rate}/s`, servers.ours, load))
+    openLoop.push(await bench.pairs(`${share * 100} % of the maximum, ${rate}/s`, servers.ours, load))
   }
 
-  const gateways: Comparison[] = []
-  const siblings: number[] = []
-  for (const count of PROCESSES) {
-    while (siblings.length < count - 1) {
-      const name = `gateway-${siblings.length + 2}`
-      siblings.push(await startGatewayBeside(ground, storeUrl, servers.ours.port, name))
-    }
-    const all = { ...servers.ours, siblings }
-    await sleep(SETTLE_MS)
-    await bench.run(all, single)
-    gateways.push(await pairs(`${count} gateway processes`, all, single))
-  }
+  const startBeside = (name: string) => startGatewayBeside(ground, storeUrl, servers.ours.port, name)
+  const gateways = await byProcesses(bench, servers.ours, single, startBeside)
 
   const result: SweepResult = {
     question: 'ingest by form of the load: bulk, connections, bytes, processes, and open loop',
@@ -157,6 +133,25 @@ export async function sweep(
   say(`written to ${file}`)
 }
 
+/** With more and more gateways on one port. */
+async function byProcesses(
+  bench: SweepBench,
+  ours: Server,
+  load: SweepLoad,
+  startBeside: (name: string) => Promise<number>,
+): Promise<Comparison[]> {
+  const compared: Comparison[] = []
+  const siblings: number[] = []
+  for (const count of PROCESSES) {
+    while (siblings.length < count - 1) siblings.push(await startBeside(`gateway-${siblings.length + 2}`))
+    const all = { ...ours, siblings }
+    await sleep(SETTLE_MS)
+    await bench.run(all, load)
+    compared.push(await bench.pairs(`${count} gateway processes`, all, load))
+  }
+  return compared
+}
+
 interface SweepLoad {
   readonly generator: LoadGenerator
   /** Requests of the probes beside the load. */
@@ -172,17 +167,17 @@ class SweepBench {
   private readonly shares: number[] = []
   private readonly stored: StoredEvents
   private readonly ground: Ground
-  private readonly barePid: number
+  private readonly bare: Server
 
-  constructor(ground: Ground, barePid: number) {
+  constructor(ground: Ground, bare: Server) {
     this.ground = ground
-    this.barePid = barePid
+    this.bare = bare
     this.stored = new StoredEvents(ground.broker.manager)
   }
 
   async run(server: Server, { generator, requestsFile, connections }: SweepLoad): Promise<Measurement> {
     const load = { connections, seconds: SECONDS, pauseMs: 0 }
-    const others = server.name === 'bare' ? [] : [this.barePid]
+    const others = server.name === 'bare' ? [] : [this.bare.pid]
     const measurement = await measure(generator, server, load, this.ground, requestsFile, others).catch(
       (cause: Error) => {
         throw new Error(`the load on ${server.name} is void: ${cause.message}`, { cause })
@@ -193,6 +188,21 @@ class SweepBench {
       if (measurement.strangersShare !== undefined) this.shares.push(measurement.strangersShare)
     }
     return measurement
+  }
+
+  /** The same load on the bare server and on ours, in turns. */
+  async pairs(label: string, ours: Server, load: SweepLoad): Promise<Comparison> {
+    say(label)
+    const pair: Pair = { ours: [], bare: [] }
+    for (let i = 0; i < REPEATS; i++) {
+      const both = [
+        async () => pair.bare.push(await this.run(this.bare, load)),
+        async () => pair.ours.push(await this.run(ours, load)),
+      ]
+      for (const one of i % 2 === 0 ? both : both.toReversed()) await one()
+    }
+    await this.check()
+    return compare(label, pair.ours, pair.bare)
   }
 
   /** Counts the log and empties it. */

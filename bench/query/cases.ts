@@ -108,32 +108,22 @@ const bytes = (hex: string): string => `toFixedString(unhex('${hex}'), 16)`
 const HOUR_MS = 3_600_000
 const NOBODY = '00000000000000000000000000'
 
-export function filtersOf(known: Known): readonly Filter[] {
-  const { firstMs, lastMs } = known
-  const middleMs = Math.floor((firstMs + lastMs) / 2)
-  const lastHour = time('event_time', 'gte', lastMs - HOUR_MS)
-  const window = (field: string, hours: number): Filter => ({
-    ...both(time(field, 'gte', middleMs), time(field, 'lt', middleMs + hours * HOUR_MS)),
-    name: `${field} of ${hours} h in the middle`,
-    kind: 'single',
-  })
-  const amounts = (['cost_usd', 'energy_wh', 'carbon_gco2e'] as const).flatMap((field) => {
-    const [rarest = '', rare = '', some = '', half = ''] = known.quantiles[field]
-    const one = { cost_usd: known.costUsd, energy_wh: known.energyWh, carbon_gco2e: known.carbonGco2e }[field]
-    return [
-      amount(field, 'gt', '99999999'),
-      amount(field, 'gt', rarest),
-      amount(field, 'gt', rare),
-      amount(field, 'gte', some),
-      amount(field, 'lt', half),
-      amount(field, 'gte', '0'),
-      amount(field, 'eq', one),
-      amount(field, 'ne', one),
-    ]
-  })
+export const filtersOf = (known: Known): readonly Filter[] => [
+  { name: 'none', conditions: [], sql: '1', tables: [], kind: 'none' },
+  ...byId(known),
+  ...BY_TEXT,
+  ...byAmount(known),
+  ...BY_CLOSED_LIST,
+  ...byTime(known),
+  text('trace_id', 'eq', known.traceId),
+  text('trace_id', 'eq', 'none'),
+  text('trace_id', 'ne', known.traceId),
+  ...combined(known),
+]
+
+function byId(known: Known): readonly Filter[] {
   const id = { tables: ['attributions'], kind: 'single' } as const
-  const single: readonly Filter[] = [
-    { name: 'none', conditions: [], sql: '1', tables: [], kind: 'none' },
+  return [
     { ...id, name: 'id[eq]', conditions: parsed([['filter[id][eq]', known.id]]), sql: `id = ${bytes(known.idHex)}` },
     {
       ...id,
@@ -154,80 +144,111 @@ export function filtersOf(known: Known): readonly Filter[] {
       conditions: parsed([['filter[id][lt]', `attr_000${NOBODY.slice(3, 5)}1${NOBODY.slice(6)}`]]),
       sql: `id < ${bytes(`0000000${'8'.padEnd(25, '0')}`)}`,
     },
-    text('provider', 'eq', 'provider-0'),
-    text('provider', 'eq', 'provider-7'),
-    text('provider', 'eq', 'nobody'),
-    text('provider', 'ne', 'provider-0'),
-    list('provider', ['provider-3', 'provider-4']),
-    contains('provider', 'der-2'),
-    text('served_model', 'eq', 'model-0'),
-    text('served_model', 'eq', 'model-59'),
-    text('served_model', 'eq', 'none'),
-    text('served_model', 'ne', 'model-0'),
-    list('served_model', ['model-11', 'model-58']),
-    contains('served_model', 'el-5'),
-    text('service', 'eq', 'service-0'),
-    text('service', 'eq', 'service-7'),
-    text('service', 'eq', 'service-1999'),
-    text('service', 'eq', 'none'),
-    text('service', 'ne', 'service-0'),
-    list(
-      'service',
-      Array.from({ length: 200 }, (_, i) => `service-${i * 9 + 1}`),
-    ),
-    contains('service', 'ce-199'),
-    contains('service', 'nothing'),
-    text('owner', 'eq', 'team-1'),
-    text('owner', 'eq', 'team-overridden'),
-    text('owner', 'eq', 'person-4999@example.com'),
-    text('owner', 'eq', 'none'),
-    text('owner', 'ne', 'team-1'),
-    list('owner', ['team-2', 'person-77@example.com']),
-    contains('owner', 'person-12'),
-    contains('owner', 'team'),
-    ...amounts,
-    confidence('eq', '0.95'),
-    confidence('eq', '0.82'),
-    confidence('eq', '0.3333'),
-    confidence('gte', '0.8'),
-    confidence('lt', '0.3001'),
-    confidence('lt', '0.05'),
-    ...['chargeback_ready', 'provisional', 'estimated'].map((value) => text('confidence_band', 'eq', value)),
-    ...['stage_a', 'stage_b', 'stage_c'].map((value) => text('stage_origin', 'eq', value)),
-    ...['service_resolved', 'allocation_policy', 'principal_resolved', 'manual_override'].map((value) =>
-      text('evidence_basis', 'eq', value),
-    ),
-    { ...contains('evidence_basis', 'pool'), sql: "evidence_basis LIKE '%pool%'" },
-    ...['none', 'degraded_serving', 'model_recalled', 'disabled'].map((value) =>
-      text('degradation_state', 'eq', value),
-    ),
-    ...['eligible', 'below_floor', 'advisory', 'disputed', 'residency_restricted'].map((value) =>
-      text('export_eligibility', 'eq', value),
-    ),
-    ...['agent_workflow', 'gateway_mediated', 'batch'].map((value) => text('pathway_category', 'eq', value)),
-    ...['inferred', 'overridden', 'disputed', 'allocated', 'unresolved'].map((value) =>
-      text('output_state', 'eq', value),
-    ),
-    text('output_state', 'ne', 'deterministically_resolved'),
-    ...['event_time', 'materialized_at'].flatMap((field) => [
-      time(field, 'gte', lastMs - HOUR_MS),
-      time(field, 'lt', firstMs + HOUR_MS),
-      window(field, 1),
-      window(field, 24),
-      window(field, 24 * 14),
-      time(field, 'gte', lastMs + 24 * HOUR_MS),
-      time(field, 'gte', firstMs),
-    ]),
-    text('trace_id', 'eq', known.traceId),
-    text('trace_id', 'eq', 'none'),
-    text('trace_id', 'ne', known.traceId),
   ]
-  const combined: readonly Filter[] = [
+}
+
+const BY_TEXT: readonly Filter[] = [
+  text('provider', 'eq', 'provider-0'),
+  text('provider', 'eq', 'provider-7'),
+  text('provider', 'eq', 'nobody'),
+  text('provider', 'ne', 'provider-0'),
+  list('provider', ['provider-3', 'provider-4']),
+  contains('provider', 'der-2'),
+  text('served_model', 'eq', 'model-0'),
+  text('served_model', 'eq', 'model-59'),
+  text('served_model', 'eq', 'none'),
+  text('served_model', 'ne', 'model-0'),
+  list('served_model', ['model-11', 'model-58']),
+  contains('served_model', 'el-5'),
+  text('service', 'eq', 'service-0'),
+  text('service', 'eq', 'service-7'),
+  text('service', 'eq', 'service-1999'),
+  text('service', 'eq', 'none'),
+  text('service', 'ne', 'service-0'),
+  list(
+    'service',
+    Array.from({ length: 200 }, (_, i) => `service-${i * 9 + 1}`),
+  ),
+  contains('service', 'ce-199'),
+  contains('service', 'nothing'),
+  text('owner', 'eq', 'team-1'),
+  text('owner', 'eq', 'team-overridden'),
+  text('owner', 'eq', 'person-4999@example.com'),
+  text('owner', 'eq', 'none'),
+  text('owner', 'ne', 'team-1'),
+  list('owner', ['team-2', 'person-77@example.com']),
+  contains('owner', 'person-12'),
+  contains('owner', 'team'),
+]
+
+const byAmount = (known: Known): readonly Filter[] =>
+  (['cost_usd', 'energy_wh', 'carbon_gco2e'] as const).flatMap((field) => {
+    const [rarest = '', rare = '', some = '', half = ''] = known.quantiles[field]
+    const one = { cost_usd: known.costUsd, energy_wh: known.energyWh, carbon_gco2e: known.carbonGco2e }[field]
+    return [
+      amount(field, 'gt', '99999999'),
+      amount(field, 'gt', rarest),
+      amount(field, 'gt', rare),
+      amount(field, 'gte', some),
+      amount(field, 'lt', half),
+      amount(field, 'gte', '0'),
+      amount(field, 'eq', one),
+      amount(field, 'ne', one),
+    ]
+  })
+
+const BY_CLOSED_LIST: readonly Filter[] = [
+  confidence('eq', '0.95'),
+  confidence('eq', '0.82'),
+  confidence('eq', '0.3333'),
+  confidence('gte', '0.8'),
+  confidence('lt', '0.3001'),
+  confidence('lt', '0.05'),
+  ...['chargeback_ready', 'provisional', 'estimated'].map((value) => text('confidence_band', 'eq', value)),
+  ...['stage_a', 'stage_b', 'stage_c'].map((value) => text('stage_origin', 'eq', value)),
+  ...['service_resolved', 'allocation_policy', 'principal_resolved', 'manual_override'].map((value) =>
+    text('evidence_basis', 'eq', value),
+  ),
+  { ...contains('evidence_basis', 'pool'), sql: "evidence_basis LIKE '%pool%'" },
+  ...['none', 'degraded_serving', 'model_recalled', 'disabled'].map((value) => text('degradation_state', 'eq', value)),
+  ...['eligible', 'below_floor', 'advisory', 'disputed', 'residency_restricted'].map((value) =>
+    text('export_eligibility', 'eq', value),
+  ),
+  ...['agent_workflow', 'gateway_mediated', 'batch'].map((value) => text('pathway_category', 'eq', value)),
+  ...['inferred', 'overridden', 'disputed', 'allocated', 'unresolved'].map((value) =>
+    text('output_state', 'eq', value),
+  ),
+  text('output_state', 'ne', 'deterministically_resolved'),
+]
+
+const inTheMiddle = ({ firstMs, lastMs }: Known, field: string, hours: number): Filter => {
+  const middleMs = Math.floor((firstMs + lastMs) / 2)
+  return {
+    ...both(time(field, 'gte', middleMs), time(field, 'lt', middleMs + hours * HOUR_MS)),
+    name: `${field} of ${hours} h in the middle`,
+    kind: 'single',
+  }
+}
+
+const byTime = (known: Known): readonly Filter[] =>
+  ['event_time', 'materialized_at'].flatMap((field) => [
+    time(field, 'gte', known.lastMs - HOUR_MS),
+    time(field, 'lt', known.firstMs + HOUR_MS),
+    inTheMiddle(known, field, 1),
+    inTheMiddle(known, field, 24),
+    inTheMiddle(known, field, 24 * 14),
+    time(field, 'gte', known.lastMs + 24 * HOUR_MS),
+    time(field, 'gte', known.firstMs),
+  ])
+
+function combined(known: Known): readonly Filter[] {
+  const lastHour = time('event_time', 'gte', known.lastMs - HOUR_MS)
+  return [
     both(lastHour, text('provider', 'eq', 'provider-0')),
     both(lastHour, contains('owner', 'person-12')),
-    both(window('event_time', 24), contains('service', 'ce-199')),
+    both(inTheMiddle(known, 'event_time', 24), contains('service', 'ce-199')),
     both(
-      window('event_time', 24),
+      inTheMiddle(known, 'event_time', 24),
       text('service', 'eq', 'service-7'),
       amount('cost_usd', 'gt', known.quantiles.cost_usd[2] ?? '1'),
     ),
@@ -249,5 +270,4 @@ export function filtersOf(known: Known): readonly Filter[] {
     both(text('pathway_category', 'eq', 'agent_workflow'), text('output_state', 'eq', 'disputed')),
     both(contains('served_model', 'el-1'), contains('service', 'ce-1'), text('stage_origin', 'eq', 'stage_b')),
   ]
-  return [...single, ...combined]
 }
