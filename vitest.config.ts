@@ -28,8 +28,8 @@ export default defineConfig({
         maxWorkers,
         retry: 1,
         // Engines and brokers start inside the tests, and the machine of CI is small and shared.
-        testTimeout: 180_000,
-        hookTimeout: 300_000,
+        testTimeout: 300_000,
+        hookTimeout: 400_000,
         // Awaited states of the product: the default of one second is too short on a busy machine.
         expect: { poll: { timeout: 120_000, interval: 100 } },
       },

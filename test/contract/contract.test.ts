@@ -16,7 +16,7 @@ let target: Target
 beforeAll(async () => {
   target = await openTarget(true)
   if (target.service !== undefined) await trainModels(target.service)
-}, 300_000)
+})
 afterAll(() => target.stop())
 
 /** A request before the ids that are known by then stand in it. */

@@ -80,7 +80,7 @@ test('every operation answers every kind of credential with the status that its 
 
   expect(cells).toEqual(table)
   expect(faults).toEqual([])
-}, 300_000)
+}, 600_000)
 
 test('a tenant id in query, header or body changes neither whose data is written nor whose is read', async () => {
   const { base_url } = target.credentials

@@ -109,7 +109,7 @@ test('a credential gives what it holds and nothing else, and an owner everything
 
   expect(cells).toEqual(table)
   expect(new Set(cells.map(({ outcome }) => outcome))).toEqual(new Set(['200', '201', '403 INSUFFICIENT_SCOPE']))
-}, 300_000)
+}, 600_000)
 
 /** A token of the first administrator that carries `admin:config` alone. */
 async function tokenOfOwner(service: Instance): Promise<Credential> {

@@ -106,4 +106,4 @@ test('every accepted change is in the history exactly once, and rollups equal re
   await store.close()
   expect(records.length).toBeGreaterThan(0)
   expect(rollups).toEqual(records)
-}, 300_000)
+})

@@ -86,4 +86,4 @@ test('an export job whose exporter is killed at any stage produces the same file
     expect(resumed).toMatchObject({ status: 'succeeded', attempts: 2 })
     expect(resumed.result?.file.sha256).toBe(undisturbed.result?.file.sha256)
   }
-}, 300_000)
+})

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const { model_id } = await instance.train()
   await nextEvent('degraded_serving none')
   serving = await storedModel(model_id ?? '')
-}, 240_000)
+})
 afterAll(() => instance.close())
 
 /** The tenant's next change event. */
@@ -140,7 +140,7 @@ test('after kills of the trainer during a training, another trainer creates the 
   await nextEvent('model_recalled none')
   while ((await shownState()).model_version !== model_id) await sleep(100)
   expect(digestOf(await artefactOf(await storedModel(model_id)))).toBe((await storedModel(model_id)).artefact?.sha256)
-}, 240_000)
+})
 
 test('kills of the attributor between promotions leave each call with one record of one version', async () => {
   const all = [serving.id, second]
@@ -166,7 +166,7 @@ test('kills of the attributor between promotions leave each call with one record
     expect(['none', 'model_recalled', 'degraded_serving']).toContain(interpretation.degradation_state)
     if (interpretation.evidence_basis === 'trained_inference') expect(all).toContain(interpretation.model_version)
   }
-}, 240_000)
+})
 
 const versions = async (): Promise<string[]> => {
   const found: string[] = []

@@ -111,4 +111,4 @@ test('every call is one record with both events, and counted once, whichever pro
   const books = await readBooks(store)
   await store.close()
   expect(books.rollups).toEqual(books.records)
-}, 300_000)
+})

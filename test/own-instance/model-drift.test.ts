@@ -16,7 +16,7 @@ beforeAll(async () => {
   await plant(instance)
   first = (await instance.train()).model_id ?? ''
   expect(await instance.untilEvents(1)).toEqual(['degraded_serving none'])
-}, 240_000)
+})
 afterAll(() => instance.close())
 
 const lastTraining = async (): Promise<StoredTraining['last']> =>

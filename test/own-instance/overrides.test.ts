@@ -164,7 +164,7 @@ test('an override of 30,000 records takes what its dry run has shown, once, thou
     'attribution.apply_overrides succeeded',
     'attribution.preview_overrides succeeded',
   ])
-}, 300_000)
+})
 
 test('an override whose filters are wrong, or whose token is none, is refused', async () => {
   const refused = async (body: unknown): Promise<Json> => {

@@ -213,7 +213,7 @@ test('a re-attribution job resumes after kills of the attributor and the store, 
   ).toBe(total)
   const { records, rollups } = await readBooks(store)
   expect(rollups).toEqual(records)
-}, 240_000)
+})
 
 /** Calls of a deployment, which no book knows until the tenant has said what it stands for. */
 async function deployed(deployment: string, day: string, total: number): Promise<string[]> {
@@ -311,7 +311,7 @@ test('a revaluation job resumes after a kill of the attributor and counts nothin
   )
   const { records, rollups } = await readBooks(store)
   expect(rollups).toEqual(records)
-}, 240_000)
+})
 
 test('an invalid re-attribution command fails at once with a message', async () => {
   await expect(reattribute('2026-04-01', '2026-04-02', '--reprice-book', 'book_none')).rejects.toThrow(

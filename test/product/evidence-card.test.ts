@@ -565,7 +565,7 @@ describe('inference', () => {
     await learner('PATCH', '/api/v1/settings', { stage_b_enabled: false })
     await untilState('disabled')
     await recordOf(plantedCall(2, START_MS, false).call, learner)
-  }, 240_000)
+  })
 })
 
 test('a hundred and fifty varied calls match a calculation by hand, to the last digit', async () => {

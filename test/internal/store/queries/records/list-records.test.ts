@@ -220,7 +220,7 @@ async function holdWhatIsThere(numRuns: number): Promise<void> {
 describe('the pages of a question', () => {
   test('hold what a look at every record finds, in order, by whichever table they are read', async () => {
     await holdWhatIsThere(80)
-  }, 300_000)
+  })
 
   test.each(['provider', 'served_model', 'service', 'owner', 'confidence'] as const)(
     'follow each other where a value of %s ends with a page, within it, or one behind it',
@@ -497,7 +497,7 @@ describe('the pages of a tenant that has closed more versions than are held in m
   test('hold what a look at every record finds, in order', async () => {
     expect(records).toHaveLength(ROWS)
     await holdWhatIsThere(20)
-  }, 300_000)
+  })
 
   test.each(['event_time', 'provider', 'owner'] as const)('have each record once, by %s', async (field) => {
     // Pages that end among what was closed, and a few long ones.
