@@ -64,7 +64,7 @@ const withoutIdsAndTimes = (value: unknown): unknown =>
   )
 
 /** Where `npx attribution` runs as npm runs it. Elsewhere the program that it names runs, in a third of the time. */
-const WITH_NPX = 'deploy/docs/access.md'
+const WITH_NPX = 'deploy/docs/intake/README.md'
 
 /** What each block prints, run one after the other in one shell that ends at the first command that fails. */
 async function outputsOf(blocks: readonly CodeBlock[], isWithNpx = true): Promise<string[]> {
