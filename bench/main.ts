@@ -196,6 +196,7 @@ program
   )
   .option('--seconds <count>', 'of each rate', atLeast(5), 60)
   .option('--rates <count...>', 'events per second', (text: string, so: number[] = []) => [...so, atLeast(1)(text)])
+  .option('--sightings <count>', 'records of each rate whose visibility is sampled', atLeast(0), 60)
   .option('--backlog <count>', 'events in bulk at the end', atLeast(0), 300_000)
   .action(async (options: Omit<TrickleOptions, 'checkout' | 'natsServerBin'>) => {
     const rates = options.rates ?? [20, 1_000]

@@ -28,6 +28,8 @@ export interface TrickleOptions {
   readonly seconds: number
   /** Events per second. */
   readonly rates: readonly number[]
+  /** Records whose visibility is sampled at each rate. */
+  readonly sightings: number
   /** Events that are sent in bulk at the end; 0: none. */
   readonly backlog: number
 }
@@ -36,7 +38,6 @@ export interface TrickleOptions {
 const CALM_MS = 20_000
 const CONNECTIONS = 64
 /** Visibility is sampled in a time of its own, since the look for a record costs processor time itself. */
-const SIGHTINGS = 60
 const SIGHT_EVERY_MS = 500
 const LOOK_MS = 10
 const BULK_EVENTS = 1_000
@@ -51,7 +52,7 @@ interface Cost {
 }
 
 async function answer(options: TrickleOptions, folder: string, processes: Processes): Promise<void> {
-  const { checkout, natsServerBin, seconds, rates, backlog } = options
+  const { checkout, natsServerBin, seconds, rates, sightings, backlog } = options
   const product = await startProduct(folder, natsServerBin, processes)
   const tenant = await product.createTenant('trickle')
   const client = connectService(product.baseUrl, tenant.secret, CONNECTIONS)
@@ -70,17 +71,16 @@ async function answer(options: TrickleOptions, folder: string, processes: Proces
         events_per_s: rate,
         sent_per_s: rounded(sent / cost.seconds),
         ...cost,
-        ...(await visibilityAt(client, rate)),
+        ...(sightings > 0 && (await visibilityAt(client, rate, sightings))),
       })
     }
     const worked = backlog === 0 ? undefined : await workOff(client, backlog)
-    const store = storeOf(product.dataDir)
-    const disk = await diskOnceSettled(store).finally(() => store.close())
+    const disk = backlog === 0 ? undefined : await diskOnceSettled(product.dataDir)
     writeResult(join(checkout, 'bench', 'results', 'trickle.json'), {
       question:
         'what does the whole product cost at low rates, how soon is a record visible, how fast is a backlog worked off',
       provenance: provenance(checkout),
-      load: { seconds, rates, backlog },
+      load: { seconds, rates, sightings, backlog },
       resident_mb: residentMb,
       figures,
       backlog: worked,
@@ -120,10 +120,10 @@ async function sendFor(client: HttpServiceClient, rate: number, ms: number): Pro
 }
 
 /** From the 202 until the record is found by its id, while events arrive and pages are read. */
-async function visibilityAt(client: HttpServiceClient, rate: number) {
+async function visibilityAt(client: HttpServiceClient, rate: number, sightings: number) {
   const sightedMs: number[] = []
-  const load = sendFor(client, rate, (SIGHTINGS + 4) * SIGHT_EVERY_MS)
-  for (let i = 0; i < SIGHTINGS; i++) {
+  const load = sendFor(client, rate, (sightings + 4) * SIGHT_EVERY_MS)
+  for (let i = 0; i < sightings; i++) {
     const next = sleep(SIGHT_EVERY_MS)
     const id = (await client.send(eventOf(i))).replace(/^inv_/, 'attr_')
     const acceptedAt = performance.now()
@@ -179,7 +179,12 @@ interface Disk {
 const SETTLED_LOOK_MS = 1_000
 
 /** Waits until the sorted copies hold all records. */
-async function diskOnceSettled(store: ClickHouseClient): Promise<Disk> {
+async function diskOnceSettled(dataDir: string): Promise<Disk> {
+  const store = storeOf(dataDir)
+  return diskOf(store).finally(() => store.close())
+}
+
+async function diskOf(store: ClickHouseClient): Promise<Disk> {
   const startedAt = performance.now()
   const ask = async <T>(query: string): Promise<T[]> => (await store.query({ query, format: 'JSONEachRow' })).json<T>()
   const [all] = await ask<{ records: string; newest: string }>(
@@ -188,13 +193,13 @@ async function diskOnceSettled(store: ClickHouseClient): Promise<Disk> {
   while ((await settledBefore(store)) <= Number(all?.newest)) await sleep(SETTLED_LOOK_MS)
   const settledS = (performance.now() - startedAt) / 1_000
   const records = Number(all?.records)
-  const tables = await ask<{ table: string; bytes: string }>(
-    `SELECT if(startsWith(table, 'attributions_by_'), 'sorted copies', table) AS table, sum(bytes_on_disk) AS bytes
+  const tables = await ask<{ name: string; bytes: string }>(
+    `SELECT if(startsWith(table, 'attributions_by_'), 'sorted copies', table) AS name, sum(bytes_on_disk) AS bytes
      FROM system.parts WHERE active AND database = currentDatabase()
        AND table IN (${[...RECORD_TABLES, 'usage_15m', 'attribution_values'].map((table) => `'${table}'`).join(', ')})
-     GROUP BY table ORDER BY bytes DESC`,
+     GROUP BY name ORDER BY bytes DESC`,
   )
-  const perRecord = Object.fromEntries(tables.map(({ table, bytes }) => [table, Math.round(Number(bytes) / records)]))
+  const perRecord = Object.fromEntries(tables.map(({ name, bytes }) => [name, Math.round(Number(bytes) / records)]))
   return {
     settled_s: rounded(settledS),
     records,
@@ -276,7 +281,7 @@ interface Printed extends Cost {
   readonly visible_p99_ms?: number
 }
 
-function print(figures: readonly Printed[], worked: object | undefined, disk: Disk): void {
+function print(figures: readonly Printed[], worked: object | undefined, disk: Disk | undefined): void {
   const roles = [...new Set(figures.flatMap(({ cores }) => Object.keys(cores)))]
   const rows = figures.map(
     ({ events_per_s, sent_per_s, cores, cores_total, resident_mb, visible_p50_ms, visible_p99_ms }) => [
@@ -289,5 +294,5 @@ function print(figures: readonly Printed[], worked: object | undefined, disk: Di
   )
   process.stdout.write(`\n${table([['cores', ...roles, 'all', 'MB', 'visible ms p50 / p99'], ...rows])}`)
   if (worked !== undefined) process.stdout.write(`\nbacklog: ${JSON.stringify(worked)}\n`)
-  process.stdout.write(`\ndisk: ${JSON.stringify(disk)}\n`)
+  if (disk !== undefined) process.stdout.write(`\ndisk: ${JSON.stringify(disk)}\n`)
 }

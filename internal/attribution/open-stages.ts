@@ -32,6 +32,8 @@ export interface StagesDeps {
   readonly logDeps: PlannedLogDeps
   readonly membership: Membership
   readonly member: string
+  /** Of the log. */
+  readonly partitions: number
   readonly staleMs: number
   readonly watermark: Watermark
   readonly identityKeyOf: ReturnType<typeof identityKeysCache>
@@ -78,7 +80,8 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
   const seenDeps = {
     ...logDeps,
     logId,
-    recordSourcesSince: (partition: number, sinceMs: number) => recordSourcesSince(store, partition, sinceMs),
+    recordSourcesSince: (partition: number, sinceMs: number) =>
+      recordSourcesSince(store, { partition, partitions: deps.partitions }, sinceMs),
     recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
   }
   const traceDeps = {

@@ -28,6 +28,13 @@ export interface PlannedLog<C extends Progress> {
   /** Pause after every batch that was not full, of a log that nobody waits for; the default applies when absent. */
   readonly paceMs?: number
   /**
+   * Called with the messages of the next batch while the effects of a full one are under way: what depends on them alone can be
+   * done meanwhile. `prepare` gets the same array, unless the effects fail.
+   *
+   * @param before the checkpoint that the next batch will find
+   */
+  readonly foresee?: (entries: readonly StoredEntry[], before: C) => void
+  /**
    * Called when this process takes over the log, before its first batch, to start with fresh in-memory state. After a
    * failure the state is kept if no other process has been the owner meanwhile.
    */
@@ -178,7 +185,10 @@ async function work<C extends Progress>(
     const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
     const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
     if (isFull) {
-      ahead = readNext(log, batch.after.done + 1, deps)
+      ahead = readNext(log, batch.after.done + 1, deps).then((next) => {
+        log.foresee?.(next, batch.after)
+        return next
+      })
       // The code that awaits it gets a failure, unless the effects fail first.
       ahead.catch(() => undefined)
     }

@@ -18,7 +18,7 @@ import { mirrorBucket } from './mirror.js'
 export interface Watermark {
   /**
    * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. At most a tenth
-   * of a second old when no batch is in flight, otherwise just before the earliest one in flight.
+   * of a second old when no batch is in flight, less when one has ended since; otherwise just before the earliest one in flight.
    *
    * @throws an error that `isBrokerUnavailable` recognises, when the broker is unavailable and no instant is known yet
    */
@@ -35,6 +35,8 @@ export interface Watermark {
 
 /** How long an instant is reused. */
 const REUSED_MS = 100
+/** While a batch is done that it does not include: otherwise its records would be visible up to `REUSED_MS` later. */
+const REUSED_BEHIND_MS = 20
 /** Without a reply from the broker for this long, the newest known instant is returned: old, but correct. */
 const RENEWAL_MS_MAX = 1_000
 
@@ -46,10 +48,14 @@ export async function followWatermark(
 ): Promise<Watermark> {
   let fenceSeenAt = Number.NEGATIVE_INFINITY
   let progress = 0
+  let newestDoneMs = 0
   const waiting = new Set<() => void>()
-  const mirror = await mirrorBucket<Progress & Partial<Fence>>(bucket, onLost, (key) => {
+  const mirror = await mirrorBucket<Progress & Partial<Fence>>(bucket, onLost, (key, checkpoint) => {
     if (key === FENCE) fenceSeenAt = performance.now()
-    if (writesRecords(key)) progress++
+    if (writesRecords(key)) {
+      progress++
+      newestDoneMs = Math.max(newestDoneMs, checkpoint?.doneMs ?? 0)
+    }
     for (const check of waiting) check()
   })
   // The initial copy's fence may be from yesterday.
@@ -67,19 +73,13 @@ export async function followWatermark(
     newestReturned = Math.max(newestReturned, instant)
     return newestReturned
   }
-  /** Otherwise the rows of a writer whose clock is ahead would stay invisible until this clock has caught up. */
-  const newestDone = (): number => {
-    let newest = 0
-    for (const [key, { doneMs }] of mirror.entries()) {
-      if (doneMs !== undefined && writesRecords(key)) newest = Math.max(newest, doneMs)
-    }
-    return newest
-  }
+  const reusedMs = (): number => ((mirror.get(FENCE)?.fencedMs ?? 0) < newestDoneMs ? REUSED_BEHIND_MS : REUSED_MS)
   const setFence = async (): Promise<void> => {
     for (;;) {
       const entry = await bucket.get(FENCE)
       const before = entry?.operation === 'PUT' ? entry.json<Fence>().fencedMs : 0
-      const text = JSON.stringify({ fencedMs: Math.max(clock(), newestDone(), before) } satisfies Fence)
+      // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has caught up.
+      const text = JSON.stringify({ fencedMs: Math.max(clock(), newestDoneMs, before) } satisfies Fence)
       try {
         const revision =
           entry === null ? await bucket.create(FENCE, text) : await bucket.update(FENCE, text, entry.revision)
@@ -101,7 +101,7 @@ export async function followWatermark(
   let renewing: Promise<number> | undefined
   return {
     latest() {
-      if (performance.now() - fenceSeenAt < REUSED_MS) return Promise.resolve(known())
+      if (performance.now() - fenceSeenAt < reusedMs()) return Promise.resolve(known())
       renewing ??= renew().finally(() => {
         renewing = undefined
       })
@@ -109,7 +109,7 @@ export async function followWatermark(
     },
     renewed: renew,
     newestPlanned() {
-      let newest = newestDone()
+      let newest = newestDoneMs
       for (const [key, { plan }] of mirror.entries()) {
         if (plan !== undefined && writesRecords(key)) newest = Math.max(newest, plan.atMs)
       }

@@ -21,22 +21,40 @@ export interface PoisonEvents extends Poison {
   readonly events: readonly EventName[]
 }
 
-export interface FormedBatch {
+export interface FormedBatch extends Omit<ReadMessages, 'invocations'> {
   readonly batch: Batch
+}
+
+/** The content of messages, without hand-overs that have already taken effect. */
+export interface ReadMessages {
+  readonly invocations: readonly AdmittedInvocation[]
   /** Corrections from an earlier stage, for events that it handed over before these. */
   readonly corrections: readonly Correction[]
   readonly poison: readonly PoisonEvents[]
   readonly handedOver: HandOver | undefined
 }
 
-/** Forms a batch from the planned messages, skipping hand-overs that have already taken effect. */
+/** Forms a batch from the planned messages. @param read what `readMessages` returned for them */
 export function formBatch(
   stage: StageName,
   partition: number,
   plan: Extent,
   entries: readonly LogEntry[],
   before: Checkpoint,
+  read = readMessages(stage, partition, entries, before),
 ): FormedBatch {
+  const { invocations, ...rest } = read
+  const token = `${stage}.${partition}.${plan.first}-${plan.last}`
+  return { batch: { stage, partition, token, validFromMs: plan.atMs, invocations }, ...rest }
+}
+
+/** Reads messages, skipping hand-overs that have already taken effect. */
+export function readMessages(
+  stage: StageName,
+  partition: number,
+  entries: readonly LogEntry[],
+  before: Checkpoint,
+): ReadMessages {
   const invocations: AdmittedInvocation[] = []
   const corrections: Correction[] = []
   const poison: PoisonEvents[] = []
@@ -56,8 +74,7 @@ export function formBatch(
       poison.push({ id: `${stage}.${sequence}`, data, reason, log, messageId, events: identifyEntries(data) })
     }
   }
-  const token = `${stage}.${partition}.${plan.first}-${plan.last}`
-  return { batch: { stage, partition, token, validFromMs: plan.atMs, invocations }, corrections, poison, handedOver }
+  return { invocations, corrections, poison, handedOver }
 }
 
 /** The message id of one part of a batch's hand-over. @param source stage and partition, for example `a0` */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { quarantineSubject } from '../../../streams/quarantine.js'
+import type { LogEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
 import { quarantine } from '../../broker/quarantine.js'
@@ -10,7 +11,7 @@ import { ADMISSION_KEYS_KEPT_MS, type AdmissionKeyRow } from '../../store/tables
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { QuarantinedRow } from '../../store/tables/quarantined.js'
 import type { Logger } from '../../telemetry/log.js'
-import { type FormedBatch, formBatch, handOverId, type PoisonEvents } from './batch.js'
+import { type FormedBatch, formBatch, handOverId, type PoisonEvents, type ReadMessages, readMessages } from './batch.js'
 import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Correction, correctionMessages } from './corrections.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
@@ -37,15 +38,19 @@ export interface ActorDeps {
 
 /** Runs a stage on its mailbox `invocations.<stage>.<partition>`, as a planned log. */
 export function partitionActor(stage: Stage, partition: number, deps: ActorDeps): PlannedLog<Checkpoint> {
+  const foreseen = new WeakMap<readonly LogEntry[], ReadMessages>()
   return {
     key: `${stage.name}.${partition}`,
     stream: INVOCATIONS.name,
     subject: invocationsSubject(stage.name, partition),
     initial: { done: 0 },
+    foresee(entries, before) {
+      foreseen.set(entries, readMessages(stage.name, partition, entries, before))
+    },
     async open() {
       const open = await stage.open(partition)
       return async (entries, extent, before, planned) => {
-        const formed = formBatch(stage.name, partition, extent, entries, before)
+        const formed = formBatch(stage.name, partition, extent, entries, before, foreseen.get(entries))
         const dispositions = await open.handle(formed.batch, planned?.basis)
         if (planned === undefined) {
           const basis = open.basisOf?.(formed.batch)

@@ -43,7 +43,10 @@ function start(
     preparing,
     events,
     ...limits
-  }: Pick<PlannedLog<Progress>, 'messagesMax'> & { preparing?: () => Promise<void> | void; events?: number } = {},
+  }: Pick<PlannedLog<Progress>, 'messagesMax' | 'foresee'> & {
+    preparing?: () => Promise<void> | void
+    events?: number
+  } = {},
   deps: PlannedLogDeps = broker.deps,
 ) {
   const stopping = new AbortController()
@@ -159,6 +162,24 @@ describe('a batch', () => {
     expect(tried.map(({ length }) => length)).toEqual([1, 1, 1, 1])
     expect(tried[2]).toEqual(tried[1])
     expect(new Set(tried.flat()).size).toBe(3)
+  })
+
+  test('is foreseen while a full one is applied, with the checkpoint that it will find', async () => {
+    const log = newLog()
+    const sequences: number[] = []
+    const foreseen: number[][] = []
+    await log.send(3)
+
+    const process = start(log, (batch) => void sequences.push(...batch.sequences), {
+      messagesMax: 1,
+      events: 5_000,
+      foresee: (entries, { done }) => foreseen.push([done, ...entries.map(({ sequence }) => sequence)]),
+    })
+    await log.untilDone()
+    await process.stop()
+
+    const [first, second, third] = sequences
+    expect(foreseen).toEqual([[first, second], [second, third], [third]])
   })
 
   test('that fails is formed again by the same process, which keeps its in-memory state', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Progress } from '../../../internal/broker/checkpoint.js'
 import { type PlannedLog, runPlannedLog } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
@@ -14,7 +14,10 @@ beforeEach(async () => {
   broker = await launchLogBroker()
   stopping = new AbortController()
 })
-afterEach(() => stopping.abort())
+afterEach(() => {
+  stopping.abort()
+  vi.restoreAllMocks()
+})
 
 const fail = (cause: unknown): void => {
   if (!stopping.signal.aborted) throw cause
@@ -162,6 +165,25 @@ describe('an instant of the watermark', () => {
     expect(tried).toEqual([first, first])
     expect(await watermark.renewed()).toBeGreaterThanOrEqual(first)
   })
+})
+
+test('an instant is reused for a moment only while a batch has ended that it does not include', async () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1_000_000)
+  const watermark = await reader()
+  const before = await watermark.renewed()
+  const unchanged = [await watermark.latest()]
+  now.mockReturnValue(1_000_050)
+  unchanged.push(await watermark.latest())
+
+  const written: number[] = []
+  writer('a.2', (atMs, sequences) => void written.push(atMs, ...sequences))
+  await send('a.2')
+  await broker.untilDone('a.2', OBSERVATIONS.name, subjectOf('a.2'))
+  const [atMs = Number.NaN, sequence = Number.NaN] = written
+  expect(await watermark.isDone('a.2', sequence, 10_000)).toBe(true)
+
+  expect(unchanged).toEqual([before, before])
+  expect(await watermark.latest()).toBeGreaterThanOrEqual(atMs)
 })
 
 test('a snapshot at an instant never changes, whichever processes write, die and read', async () => {

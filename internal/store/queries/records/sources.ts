@@ -14,6 +14,12 @@ export interface RecordSource {
   readonly position: Position
 }
 
+/** A partition of the log, among as many as there are now. There may have been more when some records were written. */
+export interface ConfiguredPartition {
+  readonly partition: number
+  readonly partitions: number
+}
+
 const COLUMNS = 'id, valid_from, source_log, source_sequence, source_index'
 const ROW_BYTES = 16 + 8 + 4 + 8 + 4
 
@@ -25,6 +31,7 @@ const merged = (columns: string, which: string): string => `SELECT ${columns} FR
   WHERE change = 'merge' AND endsWith(change_id, lower(hex(id))) AND ${which}`
 const NO_POSITION = 'id, valid_from, toUInt32(0), toUInt64(0), toUInt32(0)'
 const SINCE = 'valid_from >= fromUnixTimestamp64Milli({since:Int64})'
+const OF_PARTITION = '(source_partition = {partition:UInt16} OR source_partition >= {partitions:UInt16})'
 const OF_IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
 
 function readSource(bytes: Buffer, at: number): RecordSource {
@@ -36,15 +43,18 @@ function readSource(bytes: Buffer, at: number): RecordSource {
   }
 }
 
-/** The sources of a partition's records that became valid since an instant, the oldest first, as they come; of merged ones, of all partitions. */
+/**
+ * The sources of a partition's records that became valid since an instant, the oldest first, as they come; of merged ones, of all
+ * partitions. Those of partitions that no longer exist belong to each partition: an event that comes again may come there.
+ */
 export function recordSourcesSince(
   store: ClickHouseClient,
-  partition: number,
+  { partition, partitions }: ConfiguredPartition,
   sinceMs: number,
 ): AsyncGenerator<RecordSource> {
-  const query = `SELECT * FROM (SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE source_partition = {partition:UInt16} AND ${SINCE}
+  const query = `SELECT * FROM (SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE ${OF_PARTITION} AND ${SINCE}
     UNION ALL ${merged(NO_POSITION, SINCE)}) ORDER BY valid_from`
-  return streamFixedRows(store, query, { partition, since: sinceMs }, ROW_BYTES, readSource)
+  return streamFixedRows(store, query, { partition, partitions, since: sinceMs }, ROW_BYTES, readSource)
 }
 
 /** An event that has a record. */

@@ -86,7 +86,7 @@ function start(
   const seenDeps: LoadSeenDeps = {
     ...broker.deps,
     logId: LOG_ID,
-    recordSourcesSince: (of, sinceMs) => recordSourcesSince(store.client, of, sinceMs),
+    recordSourcesSince: (of, sinceMs) => recordSourcesSince(store.client, { partition: of, partitions: 64 }, sinceMs),
     recordSourcesOf: (ids, sinceMs) => recordSourcesOf(store.client, ids, sinceMs),
     ...seen,
   }

@@ -56,10 +56,18 @@ describe('the sources of records', () => {
   test('of a partition come back with log and position, the oldest first, from the instant on', async () => {
     const sinceMs = NOW_MS + 3_000_000
 
-    expect(await all(recordSourcesSince(store.client, 1, sinceMs))).toEqual(
+    expect(await all(recordSourcesSince(store.client, { partition: 1, partitions: 2 }, sinceMs))).toEqual(
       PLACES.filter(({ partition, validFromMs }) => partition === 1 && validFromMs >= sinceMs).map(expected),
     )
-    expect(await all(recordSourcesSince(store.client, 2, 0))).toEqual([])
+    expect(await all(recordSourcesSince(store.client, { partition: 2, partitions: 3 }, 0))).toEqual([])
+  })
+
+  test('of partitions that are no longer configured belong to each partition', async () => {
+    const sinceMs = NOW_MS + 3_000_000
+
+    expect(await all(recordSourcesSince(store.client, { partition: 0, partitions: 1 }, sinceMs))).toEqual(
+      PLACES.filter(({ validFromMs }) => validFromMs >= sinceMs).map(expected),
+    )
   })
 
   test('are found by id, of whichever partition, also when several thousand are asked for', async () => {
