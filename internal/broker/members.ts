@@ -77,17 +77,22 @@ export async function joinMembers(
   const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
     members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
   }
-  const mirror = await mirrorBucket<Heartbeat>(bucket, onLost, (key, heartbeat) => {
-    if (!key.startsWith(`${role}.`)) return
-    if (heartbeat === undefined) members.delete(key)
-    else onHeartbeat(key, heartbeat)
-    notifyIfChanged()
-  })
   const self = { pid: process.pid, ...(parts !== undefined && { parts }) }
   const sendHeartbeat = async (): Promise<void> => {
     await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
   }
+  // First, so that the watch of this role's members finds one.
   await sendHeartbeat()
+  const mirror = await mirrorBucket<Heartbeat>(
+    bucket,
+    onLost,
+    (key, heartbeat) => {
+      if (heartbeat === undefined) members.delete(key)
+      else onHeartbeat(key, heartbeat)
+      notifyIfChanged()
+    },
+    `${role}.>`,
+  )
   onHeartbeat(own, self)
   // A missed heartbeat is not an error: the broker is then unavailable to all members alike.
   const timer = setInterval(() => {

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
+import { connectionOf } from './connect.js'
 import { KvWatchLost } from './errors.js'
 import { RevisionWaits } from './revision-waits.js'
 
@@ -21,20 +23,25 @@ type Watch = Awaited<ReturnType<KV['watch']>>
 
 /** The broker keeps a replaced watch's consumer for five minutes: when all copies lag, this limits how many pile up. */
 const RENEW_EVERY_MS_MIN = 10_000
+const WATCH_AGAIN_MS = 250
+const WATCHED_MS_MAX = 5_000
 
 /**
  * Copies a bucket into memory and follows it with a KV watch. Resolves when the first copy is complete.
  *
  * @param onLost called with a `KvWatchLost` when the watch ends by itself; the process then has to start over
  * @param onChange called for each key that is set (with its value) or deleted (undefined), those of the first copy included
+ * @param keys a wildcard that some key of the bucket matches; all keys when absent
  */
 export async function mirrorBucket<T>(
   bucket: KV,
   onLost: (cause: unknown) => void,
   onChange: (key: string, value: T | undefined) => void = () => undefined,
+  keys = '>',
 ): Promise<Mirror<T>> {
-  const mirror = new BucketMirror<T>(bucket, onLost, onChange)
+  const mirror = new BucketMirror<T>(bucket, onLost, onChange, keys)
   await mirror.watchBucket()
+  void mirror.followReconnects().catch(onLost)
   return {
     get: (key) => mirror.copy.get(key),
     entries: () => mirror.copy.entries(),
@@ -50,16 +57,23 @@ class BucketMirror<T> {
   private readonly bucket: KV
   private readonly onLost: (cause: unknown) => void
   private readonly onChange: (key: string, value: T | undefined) => void
+  private readonly keys: string
   private watch: Watch | undefined
   /** The bucket's keys, as far as the current watch has reported them. */
   private seen = new Set<string>()
   private renewedAt = Number.NEGATIVE_INFINITY
   private isStopped = false
 
-  constructor(bucket: KV, onLost: (cause: unknown) => void, onChange: (key: string, value: T | undefined) => void) {
+  constructor(
+    bucket: KV,
+    onLost: (cause: unknown) => void,
+    onChange: (key: string, value: T | undefined) => void,
+    keys: string,
+  ) {
     this.bucket = bucket
     this.onLost = onLost
     this.onChange = onChange
+    this.keys = keys
   }
 
   /** Starts a watch of the whole bucket, in place of the current one. Resolves when it has reported all current keys. */
@@ -67,7 +81,7 @@ class BucketMirror<T> {
     const { bucket: name, streamInfo } = await this.bucket.status()
     // The newest entries may have expired: a complete copy holds everything up to this sequence without having seen them.
     const lastSequenceBefore = streamInfo.state.last_seq
-    const next = await this.bucket.watch({ ignoreDeletes: false })
+    const next = await this.bucket.watch({ key: this.keys, ignoreDeletes: false })
     const previous = this.watch
     if (this.isStopped) return next.stop()
     this.watch = next
@@ -83,6 +97,29 @@ class BucketMirror<T> {
     // Keys that disappeared between two watches and left no delete marker.
     for (const key of [...this.copy.keys()]) if (!seen.has(key)) this.set(key, undefined)
     this.revisions.advance(lastSequenceBefore)
+  }
+
+  /** A broker that has restarted no longer knows the watch, which it had in memory, and the client would notice only after a minute. */
+  async followReconnects(): Promise<void> {
+    for await (const { type } of connectionOf(this.bucket)?.status() ?? []) {
+      if (this.isStopped) return
+      if (type === 'reconnect') await this.watchAgain()
+    }
+  }
+
+  private async watchAgain(): Promise<void> {
+    while (!this.isStopped && connectionOf(this.bucket)?.isClosed() === false) {
+      const isRenewed = await Promise.race([
+        this.watchBucket().then(
+          () => true,
+          () => false,
+        ),
+        sleep(WATCHED_MS_MAX, false, { ref: false }),
+      ])
+      if (isRenewed) return
+      // The broker has accepted the connection and is not ready yet, or has ended again.
+      await sleep(WATCH_AGAIN_MS)
+    }
   }
 
   /** The broker sends nothing to a watch whose consumer is lost; the client would notice only after a minute or more. */

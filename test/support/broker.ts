@@ -1,6 +1,6 @@
 /** A nats-server with JetStream for a test file, on a free port of loopback and a folder of its own. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,6 +14,8 @@ export interface RunningBroker {
   readonly url: string
   /** Folder of its streams. */
   readonly folder: string
+  /** `kill -9`, and starts it again with the same port and folder. */
+  restart(): Promise<void>
 }
 
 /**
@@ -25,12 +27,31 @@ export async function launchBroker(configText?: string): Promise<RunningBroker> 
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'attribution-nats-'))
   const configFile = join(folder, 'nats.conf')
+  const pidFile = join(folder, 'nats.pid')
   if (configText !== undefined) writeFileSync(configFile, configText)
   const { command, args } = watchedNatsServer(natsServerBin(), [
     ...(configText === undefined ? [] : ['--config', configFile]),
     ...['--addr', '127.0.0.1', '--port', String(port)],
-    ...['--jetstream', '--store_dir', folder],
+    ...['--jetstream', '--store_dir', folder, '--pid', pidFile],
   ])
+  let server = await started(command, args)
+  atEnd(async () => {
+    await server.end()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return {
+    port,
+    url: `nats://127.0.0.1:${port}`,
+    folder,
+    async restart() {
+      process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL')
+      await server.end()
+      server = await started(command, args)
+    },
+  }
+}
+
+async function started(command: string, args: readonly string[]): Promise<{ end(): Promise<void> }> {
   // Its stdin is a pipe that closes with this process, and the server then exits.
   const server = spawn(command, args, { stdio: ['pipe', 'ignore', 'pipe'] })
   await new Promise<void>((resolve, reject) => {
@@ -41,10 +62,10 @@ export async function launchBroker(configText?: string): Promise<RunningBroker> 
     server.once('close', (code) => reject(new Error(`nats-server ended with ${code}`)))
   })
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
-  atEnd(async () => {
-    server.stdin.end()
-    await ended
-    rmSync(folder, { recursive: true, force: true })
-  })
-  return { port, url: `nats://127.0.0.1:${port}`, folder }
+  return {
+    async end() {
+      server.stdin.end()
+      await ended
+    },
+  }
 }

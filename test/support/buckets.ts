@@ -9,11 +9,13 @@ export interface Buckets {
   open(bucket: Bucket): Promise<KV>
   /** The connection of another process. */
   connect(): Promise<Broker>
+  /** Ends the broker by `kill -9`, and starts it again. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
 export async function launchBuckets(): Promise<Buckets> {
-  const { url } = await launchBroker()
+  const { url, restart } = await launchBroker()
   const brokers: Broker[] = []
   const connect = async (): Promise<Broker> => {
     const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
@@ -26,6 +28,7 @@ export async function launchBuckets(): Promise<Buckets> {
     url,
     open: (bucket) => first.bucket(bucket),
     connect,
+    restart,
     async close() {
       await Promise.all(brokers.map((broker) => broker.close()))
     },

@@ -1,8 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../../internal/broker/connect.js'
 import { isBrokerUnavailable } from '../../../internal/broker/errors.js'
 import { type Mirror, mirrorBucket } from '../../../internal/broker/mirror.js'
-import { API_KEY_USES, API_KEYS, CLIENTS, CONNECTORS, REVOKED_TOKENS } from '../../../streams/buckets.js'
+import {
+  API_KEY_USES,
+  API_KEYS,
+  CLIENTS,
+  CONNECTORS,
+  POOLS,
+  PRICE_OVERRIDES,
+  REVOKED_TOKENS,
+} from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 
 let buckets: Buckets
@@ -105,6 +114,33 @@ test('a mirror with a dead KV watch removes keys that were purged without a dele
 async function forgetWatches({ manager }: Broker, stream: string): Promise<void> {
   for await (const { name } of manager.consumers.list(stream)) await manager.consumers.delete(stream, name)
 }
+
+test('a mirror has what was written since the broker was killed and started again, without being asked', async () => {
+  const bucket = await buckets.open(PRICE_OVERRIDES)
+  let changed: (value: number) => void = () => undefined
+  const mirror = await mirrorBucket<number>(bucket, onLost, (_, value) => changed(value ?? Number.NaN))
+  mirrors.push(mirror)
+  await mirror.reached(await bucket.put('price', '1'))
+  const next = new Promise<number>((resolve) => {
+    changed = resolve
+  })
+
+  await buckets.restart()
+  await expect.poll(() => bucket.put('price', '2').catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(0)
+
+  // The client notices a lost watch by itself after a minute.
+  expect(await Promise.race([next, sleep(15_000)])).toBe(2)
+  expect(mirror.get('price')).toBe(2)
+}, 40_000)
+
+test('a watch of a bucket leaves no file of its own', async () => {
+  const bucket = await buckets.open(POOLS)
+  mirrors.push(await mirrorBucket<number>(bucket, onLost))
+  const { manager } = await buckets.connect()
+
+  for await (const { config } of manager.consumers.list(`KV_${POOLS.name}`)) expect(config.mem_storage).toBe(true)
+  expect((await manager.streams.info(`KV_${POOLS.name}`)).state.consumer_count).toBe(1)
+})
 
 test('a mirror removes keys that have expired in the bucket', async () => {
   const bucket = await buckets.open(REVOKED_TOKENS)
