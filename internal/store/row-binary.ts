@@ -3,17 +3,20 @@
  * `take` empties it.
  */
 export class RowBinaryWriter {
-  private buffer: Buffer
+  private buffer = NOTHING
   private at = 0
+  /** Of the next buffer, at least. */
+  private bytesHint: number
 
   constructor(bytesHint = 1024 * 1024) {
-    this.buffer = Buffer.allocUnsafe(bytesHint)
+    this.bytesHint = bytesHint
   }
 
-  /** Returns the rows written so far and continues with a fresh buffer. */
+  /** Returns the rows written so far; the next ones go to a fresh buffer. */
   take(): Buffer {
     const rows = this.buffer.subarray(0, this.at)
-    this.buffer = Buffer.allocUnsafe(Math.max(1024, this.at))
+    this.bytesHint = Math.max(1024, this.at)
+    this.buffer = NOTHING
     this.at = 0
     return rows
   }
@@ -132,11 +135,13 @@ export class RowBinaryWriter {
 
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.at + bytes))
+    const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.at + bytes, this.bytesHint))
     this.buffer.copy(larger, 0, 0, this.at)
     this.buffer = larger
   }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** @throws RangeError instead of silently truncating the amount */
 function highWord(steps: bigint): bigint {

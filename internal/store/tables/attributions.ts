@@ -66,7 +66,7 @@ export const ADD_SEEN_BY = `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS se
 export const ATTRIBUTIONS: RowBinaryTable<AttributionRow> = {
   name: 'attributions',
   columns: ATTRIBUTION_COLUMNS.map(([name]) => name),
-  rowBytes: 600,
+  rowBytes: 1500,
   write: writerOf(FIELDS),
   recordsIn: (rows) => rows,
 }
