@@ -164,22 +164,33 @@ export function watchBroker(broker: Broker, clock: () => number): DependencyWatc
 }
 
 const STORE_CHECK_EVERY_MS = 1_000
+/** Of the checks of a store that was up, one in so many is a query: it costs the store 3 ms of processor time, a ping nearly nothing. */
+const QUERIED_EVERY_CHECKS = 10
 
-/** Checks every second that the store responds and has its tables. */
+/** Checks every second that the store responds, and every ten that it has its tables. */
 export function watchStore(store: ClickHouseClient, clock: () => number): DependencyWatch {
   const watch = watchDependency('store', clock)
+  let pings = QUERIED_EVERY_CHECKS
   const check = async (): Promise<void> => {
     try {
-      const signal = AbortSignal.timeout(5_000)
-      const answer = await store.query({
-        query: 'SELECT 1 FROM attributions LIMIT 0',
-        format: 'JSONEachRow',
-        abort_signal: signal,
-      })
-      await answer.json()
+      const abort_signal = AbortSignal.timeout(5_000)
+      if (pings < QUERIED_EVERY_CHECKS - 1) {
+        const answer = await store.ping({ select: false, abort_signal })
+        if (!answer.success) throw answer.error
+        pings++
+      } else {
+        const answer = await store.query({
+          query: 'SELECT 1 FROM attributions LIMIT 0',
+          format: 'JSONEachRow',
+          abort_signal,
+        })
+        await answer.json()
+        pings = 0
+      }
       watch.report('up')
     } catch {
       watch.report('down')
+      pings = QUERIED_EVERY_CHECKS
     }
     setTimeout(() => void check(), STORE_CHECK_EVERY_MS).unref()
   }
