@@ -210,7 +210,8 @@ describe('credentials', () => {
     expect(await asked(gateway, basic(`anybody:${plainKey}`))).toEqual([200, null])
     expect(await asked(gateway, basic(`${plainKey}:`))).toEqual([401, expect.stringContaining('Bearer')])
     expect(await asked(gateway, {})).toEqual([401, expect.stringContaining('Bearer')])
-    expect(await asked(gateway, { 'x-api-key': `${plainKey.slice(0, -1)}x` })).toEqual([401, expect.anything()])
+    const otherKey = `${plainKey.slice(0, -1)}${plainKey.endsWith('x') ? 'y' : 'x'}`
+    expect(await asked(gateway, { 'x-api-key': otherKey })).toEqual([401, expect.anything()])
   })
 
   test('that are repeated are refused: two hops might each use another', async () => {
