@@ -36,7 +36,8 @@ if (linted !== 0) process.exit(linted)
 
 const notes = mkdtempSync(join(tmpdir(), 'attribution-failed-'))
 const failedFiles = join(notes, 'files')
-let code = await run(vitest, { ...process.env, ATTRIBUTION_FAILED_FILES: failedFiles })
+// Not ATTRIBUTION_…: what the tests start would name it as an unknown variable.
+let code = await run(vitest, { ...process.env, FAILED_TEST_FILES: failedFiles })
 // Interrupted, or failed outside a test: nothing is noted.
 const failed = existsSync(failedFiles) ? readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean) : []
 rmSync(notes, { recursive: true })

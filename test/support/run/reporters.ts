@@ -23,12 +23,12 @@ export const flakyTests: Reporter = {
 }
 
 /**
- * Notes the files with failed tests in the file that ATTRIBUTION_FAILED_FILES names, unless something failed outside a test:
+ * Notes the files with failed tests in the file that FAILED_TEST_FILES names, unless something failed outside a test:
  * `npm test` runs them again alone.
  */
 export const failedFiles: Reporter = {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const file = process.env['ATTRIBUTION_FAILED_FILES']
+    const file = process.env['FAILED_TEST_FILES']
     if (file === undefined || errors.length > 0) return
     const failed = modules.filter((module) => module.state() === 'failed').map((module) => module.relativeModuleId)
     writeFileSync(file, failed.join('\n'))
