@@ -1,6 +1,6 @@
 import type { Mode } from '../../auth/api-keys.js'
-import { type Broker, connectBroker } from '../../broker/connect.js'
-import { type Layout, observedLayout, openStreams, readLayout, type WantedLayout } from '../../broker/layout.js'
+import { connectBroker } from '../../broker/connect.js'
+import { openStreams, type WantedLayout } from '../../broker/layout.js'
 import type { Config } from '../../config/settings.js'
 import { untilAvailable } from '../../process/main.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
@@ -28,10 +28,9 @@ export async function prepareInstance(
   print: (line: string) => void,
 ): Promise<Credentials> {
   const broker = await connectBroker({ url: nats.url, user: nats.user, password: nats.password, name: 'up' })
-  const open = async (): Promise<Layout> => {
-    if (nats.ownPort === undefined) return openStreams(broker, config, true)
-    await changeLayout(broker, config, print)
-    return openStreams(broker, await initialOf(broker, config), true)
+  const open = async (): Promise<void> => {
+    if (nats.ownPort !== undefined) await changeLayout(broker, config, print)
+    await openStreams(broker, config, true)
   }
   await untilAvailable('JetStream', open, createLog('up', config.logLevel))
   const credentials = await bootstrapTenant(broker, files, masterKeys, config.mode, baseUrl)
@@ -41,13 +40,4 @@ export async function prepareInstance(
     await sayWhileWaiting('the store', store.url, answers, print)
   }
   return credentials
-}
-
-/** One attributor gains nothing by a second partition, which costs as much again for each insert. */
-const PARTITIONS_OF_ONE_MACHINE = 1
-
-/** The settings for an instance's own broker: if it is new, with a number of partitions. */
-async function initialOf(broker: Broker, wanted: WantedLayout): Promise<WantedLayout> {
-  const isNew = (await readLayout(broker)) === undefined && (await observedLayout(broker)) === undefined
-  return isNew && wanted.partitions === undefined ? { ...wanted, partitions: PARTITIONS_OF_ONE_MACHINE } : wanted
 }
