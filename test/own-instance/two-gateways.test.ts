@@ -40,29 +40,35 @@ async function post(baseUrl: string, body: string, key: string) {
   return answer
 }
 
+const PAIRS = 200
+/** Of all at once, some would wait longer than a gateway waits for the owner of a key before it decides alone. */
+const PAIRS_AT_ONCE = 10
+
+async function inTurns<T>(send: () => Promise<T>): Promise<T[]> {
+  const outcomes: T[] = []
+  while (outcomes.length < PAIRS) outcomes.push(...(await Promise.all(Array.from({ length: PAIRS_AT_ONCE }, send))))
+  return outcomes
+}
+
 test('two bodies under one key, sent to both gateways at once, get one 202 and one 422', async () => {
-  const outcomes = await Promise.all(
-    Array.from({ length: 200 }, async () => {
-      const key = randomUUID()
-      const answers = await Promise.all([post(service.baseUrl, event(), key), post(second.baseUrl, event(), key)])
-      return answers.map(({ status }) => status).sort()
-    }),
-  )
+  const outcomes = await inTurns(async () => {
+    const key = randomUUID()
+    const answers = await Promise.all([post(service.baseUrl, event(), key), post(second.baseUrl, event(), key)])
+    return answers.map(({ status }) => status).sort()
+  })
 
   expect(new Set(outcomes.map(String))).toEqual(new Set(['202,422']))
 })
 
 test('one request sent to both gateways at once takes effect once, with the same answer at both', async () => {
-  const outcomes = await Promise.all(
-    Array.from({ length: 200 }, async () => {
-      const [key, body] = [randomUUID(), event()]
-      const answers = await Promise.all([post(service.baseUrl, body, key), post(second.baseUrl, body, key)])
-      return {
-        texts: new Set(answers.map(({ status, text }) => `${status} ${text}`)).size,
-        replays: answers.filter(({ isReplay }) => isReplay).length,
-      }
-    }),
-  )
+  const outcomes = await inTurns(async () => {
+    const [key, body] = [randomUUID(), event()]
+    const answers = await Promise.all([post(service.baseUrl, body, key), post(second.baseUrl, body, key)])
+    return {
+      texts: new Set(answers.map(({ status, text }) => `${status} ${text}`)).size,
+      replays: answers.filter(({ isReplay }) => isReplay).length,
+    }
+  })
 
   expect(outcomes.every(({ texts, replays }) => texts === 1 && replays === 1)).toBe(true)
 })
