@@ -1,6 +1,6 @@
 import { formatDifference, parseSum, plus, type Quantity, zero } from '../../units/quantity.js'
 
-/** What is left of a budget over its period. Exact decimals, below zero once it is overspent. */
+/** The rest of a budget over its period. Exact decimals, below zero once it is overspent. */
 export interface BurnDown {
   /** In order of time, from the ceiling at the start of the period to what remains as of the figures. */
   readonly points: readonly Left[]
@@ -45,7 +45,7 @@ export function burnDown(budget: Spent, intervals: readonly SpentIn[]): BurnDown
 const usd = (text: string): Quantity<'USD'> => parseSum<'USD'>(text)
 const byTime = (one: SpentIn, other: SpentIn): number => Date.parse(one.to) - Date.parse(other.to)
 
-/** What is left when a share of a ceiling is spent; exact. @param percent a whole number */
+/** The rest of a ceiling when a share of it is spent; exact. @param percent a whole number */
 export function leftAt(ceiling: string, percent: number): string {
   const all: bigint = usd(ceiling)
   const steps = (all * BigInt(percent)) / 100n

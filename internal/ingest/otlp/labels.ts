@@ -8,7 +8,7 @@ export interface Labels {
   readonly tags: Record<string, string> | undefined
 }
 
-/** Properties that applications set freely, under names that tell of a person: an identity is never kept as a tag. */
+/** Properties that applications set freely, under names that mean a person: an identity is never kept as a tag. */
 const PERSON_KEYS = new Set('user userid username useremail email enduser enduserid'.split(' '))
 const SESSION_KEYS = new Set('session sessionid conversationid threadid chatid'.split(' '))
 const comparable = (key: string): string => key.replace(/[-_.\s]/g, '').toLowerCase()

@@ -348,7 +348,7 @@ const BEYOND_CHANCE = 2
 /**
  * Whether a version may be promoted: on the weighted events, and also on the audits when there are enough, its features must
  * lower the log-loss by more than chance against the capture context alone, and it must be calibrated and right often enough
- * where it claims to be. Labels must gain, too: whoever tells labelled from unlabelled traffic lowers the log-loss of the weighted
+ * where it claims to be. Labels must gain, too: a model that tells labelled from unlabelled traffic lowers the log-loss of the weighted
  * events, also with labels that mean nothing.
  *
  * @param labelGain what later labels gain by what their events show, in standard errors

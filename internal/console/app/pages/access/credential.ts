@@ -41,7 +41,7 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 
 export { SCOPES }
 
-/** What is not as usual about a credential that sends calls. */
+/** What sets a credential that sends calls apart from the usual ones. */
 export const limitsOf = ({ is_gateway: isGateway, trusts_cost: isTrusted }: Pick<Key, 'is_gateway' | 'trusts_cost'>) =>
   [isGateway ? 'a gateway: who called is believed' : '', isTrusted ? '' : 'costs that it states do not count'].filter(
     (words) => words !== '',

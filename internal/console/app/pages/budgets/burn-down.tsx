@@ -6,7 +6,7 @@ import { useWidth } from '../../parts/use-width.js'
 import type { Budget, Current } from './budget.js'
 
 /**
- * What is left of a budget over its period: the line falls from the ceiling, and is dashed where it is a forecast. Lengths in
+ * The rest of a budget over its period: the line falls from the ceiling, and is dashed where it is a forecast. Lengths in
  * pixels are the only floats.
  */
 
