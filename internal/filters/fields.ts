@@ -197,9 +197,6 @@ export const SORT_FIELDS = [
 ] as const satisfies readonly FieldName[]
 export type SortField = (typeof SORT_FIELDS)[number]
 
-/** Fields that support `contains`. */
-export type SearchedField = 'provider' | 'served_model' | 'service' | 'owner' | 'evidence_basis'
-
 /** Values in an `in` list. */
 export const LIST_MAX = 200
 /** Filters per query. */

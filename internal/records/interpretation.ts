@@ -39,6 +39,24 @@ export const EVIDENCE_BASES = [
 ] as const
 export type EvidenceBasis = (typeof EVIDENCE_BASES)[number]
 
+const REPLACEABLE_BY_TRACE: Readonly<Record<EvidenceBasis, boolean>> = {
+  identity_and_service_resolved: false,
+  service_resolved: false,
+  identity_resolved: false,
+  mapping_rule: false,
+  trace_correlated: true,
+  exclusive_principal_resolved: false,
+  principal_resolved: true,
+  service_declared: false,
+  trained_inference: true,
+  heuristic_baseline: true,
+  allocation_policy: true,
+  default_pool: true,
+  manual_override: false,
+}
+/** Whether evidence from the trace may replace this one. It replaces neither what the event states nor what a person decided. */
+export const isReplaceableByTrace = (basis: string): boolean => REPLACEABLE_BY_TRACE[basis as EvidenceBasis] === true
+
 /** What contradicts an attribution: the kind of fact that says otherwise. */
 export const CONTESTED_BY = [
   /** The directory has services, and the stated one is none of them. */

@@ -1,25 +1,15 @@
-import { bandOf, type Confidence, type EvidenceBasis, eligibilityOf } from '../../records/interpretation.js'
+import { bandOf, type Confidence, eligibilityOf, isReplaceableByTrace } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { evidenceText, type Verdict } from '../records/row.js'
 import { statedCostDoubt } from '../valuation/cost/cost-details.js'
 import { isDisputed, isOverridden } from './decided.js'
-
-/** Evidence that a later verdict from the trace may replace. Facts that the event states itself are not included. */
-const CORRECTABLE: ReadonlySet<string> = new Set<EvidenceBasis>([
-  'trace_correlated',
-  'principal_resolved',
-  'trained_inference',
-  'heuristic_baseline',
-  'allocation_policy',
-  'default_pool',
-])
 
 /**
  * Whether stage A's later verdict replaces a version. A person's decision takes precedence; when it is undone, the record
  * returns to its state before the decision.
  */
 export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
-  if (isOverridden(row) || isDisputed(row) || !CORRECTABLE.has(row.evidenceBasis)) return false
+  if (isOverridden(row) || isDisputed(row) || !isReplaceableByTrace(row.evidenceBasis)) return false
   const isSame =
     row.evidenceBasis === verdict.evidenceBasis &&
     row.service === verdict.service &&

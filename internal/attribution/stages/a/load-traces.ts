@@ -1,5 +1,5 @@
 import { readCheckpoint } from '../../../broker/checkpoint.js'
-import type { EvidenceBasis } from '../../../records/interpretation.js'
+import { type EvidenceBasis, isReplaceableByTrace } from '../../../records/interpretation.js'
 import type { TracedRecord } from '../../../store/queries/attribution/traced-records.js'
 import type { Checkpoint } from '../../actor/checkpoint.js'
 import { type HeldDeps, heldInvocations } from '../../actor/held-invocations.js'
@@ -17,16 +17,6 @@ export interface LoadTracesDeps extends HeldDeps, DecideDeps, PartitionTracesDep
 
 /** Maximum number of records read when a partition is taken over; at 300 bytes each, about the capacity of `Traces`. */
 const RECORDS_MAX = 200_000
-
-/** Evidence that a trace may still replace. */
-const OPEN: ReadonlySet<string> = new Set<EvidenceBasis>([
-  'trace_correlated',
-  'principal_resolved',
-  'trained_inference',
-  'heuristic_baseline',
-  'allocation_policy',
-  'default_pool',
-])
 
 /**
  * Rebuilds the traces of a partition of stage A from the records of the window and from the events that stages B and C still
@@ -61,7 +51,7 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
       const learned = undatedName(service, tenantId, directory)
       traces.learn(trace, { service: learned, owner, confidence, strength: STRENGTH[basis] }, time)
     }
-    if (!OPEN.has(basis)) continue
+    if (!isReplaceableByTrace(basis)) continue
     const event = {
       tenantId,
       id: Buffer.from(record.id_hex, 'hex'),
