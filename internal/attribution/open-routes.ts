@@ -36,6 +36,7 @@ import { readVersions } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
 import type { Records } from '../store/queries/records/open-records.js'
 import { selectedOwners, versionsClosedByPeople } from '../store/queries/records/selected-records.js'
+import { similarRecords } from '../store/queries/records/similar.js'
 import type { Logger } from '../telemetry/log.js'
 import { auditRoutes } from './audits/routes.js'
 import type { ReattributionJob } from './changes/job.js'
@@ -141,6 +142,8 @@ const recordReads = (
   list: records.list,
   readVersions: (...question) => readVersions(store, ...question),
   mergedInto: (...question) => mergedInto(store, ...question),
+  similar: (question, signal) =>
+    records.ask(question.tenantId, signal, (read) => similarRecords(read, question, signal)),
   findWeights: (...question) => findAllocationWeights(store, ...question),
   explainModel,
 })

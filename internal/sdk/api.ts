@@ -903,6 +903,35 @@ export interface Explanation {
   }>
 }
 
+export interface SimilarRecords {
+  readonly id: string
+  readonly candidates: readonly SimilarRecord[]
+  /** What the candidates mean. */
+  readonly note: string
+}
+
+export interface SimilarRecord {
+  readonly id: string
+  readonly invocation_id: string
+  readonly event_id: string
+  readonly source: {
+    /** `api`, or the intake of the event, such as `otlp` or `litellm`. */
+    readonly intake: string
+    /** Id of the credential that sent the event. */
+    readonly principal: string
+    readonly ingestion_layer: string
+  }
+  readonly requested_model: string
+  readonly served_model: string
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly cost_usd: string
+  readonly cost_basis: 'local_cache' | 'notional' | 'client_estimate' | 'tenant_price' | 'price_book' | 'unpriced'
+  readonly event_time: string
+  /** Its time minus that of the record: negative if it is earlier. */
+  readonly time_difference_ms: number
+}
+
 export interface AuditCandidate {
   readonly record: AttributionRecord
   /** Calls like this one that nobody could name, itself among them: what an override of it may name. */

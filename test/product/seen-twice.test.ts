@@ -1,12 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
+import { isSigned } from '../../internal/sdk/webhooks.js'
 import { litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
 import { wireEvent } from '../support/invocations.js'
 import { type TestSpan, tracesJson } from '../support/otlp.js'
-import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
+import { intakeOfProduct, newTenantOfProduct, receiverPortOfProduct } from '../support/product.js'
+import { acknowledge, answerChallenge, launchReceiver, type Received } from '../support/receiver.js'
 import type { Instance } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
@@ -137,6 +139,41 @@ test('the same call through OTLP and LiteLLM is one record, with both as evidenc
   expect(status.json).toMatchObject({ status: 'attributed', attribution_id: card.id })
   const gone = await ask('GET', `/v1/attribution/${gateway.id}`)
   expect([gone.status, gone.json.detail]).toEqual([404, expect.stringContaining(card.id)])
+})
+
+test('a webhook receiver gets attribution.merged, signed, with both records by name', async () => {
+  const receiver = await launchReceiver({ port: receiverPortOfProduct() })
+  receiver.answer = (response, received) =>
+    received.json.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
+  const url = `https://127.0.0.1:${receiver.port}/merged`
+  const { id: endpointId, signing_secret: secret } = (
+    await ask('POST', '/api/v1/webhooks', { url, events: ['attribution.merged'] })
+  ).json
+  await receiver.until(1, ({ json }) => json.type === 'webhook.verification')
+  const isMerged = ({ json }: Received) => json.type === 'attribution.merged'
+  // A merge that comes before the attributor knows of the endpoint is not announced.
+  while (!receiver.received.some(isMerged)) await mergedCall()
+
+  const [delivery] = receiver.received.filter(isMerged)
+  expect(delivery?.json).toMatchObject({
+    id: expect.stringMatching(/^evt_/),
+    tenant_id: service.credentials.tenant_id,
+    sequence: expect.any(Number),
+    data: { matched_by: 'response_id' },
+  })
+  const { data } = delivery?.json ?? {}
+  await expect
+    .poll(() => cardOf(data.id), { timeout: 60_000 })
+    .toMatchObject({
+      invocation_id: data.invocation_id,
+      explanation: { seen_by: [{ invocation_id: data.merged_invocation_id }] },
+    })
+  expect((await cardOf(data.merged_id)).detail).toContain(data.id)
+  const signed = (text = '') => isSigned(text, delivery?.headers['service-signature'], [secret])
+  expect([signed(delivery?.text), signed(`${delivery?.text} `)]).toEqual([true, false])
+
+  expect((await ask('DELETE', `/api/v1/webhooks/${endpointId}`)).status).toBe(204)
+  await receiver.close()
 })
 
 test('what is merged can be taken apart, once, and stays so', async () => {

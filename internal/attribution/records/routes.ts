@@ -20,11 +20,13 @@ import type {
 import type { AttributionView, RecordsQuestion } from '../../store/queries/records/list-records.js'
 import type { After } from '../../store/queries/records/reading-plan.js'
 import { keyOf } from '../../store/queries/records/record-order.js'
+import type { SimilarQuestion, SimilarRecord } from '../../store/queries/records/similar.js'
 import type { ExplainByModel } from '../stages/b/explain-by-model.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain, weightsInstantOf } from './explanation.js'
 import { toRecord } from './record.js'
-import { findVisible } from './visible.js'
+import { LIST_SIMILAR, shownSimilar, similarTo } from './similar.js'
+import { findVisible, type VisibleRecord } from './visible.js'
 
 export interface AttributionRoutesDeps {
   /** Undefined when the tenant has too many concurrent queries. */
@@ -41,6 +43,11 @@ export interface AttributionRoutesDeps {
     byMs: number,
     signal: AbortSignal,
   ) => Promise<string | undefined>
+  /** Undefined when the tenant has too many concurrent queries. */
+  readonly similar: (
+    question: SimilarQuestion,
+    signal: AbortSignal,
+  ) => Promise<{ readonly value: readonly SimilarRecord[] } | undefined>
   readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
   readonly explainModel: ExplainByModel
   /** Services of the directory that a name may stand for. */
@@ -56,7 +63,7 @@ type ListDeps = Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | '
 
 const PATH = '/v1/attribution'
 
-/** `GET /v1/attribution` and `GET /v1/attribution/{id}` (spec 4.2). */
+/** `GET /v1/attribution`, `GET /v1/attribution/{id}` (spec 4.2), and what looks like that record. */
 export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[] {
   return [
     {
@@ -74,6 +81,14 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       access: 'read:attribution',
       rateClass: 'read',
       handle: (exchange, caller) => withStoreProblems(exchange, () => get(exchange, caller, deps)),
+    },
+    {
+      method: 'get',
+      path: `${PATH}/:id/similar`,
+      operation: LIST_SIMILAR,
+      access: 'read:attribution',
+      rateClass: 'read',
+      handle: (exchange, caller) => withStoreProblems(exchange, () => similar(exchange, caller, deps)),
     },
   ]
 }
@@ -125,16 +140,10 @@ async function list(
   )
 }
 
-async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
-  const { tenantId } = caller
-  const id = parseId('attr', exchange.parameter)
-  if (id === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'No attribution has this id.'))
-  if (!hasTagOf(id, deps.idsOf(tenantId))) {
-    return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
-  }
+async function get(exchange: Exchange, { tenantId }: Caller, deps: AttributionRoutesDeps): Promise<void> {
   const signal = abortWith(exchange)
-  const found = await findVisible(() => deps.readVersions(tenantId, idHex(id), signal), deps.watermark)
-  if ('code' in found) return exchange.replyProblem(await orMerged(found, tenantId, idHex(id), deps, signal))
+  const found = await findOwn(exchange.parameter, tenantId, deps, signal)
+  if ('code' in found) return exchange.replyProblem(found)
   const { record: stored, versions, atMs } = found
   const weightsAt = weightsInstantOf(stored)
   const [weights, model] = await Promise.all([
@@ -149,6 +158,34 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
       suggested_services: isUndeclared(stored) ? deps.nearestServices(tenantId, stored.service) : [],
     },
   })
+}
+
+/** The record of an id in a path, as far as the tenant may read it. */
+async function findOwn(
+  parameter: string,
+  tenantId: string,
+  deps: AttributionRoutesDeps,
+  signal: AbortSignal,
+): Promise<VisibleRecord<RecordVersions> | Problem> {
+  const id = parseId('attr', parameter)
+  if (id === undefined) return problem('NOT_FOUND', 'No attribution has this id.')
+  if (!hasTagOf(id, deps.idsOf(tenantId))) {
+    return problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.')
+  }
+  const found = await findVisible(() => deps.readVersions(tenantId, idHex(id), signal), deps.watermark)
+  return 'code' in found ? orMerged(found, tenantId, idHex(id), deps, signal) : found
+}
+
+/** Suggests records that may show the same call, as of the instant of the record. */
+async function similar(exchange: Exchange, { tenantId }: Caller, deps: AttributionRoutesDeps): Promise<void> {
+  const signal = abortWith(exchange)
+  const found = await findOwn(exchange.parameter, tenantId, deps, signal)
+  if ('code' in found) return exchange.replyProblem(found)
+  const { record, atMs } = found
+  const question = similarTo(record, tenantId, atMs)
+  const candidates = question === undefined ? { value: [] } : await deps.similar(question, signal)
+  if (candidates === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+  exchange.replyJson('200 OK', shownSimilar(record, candidates.value))
 }
 
 /** A record whose call another one counts is not there any more: the answer names that one. */
