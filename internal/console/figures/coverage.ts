@@ -1,7 +1,7 @@
 import type { PathwayCoverage } from '../../sdk/api.js'
 
 /** A row of `GET /api/v1/coverage`, as far as the console reads it. */
-export type Pathway = Omit<PathwayCoverage, 'passed_over'>
+export type Pathway = PathwayCoverage
 
 /** What a capture layer does on a pathway. */
 export type Cell = 'deployed' | 'missing' | 'discovery' | 'none'
@@ -18,3 +18,18 @@ export function cellOf(pathway: Pathway, layer: string): Cell {
   if (pathway.layers_deployed.includes(layer)) return 'deployed'
   return pathway.discovery_only.includes(layer) ? 'discovery' : 'none'
 }
+
+/** Why telemetry became no calls. More kinds may come: they are shown as the API names them. */
+const WHY: Readonly<Record<string, string>> = {
+  agent: 'a run of an agent: the calls within it count',
+  workflow: 'a run of a workflow: the calls within it count',
+  tool: 'a tool that was used: the calls within it count',
+  chain: 'a step of a chain: the calls within it count',
+  same_call: 'a call that is already counted, shown once more',
+  other_operation: 'another operation than a call of a model',
+  failed_without_usage: 'a failed call that states no usage',
+  unrelated: 'nothing of models: HTTP, databases, logs',
+  metrics_request: 'metrics: calls come as spans or logs',
+}
+
+export const whyPassedOver = (kind: string): string => WHY[kind] ?? kind.replaceAll('_', ' ')

@@ -28,8 +28,18 @@ const fixed = (decimals: number): Intl.NumberFormat =>
 /** A minus as wide as a digit. */
 const signed = (text: string): string => text.replace('-', '−')
 
-/** @param decimals the same for all figures of a column, so that they align */
-export const decimalShown = (text: string, decimals: number): string => signed(fixed(decimals).format(exact(text)))
+/**
+ * What is more than nothing is never shown as 0: it is less than the last digit.
+ *
+ * @param decimals the same for all figures of a column, so that they align
+ */
+export function decimalShown(text: string, decimals: number): string {
+  const shown = fixed(decimals).format(exact(text))
+  if (/[1-9]/.test(shown) || !/[1-9]/.test(text)) return signed(shown)
+  return `${text.startsWith('-') ? '> −' : '< '}${leastOf(decimals)}`
+}
+
+const leastOf = (decimals: number): string => (decimals === 0 ? '1' : `0.${'1'.padStart(decimals, '0')}`)
 
 /**
  * How many decimals the sums of a column get: two, or as many as show two digits of the largest, where all are below 1.
@@ -60,8 +70,11 @@ export const priceShown = (text: string): string =>
   signed(formatOf({ maximumSignificantDigits: 4 }).format(exact(text)))
 
 /** Of a fraction, 0.309 as 30.9 %. */
-export const shareShown = (fraction: string, decimals = 1): string =>
-  `${signed(fixed(decimals).format(scaled(fraction, 2)))} %`
+export function shareShown(fraction: string, decimals = 1): string {
+  const shown = fixed(decimals).format(scaled(fraction, 2))
+  const isLess = !/[1-9]/.test(shown) && /[1-9]/.test(fraction) && !fraction.startsWith('-')
+  return `${isLess ? `< ${leastOf(decimals)}` : signed(shown)} %`
+}
 
 /** Of a fraction that is a number, as shares of models are: no money. */
 export const shareOf = (fraction: number, decimals = 1): string => shareShown(fraction.toFixed(6), decimals)

@@ -1,5 +1,5 @@
 import { formatQuantity, parseSum, plus, type Quantity, type Unit, zero } from '../../units/quantity.js'
-import { type Measure, measureText, type UsageRow } from './usage.js'
+import { isNobodys, type Measure, measureText, type UsageRow } from './usage.js'
 
 /** The stacked chart of a report: for each interval its total, and the parts of it that have a colour. Exact decimals. */
 export interface Stack {
@@ -79,7 +79,7 @@ const isApart = ({ folded }: UsageRow): boolean => !folded
 /** By the start of an interval and a key: the amounts of cells that have a colour, or nobody. */
 function partsOf(cells: readonly UsageRow[], dimension: string, named: readonly string[], measure: Measure) {
   const keyOf = (cell: UsageRow): string | undefined => {
-    if (cell.unattributed) return NOBODY
+    if (isNobodys(cell, dimension)) return NOBODY
     const label = cell[dimension]
     return typeof label === 'string' && named.includes(label) ? label : undefined
   }

@@ -26,6 +26,14 @@ export interface UsageRow {
   readonly change_percent?: Readonly<Record<string, string | null>> | null
 }
 
+/**
+ * Whether a row is the calls of nobody. A report by owner says so of services without an owner alone; calls without a service have
+ * the name of the default pool for an owner.
+ */
+export const isNobodys = (row: UsageRow, dimension: string): boolean =>
+  row.unattributed ||
+  (dimension === 'owner' && !row.folded && row.calls > 0 && row.reasons['default_pool']?.calls === row.calls)
+
 type Figures = Readonly<Record<string, string | number | null>>
 
 export type Band = 'chargeback_ready' | 'provisional' | 'estimated'
@@ -49,6 +57,8 @@ export interface UsageScope {
   readonly as_of: string
   readonly rows: number
   readonly total_cost_usd: string
+  /** Only where it was asked for: stated dollars that nobody is billed. */
+  readonly total_notional_cost_usd?: string
   readonly compared_with?: { readonly from: string; readonly to: string; readonly total_cost_usd: string | null }
 }
 

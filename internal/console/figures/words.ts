@@ -5,7 +5,7 @@ const WORDS: Readonly<Record<string, string>> = {
   stage_b: 'inferred',
   stage_c: 'allocated',
   chargeback_ready: 'chargeback-ready',
-  deterministically_resolved: 'proved',
+  deterministically_resolved: 'by facts',
   unresolved: 'not resolved',
   usd: 'USD',
 }

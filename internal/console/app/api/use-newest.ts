@@ -13,6 +13,14 @@ interface Newest {
   readonly atMs: number | undefined
 }
 
+/** @returns undefined where the person may not see records */
+export async function readNewest(signal: AbortSignal): Promise<Newest | undefined> {
+  if (!hasScope('read:attribution')) return undefined
+  const { data } = await ask<Page>('/v1/attribution?limit=1&sort=-materialized_at', { signal })
+  const [first] = data
+  return { id: first?.id ?? null, atMs: first && Date.parse(first.materialized_at) }
+}
+
 interface Page {
   readonly data: readonly { readonly id: string; readonly materialized_at: string }[]
 }
@@ -28,12 +36,8 @@ export function useNewest(): Newest {
       let pauseMs = EVERY_MS
       try {
         if (document.visibilityState === 'visible') {
-          const { data } = await ask<Page>('/v1/attribution?limit=1&sort=-materialized_at', { signal: abort.signal })
-          const [first] = data
-          const found = first?.id ?? null
-          setNewest((before) =>
-            before.id === found ? before : { id: found, atMs: first && Date.parse(first.materialized_at) },
-          )
+          const found = await readNewest(abort.signal)
+          if (found !== undefined) setNewest((before) => (isSame(before, found) ? before : found))
         }
       } catch {
         // The figures that failed say so themselves.
@@ -49,3 +53,6 @@ export function useNewest(): Newest {
   }, [])
   return newest
 }
+
+/** A record that is attributed anew keeps its id. */
+const isSame = (one: Newest, other: Newest): boolean => one.id === other.id && one.atMs === other.atMs

@@ -40,7 +40,13 @@ function Evidence({ record, zone, onChanged }: { record: Explained; zone: string
     <>
       <header>
         <h2>
-          <Name>{record.service}</Name> · <Name>{record.owner}</Name>
+          <Name>{record.service}</Name>
+          {record.owner !== record.service && (
+            <>
+              {' '}
+              · <Name>{record.owner}</Name>
+            </>
+          )}
         </h2>
         <p class="confidence">
           <span class="strong">{how.confidence.toFixed(2)}</span>

@@ -14,7 +14,13 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
       amount,
     })),
   ]
-  const isPriced = cost.total_usd === cost.price_usd
+  // Of a cost that was stated, invoiced or is notional, the lines add up to what the price would have been.
+  const isPriced = cost.price_usd === null || cost.total_usd === cost.price_usd
+  const sums = [
+    ...(isPriced ? [] : [{ what: 'by the price', amount: cost.price_usd }]),
+    { what: SUMS[cost.basis] ?? wordOf(cost.basis), amount: cost.total_usd },
+  ]
+  const decimals = Math.max(...[...parts, ...sums].map(({ amount }) => amount?.split('.')[1]?.length ?? 0))
   return (
     <>
       <table class="sum">
@@ -22,21 +28,31 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
           {parts.map(({ what, amount }) => (
             <tr key={what}>
               <td>{what}</td>
-              <td class="number">{amount}</td>
+              <td class="number">{aligned(amount, decimals)}</td>
             </tr>
           ))}
-          <tr class="total-line">
-            <th scope="row">{wordOf(cost.basis)}</th>
-            <td class="number">{cost.total_usd} USD</td>
-          </tr>
+          {sums.map(({ what, amount }) => (
+            <tr key={what} class="total-line">
+              <th scope="row">{what}</th>
+              <td class="number">{aligned(amount ?? '0', decimals)}</td>
+              <td>USD</td>
+            </tr>
+          ))}
         </tbody>
       </table>
       <p class="muted">
         {cost.details.book_as_of !== undefined && `book ${cost.details.book_as_of}. `}
         {!isPriced && cost.stated_usd !== null && `The caller stated ${cost.stated_usd} USD. `}
-        {!isPriced && cost.price_usd !== null && `By the price it is ${cost.price_usd} USD. `}
         {cost.assumptions.join(' ')}
       </p>
     </>
   )
+}
+
+const SUMS: Readonly<Record<string, string>> = { notional: 'notional: nobody is billed' }
+
+/** Zeros at the end align the decimal points; no digit is left out. */
+function aligned(amount: string, decimals: number): string {
+  const [whole = '0', fraction = ''] = amount.split('.')
+  return decimals === 0 ? whole : `${whole}.${fraction.padEnd(decimals, '0')}`
 }

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { nameDoubt } from '../../../text/misleading-name.js'
 
 const DOUBTS = {
@@ -10,7 +11,9 @@ export function Name({ children: name }: { readonly children: string }) {
   const doubt = nameDoubt(name)
   return (
     <>
-      <bdi>{name}</bdi>
+      <bdi>
+        <Breakable>{name}</Breakable>
+      </bdi>
       {doubt !== undefined && (
         <span class="doubt" title={DOUBTS[doubt]}>
           {' '}
@@ -27,3 +30,17 @@ export const Id = ({ children: id }: { readonly children: string }) => (
     {id.length > 16 ? `${id.slice(0, 9)}…${id.slice(-5)}` : id}
   </button>
 )
+
+/** Text that may go on in the next line after its punctuation, before it would within a word. */
+export const Breakable = ({ children: text }: { readonly children: string }) => (
+  <>
+    {text.split(PUNCTUATION).map((part, at) => (
+      <Fragment key={at}>
+        {at > 0 && <wbr />}
+        {part}
+      </Fragment>
+    ))}
+  </>
+)
+
+const PUNCTUATION = /(?<=[@._:/])(?=[^@._:/])/

@@ -1,9 +1,27 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
-/** Scrolls by itself where it is wider than the page, also with the arrow keys. */
-export const Scroll = ({ label, children }: { readonly label: string; readonly children: ComponentChildren }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-  <section class="scroll" aria-label={label} tabIndex={0}>
-    {children}
-  </section>
-)
+/** Scrolls by itself where it is wider than the page, also with the arrow keys. Its edge has a shadow while there is more beyond it. */
+export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  const frame = useRef<HTMLElement>(null)
+  const [hasMore, setMore] = useState(false)
+  useEffect(() => {
+    const scrolled = frame.current
+    if (scrolled === null) return
+    const look = (): void => setMore(scrolled.scrollLeft + scrolled.clientWidth < scrolled.scrollWidth - 1)
+    const observer = new ResizeObserver(look)
+    observer.observe(scrolled)
+    if (scrolled.firstElementChild !== null) observer.observe(scrolled.firstElementChild)
+    scrolled.addEventListener('scroll', look, { passive: true })
+    return () => {
+      observer.disconnect()
+      scrolled.removeEventListener('scroll', look)
+    }
+  }, [])
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <section ref={frame} class={hasMore ? 'scroll has-more' : 'scroll'} aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  )
+}

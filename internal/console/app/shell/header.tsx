@@ -2,7 +2,9 @@ import { useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.js'
 import { setParams } from '../address/address.js'
-import { PAGES } from '../pages/pages.js'
+import { PAGES, type Page } from '../pages/pages.js'
+import { Menu, MenuTitle } from '../parts/menu.js'
+import { useMatches } from '../parts/use-matches.js'
 import { Person } from './person.js'
 import { applyTheme, chosenTheme, nextTheme } from './theme.js'
 import { zoneChoices } from './zone.js'
@@ -14,39 +16,73 @@ interface HeaderProps {
   readonly onHelp: () => void
 }
 
-/** The menu of pages, and what holds on all of them: period, time zone, theme, person. */
+/** From this width on, the first pages are beside each other. */
+const WIDE = '(min-width: 76rem)'
+/** Up to this width, what is rarely changed is in the menu of the person. */
+const NARROW = '(max-width: 48rem)'
+const IN_ROW = 7
+
+/** The menu of pages, and what holds on all of them: period, time zone, theme, person. One row. */
 export function Header({ page, params, zone, onHelp }: HeaderProps) {
+  const isNarrow = useMatches(NARROW)
+  const settings = (
+    <>
+      <ZonePicker zone={zone} />
+      <ThemeButton />
+      <button type="button" class="quiet" onClick={onHelp} title="Keyboard shortcuts (?)" aria-label="Help">
+        ?
+      </button>
+    </>
+  )
   return (
     <header class="top">
-      <nav aria-label="Pages">
-        <a class="brand" href={linkTo('', params)}>
-          Attribution
-        </a>
-        {PAGES.map(({ path, title }) => (
-          <a key={path} href={linkTo(path, params)} aria-current={path === page ? 'page' : undefined}>
-            {title}
-          </a>
-        ))}
-      </nav>
+      <Navigation page={page} params={params} />
       <div class="tools">
         <PeriodPicker params={params} zone={zone} />
-        <label class="bare">
-          <span class="hidden">Time zone</span>
-          <select value={zone} onChange={({ currentTarget }) => setParams({ zone: currentTarget.value })}>
-            {zoneChoices(zone).map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <ThemeButton />
-        <button type="button" class="quiet" onClick={onHelp} title="Keyboard shortcuts (?)" aria-label="Help">
-          ?
-        </button>
-        <Person />
+        {!isNarrow && settings}
+        <Person>{isNarrow && <div class="settings">{settings}</div>}</Person>
       </div>
     </header>
   )
 }
+
+function Navigation({ page, params }: Pick<HeaderProps, 'page' | 'params'>) {
+  const isWide = useMatches(WIDE)
+  const inRow = isWide ? PAGES.slice(0, IN_ROW) : []
+  const inMenu = PAGES.slice(inRow.length)
+  const link = ({ path, title }: Page) => (
+    <a key={path} href={linkTo(path, params)} aria-current={path === page ? 'page' : undefined}>
+      {title}
+    </a>
+  )
+  const shown = inMenu.find(({ path }) => path === page)?.title
+  return (
+    <nav aria-label="Pages">
+      <a class="brand" href={linkTo('', params)}>
+        Attribution
+      </a>
+      {inRow.map(link)}
+      <Menu
+        label={`${isWide ? 'More' : 'All'} pages`}
+        summary={<MenuTitle>{shown ?? 'More'}</MenuTitle>}
+        isCurrent={shown !== undefined}
+      >
+        <div class="pages">{inMenu.map(link)}</div>
+      </Menu>
+    </nav>
+  )
+}
+
+const ZonePicker = ({ zone }: { readonly zone: string }) => (
+  <label class="bare">
+    <span class="hidden">Time zone</span>
+    <select value={zone} onChange={({ currentTarget }) => setParams({ zone: currentTarget.value })}>
+      {zoneChoices(zone).map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  </label>
+)
 
 function PeriodPicker({ params, zone }: Pick<HeaderProps, 'params' | 'zone'>) {
   const stated = params.get('period') ?? DEFAULT_PERIOD
@@ -92,7 +128,7 @@ function PeriodPicker({ params, zone }: Pick<HeaderProps, 'params' | 'zone'>) {
           />
         </>
       ) : (
-        <span class="muted">{period.label}</span>
+        <span class="muted days">{period.label}</span>
       )}
     </span>
   )

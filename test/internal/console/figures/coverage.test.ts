@@ -9,6 +9,7 @@ const pathway = (stated: Partial<Pathway>): Pathway => ({
   discovery_only: [],
   last_event_at: null,
   unattributed_share: null,
+  passed_over: [],
   ...stated,
 })
 

@@ -17,6 +17,15 @@ test('decimals are exact however long, rounded half to even, with a real minus',
   expect(decimalShown('-1234.5', 1)).toBe('−1,234.5')
 })
 
+test('what is more than nothing is not shown as nothing', () => {
+  expect(decimalShown('0.0004', 2)).toBe('< 0.01')
+  expect(decimalShown('-0.0004', 2)).toBe('> −0.01')
+  expect(decimalShown('0.4', 0)).toBe('< 1')
+  expect(decimalShown('0', 2)).toBe('0.00')
+  expect(shareShown('0.0004')).toBe('< 0.1 %')
+  expect(shareShown('0.000000')).toBe('0.0 %')
+})
+
 test('a column has two decimals, or as many as show two digits of its largest sum', () => {
   expect(decimalsOf(['12.5', '0.001'])).toBe(2)
   expect(decimalsOf(['0.05', '0.0012'])).toBe(3)

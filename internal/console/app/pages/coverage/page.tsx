@@ -1,10 +1,12 @@
 import { linkTo } from '../../../figures/address.js'
-import { type Cell, cellOf, layersOf, type Pathway } from '../../../figures/coverage.js'
-import { shareShown } from '../../../figures/shown.js'
+import { type Cell, cellOf, layersOf, type Pathway, whyPassedOver } from '../../../figures/coverage.js'
+import { countShown, shareShown } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
 import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
+import { Name } from '../../parts/name.js'
+import { Table } from '../../parts/table.js'
 import type { PageProps } from '../pages.js'
 
 const WORDS: Readonly<Record<Exclude<Cell, 'none'>, string>> = {
@@ -58,6 +60,7 @@ export function Page({ params }: PageProps) {
         the pathway, or it sent calls on three of the seven days before. <q>Nobody</q>: calls without a service or
         identity that the directory knows.
       </p>
+      <PassedOver pathways={list.rows} />
     </ListSection>
   )
 }
@@ -72,3 +75,32 @@ const MapCell = ({ cell }: { readonly cell: Cell }) => (
     {cell === 'none' ? <span title="not expected here">·</span> : WORDS[cell]}
   </td>
 )
+
+/** What the intake port took and made no calls of: why a pathway that sends is silent, or fewer calls come than expected. */
+function PassedOver({ pathways }: { readonly pathways: readonly Pathway[] }) {
+  const rows = pathways.flatMap(({ pathway, passed_over: passedOver }) =>
+    passedOver.map((each) => ({ pathway, ...each })),
+  )
+  if (rows.length === 0) return null
+  return (
+    <section class="part" aria-label="Telemetry that became no calls">
+      <h2>Telemetry that became no calls</h2>
+      <p class="muted">The last 24 hours: what the intake port took that is no call of a model, and why.</p>
+      <Table label="Telemetry that became no calls" head={['pathway', 'sent by', '#how many', 'why', 'newest']}>
+        {rows.map(({ pathway, layer, kind, count, last_at: lastAt }) => (
+          <tr key={`${pathway} ${layer} ${kind}`}>
+            <th scope="row">{wordOf(pathway)}</th>
+            <td>
+              <Name>{layer}</Name>
+            </td>
+            <td class="number">{countShown(count)}</td>
+            <td class="wide">{whyPassedOver(kind)}</td>
+            <td>
+              <Ago ms={Date.parse(lastAt)} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}

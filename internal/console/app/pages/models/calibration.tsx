@@ -6,12 +6,14 @@ import type { Bin } from './model.js'
 
 const SIZE = 240
 const [LEFT, BOTTOM, TOP, RIGHT] = [44, 28, 10, 10]
+/** The largest circle is whole at each corner. */
+const INSET = 10
 const FLOOR = 0.8
 const TICKS = [0, 0.5, 1]
 
 export function Calibration({ bins }: { readonly bins: readonly Bin[] }) {
-  const x = (share: number): number => LEFT + share * (SIZE - LEFT - RIGHT)
-  const y = (share: number): number => SIZE - BOTTOM - share * (SIZE - BOTTOM - TOP)
+  const x = (share: number): number => LEFT + INSET + share * (SIZE - LEFT - RIGHT - 2 * INSET)
+  const y = (share: number): number => SIZE - BOTTOM - INSET - share * (SIZE - BOTTOM - TOP - 2 * INSET)
   const most = Math.max(1, ...bins.map(({ n }) => n))
   return (
     <figure class="chart">
@@ -27,7 +29,7 @@ export function Calibration({ bins }: { readonly bins: readonly Bin[] }) {
             <text class="tick" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
               {tick * 100} %
             </text>
-            <text class="tick" x={x(tick)} y={SIZE - 10} text-anchor={tick === 1 ? 'end' : 'middle'}>
+            <text class="tick" x={x(tick)} y={SIZE - 10} text-anchor="middle">
               {tick * 100} %
             </text>
           </g>

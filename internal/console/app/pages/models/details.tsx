@@ -130,46 +130,34 @@ function Drift({ model: { withdrawn, shadow }, zone }: Pick<DetailsProps, 'model
   )
 }
 
-const QUALITY_HEAD = [
-  'on',
-  '#calls',
-  '#right',
-  '#baseline right',
-  '#majority right',
-  '#right when sure',
-  '#sure of',
-  '#calibration error',
+const QUALITIES: readonly (readonly [words: string, shown: (quality: Quality) => string])[] = [
+  ['calls', ({ n }) => countShown(n)],
+  ['right', ({ accuracy }) => shareOf(accuracy)],
+  ['baseline right', ({ heuristic_accuracy: heuristic }) => shareOf(heuristic)],
+  ['majority right', ({ majority_accuracy: majority }) => shareOf(majority)],
+  ['right when sure', ({ precision_at_floor: precision }) => (precision === null ? '–' : shareOf(precision))],
+  ['sure of', ({ share_at_floor: share }) => shareOf(share)],
+  ['calibration error', ({ calibration_error: error }) => shareOf(error)],
 ]
 
 function QualityTable({ model: { validation } }: { readonly model: Model }) {
-  const rows: readonly (readonly [string, Quality | null])[] = [
-    ['calls like those it serves', validation.served_traffic],
-    ['audits by people', validation.audits],
-  ]
+  const { served_traffic: served, audits } = validation
   return (
-    <Table label="How right it is" head={QUALITY_HEAD}>
-      {rows.map(([words, quality]) =>
-        quality === null ? (
+    <>
+      <Table
+        label="How right it is"
+        head={['how right it is', '#on calls like those it serves', '#on audits by people']}
+      >
+        {QUALITIES.map(([words, shown]) => (
           <tr key={words}>
             <th scope="row">{words}</th>
-            <td colSpan={QUALITY_HEAD.length - 1} class="muted">
-              none yet: the audit queue is under Unattributed
-            </td>
+            <td class="number">{shown(served)}</td>
+            <td class="number">{audits === null ? '–' : shown(audits)}</td>
           </tr>
-        ) : (
-          <tr key={words}>
-            <th scope="row">{words}</th>
-            <td class="number">{countShown(quality.n)}</td>
-            <td class="number">{shareOf(quality.accuracy)}</td>
-            <td class="number">{shareOf(quality.heuristic_accuracy)}</td>
-            <td class="number">{shareOf(quality.majority_accuracy)}</td>
-            <td class="number">{quality.precision_at_floor === null ? '–' : shareOf(quality.precision_at_floor)}</td>
-            <td class="number">{shareOf(quality.share_at_floor)}</td>
-            <td class="number">{shareOf(quality.calibration_error)}</td>
-          </tr>
-        ),
-      )}
-    </Table>
+        ))}
+      </Table>
+      {audits === null && <p class="muted">Nobody has audited a call yet: the audit queue is under Unattributed.</p>}
+    </>
   )
 }
 
@@ -179,7 +167,7 @@ const LISTED_MAX = 12
 function Learned({ model: { classes, feature_importance: features } }: { readonly model: Model }) {
   return (
     <div class="parts">
-      <Table label="What it tells apart" head={['service', 'owner', '#examples', '#of unproved calls']}>
+      <Table label="What it tells apart" head={['tells apart', 'owner', '#examples', '#of unproved calls']}>
         {classes.slice(0, LISTED_MAX).map(({ service, owner, examples, served_share: share }) => (
           <tr key={`${service} ${owner}`}>
             <th scope="row">
@@ -194,7 +182,7 @@ function Learned({ model: { classes, feature_importance: features } }: { readonl
         ))}
         <AndMore columns={4} count={classes.length - LISTED_MAX} />
       </Table>
-      <Table label="By what it tells them apart" head={['by', '#right less often without it']}>
+      <Table label="By what it tells them apart" head={['by its', '#right less often without it']}>
         {features.slice(0, LISTED_MAX).map(({ feature, accuracy_lost: lost }) => (
           <tr key={feature}>
             <th scope="row">{wordOf(feature)}</th>

@@ -5,9 +5,10 @@ import { filterParams } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
 import { changeShown, countShown, decimalShown, decimalsOf, priceShown, shareShown } from '../../../figures/shown.js'
 import { trustOf } from '../../../figures/trust.js'
-import type { UsageRow } from '../../../figures/usage.js'
+import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { DownloadCsv } from '../../parts/download-csv.js'
+import { Breakable } from '../../parts/name.js'
 import { Scroll } from '../../parts/scroll.js'
 import { TrustBar } from '../../parts/trust-bar.js'
 import { DIMENSIONS, labelShown } from './dimensions.js'
@@ -131,15 +132,14 @@ interface RowProps {
 
 function Row({ row, by, decimals, params, isOpen, onOpen }: RowProps) {
   return (
-    <tr class={row.folded || row.unattributed ? 'apart' : undefined}>
+    <tr class={row.folded || isNobodys(row, by) ? 'apart' : undefined}>
       <th scope="row">
         <Name row={row} by={by} params={params} isOpen={isOpen} onOpen={onOpen} />
       </th>
       <td class="number">{row.people === null ? 'fewer than 5' : countShown(row.people)}</td>
       <td class="number">{countShown(row.calls)}</td>
       <td class="number">
-        {row.lower_bounds.includes('cost_usd') && <span title="At least: some calls have no price">≥ </span>}
-        {decimalShown(row.cost_usd, decimals)}
+        <Cost row={row} decimals={decimals} />
       </td>
       <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>
       <td class="number">{changeOf(row)}</td>
@@ -149,6 +149,12 @@ function Row({ row, by, decimals, params, isOpen, onOpen }: RowProps) {
       </td>
     </tr>
   )
+}
+
+function Cost({ row, decimals }: Pick<RowProps, 'row' | 'decimals'>) {
+  const shown = decimalShown(row.cost_usd, decimals)
+  if (!row.lower_bounds.includes('cost_usd')) return <>{shown}</>
+  return <span title="At least: some calls have no price">{shown.startsWith('<') ? '> 0' : `≥ ${shown}`}</span>
 }
 
 /** Unnamed calls and folded groups are not names: they say what they are. */
@@ -162,16 +168,17 @@ function Name({ row, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
       </span>
     )
   }
-  if (row.unattributed) {
+  if (isNobodys(row, by)) {
     return (
       <>
-        nobody <a href={linkTo('unattributed', params)}>why?</a>
+        nobody{by === 'owner' && (row.unattributed ? ': services without an owner' : ': calls without a service')}{' '}
+        <a href={linkTo('unattributed', params)}>why?</a>
       </>
     )
   }
   return (
     <button type="button" class="opens" aria-expanded={isOpen} onClick={onOpen}>
-      {labelShown(by, row[by])}
+      <Breakable>{labelShown(by, row[by])}</Breakable>
     </button>
   )
 }
@@ -230,7 +237,7 @@ async function csvRows(question: UsageQuestion, by: string) {
   const { rows } = await readUsage(question, new AbortController().signal, CSV_PAGES_MAX)
   return rows.map((row) => {
     const trust = trustOf(row)
-    const name = row.folded ? 'small groups shown together' : row.unattributed ? 'nobody' : String(row[by] ?? '')
+    const name = row.folded ? 'small groups shown together' : isNobodys(row, by) ? 'nobody' : String(row[by] ?? '')
     return [
       name,
       row.groups ?? null,

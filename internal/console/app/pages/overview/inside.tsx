@@ -2,7 +2,7 @@ import { addressOf, sharedParams } from '../../../figures/address.js'
 import { type Filter, fieldNamed, filterParams, withFilters } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import { countShown, decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
-import type { UsageRow } from '../../../figures/usage.js'
+import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageReport } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { AndMore } from '../../parts/and-more.js'
@@ -84,7 +84,7 @@ function Part({ report: { rows, suppressed }, part }: { readonly report: UsageRe
             <th scope="row">
               {row.folded
                 ? `${countShown(row.groups ?? 1)} small groups`
-                : row.unattributed
+                : isNobodys(row, part)
                   ? 'nobody'
                   : labelShown(part, row[part])}
             </th>

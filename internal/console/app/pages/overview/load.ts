@@ -1,8 +1,9 @@
 import { type Filter, filterParams } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
-import { NAMED_MAX } from '../../../figures/stack.js'
 import type { UsageRow } from '../../../figures/usage.js'
-import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
+import { ApiProblem } from '../../api/ask.js'
+import { readUsage, type UsageReport } from '../../api/usage.js'
+import { readNewest } from '../../api/use-newest.js'
 
 /** Everything that the overview shows: answers of one endpoint, all as of the same instant, so that its totals agree. */
 export interface OverviewFigures {
@@ -26,11 +27,39 @@ export interface OverviewFigures {
 
 const CELL_PAGES_MAX = 3
 
-export async function loadOverview(
-  { period, stated }: { readonly period: Period; readonly stated: string },
-  zone: string,
-  by: string,
-  filters: readonly Filter[],
+interface Asked {
+  readonly period: Period
+  readonly stated: string
+  readonly zone: string
+  readonly by: string
+  readonly filters: readonly Filter[]
+  /** When the newest record became visible, where the page knows it. */
+  readonly newestAtMs: number | undefined
+}
+
+/**
+ * Loads all reports at once, as of the newest record: nothing is newer. Where no record of the last minutes can be seen, the first
+ * report says as of when the others are asked.
+ */
+export async function loadOverview(asked: Asked, signal: AbortSignal): Promise<OverviewFigures> {
+  const newestAtMs = asked.newestAtMs ?? (await readNewest(signal))?.atMs
+  if (newestAtMs === undefined || newestAtMs < Date.now() - AS_OF_AGE_MS_MAX)
+    return readReports(asked, undefined, signal)
+  try {
+    return await readReports(asked, new Date(newestAtMs).toISOString(), signal)
+  } catch (cause) {
+    // The clock of this computer may be wrong: the instant is older than the service still answers.
+    if (!(cause instanceof ApiProblem) || cause.status !== 400) throw cause
+    return readReports(asked, undefined, signal)
+  }
+}
+
+/** The service answers as of an instant within the last hour. */
+const AS_OF_AGE_MS_MAX = 50 * 60 * 1_000
+
+async function readReports(
+  { period, stated, zone, by, filters }: Asked,
+  asOf: string | undefined,
   signal: AbortSignal,
 ): Promise<OverviewFigures> {
   const { fromMs, toMs, interval } = period
@@ -38,28 +67,21 @@ export async function loadOverview(
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     time_zone: zone,
+    ...(asOf !== undefined && { as_of: asOf }),
     ...filterParams(filters),
   }
-  const bands = await readUsage({ ...span, group_by: 'confidence_band', compare: 'previous' }, signal)
-  const question = { ...span, as_of: bands.scope.as_of }
-  const [labels, intervals] = await Promise.all([
+  const asking = readUsage(
+    { ...span, group_by: 'confidence_band', compare: 'previous', include_notional: 'true' },
+    signal,
+  )
+  const question = asOf === undefined ? { ...span, as_of: (await asking).scope.as_of } : span
+  const [bands, labels, intervals, cells] = await Promise.all([
+    asking,
     readUsage({ ...question, group_by: by, compare: 'previous', sort: '-cost_usd' }, signal),
     readUsage({ ...question, interval }, signal),
+    // With few labels all cells fit; with many, those that cost most.
+    readUsage({ ...question, interval, group_by: by, sort: '-cost_usd' }, signal, CELL_PAGES_MAX),
   ])
-  const cells = labels.rows.length === 0 ? [] : await readCells(question, interval, by, labels.rows, signal)
-  return { period, stated, zone, by, filters, bands, labels, intervals, cells, asOfMs: Date.parse(bands.scope.as_of) }
-}
-
-/** With few labels all cells fit; with many, those of the labels that get a colour and of nobody come first by cost. */
-async function readCells(
-  question: UsageQuestion,
-  interval: string,
-  by: string,
-  labels: readonly UsageRow[],
-  signal: AbortSignal,
-): Promise<readonly UsageRow[]> {
-  if (labels.length === 1 && labels[0]?.folded === true) return []
-  const pages = Math.min(CELL_PAGES_MAX, 1 + Math.floor((labels.length * (NAMED_MAX + 1)) / 200) + 1)
-  const { rows } = await readUsage({ ...question, interval, group_by: by, sort: '-cost_usd' }, signal, pages)
-  return rows
+  const asOfMs = Date.parse(bands.scope.as_of)
+  return { period, stated, zone, by, filters, bands, labels, intervals, cells: cells.rows, asOfMs }
 }

@@ -1,7 +1,7 @@
 import { intervalLabel, intervalsOf } from '../../../figures/period.js'
 import { countShown, decimalShown, decimalsOf, measureShown, usdShown } from '../../../figures/shown.js'
 import { NOBODY, type Series, type Stack, stackOf } from '../../../figures/stack.js'
-import type { Measure, UsageRow } from '../../../figures/usage.js'
+import { isNobodys, type Measure } from '../../../figures/usage.js'
 import { StackedBars } from '../../chart/stacked-bars.js'
 import { DownloadCsv } from '../../parts/download-csv.js'
 import { Scroll } from '../../parts/scroll.js'
@@ -30,7 +30,7 @@ const writers: Readonly<Record<Measure, (amount: string) => string>> = {
 /** The chart, its table and its CSV: one stack of exact figures. */
 export function OverTime({ figures, measure }: OverTimeProps) {
   const { period, zone, by } = figures
-  const order = figures.labels.rows.filter(isNamed).map((row) => String(row[by]))
+  const order = figures.labels.rows.filter((row) => !row.folded && !isNobodys(row, by)).map((row) => String(row[by]))
   const stack = stackOf(figures.intervals.rows, figures.cells, intervalsOf(period, zone), by, order, measure)
   const { title, unit } = MEASURED[measure]
   const dimension = DIMENSIONS[by] ?? by
@@ -77,8 +77,6 @@ export function OverTime({ figures, measure }: OverTimeProps) {
     </section>
   )
 }
-
-const isNamed = (row: UsageRow): boolean => !row.folded && !row.unattributed
 
 function tickShown(amount: number, measure: Measure): string {
   const text = amount.toFixed(9).replace(/\.?0+$/, '')

@@ -35,10 +35,10 @@ export function Page({ params, zone }: PageProps) {
   const named = params.get('period') ?? DEFAULT_PERIOD
   const period = periodOf(named, zone, nowMs)
   const key = JSON.stringify([period, zone, by, filters])
-  const answer = useAnswer(key, (signal) =>
-    timed(() => loadOverview({ period, stated: named }, zone, by, filters, signal)),
-  )
   const newest = useNewest()
+  const answer = useAnswer(key, (signal) =>
+    timed(() => loadOverview({ period, stated: named, zone, by, filters, newestAtMs: newest.atMs }, signal)),
+  )
   useReloadAfter(newest.atMs, answer.value, answer.reload)
   // Once it leads by the hand, it does so until the first call is in the figures.
   const isFirstRun = useRef(false)
@@ -100,8 +100,8 @@ export function Page({ params, zone }: PageProps) {
 
 const QUARTER_MS = 15 * 60 * 1000
 
-/** How much longer than a load took there is until the next one, so that large tenants do not ask all the time. */
-const PAUSE_FACTOR = 2
+/** Until the next load there is as long as the last one took, so that large tenants do not ask all the time. */
+const PAUSE_FACTOR = 1
 const PAUSE_MS_MIN = 500
 
 interface Timed {

@@ -32,6 +32,7 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
   const unpriced = rows.reduce((all, row) => all + row.unpriced_calls, 0)
   const isLowerBound = rows.some((row) => row.lower_bounds.includes('energy_wh'))
   const params = new URLSearchParams(location.search)
+  const notional = scope.total_notional_cost_usd ?? '0'
   return (
     <section
       class="totals"
@@ -54,6 +55,11 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
             </>
           )}
         </p>
+        {notional !== '0' && (
+          <p class="muted">
+            beside it USD {usdShown(notional)} notional: stated for calls that <Notional params={params} />
+          </p>
+        )}
         <p class="muted">
           {period.label}, as of <Instant ms={asOfMs} zone={zone} />
         </p>
@@ -78,6 +84,10 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
     </section>
   )
 }
+
+const Notional = ({ params }: { readonly params: URLSearchParams }) => (
+  <a href={linkTo('explorer', params, { 'filter[export_eligibility][eq]': 'notional' })}>nobody is billed for</a>
+)
 
 /** What these figures are of, for the tests. */
 const asked = ({ from, to, as_of }: UsageScope) => ({ from, to, as_of })

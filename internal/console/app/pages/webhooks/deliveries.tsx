@@ -85,7 +85,8 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
   )
 }
 
-const answerOf = ({ response_status: status, reason }: Pick<Delivery, 'response_status' | 'reason'>): string =>
-  [status === null ? 'none' : String(status), ...(reason === null || reason === 'status' ? [] : [wordOf(reason)])].join(
-    ', ',
-  )
+function answerOf({ response_status: status, reason }: Pick<Delivery, 'response_status' | 'reason'>): string {
+  const words = reason === null || reason === 'status' ? '' : wordOf(reason)
+  if (status === null) return words === '' ? 'no answer' : `no answer: ${words}`
+  return words === '' ? String(status) : `${status}, ${words}`
+}

@@ -106,8 +106,8 @@ function Facts({ endpoint: { events, health, ...endpoint }, zone }: Pick<Details
           : wordOf(health.status)}
         {health.last_failure !== null && health.last_failure_at !== null && (
           <>
-            , last failure <Ago ms={Date.parse(health.last_failure_at)} />: {wordOf(health.last_failure.reason)}{' '}
-            {health.last_failure.response_status}
+            , last failure <Ago ms={Date.parse(health.last_failure_at)} />: {wordOf(health.last_failure.reason)}
+            {health.last_failure.response_status !== null && ` ${health.last_failure.response_status}`}
           </>
         )}
         {health.last_success_at !== null && (

@@ -1,0 +1,14 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** Whether a media query holds, as it changes. */
+export function useMatches(query: string): boolean {
+  const [isMatch, setMatch] = useState(() => matchMedia(query).matches)
+  useEffect(() => {
+    const list = matchMedia(query)
+    const follow = (): void => setMatch(list.matches)
+    follow()
+    list.addEventListener('change', follow)
+    return () => list.removeEventListener('change', follow)
+  }, [query])
+  return isMatch
+}
