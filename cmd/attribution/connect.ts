@@ -9,7 +9,7 @@ import {
   STORE_SETTINGS,
 } from '../../internal/config/settings.js'
 import { environmentIn } from '../../internal/local/supervisor/instance.js'
-import { connectStore } from '../../internal/store/client.js'
+import { connectStore, type StoreConnection } from '../../internal/store/client.js'
 
 /** Names the instance of a command: by its data folder, or by the ATTRIBUTION_* variables. */
 export const dataDirOption = (): Option =>
@@ -48,10 +48,14 @@ export async function connectInstanceBroker(config: InstanceConfig): Promise<Bro
   )
 }
 
-export const connectInstanceStore = (config: InstanceConfig): ClickHouseClient =>
+export const connectInstanceStore = (
+  config: InstanceConfig,
+  limits: Pick<StoreConnection, 'silenceMsMax'> = {},
+): ClickHouseClient =>
   connectStore({
     url: config.storeUrl,
     user: config.storeUser,
     password: config.storePassword,
     database: config.storeDatabase,
+    ...limits,
   })

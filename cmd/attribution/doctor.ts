@@ -1,9 +1,21 @@
 import { Command, Option } from 'commander'
-import { type Check, checkIntake } from '../../internal/local/doctor/intake.js'
+import {
+  BROKER_SETTINGS,
+  ConfigError,
+  MASTER_KEY_SETTINGS,
+  readConfig,
+  STORE_SETTINGS,
+} from '../../internal/config/settings.js'
+import { exitCodeOf, type Finding, type FindingStatus } from '../../internal/local/doctor/finding.js'
+import { checkInstance } from '../../internal/local/doctor/instance.js'
+import { checkIntake } from '../../internal/local/doctor/intake.js'
+import { connectService } from '../../internal/local/replay/client.js'
+import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { connectInstanceBroker, connectInstanceStore, dataDirOption, type InstanceOption } from './connect.js'
 import { connectApi, credentialsOption, type ServiceOptions, urlOption } from './service.js'
 
-interface DoctorOptions extends ServiceOptions {
-  readonly part: 'intake'
+interface DoctorOptions extends ServiceOptions, InstanceOption {
+  readonly part: 'instance' | 'intake'
   readonly intakeUrl: string
   readonly json?: true
 }
@@ -14,27 +26,64 @@ const LIMITS = { answerMsMax: 5_000, giveUpMs: 3_000 }
 export const doctorCommand = (): Command =>
   new Command('doctor')
     .description(
-      'Checks whether a part works. intake: sends a probe to the intake port and follows it to its record, which costs nothing and has ' +
-        'the service attribution-doctor.',
+      'Checks whether a part works, and says what to do. instance: broker, roles, read model, clocks, keys, disk and limits of an ' +
+        'instance. intake: sends a probe to the intake port and follows it to its record, which costs nothing and has the service ' +
+        'attribution-doctor. Exits with 0 when all is well, 1 with a warning, 2 with a failure.',
     )
-    .addOption(new Option('--part <part>', 'what to check').choices(['intake']).default('intake'))
+    .addOption(new Option('--part <part>', 'what to check').choices(['instance', 'intake']).default('instance'))
     .option('--intake-url <url>', 'address of the intake port', 'http://127.0.0.1:4318')
     .addOption(urlOption())
     .addOption(credentialsOption())
+    .addOption(dataDirOption())
     .option('--json', 'print each check as JSON, one per line')
-    .action(run)
+    .action((options: DoctorOptions, command: Command) => {
+      const isUrlGiven = command.getOptionValueSource('url') !== 'default'
+      return report(options.part === 'intake' ? checkedIntake(options) : checkedInstance(options, isUrlGiven), options)
+    })
 
-async function run({ intakeUrl, credentials, url, json }: DoctorOptions): Promise<void> {
+async function report(findings: AsyncIterable<Finding>, { json }: DoctorOptions): Promise<void> {
+  const found: Finding[] = []
+  for await (const finding of findings) {
+    process.stdout.write(json === true ? `${JSON.stringify(finding)}\n` : lineOf(finding))
+    found.push(finding)
+  }
+  process.exitCode = exitCodeOf(found)
+}
+
+const WORDS: Readonly<Record<FindingStatus, string>> = { ok: 'ok  ', warning: 'WARN', failure: 'FAIL' }
+const lineOf = ({ check, status, detail }: Finding): string => `${WORDS[status]} ${check.padEnd(21)} ${detail}\n`
+
+async function* checkedIntake({ intakeUrl, credentials, url }: DoctorOptions): AsyncGenerator<Finding> {
   const api = connectApi({ url, credentials }, LIMITS)
   const intake = connectApi({ url: intakeUrl, credentials }, LIMITS)
   try {
-    for await (const check of checkIntake(api, intake)) {
-      process.stdout.write(json === true ? `${JSON.stringify(check)}\n` : lineOf(check))
-      if (!check.isOk) process.exitCode = 1
-    }
+    yield* checkIntake(api, intake)
   } finally {
     await Promise.all([api.close(), intake.close()])
   }
 }
 
-const lineOf = ({ name, isOk, detail }: Check): string => `${isOk ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${detail}\n`
+async function* checkedInstance({ dataDir, url }: DoctorOptions, isUrlGiven: boolean): AsyncGenerator<Finding> {
+  const config = readConfig(
+    [...BROKER_SETTINGS, ...STORE_SETTINGS, ...MASTER_KEY_SETTINGS, 'mode', 'tlsCertFile', 'baseUrl'],
+    [],
+    dataDir === undefined ? process.env : { ...process.env, ...environmentIn(dataDir) },
+  )
+  if (config.natsUrl === '' || config.storeUrl === '') {
+    throw new ConfigError('name an instance: --data-dir <folder>, or ATTRIBUTION_NATS_URL and ATTRIBUTION_STORE_URL')
+  }
+  const address = isUrlGiven || config.baseUrl === '' ? url : config.baseUrl
+  const api = connectService(address, '', 1, config.tlsCertFile, LIMITS)
+  const store = connectInstanceStore(config, { silenceMsMax: LIMITS.answerMsMax })
+  try {
+    yield* checkInstance({
+      dataDir,
+      keys: config,
+      connectBroker: () => connectInstanceBroker(config),
+      store,
+      ask: (path) => api.get(path),
+    })
+  } finally {
+    await Promise.all([api.close(), store.close()])
+  }
+}

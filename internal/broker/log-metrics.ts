@@ -1,7 +1,6 @@
-import { AckPolicy, DeliverPolicy, type JetStreamManager } from '@nats-io/jetstream'
+import type { JetStreamManager } from '@nats-io/jetstream'
 import { counter, gauge, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
-import { brokerErrorCode } from './errors.js'
-import { readLog } from './log.js'
+import { lagOf, type ReadLogOf } from './log-lag.js'
 
 /** The metrics of logs that one owner at a time reads. A log is named by its checkpoint: `a.0` is partition 0 of stage A. */
 export const BATCHES = counter('log_batches_total', 'Batches that have taken effect.', ['log'])
@@ -26,12 +25,6 @@ const WAITING = gauge(
   ['log'],
 )
 
-export interface ReadLogOf {
-  readonly key: string
-  readonly stream: string
-  readonly subject: string
-}
-
 /** Sets what waits in the logs of this process, and forgets those that it no longer owns. */
 export async function setLogLags(
   owned: readonly ReadLogOf[],
@@ -40,41 +33,14 @@ export async function setLogLags(
   nowMs: number,
 ): Promise<void> {
   const lags = await Promise.all(
-    owned.map(async (log) => {
-      const from = (await doneOf(log.key)) + 1
-      const [oldest] = await readLog(manager, { ...log, from, messagesMax: 1, bytesMax: MESSAGE_BYTES_MAX })
-      if (oldest === undefined) return { log: log.key, ageS: 0, waiting: 0 }
-      const ageS = Math.max(0, nowMs - Date.parse(oldest.storedAt)) / 1_000
-      return { log: log.key, ageS, waiting: await messagesFrom(manager, log, from) }
-    }),
+    owned.map(async (log) => ({ log: log.key, ...(await lagOf(manager, log, await doneOf(log.key), nowMs)) })),
   )
   OLDEST.reset()
   WAITING.reset()
-  for (const { log, ageS, waiting } of lags) {
-    OLDEST.set({ log }, ageS)
-    WAITING.set({ log }, waiting)
+  for (const { log, oldestS, messages } of lags) {
+    OLDEST.set({ log }, oldestS)
+    WAITING.set({ log }, messages)
   }
-}
-
-const MESSAGE_BYTES_MAX = 8 * 1024 * 1024
-/** In nanoseconds; the broker removes a consumer that could not be deleted. */
-const FORGOTTEN_NS = 5_000_000_000
-const NO_SUCH_CONSUMER = 10_014
-
-/** A consumer that reads nothing: the broker counts what it would read. */
-async function messagesFrom(manager: JetStreamManager, { stream, subject }: ReadLogOf, from: number): Promise<number> {
-  const { name, num_pending: pending } = await manager.consumers.add(stream, {
-    filter_subject: subject,
-    deliver_policy: DeliverPolicy.StartSequence,
-    opt_start_seq: from,
-    ack_policy: AckPolicy.None,
-    mem_storage: true,
-    inactive_threshold: FORGOTTEN_NS,
-  })
-  await manager.consumers.delete(stream, name).catch((cause: unknown) => {
-    if (brokerErrorCode(cause) !== NO_SUCH_CONSUMER) throw cause
-  })
-  return pending
 }
 
 const STREAM_BYTES = gauge('stream_bytes', 'Bytes in a stream of the broker.', ['stream'])

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
+import { serviceVersion } from '../config/version.js'
 import { mirrorBucket } from './mirror.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
@@ -22,6 +23,8 @@ export interface Membership {
 interface Heartbeat {
   readonly at: string
   readonly pid: number
+  /** Of the build; absent in builds before 0.3.0. */
+  readonly version?: string
   /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
 }
@@ -77,7 +80,7 @@ export async function joinMembers(
   const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
     members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
   }
-  const self = { pid: process.pid, ...(parts !== undefined && { parts }) }
+  const self = { pid: process.pid, version: serviceVersion(), ...(parts !== undefined && { parts }) }
   const sendHeartbeat = async (): Promise<void> => {
     await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
   }

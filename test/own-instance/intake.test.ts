@@ -135,17 +135,17 @@ test('the doctor follows a probe to its record, and tail shows it', async () => 
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-  expect(checks.map(({ name, isOk }) => [name, isOk])).toEqual([
-    ['api', true],
-    ['credential', true],
-    ['intake', true],
-    ['record', true],
+  expect(checks.map(({ check, status }) => [check, status])).toEqual([
+    ['api', 'ok'],
+    ['credential', 'ok'],
+    ['intake', 'ok'],
+    ['record', 'ok'],
   ])
   const shown = JSON.parse((await tailing).stdout)
   expect(checks[3]?.['detail']).toContain(shown.id)
   expect(shown).toMatchObject({ service: 'attribution-doctor', cost_usd: '0', cost_basis: 'local_cache' })
-  await expect(cli('doctor', '--intake-url', service.baseUrl)).rejects.toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining('"name":"intake","isOk":false'),
+  await expect(cli('doctor', '--part', 'intake', '--intake-url', service.baseUrl)).rejects.toMatchObject({
+    code: 2,
+    stdout: expect.stringContaining('"check":"intake","status":"failure"'),
   })
 })

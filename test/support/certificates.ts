@@ -26,8 +26,9 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1000
 /**
  * @param name common name; distinguishes the certificates of a test
  * @param hosts names for which it is valid, in addition to localhost and 127.0.0.1
+ * @param validMs from now on
  */
-export function makeCertificate(name: string, hosts: readonly string[] = []): Certificate {
+export function makeCertificate(name: string, hosts: readonly string[] = [], validMs = YEAR_MS): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name)))))
   const now = Date.now()
@@ -42,7 +43,7 @@ export function makeCertificate(name: string, hosts: readonly string[] = []): Ce
     der(0x02, Buffer.of(1), randomBytes(15)),
     ECDSA_WITH_SHA256,
     subject,
-    sequence(time(new Date(now - YEAR_MS)), time(new Date(now + YEAR_MS))),
+    sequence(time(new Date(now - YEAR_MS)), time(new Date(now + validMs))),
     subject,
     publicKey.export({ format: 'der', type: 'spki' }),
     der(0xa3, extensions),

@@ -1,15 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, HttpServiceClient } from '../replay/client.js'
+import { type Finding, failure, ok } from './finding.js'
 
 /** Whether what a gateway sends becomes a record: a probe is sent to the intake port and followed to its record. */
-
-export interface Check {
-  readonly name: 'api' | 'credential' | 'intake' | 'record'
-  readonly isOk: boolean
-  /** What was seen, and what to do where it is not as it should be. */
-  readonly detail: string
-}
 
 export type Client = Pick<HttpServiceClient, 'get' | 'post'>
 
@@ -22,7 +16,7 @@ const POLL_EVERY_MS = 200
  *
  * @param recordMsMax how long the probe's record is waited for
  */
-export async function* checkIntake(api: Client, intake: Client, recordMsMax = 30_000): AsyncGenerator<Check> {
+export async function* checkIntake(api: Client, intake: Client, recordMsMax = 30_000): AsyncGenerator<Finding> {
   const traceId = randomBytes(16).toString('hex')
   const checks = [
     () => checkApi(api),
@@ -33,12 +27,9 @@ export async function* checkIntake(api: Client, intake: Client, recordMsMax = 30
   for (const check of checks) {
     const found = await check()
     yield found
-    if (!found.isOk) return
+    if (found.status !== 'ok') return
   }
 }
-
-const ok = (name: Check['name'], detail: string): Check => ({ name, isOk: true, detail })
-const bad = (name: Check['name'], detail: string): Check => ({ name, isOk: false, detail })
 
 /** Undefined when nothing answers. */
 async function asked(request: Promise<Answer>): Promise<Answer | undefined> {
@@ -49,25 +40,25 @@ async function asked(request: Promise<Answer>): Promise<Answer | undefined> {
   }
 }
 
-async function checkApi(api: Client): Promise<Check> {
+async function checkApi(api: Client): Promise<Finding> {
   const answer = await asked(api.get('/readyz'))
   if (answer === undefined)
-    return bad('api', 'no answer, or not ready: is the service running, and is this its address?')
+    return failure('api', 'no answer, or not ready: is the service running, and is this its address?')
   return answer.status === 200
     ? ok('api', 'the API answers and is ready')
-    : bad('api', `/readyz answers ${answer.status}`)
+    : failure('api', `/readyz answers ${answer.status}`)
 }
 
-async function checkCredential(api: Client): Promise<Check> {
+async function checkCredential(api: Client): Promise<Finding> {
   const answer = await asked(api.get('/api/v1/rate-limit'))
   if (answer?.status === 200) return ok('credential', 'the API key is valid')
-  return bad(
+  return failure(
     'credential',
     `the API answers ${statusOf(answer)}: the key is wrong, expired, revoked or of another instance`,
   )
 }
 
-async function sendProbe(intake: Client, traceId: string): Promise<Check> {
+async function sendProbe(intake: Client, traceId: string): Promise<Finding> {
   const probe = {
     specversion: '1.0',
     id: randomUUID(),
@@ -85,13 +76,13 @@ async function sendProbe(intake: Client, traceId: string): Promise<Check> {
   }
   const answer = await asked(intake.post('/intake/cloudevents', 'application/json', JSON.stringify(probe)))
   if (answer === undefined) {
-    return bad(
+    return failure(
       'intake',
       'nothing answers on the intake port: another process has it, --intake-port is 0, or the address is another',
     )
   }
-  if (answer.status === 404) return bad('intake', 'the address is that of the API, not of the intake port')
-  if (answer.status !== 200) return bad('intake', `the intake port answers ${answer.status}`)
+  if (answer.status === 404) return failure('intake', 'the address is that of the API, not of the intake port')
+  if (answer.status !== 200) return failure('intake', `the intake port answers ${answer.status}`)
   const { accepted, rejections = [] } = JSON.parse(answer.body) as {
     readonly accepted?: number
     readonly rejections?: readonly {
@@ -100,18 +91,21 @@ async function sendProbe(intake: Client, traceId: string): Promise<Check> {
   }
   if (accepted === 1) return ok('intake', 'the intake port has accepted a probe')
   const reasons = rejections.flatMap(({ errors = [] }) => errors.map(({ pointer, detail }) => `${pointer} ${detail}`))
-  return bad(
+  return failure(
     'intake',
     `the probe was rejected: ${reasons.join('; ') || 'may the key send the layer gateway (ingestion_layers)?'}`,
   )
 }
 
-async function followProbe(api: Client, traceId: string, recordMsMax: number): Promise<Check> {
+async function followProbe(api: Client, traceId: string, recordMsMax: number): Promise<Finding> {
   const startedAt = performance.now()
   for (;;) {
     const answer = await asked(api.get(`/v1/attribution?limit=1&filter[trace_id][eq]=${traceId}`))
     if (answer?.status === 403) {
-      return bad('record', 'the key lacks the scope read:attribution: the probe was accepted, and cannot be followed')
+      return failure(
+        'record',
+        'the key lacks the scope read:attribution: the probe was accepted, and cannot be followed',
+      )
     }
     const record = answer?.status === 200 ? firstIn(answer.body) : undefined
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
@@ -123,7 +117,7 @@ async function followProbe(api: Client, traceId: string, recordMsMax: number): P
       )
     }
     if (performance.now() - startedAt > recordMsMax) {
-      return bad(
+      return failure(
         'record',
         `no record after ${seconds} s (last answer ${statusOf(answer)}): do the attributors run, and is the log quarantined?`,
       )

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Check, type Client, checkIntake } from '../../../../internal/local/doctor/intake.js'
+import type { Finding } from '../../../../internal/local/doctor/finding.js'
+import { type Client, checkIntake } from '../../../../internal/local/doctor/intake.js'
 
 type Answers = Readonly<Record<string, { readonly status: number; readonly body?: unknown } | undefined>>
 
@@ -16,10 +17,10 @@ const client = (answers: Answers): Client => {
 const READY = { '/readyz': { status: 200 }, '/api/v1/rate-limit': { status: 200 } } as const
 const ACCEPTED = { '/intake/cloudevents': { status: 200, body: { accepted: 1 } } } as const
 
-async function failed(api: Answers, intake: Answers): Promise<Check | undefined> {
-  let last: Check | undefined
+async function failed(api: Answers, intake: Answers): Promise<Finding | undefined> {
+  let last: Finding | undefined
   for await (const check of checkIntake(client(api), client(intake), 0)) last = check
-  return last?.isOk === false ? last : undefined
+  return last?.status === 'failure' ? last : undefined
 }
 
 test.each<[string, Answers, Answers, string]>([
@@ -41,6 +42,6 @@ test.each<[string, Answers, Answers, string]>([
   ],
   ['record', { ...READY, '/v1/attribution': { status: 403 } }, ACCEPTED, 'read:attribution'],
   ['record', { ...READY, '/v1/attribution': { status: 200, body: { data: [] } } }, ACCEPTED, 'no record after'],
-])('the first check that fails says what to do: %s', async (name, api, intake, detail) => {
-  expect(await failed(api, intake)).toMatchObject({ name, detail: expect.stringContaining(detail) })
+])('the first check that fails says what to do: %s', async (check, api, intake, detail) => {
+  expect(await failed(api, intake)).toMatchObject({ check, detail: expect.stringContaining(detail) })
 })

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Finding, failure, graded, ok, warning } from './finding.js'
+
+/** Used share of the disk. */
+const DISK = { warningFrom: 0.75, failureFrom: 0.9 }
+/** A gateway needs one per connection, the engine some thousand. */
+const OPEN_FILES_MIN = 4_096
+/** Files of the data folder that hold secrets. */
+const SECRET_FILES = ['master.key', 'credentials.json', 'secrets.json', 'environment.json']
+
+/** This machine: disk and permissions of the data folder, the limit of open files. */
+export function* checkMachine(dataDir: string | undefined): Generator<Finding> {
+  if (dataDir !== undefined) {
+    yield checkDisk(dataDir)
+    yield checkPermissions(dataDir)
+  }
+  yield* checkOpenFiles()
+}
+
+function checkDisk(dataDir: string): Finding {
+  const { blocks, bavail, bsize } = statfsSync(dataDir)
+  const used = 1 - bavail / blocks
+  const seen = `${Math.round(used * 100)} % used, ${Math.round((bavail * bsize) / 2 ** 30)} GiB free`
+  return graded('disk', used, DISK, seen, 'free some, or move the data folder to a larger disk')
+}
+
+function checkPermissions(dataDir: string): Finding {
+  const present = new Set(readdirSync(dataDir))
+  const open = SECRET_FILES.filter((name) => present.has(name) && (statSync(join(dataDir, name)).mode & 0o077) !== 0)
+  if (open.length > 0) {
+    return failure(
+      'permissions',
+      `others on this machine may read ${open.join(', ')}: \`chmod 600\`, then replace these secrets`,
+    )
+  }
+  const { uid } = statSync(dataDir)
+  const self = process.getuid?.() ?? uid
+  return uid === self || self === 0
+    ? ok('permissions', 'secrets are readable by their owner only')
+    : warning('permissions', `the data folder belongs to user ${uid}, this command runs as ${self}`)
+}
+
+/** Where the system says it (Linux). */
+function* checkOpenFiles(): Generator<Finding> {
+  let limits: string
+  try {
+    limits = readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return
+  }
+  const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
+  // `unlimited` is no number.
+  if (soft === undefined) return
+  yield Number(soft) < OPEN_FILES_MIN
+    ? warning(
+        'open files',
+        `at most ${soft} per process that starts from here: raise it to ${OPEN_FILES_MIN} (\`ulimit -n\`)`,
+      )
+    : ok('open files', `at most ${soft} per process`)
+}

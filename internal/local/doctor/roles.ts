@@ -1,0 +1,60 @@
+import { CHECKPOINTS, MEMBERS } from '../../../streams/buckets.js'
+import { EXPORTERS, EXPORTS } from '../../../streams/exports.js'
+import type { Broker } from '../../broker/connect.js'
+import { serviceVersion } from '../../config/version.js'
+import { type Finding, failure, ok, warning } from './finding.js'
+
+/** Roles that report themselves. Without the first two nothing is admitted or attributed; others' work waits. */
+const REQUIRED = ['gateway', 'attributor']
+const BACKGROUND = ['courier', 'sentinel', 'trainer']
+/** As `internal/broker/members.ts` counts members as dead. */
+const EXPIRED_MS = 3_000
+
+/** The processes that run, by their heartbeats. @param nowMs the broker's time */
+export async function* checkRoles(broker: Broker, nowMs: number): AsyncGenerator<Finding> {
+  const members = await liveMembers(broker, nowMs)
+  for (const role of [...REQUIRED, ...BACKGROUND]) {
+    const count = members.filter((member) => member.role === role).length
+    const isRequired = REQUIRED.includes(role)
+    if (count > 0) yield ok(role, count === 1 ? 'one process' : `${count} processes`)
+    else if (isRequired) yield failure(role, `none runs: start one, its last words are in logs/${role}.log`)
+    else yield warning(role, `none runs: its work waits. Start one, unless another machine has it`)
+  }
+  const { num_waiting: exporters } = await broker.manager.consumers.info(EXPORTS.name, EXPORTERS.durable_name)
+  yield exporters > 0
+    ? ok('exporter', 'waits for work')
+    : warning('exporter', 'none waits for work: exports stay queued')
+  yield versions(members)
+}
+
+interface Member {
+  readonly role: string
+  /** Absent in builds before 0.3.0. */
+  readonly version: string | undefined
+}
+
+async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
+  const bucket = await broker.bucket(MEMBERS)
+  const members: Member[] = []
+  for await (const key of await bucket.keys()) {
+    const entry = await bucket.get(key)
+    if (entry?.operation !== 'PUT' || nowMs - entry.created.getTime() > EXPIRED_MS) continue
+    const { version } = entry.json<{ readonly version?: string }>()
+    members.push({ role: key.slice(0, key.indexOf('.')), version })
+  }
+  return members
+}
+
+function versions(members: readonly Member[]): Finding {
+  const own = serviceVersion()
+  const others = members.filter(({ version }) => version !== undefined && version !== own)
+  if (others.length === 0) return ok('versions', own)
+  const named = [...new Set(others.map(({ role, version }) => `${role} ${version}`))].join(', ')
+  return warning('versions', `this command is ${own}, but ${named} runs: finish the upgrade`)
+}
+
+/** The time of the broker. @throws when it has no checkpoints yet */
+export async function brokerTimeMs({ manager }: Broker): Promise<number> {
+  const { ts } = await manager.streams.info(`KV_${CHECKPOINTS.name}`)
+  return ts === undefined ? Date.now() : Date.parse(ts)
+}
