@@ -1,4 +1,5 @@
 import {
+  DiscardPolicy,
   type JetStreamClient,
   type JetStreamManager,
   jetstreamManager,
@@ -163,6 +164,9 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
   const objm = new Objm(broker.manager.jetstream())
   for (const { name } of OBJECT_BUCKETS) await objm.create(name, { replicas, ...placed })
 }
+
+/** Whether a stream that is full drops its oldest message; the others refuse new ones. */
+export const discardsOldest = ({ config }: StreamInfo): boolean => config.discard === DiscardPolicy.Old
 
 /** A stream's configuration and state; undefined when there is no such stream. */
 export async function findStream(

@@ -1,4 +1,3 @@
-import { DiscardPolicy } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL } from '../../../streams/audit.js'
 import { CHECKPOINTS } from '../../../streams/buckets.js'
@@ -7,7 +6,7 @@ import { INVOCATIONS, invocationsSubject, STAGES } from '../../../streams/invoca
 import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../../streams/observations.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
 import { type Progress, readCheckpoint } from '../../broker/checkpoint.js'
-import { type Broker, declaredStreams, findStream } from '../../broker/connect.js'
+import { type Broker, declaredStreams, discardsOldest, findStream } from '../../broker/connect.js'
 import { type Layout, partitionsOf, readLayout } from '../../broker/layout.js'
 import { changesTo } from '../../broker/layout-changes.js'
 import { type LogLag, lagOf, type ReadLogOf } from '../../broker/log-lag.js'
@@ -84,14 +83,14 @@ function checkLags(lags: readonly NamedLag[]): Finding {
 /** Streams that discard their oldest messages are never too full. Of the log only what waits counts: the rest is purged. */
 async function checkFill(broker: Broker, layout: Layout, lags: readonly NamedLag[]): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const { name, discard, max_bytes: declared } of declaredStreams(layout)) {
+  for (const { name } of declaredStreams(layout)) {
     const stream = await findStream(broker, name)
     if (stream === undefined) {
       findings.push(failure(`stream ${name}`, 'does not exist: start a role of this build, which creates it'))
       continue
     }
     const bytesMax = stream.config.max_bytes
-    if ((stream.config.discard ?? discard) === DiscardPolicy.Old || bytesMax <= 0 || declared === undefined) continue
+    if (discardsOldest(stream) || bytesMax <= 0) continue
     const { bytes, messages } = stream.state
     const waiting = lags.filter((lag) => lag.stream === name)
     const unprocessed = waiting.reduce((sum, lag) => sum + lag.messages, 0)
