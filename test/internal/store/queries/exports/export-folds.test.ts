@@ -77,7 +77,8 @@ test.each([
 
   const found = await folded(`job_${depth}_${k}`, cases, depth, k)
 
-  for (const [i, groups] of cases.entries()) {
+  for (const [i, drawn] of cases.entries()) {
+    const groups: readonly OracleGroup[] = drawn
     const rows = foldedByRule(groups, k).filter(({ labels }) => labels.length < depth)
     const expected = rows.flatMap(({ labels, groups: of }) =>
       of.map((each) => [groups.indexOf(each), JSON.stringify(labels)]),
