@@ -1,10 +1,12 @@
 /**
  * Messages between gateways, over core NATS. Nothing is stored: a gateway that is disconnected misses them.
  *
- * Only that member subscribes to `gateways.<member>.claims`. It carries two kinds of binary message
+ * Only that member subscribes to `gateways.<member>.claims`. It carries three kinds of binary message
  * (`internal/ingest/peers/peer-messages.ts`), on one subject so that they arrive in the order in which they were sent:
  * - claims: a request with the keys that the sender wants to claim in one event-loop turn; the reply has a verdict per key
  * - settlements: no reply; the final state of keys that were claimed
+ * - events: a request with the event ids that the sender wants to claim, or claimed without storing them; the reply has a
+ *   byte per id
  *
  * @param member its name in the bucket `members` under the role `gateway`; a token that the gateway generates
  */
@@ -18,6 +20,12 @@ export const CLAIMS_MAX = 4_000
  * replies "no responders"); this timeout is for one that is stalled or busy.
  */
 export const CLAIM_ANSWER_MS = 300
+
+/**
+ * How long a gateway waits for the owner of an event's id. Longer than for a key: past it, a repeat may get a 202 without
+ * `duplicate`, and an attributor has to look for the event in all partitions.
+ */
+export const EVENT_CLAIM_ANSWER_MS = 1_500
 
 /**
  * All gateways subscribe to `gateways.<member>.rates`: what this one has granted from which rate-limit budgets since its

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Broker } from '../broker/connect.js'
 import type { Membership } from '../broker/members.js'
+import { partitionsHeld } from '../broker/partitions.js'
 import type { PlannedLogDeps } from '../broker/planned-log.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { PublishEvent } from '../events/publish.js'
@@ -12,6 +13,7 @@ import { recordSourcesOf, recordSourcesSince } from '../store/queries/records/so
 import { ALLOCATION_WEIGHTS } from '../store/tables/allocation-weights.js'
 import type { Logger } from '../telemetry/log.js'
 import { loadSeenEvents } from './actor/load-seen.js'
+import { OtherPartitions } from './actor/other-partitions.js'
 import type { Stage } from './actor/stage.js'
 import { workloadHashes } from './directory/workloads.js'
 import type { ReferenceData } from './open-reference-data.js'
@@ -84,6 +86,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
       recordSourcesSince(store, { partition, partitions: deps.partitions }, sinceMs),
     recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
   }
+  const held = () => partitionsHeld(deps.broker.manager)
   const traceDeps = {
     ...logDeps,
     ...allocation,
@@ -96,6 +99,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
       ...rowDeps,
       ...facts,
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
+      otherPartitions: (partition) => new OtherPartitions(partition, { ...seenDeps, held }),
       loadTraces: (partition) => loadTraces(partition, traceDeps),
     }),
     inference.stage(rowDeps),

@@ -12,9 +12,9 @@ export interface Membership {
    * @param part only members that do this part of the role's work can own it
    */
   owns(name: string, part?: string): boolean
-  /** Names of the live members, including this one, sorted. */
-  live(): readonly string[]
-  /** Calls back when `live` has changed: at once when a member joins or leaves, within a second when one expires. */
+  /** Names of the live members, including this one, sorted. @param part only those whose heartbeat states this part */
+  live(part?: string): readonly string[]
+  /** Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires. */
   onChange(listener: () => void): void
   leave(): Promise<void>
 }
@@ -55,14 +55,16 @@ export async function joinMembers(
   parts?: readonly string[],
 ): Promise<Membership> {
   const members = new Map<string, SeenMember>()
+  const self = { pid: process.pid, version: serviceVersion(), ...(parts !== undefined && { parts }) }
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 
-  const live = (): readonly string[] => {
+  const live = (part?: string): readonly string[] => {
     const now = performance.now()
-    const names = [member]
-    for (const [key, { at }] of members) {
-      if (key !== own && now - at <= EXPIRED_MS) names.push(key.slice(role.length + 1))
+    const states = (of: Pick<Heartbeat, 'parts'>): boolean => part === undefined || (of.parts?.includes(part) ?? false)
+    const names = states(self) ? [member] : []
+    for (const [key, seen] of members) {
+      if (key !== own && now - seen.at <= EXPIRED_MS && states(seen)) names.push(key.slice(role.length + 1))
     }
     return names.sort()
   }
@@ -80,7 +82,6 @@ export async function joinMembers(
   const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
     members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
   }
-  const self = { pid: process.pid, version: serviceVersion(), ...(parts !== undefined && { parts }) }
   const sendHeartbeat = async (): Promise<void> => {
     await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
   }

@@ -8,7 +8,8 @@ import type { AdmissionIndex } from './keys/admission-index.js'
 import { InFlight } from './keys/in-flight.js'
 import type { IndexLoader } from './keys/load-index.js'
 import { localKeys } from './keys/local-keys.js'
-import { joinPeers, type Peers } from './peers/peers.js'
+import type { OwnedEvents } from './keys/owned-events.js'
+import { joinPeers, OWNS_EVENTS, type Peers } from './peers/peers.js'
 
 /**
  * A request whose key has been in flight for this long is answered with a 503, so that no sender waits for more than
@@ -16,12 +17,16 @@ import { joinPeers, type Peers } from './peers/peers.js'
  */
 const OVERDUE_MS = 2_000
 const OVERDUE_EVERY_MS = 100
+/** After a pause of this length other gateways may have counted this one as dead, and decided in its place. */
+const PAUSED_MS = 2_500
 
 export interface KeyClaimsSettings {
   readonly broker: Broker
   readonly gatewayName: string
   readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly keys: AdmissionIndex
+  readonly owned: OwnedEvents
+  readonly partitions: number
   readonly loader: IndexLoader
   readonly clock: () => number
   readonly log: Logger
@@ -37,19 +42,21 @@ export interface KeyClaims {
 
 /** Opens the table of requests in flight and joins the other gateways, which share the ownership of keys. */
 export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyClaims> {
-  const { broker, gatewayName, budgetExchange, keys, loader, clock, log, onLost } = settings
+  const { broker, gatewayName, budgetExchange, keys, owned, partitions, loader, clock, log, onLost } = settings
   // Read ten times per second, not once per request.
   let coarseMs = performance.now()
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
   const overdue = setInterval(() => {
-    coarseMs = performance.now()
+    const nowMs = performance.now()
+    if (nowMs - coarseMs > PAUSED_MS) void loader.load()
+    coarseMs = nowMs
     inFlight.notifyOverdue(OVERDUE_MS)
   }, OVERDUE_EVERY_MS)
   const peers = await joinPeers({
     connection: broker.connection,
     self: gatewayName,
     join: async () => {
-      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, onLost)
+      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, onLost, [OWNS_EVENTS])
       budgetExchange.follow(members)
       return members
     },
@@ -61,6 +68,8 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
       elsewhere: ELSEWHERE,
       clock,
     }),
+    owned,
+    partitions,
     clock: () => performance.now(),
     log,
   })

@@ -29,6 +29,7 @@ import { BodyFingerprint } from './keys/body-fingerprint.js'
 import { keptRecords } from './keys/kept-records.js'
 import type { IndexLoader } from './keys/load-index.js'
 import { openIndex } from './keys/open-index.js'
+import { OwnedEvents } from './keys/owned-events.js'
 import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
 import { openKeyClaims } from './open-key-claims.js'
@@ -106,7 +107,13 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const groups = new GroupCommit(writer, partitions)
 
   const { index, loader } = await openIndex(broker, store, clock, log)
-  const keyClaims = await openKeyClaims({ ...settings, keys: index.keys, loader })
+  const owned = new OwnedEvents({
+    index: index.events,
+    isSure: () => loader.isLoaded() && isBrokerUp(),
+    partitionInFlight: (key) => groups.partitionInFlight(key),
+    clock,
+  })
+  const keyClaims = await openKeyClaims({ ...settings, keys: index.keys, owned, loader })
   await loader.load()
   if (!delivery.isDone) admitAfterOrphans(delivery, loader, settings)
 
@@ -115,6 +122,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     isLoaded: loader.isLoaded,
     inFlight: keyClaims.inFlight,
     peers: keyClaims.peers,
+    eventClaims: keyClaims.peers.events,
     fingerprints: new BodyFingerprint(settings.key.subarray(0, 16)),
     confirmation: loader.confirmation,
     recheck: loader.recheck,

@@ -95,7 +95,7 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const CLOSE_OBJECT = 0x7d
 
-/** `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":` */
+/** `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":`; `"n":1` after the time for an unconfirmed event */
 function writeHead(into: Buffer, at: number, admission: Admission): number {
   const head = headBytesOf(admission)
   into.set(head, at)
@@ -106,8 +106,12 @@ function writeHead(into: Buffer, at: number, admission: Admission): number {
     into[idAt + 2 * i + 1] = HEX_DIGITS[byte & 15] as number
   }
   const timeAt = idAt + 2 * ID_BYTES
-  const { key } = admission
-  const time = timeBytes(admission.receivedAtMs, key !== undefined)
+  const { key, receivedAtMs } = admission
+  const hasKey = key !== undefined
+  const time =
+    admission.isUnconfirmed === true
+      ? Buffer.from(`","r":${receivedAtMs},"n":1,${hasKey ? '"k":"' : '"e":'}`)
+      : timeBytes(receivedAtMs, hasKey)
   into.set(time, timeAt)
   const keyAt = timeAt + time.length
   if (key === undefined) return keyAt

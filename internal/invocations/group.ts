@@ -26,6 +26,8 @@ export interface AdmittedInvocation {
   readonly receivedAtMs: number
   /** Where the event first entered the pipeline: sequence of its stage A message, and its place in it. */
   readonly position: Position
+  /** Whether it was admitted before the owner of its id had confirmed that it is new; only in stage A's log. */
+  readonly isUnconfirmed?: boolean
   /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
   readonly key: AdmissionKey | undefined
   readonly invocation: Invocation
@@ -52,6 +54,11 @@ export interface AdmissionKey {
 
 /** Flag of a key whose event was known already when it came: the entry is there for the key alone. */
 export const WAS_DUPLICATE = 1
+/**
+ * Flag of a key whose event another request had taken when it came, perhaps without storing it. The entry is in the
+ * partition of the first one, where stage A recognises a repeat.
+ */
+export const WAS_REPEATED = 4
 
 export const KEY_HASH_BYTES = 16
 export const KEY_FINGERPRINT_BYTES = 8
@@ -75,6 +82,8 @@ interface Entry {
   readonly k?: string
   /** The key's flags, unless they are 0. */
   readonly f?: number
+  /** 1: the owner of the event's id has not confirmed that it is new; only in stage A's log. */
+  readonly n?: 1
   readonly e: InvocationEvent
 }
 
@@ -88,6 +97,7 @@ export interface Admission {
   readonly intake?: string | undefined
   readonly id: Uint8Array
   readonly receivedAtMs: number
+  readonly isUnconfirmed?: boolean
   readonly key?: AdmissionKey | undefined
 }
 
@@ -99,7 +109,10 @@ export interface Admission {
  *   stage A has recorded it
  */
 export function encodeEntry(admission: Admission, event: InvocationEvent, position?: Position): string {
-  const where = position === undefined ? keyMember(admission.key) : `,"s":[${position.sequence},${position.index}]`
+  const where =
+    position === undefined
+      ? `${admission.isUnconfirmed === true ? ',"n":1' : ''}${keyMember(admission.key)}`
+      : `,"s":[${position.sequence},${position.index}]`
   // Ids, numbers and base64 need no escaping; the texts of the head have had it.
   const kept = JSON.stringify(hasOnlyKept(event) ? event : keptOf(event))
   return `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}${where},"e":${kept}}`
@@ -202,7 +215,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, u, g, o, i, r, s, k, f, e } = entry
+    const { t, p, u, g, o, i, r, s, k, f, n, e } = entry
     return {
       tenantId: t,
       principal: p,
@@ -212,6 +225,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
       id: Buffer.from(i, 'hex'),
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
+      ...(n === 1 && { isUnconfirmed: true }),
       key: k === undefined ? undefined : parseKey(k, f ?? 0),
       invocation: fromWire(e),
       event: e,

@@ -138,6 +138,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     isLoaded: () => recorded === undefined,
     inFlight,
     peers,
+    eventClaims: { isAlone: true, claim: () => undefined, settled: () => undefined },
     recheck: async (): Promise<Confirmation> => 'unknown',
     fingerprints,
     confirmation: createKeyConfirmation(async () => found, Date.now, log),

@@ -5,6 +5,7 @@ import type { Directory } from '../../internal/attribution/directory/directory.j
 import { allocationPolicy } from '../../internal/attribution/pools/policy.js'
 import type { RowDeps } from '../../internal/attribution/records/row.js'
 import { PartitionTraces } from '../../internal/attribution/stages/a/partition-traces.js'
+import type { StageADeps } from '../../internal/attribution/stages/a/stage.js'
 import { stageB } from '../../internal/attribution/stages/b/stage.js'
 import type { StageCDeps } from '../../internal/attribution/stages/c/stage.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
@@ -44,6 +45,12 @@ export const STAGE_C_DEPS: StageCDeps = {
   degradationOf: () => 'disabled',
   weightsAsOf: async () => Date.UTC(2026, 10, 3, 11),
 }
+
+/** No partition besides the stage's own has events. */
+export const noOtherPartitions: StageADeps['otherPartitions'] = () => ({
+  haveFirst: async (events) => events.map(() => false),
+  forget: () => undefined,
+})
 
 /** The traces of a partition that has seen nothing yet. */
 export const noTraces = (directory: Directory = directoryOf()): PartitionTraces =>

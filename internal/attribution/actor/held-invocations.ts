@@ -30,7 +30,7 @@ export async function* heldInvocations(
 }
 
 /** The stage that reads the mailbox quarantines an unreadable message; a message with corrections holds no events. */
-function decodeOrSkip(data: Uint8Array, sequence: number): readonly AdmittedInvocation[] {
+export function decodeOrSkip(data: Uint8Array, sequence: number): readonly AdmittedInvocation[] {
   try {
     return decodeGroup(data, sequence)
   } catch {

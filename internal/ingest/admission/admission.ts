@@ -5,17 +5,19 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey, hashOfInvocationId } from '../../ids/key-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
-import { type Admission, type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
+import { type Admission, type AdmissionKey, WAS_DUPLICATE, WAS_REPEATED } from '../../invocations/group.js'
 import type { Logger } from '../../telemetry/log.js'
 import { parseJson } from '../../text/parse-json.js'
-import { EVENT_COUNTS } from '../commit/event-counts.js'
+import { EVENT_COUNTS, UNCONFIRMED_EVENTS } from '../commit/event-counts.js'
 import type { Group, Settler } from '../commit/group.js'
 import type { GroupCommit } from '../commit/group-commit.js'
 import type { Commit } from '../commit/log-writer.js'
 import type { AdmissionIndex } from '../keys/admission-index.js'
 import type { BodyFingerprint } from '../keys/body-fingerprint.js'
+import { type EventAnswer, FIRST, isStored, isTaken, partitionFor, STORED, UNSURE } from '../keys/event-answers.js'
 import type { Confirmation, KeyConfirmation } from '../keys/key-confirmation.js'
 import type { Fingerprint } from '../keys/key-table.js'
+import type { EventClaims } from '../peers/event-claims.js'
 import { AcceptedText } from './accepted-text.js'
 import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from './answers.js'
 import {
@@ -32,8 +34,10 @@ import { type KeyedRequest, type KeyLock, type KeyLockDeps, type KeyLockHandlers
 export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
   readonly keys: AdmissionIndex
-  /** Events of the last 7 days. */
+  /** Events of the last 7 days; its flags are of `keys/event-answers.ts`. */
   readonly events: AdmissionIndex
+  /** Claims for event ids: each has one owner among the gateways. */
+  readonly eventClaims: Pick<EventClaims, 'isAlone' | 'claim' | 'settled'>
   /** Whether `keys` holds the whole history; until then each new key is looked up in the read model. */
   readonly isLoaded: () => boolean
   readonly fingerprints: BodyFingerprint
@@ -47,7 +51,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
 const ROUTE = 0
-/** Flags of a key's answer in the index, besides `WAS_DUPLICATE`. */
+/** Flags of a key's answer in the index, besides `WAS_DUPLICATE` and `WAS_REPEATED`. */
 export const WAS_BULK = 2
 
 const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
@@ -146,6 +150,9 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   /** Set once the event is checked and the budget charged, which happens once. */
   private checked: CheckedEvent | undefined
   private turn: KeyLock | undefined
+  /** The answer to the claim of the event, and who gave it. */
+  private claimed: EventAnswer = FIRST
+  private eventOwner: string | undefined
   private flags = 0
 
   constructor(
@@ -167,8 +174,8 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   admit(): void {
     whenKeyIsKnown(this.request, this.deps, this, this.receivedAtMs)
     // The bytes are only lent for this call: copy them if the decision comes later.
-    const isRead = this.turn !== undefined || this.request.exchange.isSettled
-    this.bytes = isRead ? NO_BYTES : Buffer.from(this.bytes)
+    if (this.bytes === NO_BYTES) return
+    this.bytes = this.request.exchange.isSettled ? NO_BYTES : Buffer.from(this.bytes)
   }
 
   value(): unknown {
@@ -205,14 +212,28 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   }
 
   proceed(turn: KeyLock): void {
-    const { request, checked, deps } = this
+    const { checked, deps } = this
     if (checked === undefined) throw new Error('an unchecked event proceeds')
     this.turn = turn
-    // A known event also goes to the log, for its key: the actors drop the event, and the key is recorded.
-    this.flags = isKnownEvent(checked.ids.id, deps, checked.receivedAtMs) ? WAS_DUPLICATE : 0
-    const group = addToGroup(checked, this, request.caller, carried(request, this.flags), deps, this)
+    const known = answerHere(checked, deps)
+    if (known !== undefined) return this.send(known)
+    // Not before the key is held: a request that loses its key must not take the event.
+    const key = newEventKey(checked.ids.id)
+    this.eventOwner = deps.eventClaims.claim(key, checked.partition, (answer) => this.send(answer))
+  }
+
+  private send(claimed: EventAnswer): void {
+    const { request, checked, turn, deps } = this
+    if (checked === undefined || turn === undefined) throw new Error('an unchecked event is sent')
+    this.claimed = claimed
+    // A known event also goes to the log, for its key: the actors drop the event, and the key is recorded. So does one
+    // that another request has taken, which may not be able to store it: stage A keeps the first of the two.
+    this.flags = isStored(claimed) ? WAS_DUPLICATE : isTaken(claimed) ? WAS_REPEATED : 0
+    const group = addToGroup(checked, claimed, this, request.caller, carried(request, this.flags), deps, this)
     this.bytes = NO_BYTES
-    if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
+    if (group !== undefined) return
+    settleClaim(checked.ids.id, checked.partition, this.eventOwner, claimed, false, deps)
+    turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
   }
 
   foresee(): void {
@@ -221,9 +242,10 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   }
 
   settled(commit: Commit): void {
-    const { request, checked, turn, flags, deps } = this
+    const { request, checked, turn, flags, claimed, eventOwner, deps } = this
     if (checked === undefined || turn === undefined) return
     try {
+      settleClaim(checked.ids.id, checked.partition, eventOwner, claimed, commit.kind === 'stored', deps)
       if (commit.kind === 'unavailable') {
         EVENT_COUNTS.unavailable++
         return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) }, 0)
@@ -232,7 +254,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
       const now = deps.clock()
       deps.keys.admit(request.key, request.fingerprint, flags, now)
       rememberEvent(checked.ids.id, now, deps)
-      EVENT_COUNTS[(flags & WAS_DUPLICATE) === 0 ? 'accepted' : 'duplicate']++
+      EVENT_COUNTS[isDuplicate(flags) ? 'duplicate' : 'accepted']++
       turn.finish(accepted(checked.ids, flags), flags)
     } catch (cause) {
       // The other events of the group still need their answers.
@@ -256,12 +278,43 @@ const NO_BYTES = Buffer.alloc(0)
 /** Whether the event was admitted before, under any key. Events that only a filter reports are left to the actors. */
 export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean {
   hashOfInvocationId(id, eventKey)
-  return deps.events.lookup(eventKey, NO_FINGERPRINT, nowMs) === 'same'
+  return deps.events.lookup(eventKey, NO_FINGERPRINT, nowMs) === 'same' && isStored(deps.events.flags)
+}
+
+/** The hash of an event's id, to keep. */
+export function newEventKey(id: Uint8Array): KeyHash {
+  const key: KeyHash = new Int32Array(4)
+  hashOfInvocationId(id, key)
+  return key
+}
+
+/** What this gateway knows of an event by itself; undefined when the event must be claimed. */
+export function answerHere(
+  { ids, receivedAtMs }: Pick<CheckedEvent, 'ids' | 'receivedAtMs'>,
+  deps: Pick<AdmissionDeps, 'events' | 'eventClaims' | 'isLoaded'>,
+): EventAnswer | undefined {
+  if (isKnownEvent(ids.id, deps, receivedAtMs)) return STORED
+  if (!deps.eventClaims.isAlone) return undefined
+  // Another gateway may have admitted it before it departed.
+  return deps.isLoaded() ? FIRST : UNSURE
+}
+
+/** Reports whether the log holds a claimed event; `owner` and `answer` are of its claim. */
+export function settleClaim(
+  id: Uint8Array,
+  partition: number,
+  owner: string | undefined,
+  answer: EventAnswer,
+  isStored: boolean,
+  { eventClaims }: Pick<AdmissionDeps, 'eventClaims'>,
+): void {
+  if (eventClaims.isAlone && isStored) return
+  eventClaims.settled(newEventKey(id), partition, owner, answer, isStored)
 }
 
 export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<AdmissionDeps, 'events'>): void {
   hashOfInvocationId(id, eventKey)
-  deps.events.admit(eventKey, NO_FINGERPRINT, 0, admittedAtMs)
+  deps.events.set(eventKey, NO_FINGERPRINT, STORED, admittedAtMs)
 }
 
 /** Prefetch before many calls of `rememberEvent`. */
@@ -278,12 +331,14 @@ export interface Sender extends Caller {
 /**
  * Puts a checked event on its way to the log.
  *
+ * @param claimed what is known of the event: it follows the first request that had it into its partition
  * @param text the event's own; copied at once
  * @param key recorded with the event; read at once
  * @returns undefined when too many events are waiting
  */
 export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
+  claimed: EventAnswer,
   text: TextRange,
   { tenantId, principal, trustsCost, isGateway, intake }: Sender,
   key: AdmissionKey | undefined,
@@ -298,9 +353,11 @@ export function addToGroup(
     intake,
     id: ids.id,
     receivedAtMs,
+    ...(claimed === UNSURE && { isUnconfirmed: true }),
     key,
   }
-  return deps.groups.add(partition, admission, text, parsed, settler)
+  if (claimed === UNSURE) UNCONFIRMED_EVENTS.count++
+  return deps.groups.add(partitionFor(claimed, partition), admission, text, parsed, settler)
 }
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */
@@ -311,5 +368,7 @@ const ACCEPTED_BODY = new AcceptedText(
 /** @returns valid until the next call */
 const accepted = (ids: EventIds, flags: number): Answer => ({
   kind: 'accepted',
-  body: ACCEPTED_BODY.of(ids, (flags & WAS_DUPLICATE) !== 0),
+  body: ACCEPTED_BODY.of(ids, isDuplicate(flags)),
 })
+
+const isDuplicate = (flags: number): boolean => (flags & (WAS_DUPLICATE | WAS_REPEATED)) !== 0

@@ -4,27 +4,30 @@ import type { Problem } from '../../problems/catalogue.js'
 import {
   type AdmissionDeps,
   addToGroup,
+  answerHere,
   foreseeEvent,
-  isKnownEvent,
   rememberEvent,
   type Sender,
+  settleClaim,
 } from '../admission/admission.js'
 import { unavailable } from '../admission/answers.js'
 import { checkEvent, type EventIds, newEventIds } from '../admission/check-event.js'
 import { EVENT_COUNTS } from '../commit/event-counts.js'
 import type { Group, Settler } from '../commit/group.js'
 import type { Commit } from '../commit/log-writer.js'
+import { FIRST, isStored, isTaken, STORED } from '../keys/event-answers.js'
 import type { BulkItem, BulkItems } from './bulk-body.js'
+import { type ClaimedEvents, claimEvents, nextTurn, SLICE } from './claim-events.js'
 import { DistinctIds } from './distinct-ids.js'
-
-/** Events processed before yielding to the event loop: about 3 ms. */
-export const SLICE = 500
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** What a request does with the result of each of its events; called once per event, in order. */
 export interface EachResult {
-  /** The request's key, which its first event carries to the log; absent for a request without one. */
-  readonly keyFor?: (isDuplicate: boolean) => AdmissionKey
+  /**
+   * The request's key, which its first event carries to the log; absent for a request without one.
+   *
+   * @param isKnown whether the log holds the event, so that the entry is there for the key alone
+   */
+  readonly keyFor?: (isKnown: boolean) => AdmissionKey
   /** @param ids of this event: copy them to keep them */
   accept(ids: EventIds, isDuplicate: boolean): void
   reject(item: BulkItem, problem: Problem): void
@@ -43,8 +46,9 @@ export async function admitEach(
   deps: AdmissionDeps,
   result: EachResult,
 ): Promise<Problem | undefined> {
-  const seen = new DistinctIds(items.count)
-  const commits = new BulkCommits(seen, deps)
+  const claimed = deps.eventClaims.isAlone ? undefined : await claimEvents(items, caller, receivedAtMs, deps)
+  const seen = claimed?.ids ?? new DistinctIds(items.count)
+  const commits = new BulkCommits(seen, claimed, deps)
   let isKeySent = result.keyFor === undefined
   let [accepted, duplicates] = [0, 0]
   // Ids of the current event: copy them to keep them.
@@ -52,20 +56,22 @@ export async function admitEach(
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
+    const checked = claimed?.checked[item.index] ?? item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
     if ('code' in checked) {
       EVENT_COUNTS.rejected++
       result.reject(item, checked)
       continue
     }
-    const place = seen.add(ids.id)
-    const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
+    const place = claimed === undefined ? seen.add(ids.id) : (claimed.places[item.index] as number)
+    const answer = place < 0 ? STORED : (claimed?.answers[place] ?? answerHere(checked, deps) ?? FIRST)
+    const isKnown = isStored(answer)
+    const isDuplicate = isKnown || isTaken(answer)
     if (isDuplicate) duplicates++
     else accepted++
-    result.accept(ids, isDuplicate)
-    const key = isKeySent ? undefined : result.keyFor?.(isDuplicate)
-    if (isDuplicate && key === undefined) continue
-    commits.sent(place, addToGroup(checked, item, caller, key, deps, commits))
+    result.accept(checked.ids, isDuplicate)
+    const key = isKeySent ? undefined : result.keyFor?.(isKnown)
+    if (isKnown && key === undefined) continue
+    commits.sent(place, addToGroup(checked, answer, item, caller, key, deps, commits))
     isKeySent = true
   }
   const missed = await commits.all()
@@ -92,6 +98,7 @@ interface Missed {
 /** Waits for the groups that hold a request's events. */
 class BulkCommits implements Settler {
   private readonly ids: DistinctIds
+  private readonly claimed: ClaimedEvents | undefined
   private readonly deps: AdmissionDeps
   /** The events of each unsettled group, by the index of their ids. */
   private readonly placesOf = new Map<Group, number[]>()
@@ -102,8 +109,10 @@ class BulkCommits implements Settler {
   private areAllSent = false
   private whenAllSettled: (() => void) | undefined
 
-  constructor(ids: DistinctIds, deps: AdmissionDeps) {
+  /** @param claimed undefined when the request's events were not claimed */
+  constructor(ids: DistinctIds, claimed: ClaimedEvents | undefined, deps: AdmissionDeps) {
     this.ids = ids
+    this.claimed = claimed
     this.deps = deps
   }
 
@@ -111,6 +120,8 @@ class BulkCommits implements Settler {
   sent(place: number, group: Group | undefined): void {
     if (group === undefined) {
       this.reason ??= 'Too many events are waiting for the log; try again.'
+      this.ids.read(place, this.id)
+      this.settleClaimOf(place, false)
       return
     }
     const places = this.placesOf.get(group)
@@ -126,16 +137,25 @@ class BulkCommits implements Settler {
   }
 
   settled(commit: Commit, group: Group): void {
-    if (commit.kind === 'stored') {
-      const now = this.deps.clock()
-      for (const place of this.placesOf.get(group) ?? []) {
-        this.ids.read(place, this.id)
-        rememberEvent(this.id, now, this.deps)
-        this.stored++
-      }
-    } else this.reason ??= commit.detail
+    const hasStored = commit.kind === 'stored'
+    const now = this.deps.clock()
+    for (const place of this.placesOf.get(group) ?? []) {
+      this.ids.read(place, this.id)
+      this.settleClaimOf(place, hasStored)
+      if (!hasStored) continue
+      rememberEvent(this.id, now, this.deps)
+      this.stored++
+    }
+    if (!hasStored) this.reason ??= commit.detail
     this.placesOf.delete(group)
     if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
+  }
+
+  /** Of the current event. */
+  private settleClaimOf(place: number, hasStored: boolean): void {
+    const { claimed, id, deps } = this
+    const [partition, answer] = [claimed?.partitions[place] ?? 0, claimed?.answers[place] ?? FIRST]
+    settleClaim(id, partition, claimed?.owners[place], answer, hasStored, deps)
   }
 
   /** Call it when all are sent. @returns undefined when all are stored */

@@ -7,10 +7,11 @@ import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } fr
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
 import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
 import type { KeptRecords } from '../keys/kept-records.js'
-import { admitEach, nextTurn, SLICE } from './admit-each.js'
+import { admitEach } from './admit-each.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
+import { nextTurn, SLICE } from './claim-events.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 
@@ -118,7 +119,7 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const outcomes: BulkOutcome[] = []
   const missed = await admitEach(items, request.caller, receivedAtMs, deps, {
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
-    keyFor: (isDuplicate) => carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
+    keyFor: (isKnown) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
     accept(ids, isDuplicate) {
       results.accept(ids, isDuplicate)
       outcomes.push(isDuplicate ? 'duplicate' : 'accepted')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { invocationsSubject } from '../../../streams/invocations.js'
+import type { KeyHash } from '../../ids/key-hash.js'
 import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/group.js'
 import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
@@ -97,6 +98,11 @@ export class GroupCommit {
     this.waitingBytes += group.length - start
     if (!queue.isWriting) this.scheduleFlush()
     return group
+  }
+
+  /** Where an event goes that the log has not acknowledged. With one partition it is not known, and can only go there. */
+  partitionInFlight(key: KeyHash): number | undefined {
+    return this.inFlight?.find(key)
   }
 
   /** Events that `add` still accepts before it refuses. */

@@ -147,6 +147,11 @@ export class AdmissionIndex {
     return true
   }
 
+  /** As `admit`, but a key that is held exactly and still within its window gets these flags. */
+  set(key: KeyHash, fingerprint: Fingerprint, flags: number, admittedAtMs: number): void {
+    if (!this.admit(key, fingerprint, flags, admittedAtMs)) this.table.flags = flags
+  }
+
   /**
    * Does one step of the work that `admit` does at intervals. Call it while there are no admissions, or nothing expires.
    *

@@ -1,3 +1,5 @@
+import type { KeyHash } from '../../ids/key-hash.js'
+
 /**
  * Events on their way to the log, each with its partition. If the same event arrives meanwhile with another trace, it
  * goes to the same partition: stage A recognises repeats only within a partition, and the admission index does not know
@@ -62,6 +64,17 @@ export class EventsInFlight {
     chains[chain] = slot
     this.eventCount++
     return slot
+  }
+
+  /** @param key hash of the event's id (`hashOfInvocationId`) @returns undefined when the event is not in flight */
+  find(key: KeyHash): number | undefined {
+    const { words, nextSlots, chains } = this
+    const word0 = key[1] as number
+    const word1 = key[2] as number
+    for (let slot = chains[word0 & CHAIN_MASK] as number; slot !== NONE; slot = nextSlots[slot] as number) {
+      if (words[2 * slot] === word0 && words[2 * slot + 1] === word1) return this.partitions[slot]
+    }
+    return undefined
   }
 
   /** Partition of the event in a slot. */

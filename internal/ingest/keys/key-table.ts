@@ -134,6 +134,12 @@ export class KeyTable {
     return this.foundWord(META) & 0xff
   }
 
+  /** @param flags of the record found from now on, 0 to 255 */
+  set flags(flags: number) {
+    const { foundWords: words, foundAt: at } = this
+    words[at + META] = (this.generation << 8) | (flags & 0xff)
+  }
+
   /** Of the record found, 0 to `GENERATION_MAX`. */
   get generation(): number {
     return this.foundWord(META) >>> 8

@@ -4,6 +4,7 @@ import type { AdmittedInvocation } from '../../invocations/group.js'
 import { untilAvailable } from '../../process/main.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { AdmissionIndex } from './admission-index.js'
+import { STORED } from './event-answers.js'
 import type { Confirmation, KeyConfirmation } from './key-confirmation.js'
 import type { Fingerprint } from './key-table.js'
 
@@ -114,7 +115,7 @@ export function createIndexLoader(
 async function loadPending(history: AdmissionHistory, { keys, events }: LoadedIndex): Promise<void> {
   for await (const { id, key, receivedAtMs } of history.pending()) {
     if (key !== undefined) keys.admit(wordsOf(key.hash), wordsOf(key.fingerprint), key.flags, receivedAtMs)
-    events.admit(eventKeyOf(id), NO_FINGERPRINT, 0, receivedAtMs)
+    events.set(eventKeyOf(id), NO_FINGERPRINT, STORED, receivedAtMs)
   }
 }
 
@@ -126,7 +127,7 @@ async function loadRecorded(history: AdmissionHistory, index: LoadedIndex, nowMs
     if (++loaded % YIELD_EVERY_ROWS === 0) await nextTurn()
   }
   for await (const { id, validFromMs } of history.eventsSince(nowMs - EVENT_WINDOW_MS)) {
-    index.events.admit(eventKeyOf(id), NO_FINGERPRINT, 0, validFromMs)
+    index.events.set(eventKeyOf(id), NO_FINGERPRINT, STORED, validFromMs)
     if (++loaded % YIELD_EVERY_ROWS === 0) await nextTurn()
   }
 }

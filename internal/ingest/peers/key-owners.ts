@@ -29,6 +29,11 @@ export class KeyOwners {
     }
   }
 
+  /** Whether there is no gateway besides this one. */
+  get isAlone(): boolean {
+    return this.names.length === 0
+  }
+
   /** The live gateways besides this one. */
   get peers(): readonly string[] {
     return this.names.filter((name) => name !== this.self)

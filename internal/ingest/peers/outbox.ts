@@ -1,16 +1,19 @@
 import { CLAIMS_MAX } from '../../../streams/gateways.js'
 import type { Claim } from './claim.js'
+import type { EventNotice } from './event-claims.js'
 import type { SettlementRecord } from './peer-messages.js'
 
 /** Sends records to one peer; each call carries at most `CLAIMS_MAX` of them. */
 export interface OutboxSenders {
   sendClaims(peer: string, claims: readonly Claim[]): void
   sendSettlements(peer: string, settlements: readonly SettlementRecord[]): void
+  sendEvents(peer: string, events: readonly EventNotice[]): void
 }
 
 interface Batch {
   claims: Claim[]
   settlements: SettlementRecord[]
+  events: EventNotice[]
 }
 
 /** Batches messages per peer: everything added during one event-loop iteration leaves at its end. */
@@ -31,6 +34,20 @@ export class Outbox {
     this.batchFor(peer).settlements.push(settlement)
   }
 
+  addEvent(peer: string, event: EventNotice): void {
+    this.batchFor(peer).events.push(event)
+  }
+
+  /** Removes the notices of events that have not been sent yet. */
+  removeEvents(): EventNotice[] {
+    const events: EventNotice[] = []
+    for (const batch of this.batches.values()) {
+      events.push(...batch.events)
+      batch.events = []
+    }
+    return events
+  }
+
   /** Removes the claims that have not been sent yet. */
   removeClaims(): Claim[] {
     const claims: Claim[] = []
@@ -46,16 +63,17 @@ export class Outbox {
     this.isFlushScheduled = false
     const { batches, senders } = this
     this.batches = new Map()
-    for (const [peer, { claims, settlements }] of batches) {
+    for (const [peer, { claims, settlements, events }] of batches) {
       for (const records of chunks(settlements)) senders.sendSettlements(peer, records)
       for (const records of chunks(claims)) senders.sendClaims(peer, records)
+      for (const records of chunks(events)) senders.sendEvents(peer, records)
     }
   }
 
   private batchFor(peer: string): Batch {
     let batch = this.batches.get(peer)
     if (batch === undefined) {
-      batch = { claims: [], settlements: [] }
+      batch = { claims: [], settlements: [], events: [] }
       this.batches.set(peer, batch)
     }
     if (!this.isFlushScheduled) {

@@ -1,9 +1,11 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { claimsSubject } from '../../../streams/gateways.js'
 import type { Logger } from '../../telemetry/log.js'
+import { type EventAnswer, FIRST, STORED } from '../keys/event-answers.js'
 import type { LocalKeys } from '../keys/local-keys.js'
+import type { OwnedEvents } from '../keys/owned-events.js'
 import { PeerClaims } from './peer-claims.js'
-import { decodeMessage, encodeAnswers } from './peer-messages.js'
+import { decodeMessage, type EventRecord, encodeAnswers } from './peer-messages.js'
 
 export interface PeerListener {
   stopSweeping(): void
@@ -13,11 +15,12 @@ export interface PeerListener {
 
 const SWEEP_MS = 250
 
-/** Subscribes to the claims and settlements that peers send for keys of this gateway, and answers them. */
+/** Subscribes to what peers send for keys and events of this gateway, and answers it. */
 export function answerPeers(
   connection: NatsConnection,
   self: string,
   local: LocalKeys,
+  owned: OwnedEvents,
   clock: () => number,
   log: Logger,
 ): PeerListener {
@@ -26,7 +29,7 @@ export function answerPeers(
     callback: (error, message) => {
       try {
         if (error !== null) throw error
-        onMessage(message, claims, log)
+        onMessage(message, claims, owned, log)
       } catch (cause) {
         // The sender gets no answer, and decides for itself.
         log.error({ err: cause }, "a peer gateway's claims could not be processed")
@@ -37,7 +40,7 @@ export function answerPeers(
   return { stopSweeping: () => clearInterval(sweeping), drain: () => subscription.drain() }
 }
 
-function onMessage(message: Msg, claims: PeerClaims, log: Logger): void {
+function onMessage(message: Msg, claims: PeerClaims, owned: OwnedEvents, log: Logger): void {
   const received = decodeMessage(message.data)
   switch (received?.kind) {
     case undefined:
@@ -49,5 +52,22 @@ function onMessage(message: Msg, claims: PeerClaims, log: Logger): void {
     case 'settlements':
       claims.settle(received.sender, received.records)
       message.respond()
+      return
+    case 'events':
+      message.respond(Uint8Array.from(received.records, (record) => answerEvent(record, owned)))
+  }
+}
+
+/** Only a claim has an answer that counts. */
+function answerEvent({ key, partition, what }: EventRecord, owned: OwnedEvents): EventAnswer {
+  switch (what) {
+    case 'claim':
+      return owned.claim(key, partition)
+    case 'release':
+      owned.release(key, partition)
+      return FIRST
+    case 'stored':
+      owned.stored(key)
+      return STORED
   }
 }

@@ -29,9 +29,19 @@ export interface SettlementRecord extends ClaimRecord {
   readonly flags: number
 }
 
+/** What a gateway lets the owner of an event know. */
+export interface EventRecord {
+  readonly key: KeyHash
+  /** Where the event goes unless another request had it before. */
+  readonly partition: number
+  /** - release: a claimed event could not be stored - stored: the log holds the event, which was not claimed here */
+  readonly what: 'claim' | 'release' | 'stored'
+}
+
 export type PeerMessage =
   | { readonly kind: 'claims'; readonly sender: Sender; readonly records: readonly ClaimRecord[] }
   | { readonly kind: 'settlements'; readonly sender: Sender; readonly records: readonly SettlementRecord[] }
+  | { readonly kind: 'events'; readonly sender: Sender; readonly records: readonly EventRecord[] }
 
 /** The owner's answer to one claim. */
 export type ClaimAnswer =
@@ -42,10 +52,13 @@ export type ClaimAnswer =
 
 const KIND_CLAIMS = 1
 const KIND_SETTLEMENTS = 2
+const KIND_EVENTS = 3
 const HEAD_BYTES = 12
 const CLAIM_BYTES = 28
 const SETTLEMENT_BYTES = 32
 const IS_ADMITTED = 0x100
+const EVENT_BYTES = 20
+const EVENT_IS = { claim: 0, release: 0x100, stored: 0x200 } as const
 
 const ANSWER_BYTES = 2
 const PROCEED = 1
@@ -74,6 +87,18 @@ export function encodeSettlements(sender: Sender, records: readonly SettlementRe
   return new Uint8Array(view.buffer)
 }
 
+/** The reply has one byte per record, in their order (`internal/ingest/keys/event-answers.ts`). */
+export function encodeEvents(sender: Sender, records: readonly EventRecord[]): Uint8Array {
+  const view = messageOf(KIND_EVENTS, sender, records.length * EVENT_BYTES)
+  let at = HEAD_BYTES
+  for (const { key, partition, what } of records) {
+    for (let i = 0; i < 4; i++) view.setInt32(at + 4 * i, key[i] ?? 0, true)
+    view.setUint32(at + 16, partition | EVENT_IS[what], true)
+    at += EVENT_BYTES
+  }
+  return new Uint8Array(view.buffer)
+}
+
 /** @returns undefined for a message of another kind or length */
 export function decodeMessage(bytes: Uint8Array): PeerMessage | undefined {
   if (bytes.length < HEAD_BYTES) return undefined
@@ -86,6 +111,9 @@ export function decodeMessage(bytes: Uint8Array): PeerMessage | undefined {
     case KIND_SETTLEMENTS:
       if ((bytes.length - HEAD_BYTES) % SETTLEMENT_BYTES !== 0) return undefined
       return { kind: 'settlements', sender, records: readAll(view, SETTLEMENT_BYTES, readSettlement) }
+    case KIND_EVENTS:
+      if ((bytes.length - HEAD_BYTES) % EVENT_BYTES !== 0) return undefined
+      return { kind: 'events', sender, records: readAll(view, EVENT_BYTES, readEvent) }
     default:
       return undefined
   }
@@ -155,6 +183,14 @@ function readClaim(view: DataView, at: number): ClaimRecord {
 function readSettlement(view: DataView, at: number): SettlementRecord {
   const meta = view.getUint32(at + CLAIM_BYTES, true)
   return { ...readClaim(view, at), isAdmitted: (meta & IS_ADMITTED) !== 0, flags: meta & 0xff }
+}
+
+function readEvent(view: DataView, at: number): EventRecord {
+  const key: KeyHash = new Int32Array(4)
+  for (let i = 0; i < 4; i++) key[i] = view.getInt32(at + 4 * i, true)
+  const meta = view.getUint32(at + 16, true)
+  const what = (meta & EVENT_IS.stored) !== 0 ? 'stored' : (meta & EVENT_IS.release) !== 0 ? 'release' : 'claim'
+  return { key, partition: meta & 0xff, what }
 }
 
 function readAll<T>(view: DataView, recordBytes: number, read: (view: DataView, at: number) => T): T[] {

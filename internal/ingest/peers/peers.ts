@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { CLAIM_ANSWER_MS } from '../../../streams/gateways.js'
+import { CLAIM_ANSWER_MS, EVENT_CLAIM_ANSWER_MS } from '../../../streams/gateways.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Fingerprint } from '../keys/key-table.js'
 import type { LocalKeys } from '../keys/local-keys.js'
+import type { OwnedEvents } from '../keys/owned-events.js'
 import type { ClaimVerdict, PeerTicket } from './claim.js'
 import { ClaimRequests } from './claim-requests.js'
+import { EventClaims } from './event-claims.js'
 import { KeyOwners } from './key-owners.js'
 import { Outbox } from './outbox.js'
 import { answerPeers } from './peer-listener.js'
 import type { Sender, SettlementRecord } from './peer-messages.js'
 import { SettlementNotices } from './settlement-notices.js'
+
+/** The part of a gateway's work that its heartbeat states: builds before 0.3 own keys only. */
+export const OWNS_EVENTS = 'events'
 
 /**
  * Several gateways decide on each Idempotency-Key once: each key has one owner among the live gateways. Any other
@@ -26,11 +31,13 @@ import { SettlementNotices } from './settlement-notices.js'
  * - while its owner changes: the new owner does not know the claims in flight, and until every gateway has seen the
  *   change (milliseconds) some still ask the old one. A new owner lacks the old one's knowledge (`onDeparture`)
  * - when a request takes longer than its lease of 4 s
- * The check of event_id then still leaves one record per event.
+ * The owner of the event's id (`events`) then still leaves one record per event.
  */
 export interface Peers {
   /** The other live gateways. */
   readonly others: readonly string[]
+  /** Claims for event ids, which have owners as keys do. */
+  readonly events: EventClaims
   /** @returns undefined when this gateway owns the key or is alone: no claim is needed */
   ownerOf(key: KeyHash): string | undefined
   /**
@@ -56,8 +63,8 @@ export interface Peers {
 }
 
 export interface PeerMembers {
-  /** Names of the live gateways. */
-  live(): readonly string[]
+  /** Names of the live gateways. @param part only those that state that they do it; this one does */
+  live(part?: string): readonly string[]
   onChange(listener: () => void): void
   leave(): Promise<void>
 }
@@ -69,11 +76,16 @@ export interface PeersDeps {
   /** A subject token, distinct per start: a restarted gateway is a new member, which knows no keys yet. */
   readonly self: string
   readonly local: LocalKeys
+  readonly owned: OwnedEvents
+  /** Partitions of the log. */
+  readonly partitions: number
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly log: Logger
   /** Default: `CLAIM_ANSWER_MS`. The requesting gateway decides for an owner that has not answered by then. */
   readonly answerWithinMs?: number
+  /** Default: `EVENT_CLAIM_ANSWER_MS`. */
+  readonly eventAnswerWithinMs?: number
 }
 
 /**
@@ -82,7 +94,8 @@ export interface PeersDeps {
  * 'maybe' instead of 'new', and its `confirm` waits for the keys that only the log holds.
  */
 export async function joinPeers(deps: PeersDeps): Promise<Peers> {
-  const { connection, join, self, local, clock, log, answerWithinMs = CLAIM_ANSWER_MS } = deps
+  const { connection, join, self, local, owned, partitions, clock, log } = deps
+  const { answerWithinMs = CLAIM_ANSWER_MS, eventAnswerWithinMs = EVENT_CLAIM_ANSWER_MS } = deps
   const random = randomBytes(12)
   const sender: Sender = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
   let lastId = random.readUInt32LE(8)
@@ -90,6 +103,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const outbox = new Outbox({
     sendClaims: (peer, claims) => void requests.send(peer, claims),
     sendSettlements: (peer, settlements) => void notices.send(peer, settlements),
+    sendEvents: (peer, records) => void events.send(peer, records),
   })
   /** For the key's current owner, which may differ from the one that granted the claim. */
   const notifyCurrentOwner = (settlement: SettlementRecord, notified?: string): void => {
@@ -99,19 +113,35 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const resend = (claim: Parameters<Outbox['addClaim']>[1]): void => outbox.addClaim(claim.owner, claim)
   const requests = new ClaimRequests({ connection, sender, owners, answerWithinMs, resend, clock, log })
   const notices = new SettlementNotices({ connection, sender, owners, redirect: notifyCurrentOwner, clock, log })
-  const listener = answerPeers(connection, self, local, clock, log)
+  const eventOwners = new KeyOwners(self)
+  const events = new EventClaims({
+    connection,
+    sender,
+    owners: eventOwners,
+    owned,
+    post: (owner, notice) => outbox.addEvent(owner, notice),
+    partitions,
+    answerWithinMs: eventAnswerWithinMs,
+    log,
+  })
+  const listener = answerPeers(connection, self, local, owned, clock, log)
 
   // A peer that sees this gateway among the members may claim keys at once.
   await connection.flush()
   const members = await join()
-  const departures = followMembers(members, owners, (departed) => {
-    for (const peer of departed) requests.forgetOwner(peer)
+  const departures = followMembers(members, owners, eventOwners, (departed) => {
+    for (const peer of departed) {
+      requests.forgetOwner(peer)
+      events.forgetOwner(peer)
+    }
   })
 
   return {
     get others() {
       return owners.peers
     },
+
+    events,
 
     ownerOf: (key) => owners.ownerOf(key),
 
@@ -133,6 +163,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
       departures.close()
       notices.close()
       requests.close(outbox.removeClaims())
+      events.close(outbox.removeEvents())
       outbox.flush()
       listener.stopSweeping()
       try {
@@ -145,18 +176,23 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   }
 }
 
-/** Keeps `owners` equal to the live members, and reports departures until it is closed. */
+/** Keeps the owners equal to the live members, and reports departures until it is closed. */
 function followMembers(
   members: PeerMembers,
   owners: KeyOwners,
+  eventOwners: KeyOwners,
   onDeparted: (departed: readonly string[]) => void,
 ): { onDeparture: Peers['onDeparture']; close(): void } {
   const listeners: ((departed: readonly string[]) => void)[] = []
   let isClosed = false
-  owners.setMembers(members.live())
+  const setMembers = (): void => {
+    owners.setMembers(members.live())
+    eventOwners.setMembers(members.live(OWNS_EVENTS))
+  }
+  setMembers()
   members.onChange(() => {
     const before = owners.peers
-    owners.setMembers(members.live())
+    setMembers()
     const now = owners.peers
     const departed = before.filter((peer) => !now.includes(peer))
     onDeparted(departed)

@@ -61,6 +61,13 @@ test('a stage that no member runs belongs to nobody', async () => {
   await one?.leave()
 })
 
+test('the members that state a part are listed apart from those that state none', async () => {
+  const joined = await members('stated', { old: undefined, new: ['events'] })
+
+  for (const membership of joined) expect(membership.live('events')).toEqual(['new'])
+  for (const membership of joined) await membership.leave()
+})
+
 test('a member without listed parts can own all parts, and keys without a part are shared by all members', async () => {
   const joined = await members('mixed', { old: undefined, new: ['a', 'b', 'c'] })
 

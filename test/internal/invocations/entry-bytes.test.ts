@@ -43,6 +43,8 @@ describe('an entry in bytes', () => {
       { ...admission, key },
       { ...admission, key: { ...key, flags: 3 } },
       { ...admission, receivedAtMs: 1 },
+      { ...admission, isUnconfirmed: true },
+      { ...admission, isUnconfirmed: true, key: { ...key, flags: 4 } },
     ]) {
       expect(written(received(JSON.stringify(event)), by)).toBe(encodeEntry(by, event))
     }

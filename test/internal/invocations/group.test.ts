@@ -138,6 +138,20 @@ describe('a group read back', () => {
     expect(Buffer.from(read?.id ?? []).equals(idOf(0xfffefdfc))).toBe(true)
   })
 
+  test('says in stage A’s log, and not in later ones, that the event is unconfirmed', () => {
+    const unconfirmed = { ...admission, isUnconfirmed: true }
+    const position = { sequence: 7, index: 0 }
+    const entries = [
+      encodeEntry(admission, validEvent()),
+      encodeEntry(unconfirmed, validEvent()),
+      encodeEntry(unconfirmed, validEvent(), position),
+    ]
+
+    const read = decodeGroup(encodeGroup(entries), 7)
+
+    expect(read.map(({ isUnconfirmed }) => isUnconfirmed ?? false)).toEqual([false, true, false])
+  })
+
   test('holds the Idempotency-Key that an event came with, and none where none came', () => {
     const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e), flags: 3 }
     const group = encodeGroup([encodeEntry({ ...admission, key }, validEvent()), encodeEntry(admission, validEvent())])

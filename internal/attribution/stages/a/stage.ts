@@ -1,4 +1,5 @@
 import { type AdmittedInvocation, WAS_DUPLICATE } from '../../../invocations/group.js'
+import type { OtherPartitions } from '../../actor/other-partitions.js'
 import type { SeenEvents } from '../../actor/seen-events.js'
 import { DROP, eachInvocation, HAND_ON, type Stage } from '../../actor/stage.js'
 import { type RowDeps, toRow } from '../../records/row.js'
@@ -9,6 +10,8 @@ import type { PartitionTraces } from './partition-traces.js'
 export interface StageADeps extends RowDeps, DecideDeps {
   /** The events that the partition has seen, rebuilt from the read model and from the mailboxes of the later stages. */
   readonly loadSeen: (partition: number) => Promise<Pick<SeenEvents, 'duplicatesIn'>>
+  /** Where events are that a partition does not know: for those whose owner has not confirmed that they are new. */
+  readonly otherPartitions: (partition: number) => Pick<OtherPartitions, 'haveFirst' | 'forget'>
   /** The partition's traces of the last hour, rebuilt from the same sources. */
   readonly loadTraces: (partition: number) => Promise<PartitionTraces>
 }
@@ -26,11 +29,13 @@ export function stageA(deps: StageADeps): Stage {
     async open(partition) {
       const seen = await deps.loadSeen(partition)
       const traces = await deps.loadTraces(partition)
+      const others = deps.otherPartitions(partition)
       return {
         async handle({ invocations, validFromMs }) {
           const events = invocations.filter((admitted) => !wasAdmittedBefore(admitted))
           const isDuplicate = await seen.duplicatesIn(events, validFromMs)
           const kept = new Set(events.filter((_, i) => isDuplicate[i] !== true))
+          for (const event of await elsewhere(kept, others, validFromMs)) kept.delete(event)
           const decided = decideBatch(
             invocations.filter((admitted) => kept.has(admitted)),
             traces,
@@ -50,6 +55,21 @@ export function stageA(deps: StageADeps): Stage {
       }
     },
   }
+}
+
+/** The unconfirmed ones of these events whose first request went to another partition. */
+async function elsewhere(
+  events: Iterable<AdmittedInvocation>,
+  others: Pick<OtherPartitions, 'haveFirst' | 'forget'>,
+  nowMs: number,
+): Promise<readonly AdmittedInvocation[]> {
+  const unconfirmed = [...events].filter(({ isUnconfirmed }) => isUnconfirmed === true)
+  if (unconfirmed.length === 0) {
+    others.forget()
+    return []
+  }
+  const areElsewhere = await others.haveFirst(unconfirmed, nowMs)
+  return unconfirmed.filter((_, i) => areElsewhere[i] === true)
 }
 
 /** The event was admitted before, perhaps through another partition; it is here only so that its key is recorded. */

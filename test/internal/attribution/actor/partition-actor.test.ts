@@ -34,7 +34,14 @@ import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../str
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { event, noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
+import {
+  event,
+  noOtherPartitions,
+  noTraces,
+  ROW_DEPS,
+  STAGE_C_DEPS,
+  switchedOffStageB,
+} from '../../../support/stages.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -99,6 +106,7 @@ function start(
       policyOf: STAGE_C_DEPS.policyOf,
       mappingOf: () => NO_RULES,
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
+      otherPartitions: noOtherPartitions,
       loadTraces: async () => noTraces(),
     }),
     switchedOffStageB(),

@@ -65,6 +65,20 @@ test('an admission that is repeated changes nothing', () => {
   expect(admitted.lookup(keyOf(1), BODY, NOW_MS + DAY_MS + 1)).toBe('new')
 })
 
+test('new flags are set on a key that is held, which keeps its time', () => {
+  const admitted = index()
+  admitted.admit(keyOf(1), BODY, 1, NOW_MS)
+  admitted.admit(keyOf(2), BODY, 1, NOW_MS)
+
+  admitted.set(keyOf(1), BODY, 0x82, NOW_MS + HOUR_MS)
+  admitted.set(keyOf(3), BODY, 3, NOW_MS)
+
+  const flagsOf = (key: number): number | undefined =>
+    admitted.lookup(keyOf(key), BODY, NOW_MS + DAY_MS) === 'same' ? admitted.flags : undefined
+  expect([1, 2, 3].map(flagsOf)).toEqual([0x82, 1, 3])
+  expect(admitted.lookup(keyOf(1), BODY, NOW_MS + DAY_MS + 1)).toBe('new')
+})
+
 test('an index without fingerprints knows no conflict', () => {
   const admitted = index({ hasFingerprint: false, windowMs: 7 * DAY_MS, periodMs: 6 * HOUR_MS })
   admitted.admit(keyOf(1), BODY, 3, NOW_MS)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { hashOfInvocationId } from '../../../../internal/ids/key-hash.js'
 import { EventsInFlight } from '../../../../internal/ingest/keys/events-in-flight.js'
 
 /** Ids of few kinds, so that equal ones, equal chains and both at once occur; the first four bytes are the tenant's. */
@@ -20,6 +21,7 @@ test('an event goes to its first partition while it is in flight, and leaves no 
     fc.property(steps, (taken) => {
       const underWay = new EventsInFlight(36)
       const known = new Map<string, { partition: number; count: number }>()
+      const key = new Int32Array(4)
       const begun: { readonly slot: number; readonly name: string }[] = []
       const end = (at: number): void => {
         const [{ slot, name }] = begun.splice(at, 1) as [(typeof begun)[number]]
@@ -37,11 +39,14 @@ test('an event goes to its first partition while it is in flight, and leaves no 
           const slot = underWay.begin(step.id, step.partition)
           begun.push({ slot, name })
           expect(underWay.partitionOf(slot)).toBe(event.partition)
+          hashOfInvocationId(step.id, key)
+          expect(underWay.find(key)).toBe(event.partition)
         }
         expect(underWay.events).toBe(known.size)
       }
       while (begun.length > 0) end(0)
       expect(underWay.events).toBe(0)
+      expect(underWay.find(key)).toBeUndefined()
     }),
   )
 })

@@ -6,6 +6,7 @@ import {
   decodeMessage,
   encodeAnswers,
   encodeClaims,
+  encodeEvents,
   encodeSettlements,
 } from '../../../../internal/ingest/peers/peer-messages.js'
 
@@ -27,6 +28,15 @@ const answers = fc.array(
   { maxLength: 20 },
 )
 
+const events = fc.array(
+  fc.record({
+    key: words(4),
+    partition: fc.nat(63),
+    what: fc.constantFrom('claim' as const, 'release' as const, 'stored' as const),
+  }),
+  { maxLength: 20 },
+)
+
 /** Where a message stands in what was received: at any offset. */
 const received = (bytes: Uint8Array): Uint8Array => Buffer.concat([Buffer.alloc(3), bytes]).subarray(3)
 
@@ -43,6 +53,16 @@ test('claims and settlements are read as they were written', () => {
         sender: from,
         records: someSettlements,
       })
+    }),
+  )
+})
+
+test('what is sent of events is read as it was written, and not when it is cut', () => {
+  fc.assert(
+    fc.property(sender, events, fc.integer({ min: 1, max: 19 }), (from, some, missing) => {
+      const message = encodeEvents(from, some)
+      expect(decodeMessage(received(message))).toEqual({ kind: 'events', sender: from, records: some })
+      if (some.length > 0) expect(decodeMessage(message.subarray(0, -missing))).toBeUndefined()
     }),
   )
 })

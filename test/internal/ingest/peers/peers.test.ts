@@ -4,8 +4,17 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import { type Broker, connectBroker, ensureStreams } from '../../../../internal/broker/connect.js'
 import { joinMembers } from '../../../../internal/broker/members.js'
 import { AdmissionIndex } from '../../../../internal/ingest/keys/admission-index.js'
+import {
+  type EventAnswer,
+  FIRST,
+  releasedBy,
+  STORED,
+  takenBy,
+  UNSURE,
+} from '../../../../internal/ingest/keys/event-answers.js'
 import { FULL, InFlight, type Outcome, type Ticket, WAITS } from '../../../../internal/ingest/keys/in-flight.js'
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
+import { OwnedEvents } from '../../../../internal/ingest/keys/owned-events.js'
 import type { ClaimVerdict, PeerTicket } from '../../../../internal/ingest/peers/claim.js'
 import { LEASE_MS } from '../../../../internal/ingest/peers/peer-claims.js'
 import { decodeMessage, encodeAnswers } from '../../../../internal/ingest/peers/peer-messages.js'
@@ -71,6 +80,8 @@ interface Gateway {
   /** One request, from its key to its answer, as admission.ts does it. */
   submit(key: number, body: number, commit?: () => Promise<boolean>): Promise<Fate>
   claim(owner: string, key: number, body: number): Promise<ClaimVerdict>
+  /** Claims an event for a partition. */
+  take(event: number, partition: number): Promise<EventAnswer>
 }
 
 /** Every name and number is of this test alone. */
@@ -99,6 +110,13 @@ async function gateway(
     hasFingerprint: true,
     filterBitsPerKey: 16,
   })
+  const eventIndex = new AdmissionIndex({
+    windowMs: WINDOW_MS,
+    periodMs: WINDOW_MS,
+    exactKeysMax: 100_000,
+    hasFingerprint: false,
+    filterBitsPerKey: 16,
+  })
   const inFlight = new InFlight<Answer>({ keysMax: 10_000, waitingMax: 10_000, clock: () => 0 })
   const peers = await joinPeers({
     connection: broker.connection,
@@ -112,9 +130,17 @@ async function gateway(
       elsewhere: 'elsewhere',
       clock,
     }),
+    owned: new OwnedEvents({
+      index: eventIndex,
+      isSure: () => true,
+      partitionInFlight: () => undefined,
+      clock,
+    }),
+    partitions: 4,
     clock,
     log,
     answerWithinMs,
+    eventAnswerWithinMs: answerWithinMs,
   })
   open.push({ broker, peers })
 
@@ -179,6 +205,8 @@ async function gateway(
     submit,
     claim: (owner, key, body) =>
       new Promise((resolve) => peers.claim(owner, keyOf(numbered(key)), fingerprintOf(body), resolve)),
+    take: (event, partition) =>
+      new Promise((resolve) => void peers.events.claim(keyOf(numbered(event)), partition, resolve)),
   }
 }
 
@@ -486,3 +514,101 @@ test('closing leaves the claims in flight to their callers', async () => {
 const keysShared = (seenBy: Gateway, owner: string): number =>
   Array.from({ length: 100 }, (_, key) => seenBy.peers.ownerOf(keyOf(numbered(key)))).filter((one) => one === owner)
     .length
+
+test('of claims for one event at any gateways in any order, one is the first, and the others follow it', async () => {
+  const all = await gateways('a', 'b', 'c')
+  const request = fc.record({ gateway: fc.nat(2), event: fc.nat(5), partition: fc.nat(3), after: fc.nat(12) })
+  let eventsBefore = 0
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 40 }), async (requests) => {
+      const before = eventsBefore
+      eventsBefore += 10
+      const answers = await Promise.all(
+        requests.map(async ({ gateway: at, event, partition, after }) => {
+          await turns(after)
+          return { event, partition, answer: await all[at]?.take(before + event, partition) }
+        }),
+      )
+
+      for (const event of new Set(requests.map((one) => one.event))) {
+        const ofEvent = answers.filter((one) => one.event === event)
+        const [first, ...more] = ofEvent.filter(({ answer }) => answer === FIRST)
+        expect(more).toEqual([])
+        const others = ofEvent.filter((one) => one !== first).map(({ answer }) => answer)
+        expect(new Set(others)).toEqual(new Set(others.length === 0 ? [] : [takenBy(first?.partition ?? -1)]))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('an event that could not be stored is free again, in the partition of its first claim', async () => {
+  const [a, b, c] = await gateways('a', 'b', 'c')
+  if (a === undefined || b === undefined || c === undefined) throw new Error('unreachable')
+  for (const owner of [a, b]) {
+    const event = keyOwnedBy(owner.name, a)
+    const key = keyOf(numbered(event))
+    const asked = a.peers.events.claim(key, 3, () => undefined)
+    expect(await a.take(event, 1)).toBe(takenBy(3))
+
+    a.peers.events.settled(key, 3, asked, FIRST, false)
+    // The release comes before the next claim of this gateway.
+    expect(await a.take(event, 1)).toBe(releasedBy(3))
+    expect(await c.take(event, 2)).toBe(takenBy(3))
+  }
+})
+
+test('an event that was claimed at another owner, or at none, is made known to its owner once it is stored', async () => {
+  const [a, b] = await gateways('a', 'b')
+  if (a === undefined || b === undefined) throw new Error('unreachable')
+  const event = keyOwnedBy(b.name, a)
+
+  a.peers.events.settled(keyOf(numbered(event)), 3, undefined, FIRST, true)
+
+  expect(await a.take(event, 1)).toBe(STORED)
+})
+
+test('nobody waits for an owner of events that is silent, which still hears of their claims', async () => {
+  nextRun()
+  const names = ['a', 'b'].map(named)
+  const [nameA = '', nameB = ''] = names
+  const answerWithinMs = CLAIM_ANSWER_MS
+  const a = await gateway(nameA, async () => membersOf(names), { answerWithinMs })
+  const heard: ((bytes?: Uint8Array) => void)[] = []
+  await playedBy(nameB, (_, respond) => void heard.push(respond))
+  const [one = -1, two = -1, three = -1] = keysOwnedBy(nameB, a, 3)
+  expect(await a.take(one, 0)).toBe(UNSURE)
+
+  let answer: EventAnswer | undefined
+  a.peers.events.claim(keyOf(numbered(two)), 2, (told) => {
+    answer = told
+  })
+
+  expect(answer).toBe(UNSURE)
+  while (heard.length < 2) await turns(1)
+  // It is back, and answers the latest claim.
+  heard[1]?.(Uint8Array.of(FIRST))
+  await expect
+    .poll(() => {
+      let told: EventAnswer | undefined
+      a.peers.events.claim(keyOf(numbered(three)), 1, (given) => {
+        told = given
+      })
+      return told
+    })
+    .toBeUndefined()
+})
+
+test('a gateway that does not state that it owns events is asked for none', async () => {
+  nextRun()
+  const names = ['a', 'b'].map(named)
+  const [nameA = '', nameB = ''] = names
+  const members = { ...membersOf(names), live: (part?: string) => (part === undefined ? names : [nameA]) }
+  const a = await gateway(nameA, async () => members)
+  await playedBy(nameB, () => {
+    throw new Error('it must not be asked')
+  })
+
+  expect([a.peers.events.isAlone, a.peers.others]).toEqual([true, [nameB]])
+})

@@ -5,12 +5,20 @@ import { stageA } from '../../../../../internal/attribution/stages/a/stage.js'
 import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
 import { directoryOf } from '../../../../support/directory.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
-import { batchOf, event, kindsOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../../support/stages.js'
+import {
+  batchOf,
+  event,
+  kindsOf,
+  noOtherPartitions,
+  noTraces,
+  ROW_DEPS,
+  STAGE_C_DEPS,
+} from '../../../../support/stages.js'
 
 const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
 
 describe('stage A', () => {
-  const open = (seen = nothingSeen()) =>
+  const open = (seen = nothingSeen(), otherPartitions = noOtherPartitions) =>
     stageA({
       ...ROW_DEPS,
       directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
@@ -18,6 +26,7 @@ describe('stage A', () => {
       policyOf: STAGE_C_DEPS.policyOf,
       mappingOf: () => NO_RULES,
       loadSeen: async () => seen,
+      otherPartitions,
       loadTraces: async () => noTraces(),
     }).open(2)
 
@@ -61,6 +70,23 @@ describe('stage A', () => {
     const { handle } = await open(seen)
 
     expect(kindsOf(await handle(batchOf('a', [event(1, 1, { attributedService: 'another' })])))).toEqual(['drop'])
+  })
+
+  test('stage A drops an unconfirmed event that another partition has, and asks for no other', async () => {
+    const asked: number[] = []
+    const { handle } = await open(nothingSeen(), (partition) => ({
+      haveFirst: async (events) => {
+        asked.push(partition, events.length)
+        return events.map(({ id }) => Buffer.from(id).equals(idOf(2)))
+      },
+      forget: () => undefined,
+    }))
+    const unconfirmed = (number: number, index: number) => ({ ...event(number, index), isUnconfirmed: true })
+
+    const batch = batchOf('a', [event(1, 0), unconfirmed(2, 1), unconfirmed(3, 2), unconfirmed(1, 3)])
+
+    expect(kindsOf(await handle(batch))).toEqual(['hand_on', 'drop', 'hand_on', 'drop'])
+    expect(asked).toEqual([2, 2])
   })
 
   test('stage A fails an event whose rule throws, and continues with the rest', async () => {

@@ -1,0 +1,153 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { claimsSubject } from '../../../streams/gateways.js'
+import type { KeyHash } from '../../ids/key-hash.js'
+import type { Logger } from '../../telemetry/log.js'
+import { type EventAnswer, isEventAnswer, isTaken, UNSURE } from '../keys/event-answers.js'
+import type { OwnedEvents } from '../keys/owned-events.js'
+import type { KeyOwners } from './key-owners.js'
+import { type EventRecord, encodeEvents, type Sender } from './peer-messages.js'
+
+/** A record for the owner of an event; `onAnswer` is called once, if its sender waits. */
+export interface EventNotice extends EventRecord {
+  readonly onAnswer?: (answer: EventAnswer) => void
+}
+
+export interface EventClaimsDeps {
+  readonly connection: NatsConnection
+  readonly sender: Sender
+  /** The gateways that can own events: builds before 0.3 do not know these claims. */
+  readonly owners: KeyOwners
+  readonly owned: Pick<OwnedEvents, 'claim' | 'release'>
+  /** Sends a notice at the end of this event-loop iteration, in the order of the calls. */
+  readonly post: (owner: string, notice: EventNotice) => void
+  readonly partitions: number
+  /** An owner that has not answered within this time is silent: nobody waits for it until it has answered again. */
+  readonly answerWithinMs: number
+  readonly log: Logger
+}
+
+interface Batch {
+  readonly owner: string
+  readonly notices: readonly EventNotice[]
+}
+
+/**
+ * The requesting side of claims for event ids. A claim whose owner does not answer in time gets `UNSURE`. Claims go to
+ * a silent owner as well: one that was stopped reads them, in order, when it continues.
+ */
+export class EventClaims {
+  private readonly deps: EventClaimsDeps
+  private readonly silentOwners = new Set<string>()
+  /** Sent and not answered yet. */
+  private readonly waiting = new Set<Batch>()
+
+  constructor(deps: EventClaimsDeps) {
+    this.deps = deps
+  }
+
+  /** Whether no other gateway owns events: nothing needs to be claimed. */
+  get isAlone(): boolean {
+    return this.deps.owners.isAlone
+  }
+
+  /**
+   * Claims an event for a partition. The caller must not change `key` afterwards.
+   *
+   * @param onAnswer called once: at once when this gateway is the owner, or the owner is silent
+   * @returns the owner; undefined when it is this gateway. Pass it to `settled`
+   */
+  claim(key: KeyHash, partition: number, onAnswer: (answer: EventAnswer) => void): string | undefined {
+    const { owners, owned, post } = this.deps
+    const owner = owners.ownerOf(key)
+    if (owner === undefined) {
+      onAnswer(owned.claim(key, partition))
+    } else if (this.silentOwners.has(owner)) {
+      post(owner, { key, partition, what: 'claim' })
+      onAnswer(UNSURE)
+    } else {
+      post(owner, { key, partition, what: 'claim', onAnswer })
+    }
+    return owner
+  }
+
+  /**
+   * Reports whether the log holds a claimed event now. The owner needs to know that it does not; or that it does, if the
+   * owner has changed.
+   *
+   * @param owner the result of `claim`, or undefined for an event that was admitted without a claim
+   */
+  settled(key: KeyHash, partition: number, owner: string | undefined, answer: EventAnswer, isStored: boolean): void {
+    const { owners, owned, post } = this.deps
+    if (isStored) {
+      const now = owners.ownerOf(key)
+      if (now !== undefined && now !== owner) post(now, { key, partition, what: 'stored' })
+    } else if (!isTaken(answer)) {
+      if (owner === undefined) owned.release(key, partition)
+      else post(owner, { key, partition, what: 'release' })
+    }
+  }
+
+  /** Sends notices that were posted together. */
+  async send(owner: string, notices: readonly EventNotice[]): Promise<void> {
+    const { connection, sender, answerWithinMs, partitions } = this.deps
+    const batch = { owner, notices }
+    if (this.silentOwners.has(owner)) this.report(batch, undefined)
+    else this.waiting.add(batch)
+    // After a stall of this process the timer fires first although the answer has arrived: let it be read.
+    const timer = setTimeout(() => setImmediate(() => this.onSilence(batch)), answerWithinMs)
+    try {
+      const request = encodeEvents(sender, notices)
+      const { data } = await connection.request(claimsSubject(owner), request, { timeout: 2 * answerWithinMs })
+      const isIntelligible = data.length === notices.length && data.every((byte) => isEventAnswer(byte, partitions))
+      if (!isIntelligible) return this.onSilence(batch)
+      this.silentOwners.delete(owner)
+      if (this.waiting.delete(batch)) this.report(batch, data)
+    } catch {
+      this.onSilence(batch)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** A gateway has departed: nobody waits for its answers. */
+  forgetOwner(owner: string): void {
+    this.silentOwners.delete(owner)
+    this.endWaiting((batch) => batch.owner === owner)
+  }
+
+  /** Answers every claim in flight, and those in `unsent`, with `UNSURE`. */
+  close(unsent: readonly EventNotice[]): void {
+    this.endWaiting(() => true)
+    this.report({ owner: '', notices: unsent }, undefined)
+  }
+
+  private onSilence(batch: Batch): void {
+    if (!this.waiting.has(batch)) return
+    const { owner, notices } = batch
+    this.silentOwners.add(owner)
+    this.deps.log.warn(
+      { owner, events: notices.length },
+      'a peer gateway does not answer claims for the events it owns',
+    )
+    this.endWaiting((other) => other.owner === owner)
+  }
+
+  private endWaiting(isOver: (batch: Batch) => boolean): void {
+    for (const batch of this.waiting) {
+      if (!isOver(batch)) continue
+      this.waiting.delete(batch)
+      this.report(batch, undefined)
+    }
+  }
+
+  private report({ notices }: Batch, answers: Uint8Array | undefined): void {
+    for (const [i, { onAnswer }] of notices.entries()) {
+      try {
+        onAnswer?.(answers?.[i] ?? UNSURE)
+      } catch (cause) {
+        // One failing callback must not leave the other events of the batch without an answer.
+        this.deps.log.error({ err: cause }, 'a request failed while handling the answer to the claim of its event')
+      }
+    }
+  }
+}
