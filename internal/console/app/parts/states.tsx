@@ -5,21 +5,25 @@ import type { Answer } from '../api/use-answer.js'
 /** What a page says when it has no figures to show, or not all of them. */
 
 interface WhatProps {
-  /** In the words of the page: "The totals". */
+  /** In the words of the page, as within a sentence: "the totals". */
   readonly what: string
 }
+
+const capitalized = (words: string): string => words.slice(0, 1).toUpperCase() + words.slice(1)
 
 export const Failed = ({
   what,
   problem,
   retry,
-}: WhatProps & { readonly problem: ApiProblem; readonly retry: () => void }) =>
+  isShown = false,
+}: WhatProps & { readonly problem: ApiProblem; readonly retry: () => void; readonly isShown?: boolean }) =>
   problem.code === 'INSUFFICIENT_SCOPE' ? (
-    <NotAllowed scope={problem.missing ?? 'another scope'} title={what} />
+    <NotAllowed scope={problem.missing ?? 'another scope'} title={capitalized(what)} />
   ) : (
     <section class="state" role="alert">
-      <h2>{what} could not be read</h2>
+      <h2>{capitalized(what)} could not be read</h2>
       <p>{problem.message}</p>
+      {isShown && <p>Below is what was read before.</p>}
       <p class="actions">
         <button type="button" onClick={retry}>
           Try again
@@ -45,7 +49,7 @@ export const NotAllowed = ({ scope, title }: { readonly scope: string; readonly 
 
 export const Slow = ({ what }: WhatProps) => (
   <p class="notice" role="status">
-    Still reading {what} …
+    Still reading {what} … It shows as soon as it is there.
   </p>
 )
 
@@ -65,7 +69,7 @@ export function Shown<T>({
   return (
     <>
       {isSlow && <Slow what={what} />}
-      {problem !== undefined && <Failed what={what} problem={problem} retry={reload} />}
+      {problem !== undefined && <Failed what={what} problem={problem} retry={reload} isShown={value !== undefined} />}
       {value === undefined ? (
         problem === undefined && placeholder
       ) : (

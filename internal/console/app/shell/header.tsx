@@ -17,7 +17,7 @@ interface HeaderProps {
 }
 
 /** From this width on, the first pages are beside each other. */
-const WIDE = '(min-width: 76rem)'
+const WIDE = '(min-width: 80rem)'
 /** Up to this width, what is rarely changed is in the menu of the person. */
 const NARROW = '(max-width: 48rem)'
 const IN_ROW = 7
