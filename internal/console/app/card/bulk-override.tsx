@@ -7,7 +7,8 @@ import { AndMore } from '../parts/and-more.js'
 import { change, followed } from '../parts/change.js'
 import { Field } from '../parts/field.js'
 import { Form } from '../parts/form.js'
-import { Name } from '../parts/name.js'
+import { Name, ServiceCells } from '../parts/name.js'
+import { Table } from '../parts/table.js'
 import { useDoing } from '../parts/use-doing.js'
 
 interface Moved {
@@ -158,34 +159,15 @@ const LISTED_MAX = 8
 function Moves({ title, moved }: { readonly title: string; readonly moved: readonly Moved[] }) {
   const decimals = decimalsOf(moved.map((each) => each.cost_usd))
   return (
-    <table class="figures small">
-      <thead>
-        <tr>
-          <th scope="col">{title}</th>
-          <th scope="col">owner</th>
-          <th scope="col" class="number">
-            calls
-          </th>
-          <th scope="col" class="number">
-            cost USD
-          </th>
+    <Table label={`Whose they are ${title}`} head={[title, 'owner', '#calls', '#cost USD']}>
+      {moved.slice(0, LISTED_MAX).map(({ service, owner, records, cost_usd: cost }) => (
+        <tr key={`${service} ${owner}`}>
+          <ServiceCells service={service} owner={owner} />
+          <td class="number">{countShown(records)}</td>
+          <td class="number">{decimalShown(cost, decimals)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {moved.slice(0, LISTED_MAX).map(({ service, owner, records, cost_usd: cost }) => (
-          <tr key={`${service} ${owner}`}>
-            <th scope="row">
-              <Name>{service}</Name>
-            </th>
-            <td>
-              <Name>{owner}</Name>
-            </td>
-            <td class="number">{countShown(records)}</td>
-            <td class="number">{decimalShown(cost, decimals)}</td>
-          </tr>
-        ))}
-        <AndMore columns={4} count={moved.length - LISTED_MAX} />
-      </tbody>
-    </table>
+      ))}
+      <AndMore columns={4} count={moved.length - LISTED_MAX} />
+    </Table>
   )
 }

@@ -4,7 +4,7 @@ import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
 import { Confidence } from '../parts/confidence.js'
 import { Instant } from '../parts/instant.js'
-import { Id, Name } from '../parts/name.js'
+import { Id, Name, Whose } from '../parts/name.js'
 import { Shown } from '../parts/states.js'
 import { Actions } from './actions.js'
 import { CostLines } from './cost-lines.js'
@@ -40,13 +40,7 @@ function Evidence({ record, zone, onChanged }: { record: Explained; zone: string
     <>
       <header>
         <h2>
-          <Name>{record.service}</Name>
-          {record.owner !== record.service && (
-            <>
-              {' '}
-              · <Name>{record.owner}</Name>
-            </>
-          )}
+          <Whose service={record.service} owner={record.owner} />
         </h2>
         <p class="confidence">
           <span class="strong">{how.confidence.toFixed(2)}</span>
@@ -161,7 +155,7 @@ function History({ record, zone }: { readonly record: Explained; readonly zone: 
           {history.map((version) => (
             <li key={version.valid_from}>
               <Instant ms={Date.parse(version.valid_from)} zone={zone} /> {wordOf(version.output_state)}:{' '}
-              <Name>{version.service}</Name> · <Name>{version.owner}</Name>
+              <Whose service={version.service} owner={version.owner} />
               <span class="muted">
                 {' '}
                 until <Instant ms={Date.parse(version.valid_to)} zone={zone} />, {wordOf(version.ended_by.change)} by{' '}
@@ -171,7 +165,7 @@ function History({ record, zone }: { readonly record: Explained; readonly zone: 
           ))}
           <li>
             <Instant ms={Date.parse(record.materialized_at)} zone={zone} /> {wordOf(record.output_state)}:{' '}
-            <Name>{record.service}</Name> · <Name>{record.owner}</Name>
+            <Whose service={record.service} owner={record.owner} />
           </li>
         </ol>
       </dd>

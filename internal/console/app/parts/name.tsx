@@ -24,6 +24,36 @@ export function Name({ children: name }: { readonly children: string }) {
   )
 }
 
+interface OwnedProps {
+  readonly service: string
+  readonly owner: string
+}
+
+/** Whose calls are: what is nobody's has one name for both, which is said once. */
+export const Whose = ({ service, owner }: OwnedProps) => (
+  <>
+    <Name>{service}</Name>
+    {owner !== service && (
+      <>
+        {' '}
+        · <Name>{owner}</Name>
+      </>
+    )}
+  </>
+)
+
+/** The first cells of a row of a service. */
+export const ServiceCells = ({ service, owner }: OwnedProps) => (
+  <>
+    <th scope="row">
+      <Name>{service}</Name>
+    </th>
+    <td>
+      <Name>{owner}</Name>
+    </td>
+  </>
+)
+
 /** An id, shortened in the middle; a click copies it whole. */
 export const Id = ({ children: id }: { readonly children: string }) => (
   <button type="button" class="id quiet" title={`Copy ${id}`} onClick={() => void navigator.clipboard.writeText(id)}>

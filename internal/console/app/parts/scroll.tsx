@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+/** What follows the last column is no figure. */
+const CELL_PADDING_PX = 16
+
 /** Scrolls by itself where it is wider than the page, also with the arrow keys. Its edge has a shadow while there is more beyond it. */
 export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   const frame = useRef<HTMLElement>(null)
@@ -8,7 +11,8 @@ export function Scroll({ label, children }: { readonly label: string; readonly c
   useEffect(() => {
     const scrolled = frame.current
     if (scrolled === null) return
-    const look = (): void => setMore(scrolled.scrollLeft + scrolled.clientWidth < scrolled.scrollWidth - 1)
+    const look = (): void =>
+      setMore(scrolled.scrollLeft + scrolled.clientWidth < scrolled.scrollWidth - CELL_PADDING_PX)
     const observer = new ResizeObserver(look)
     observer.observe(scrolled)
     if (scrolled.firstElementChild !== null) observer.observe(scrolled.firstElementChild)

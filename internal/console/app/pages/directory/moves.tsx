@@ -1,5 +1,5 @@
 import { callsShown, countShown, decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
-import { Name } from '../../parts/name.js'
+import { Whose } from '../../parts/name.js'
 import { Table } from '../../parts/table.js'
 import { isOver, type RuleJob } from './rule.js'
 
@@ -22,10 +22,10 @@ export function Moves({ job }: { readonly job: RuleJob }) {
           {job.moves.map((move) => (
             <tr key={`${move.from_service} ${move.from_owner} ${move.to_service} ${move.to_owner}`}>
               <th scope="row">
-                <Name>{move.from_service}</Name> · <Name>{move.from_owner}</Name>
+                <Whose service={move.from_service} owner={move.from_owner} />
               </th>
               <td class="wide">
-                <Name>{move.to_service}</Name> · <Name>{move.to_owner}</Name>
+                <Whose service={move.to_service} owner={move.to_owner} />
               </td>
               <td class="number">{countShown(move.records)}</td>
               <td class="number">{decimalShown(move.cost_usd, decimals)}</td>

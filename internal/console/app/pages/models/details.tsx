@@ -6,7 +6,7 @@ import { AndMore } from '../../parts/and-more.js'
 import { change } from '../../parts/change.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Instant } from '../../parts/instant.js'
-import { Id, Name } from '../../parts/name.js'
+import { Id, ServiceCells } from '../../parts/name.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import { Calibration } from './calibration.js'
@@ -144,10 +144,7 @@ function QualityTable({ model: { validation } }: { readonly model: Model }) {
   const { served_traffic: served, audits } = validation
   return (
     <>
-      <Table
-        label="How right it is"
-        head={['how right it is', '#on calls like those it serves', '#on audits by people']}
-      >
+      <Table label="How right it is" head={['how right it is', '#like those it serves', '#audited']}>
         {QUALITIES.map(([words, shown]) => (
           <tr key={words}>
             <th scope="row">{words}</th>
@@ -170,12 +167,7 @@ function Learned({ model: { classes, feature_importance: features } }: { readonl
       <Table label="What it tells apart" head={['tells apart', 'owner', '#examples', '#of unproved calls']}>
         {classes.slice(0, LISTED_MAX).map(({ service, owner, examples, served_share: share }) => (
           <tr key={`${service} ${owner}`}>
-            <th scope="row">
-              <Name>{service}</Name>
-            </th>
-            <td>
-              <Name>{owner}</Name>
-            </td>
+            <ServiceCells service={service} owner={owner} />
             <td class="number">{countShown(examples)}</td>
             <td class="number">{shareOf(share)}</td>
           </tr>
