@@ -100,15 +100,12 @@ test('only the same model and tokens within ten seconds count, the nearest first
   const one = await recorded(ask, atMs)
   const at = (ms: number, stated: object = {}) => recorded(askOther, atMs + ms, stated)
   const [late, early] = [await at(10_000), await at(-9_000)]
-  await at(10_001)
-  await at(0, { input_tokens: 1_235 })
-  await at(0, { output_tokens: undefined })
-  await at(0, { requested_model: 'gpt-4o-mini' })
+  const others = [{ input_tokens: 1_235 }, { output_tokens: undefined }, { requested_model: 'gpt-4o-mini' }]
+  await Promise.all([at(10_001), ...others.map((stated) => at(0, stated))])
 
   expect(await idsOf(one)).toEqual([early, late])
 
-  const nearer: string[] = []
-  for (let i = 1; i <= 10; i++) nearer.push(await at(i))
+  const nearer = await Promise.all(Array.from({ length: 10 }, (_, i) => at(i + 1)))
   expect(await idsOf(one)).toEqual(nearer)
 })
 
