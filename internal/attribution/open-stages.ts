@@ -16,6 +16,7 @@ import { loadSeenEvents } from './actor/load-seen.js'
 import { OtherPartitions } from './actor/other-partitions.js'
 import type { Stage } from './actor/stage.js'
 import { workloadHashes } from './directory/workloads.js'
+import { measureServing } from './inference/models/serving-metrics.js'
 import type { ReferenceData } from './open-reference-data.js'
 import type { AllocationDeps } from './pools/allocate.js'
 import { trailingWeights } from './pools/trailing-weights.js'
@@ -121,6 +122,7 @@ async function openInferenceOf(deps: StagesDeps, signal: AbortSignal): Promise<O
     },
     signal,
   )
+  measureServing(inference.board, reference.tenantIds)
   reference.onTenantChange(inference.board.settingsChanged)
   return inference
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { serviceVersion } from '../config/version.js'
+import { counter, gauge } from '../telemetry/metrics.js'
 import { mirrorBucket } from './mirror.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
@@ -33,6 +34,12 @@ interface SeenMember extends Pick<Heartbeat, 'parts'> {
   /** When its last heartbeat arrived, by `performance.now()`. */
   readonly at: number
 }
+
+const MEMBERS = gauge('members', 'Live processes of this role, as this one sees them: they share its work.')
+const MEMBER_CHANGES = counter(
+  'member_changes_total',
+  'How often a process of this role came or went: each time, some work has a new owner.',
+)
 
 const HEARTBEAT_MS = 1_000
 /** Members whose last heartbeat is older than this count as dead. */
@@ -70,12 +77,15 @@ export async function joinMembers(
   }
   const listeners: (() => void)[] = []
   let lastLive = member
+  MEMBERS.set(1)
   const notifyIfChanged = (): void => {
     const now = performance.now()
     for (const [key, { at }] of members) if (now - at > EXPIRED_MS) members.delete(key)
     const nowLive = live().join('\n')
     if (nowLive === lastLive) return
     lastLive = nowLive
+    MEMBERS.set(live().length)
+    MEMBER_CHANGES.inc()
     for (const listener of listeners) listener()
   }
 

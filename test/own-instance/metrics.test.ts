@@ -55,6 +55,36 @@ describe('the metrics of an instance', () => {
     }).toEqual({ accepted: 1, rejected: 1, answered: 1, refused: 1, cost: 1.25, visible: 1, inserted: 1 })
   })
 
+  test('say what the processes hold, and who shares the work', async () => {
+    const levels = (text: string) => ({
+      events: sampleOf(text, 'attribution_admission_index_keys', { index: 'events' }),
+      loads: sampleOf(text, 'attribution_admission_index_loads_total', {}),
+      unanswered: sampleOf(text, 'attribution_claims_unanswered_total', {}),
+      gateways: sampleOf(text, 'attribution_members', { role: 'gateway' }),
+      attributors: sampleOf(text, 'attribution_members', { role: 'attributor' }),
+      withoutModel: sampleOf(text, 'attribution_model_serving_tenants', { state: 'degraded_serving' }),
+      deliveries: sampleOf(text, 'attribution_webhook_oldest_seconds', { role: 'courier' }),
+    })
+    await expect
+      .poll(async () => levels(await textOf()), { timeout: 60_000 })
+      .toEqual({
+        events: 1,
+        loads: 1,
+        unanswered: 0,
+        gateways: 1,
+        attributors: 1,
+        withoutModel: 1,
+        deliveries: 0,
+      })
+    const sizes = (text: string) => [
+      sampleOf(text, 'attribution_admission_index_bytes', { index: 'keys' }),
+      sampleOf(text, 'attribution_store_memory_bytes', { role: 'attributor' }),
+      sampleOf(text, 'attribution_store_disk_free_bytes', { role: 'attributor' }),
+    ]
+    const isKnown = (size: number | undefined): boolean => size !== undefined && size > 0
+    await expect.poll(async () => sizes(await textOf()).every(isKnown), { timeout: 60_000 }).toBe(true)
+  })
+
   test('have the label role, and say that each role answers', async () => {
     const roles = ['gateway', 'attributor', 'courier', 'exporter', 'sentinel']
     const upOf = (text: string) => roles.map((role) => sampleOf(text, 'attribution_role_up', { role }))

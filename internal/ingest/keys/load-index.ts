@@ -3,10 +3,16 @@ import { hashOfInvocationId } from '../../ids/key-hash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import { untilAvailable } from '../../process/main.js'
 import type { Logger } from '../../telemetry/log.js'
+import { counter } from '../../telemetry/metrics.js'
 import type { AdmissionIndex } from './admission-index.js'
 import { STORED } from './event-answers.js'
 import type { Confirmation, KeyConfirmation } from './key-confirmation.js'
 import type { Fingerprint } from './key-table.js'
+
+const LOADS = counter(
+  'admission_index_loads_total',
+  'Loads of the keys and events that were admitted before: at the start, and when another gateway has left.',
+)
 
 /** Sources of the keys and events admitted before this process started. */
 export interface AdmissionHistory {
@@ -80,6 +86,7 @@ export function createIndexLoader(
 
   const load = (): Promise<void> => {
     const own = ++loads
+    LOADS.inc()
     loadedAtMs = clock()
     isLoaded = false
     isPending = true

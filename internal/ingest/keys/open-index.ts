@@ -3,10 +3,16 @@ import { CHECKPOINTS } from '../../../streams/buckets.js'
 import type { Broker } from '../../broker/connect.js'
 import { findAdmissionKeys } from '../../store/queries/attribution/admission-keys.js'
 import type { Logger } from '../../telemetry/log.js'
+import { gauge, whenRead } from '../../telemetry/metrics.js'
 import { AdmissionIndex } from './admission-index.js'
 import { admissionHistory } from './history.js'
 import { createKeyConfirmation } from './key-confirmation.js'
 import { createIndexLoader, EVENT_WINDOW_MS, type IndexLoader, KEY_WINDOW_MS, type LoadedIndex } from './load-index.js'
+
+const INDEX_BYTES = gauge('admission_index_bytes', 'Memory of the index of what was admitted: keys, events.', ['index'])
+const INDEX_KEYS = gauge('admission_index_keys', 'Entries of the index of what was admitted that it holds exactly.', [
+  'index',
+])
 
 const HOUR_MS = 60 * 60 * 1000
 /** Keys held exactly, at most 64 bytes each. Filters cover the older ones. */
@@ -36,6 +42,7 @@ export async function openIndex(
       filterBitsPerKey: 16,
     }),
   }
+  measure(index)
   const history = admissionHistory(broker.manager, await broker.bucket(CHECKPOINTS), store)
   const readModel = createKeyConfirmation(
     (hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS),
@@ -43,4 +50,16 @@ export async function openIndex(
     log,
   )
   return { index, loader: createIndexLoader(index, history, readModel, { clock, log }) }
+}
+
+function measure(index: LoadedIndex): void {
+  const measureOne = (name: keyof LoadedIndex): void => {
+    const { exactBytes, filterBytes, exactKeys } = index[name]
+    INDEX_BYTES.set({ index: name }, exactBytes + filterBytes)
+    INDEX_KEYS.set({ index: name }, exactKeys)
+  }
+  whenRead(() => {
+    measureOne('keys')
+    measureOne('events')
+  })
 }

@@ -1,9 +1,15 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { claimsSubject } from '../../../streams/gateways.js'
 import type { Logger } from '../../telemetry/log.js'
+import { counter } from '../../telemetry/metrics.js'
 import type { Claim, ClaimVerdict } from './claim.js'
 import type { KeyOwners } from './key-owners.js'
 import { type ClaimAnswer, decodeAnswers, encodeClaims, type Sender } from './peer-messages.js'
+
+const UNANSWERED = counter(
+  'claims_unanswered_total',
+  'Keys that the gateway which owns them was asked for, and did not answer in time.',
+)
 
 export interface ClaimRequestsDeps {
   readonly connection: NatsConnection
@@ -123,6 +129,7 @@ export class ClaimRequests {
   }
 
   private report(claim: Claim, verdict: ClaimVerdict): void {
+    if (verdict.kind === 'unanswered') UNANSWERED.inc()
     try {
       claim.onVerdict(verdict)
     } catch (cause) {

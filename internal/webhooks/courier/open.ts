@@ -21,6 +21,7 @@ import type { TargetSettings } from '../open.js'
 import type { RetryRules } from '../retry-schedule.js'
 import { runCourierLogs } from './courier-logs.js'
 import { EndpointQueues } from './endpoint-queues.js'
+import { measureOldestDelivery } from './oldest-delivery.js'
 import { openAttempts } from './open-attempts.js'
 import { Partition } from './partition.js'
 import { COURIER_LOGS } from './purged-logs.js'
@@ -91,6 +92,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     isOwner,
     log,
   }
+  const stopMeasuring = measureOldestDelivery({ ...logDeps, clock: deps.clock })
   const partitionDeps = {
     ...logDeps,
     self: member,
@@ -116,6 +118,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
 
   return {
     async stop() {
+      stopMeasuring()
       stopping.abort()
       await Promise.all(running)
       wakeups.stop()
