@@ -90,7 +90,7 @@ describe('the explorer', () => {
     await page.waitForSelector('.card .sum')
     await expect
       .poll(() => page.textContent('.card .sum'))
-      .toMatch(/1,200 input × 2\.5\/M.*0\.003.*250 output × 10\/M.*0\.0025.*0\.0055 USD/s)
+      .toMatch(/1,200 input × 2\.5\/M.*0\.003.*250 output × 10\/M.*0\.0025.*0\.0055\s*USD/s)
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
