@@ -100,7 +100,8 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
       ...rowDeps,
       ...facts,
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
-      otherPartitions: (partition) => new OtherPartitions(partition, { ...seenDeps, held }),
+      otherPartitions: (partition) =>
+        new OtherPartitions(partition, { ...seenDeps, held, partitions: deps.partitions }),
       loadTraces: (partition) => loadTraces(partition, traceDeps),
     }),
     inference.stage(rowDeps),

@@ -12,6 +12,7 @@ import type { Commit } from '../../internal/ingest/commit/log-writer.js'
 import { admissionRoutes } from '../../internal/ingest/invocation-routes.js'
 import { AdmissionIndex } from '../../internal/ingest/keys/admission-index.js'
 import { BodyFingerprint } from '../../internal/ingest/keys/body-fingerprint.js'
+import { type EventAnswer, FIRST } from '../../internal/ingest/keys/event-answers.js'
 import { InFlight } from '../../internal/ingest/keys/in-flight.js'
 import { type Confirmation, createKeyConfirmation } from '../../internal/ingest/keys/key-confirmation.js'
 import type { Fingerprint } from '../../internal/ingest/keys/key-table.js'
@@ -27,6 +28,8 @@ export interface AdmissionGatewayOptions {
   readonly recorded?: readonly { readonly key: string; readonly body: string; readonly flags: number }[]
   /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
   readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
+  /** Answers of another gateway, which owns every event: one per claim, in order; the last one repeats. */
+  readonly eventAnswers?: readonly EventAnswer[]
   readonly ingestPerSecond?: number
   /** The log stores nothing. */
   readonly isLogAway?: boolean
@@ -52,6 +55,10 @@ export interface AdmissionGateway {
   readonly records: Map<string, BulkRecord | ObservationRecord>
   /** How often a record was looked up. */
   lookups(): number
+  /** Per claimed event, in order: the partition that it was claimed for. */
+  readonly eventClaims: readonly number[]
+  /** Per claimed event whose outcome was reported: whether the log holds it. */
+  readonly eventOutcomes: readonly boolean[]
   /** Outcomes that were reported to the owner of the keys. */
   readonly settlements: readonly boolean[]
   /** Lets another gateway proceed with the key of an observation that this one owns. @returns reports the outcome */
@@ -122,6 +129,19 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     },
     settled: (_: PeerTicket, isAdmitted: boolean) => void settlements.push(isAdmitted),
   }
+  const { eventAnswers } = options
+  const eventClaims: number[] = []
+  const eventOutcomes: boolean[] = []
+  const eventOwner: AdmissionDeps['eventClaims'] = {
+    isAlone: eventAnswers === undefined,
+    claim(_, partition, onAnswer) {
+      const answer = eventAnswers?.[Math.min(eventClaims.length, eventAnswers.length - 1)] ?? FIRST
+      eventClaims.push(partition)
+      setImmediate(() => onAnswer(answer))
+      return 'other'
+    },
+    settled: (_key, _partition, _owner, _answer, isStored) => void eventOutcomes.push(isStored),
+  }
   const keys = index(true)
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
   const ofPeers = localKeys<SharedAnswer>({
@@ -138,7 +158,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     isLoaded: () => recorded === undefined,
     inFlight,
     peers,
-    eventClaims: { isAlone: true, claim: () => undefined, settled: () => undefined },
+    eventClaims: eventOwner,
     recheck: async (): Promise<Confirmation> => 'unknown',
     fingerprints,
     confirmation: createKeyConfirmation(async () => found, Date.now, log),
@@ -185,6 +205,8 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     release,
     records,
     lookups: () => lookups,
+    eventClaims,
+    eventOutcomes,
     settlements,
     proceedElsewhere(body, key) {
       const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]

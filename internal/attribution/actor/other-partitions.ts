@@ -9,6 +9,8 @@ import type { SeenEvent } from './seen-events.js'
 export interface OtherPartitionsDeps extends HeldDeps {
   /** The partitions that the log has messages of. */
   readonly held: () => Promise<Iterable<number>>
+  /** The configured number of partitions. */
+  readonly partitions: number
   /** The sources of these events, for those that have had a record since an instant. */
   readonly recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => Promise<readonly RecordSource[]>
   /** Id of the log that is read now. */
@@ -66,6 +68,8 @@ export class OtherPartitions {
   async haveFirst(events: readonly SeenEvent[], nowMs: number): Promise<readonly boolean[]> {
     const missing = new Map(events.map((event) => [hexOf(event.id), event]))
     const others = [...(await this.deps.held())].filter((partition) => partition !== this.own)
+    // What partitions beyond the configured number had, each partition knows (`recordSourcesSince`).
+    if (others.length === 0 && this.deps.partitions === 1) return events.map(() => false)
     // In this order: an event that moves on meanwhile is found in one of the places, or in two.
     for (const partition of others) await this.findPending(partition, missing)
     for (const partition of others) {

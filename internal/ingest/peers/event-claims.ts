@@ -15,7 +15,7 @@ export interface EventNotice extends EventRecord {
 export interface EventClaimsDeps {
   readonly connection: NatsConnection
   readonly sender: Sender
-  /** The gateways that can own events: builds before 0.3 do not know these claims. */
+  /** The gateways that can own events: builds up to 0.2 do not know these claims. */
   readonly owners: KeyOwners
   readonly owned: Pick<OwnedEvents, 'claim' | 'release'>
   /** Sends a notice at the end of this event-loop iteration, in the order of the calls. */

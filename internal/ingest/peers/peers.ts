@@ -15,7 +15,7 @@ import { answerPeers } from './peer-listener.js'
 import type { Sender, SettlementRecord } from './peer-messages.js'
 import { SettlementNotices } from './settlement-notices.js'
 
-/** The part of a gateway's work that its heartbeat states: builds before 0.3 own keys only. */
+/** The part of a gateway's work that its heartbeat states: builds up to 0.2 own keys only. */
 export const OWNS_EVENTS = 'events'
 
 /**

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
-import { decodeGroup, WAS_DUPLICATE } from '../../../internal/invocations/group.js'
+import { FIRST, releasedBy, STORED, takenBy, UNSURE } from '../../../internal/ingest/keys/event-answers.js'
+import { decodeGroup, WAS_DUPLICATE, WAS_REPEATED } from '../../../internal/invocations/group.js'
 import {
   type AdmissionGateway,
   type AdmissionGatewayOptions,
@@ -173,6 +174,76 @@ test.each([
       .map(() => gateway.subjects[i]),
   )
   expect([partitions.length, new Set(partitions).size]).toEqual([8, 1])
+})
+
+const singleAndBulk: readonly (readonly [string, (body: string) => string])[] = [
+  ['a single event', (body) => body],
+  ['a bulk request', (body) => `[${body}]`],
+]
+
+describe.each(singleAndBulk)('the owner of the event of %s', (_, bodyOf) => {
+  const entries = () =>
+    gateway.stored.flatMap((message, i) =>
+      decodeGroup(message, 1).map(({ key, isUnconfirmed = false }) => ({
+        subject: gateway.subjects[i],
+        flags: (key?.flags ?? 0) & ~WAS_BULK,
+        isUnconfirmed,
+      })),
+    )
+
+  test.each([0, 1])(
+    'has it taken to partition %i: it goes there, as an event, and is a duplicate',
+    async (partition) => {
+      await start({ eventAnswers: [takenBy(partition)] })
+      const [key, body] = [randomUUID(), bodyOf(event())]
+
+      const first = await gateway.post(body, key)
+      const again = await gateway.post(body, key)
+
+      expect(first.text).toContain('"duplicate":true')
+      expect([first.status, again.isReplay, again.text, gateway.eventClaims.length]).toEqual([202, true, first.text, 1])
+      const flags = body.startsWith('[') ? 0 : WAS_REPEATED
+      expect(entries()).toEqual([{ subject: `invocations.a.${partition}`, flags, isUnconfirmed: false }])
+    },
+  )
+
+  test('has it in the log: only the key is stored', async () => {
+    await start({ eventAnswers: [STORED] })
+
+    const answer = await gateway.post(bodyOf(event()), randomUUID())
+
+    expect(answer.text).toContain('"duplicate":true')
+    expect(entries()).toMatchObject([{ flags: WAS_DUPLICATE, isUnconfirmed: false }])
+  })
+
+  test.each([
+    ['knows no other', FIRST, false],
+    ['does not answer', UNSURE, true],
+    ['has it released', releasedBy(1), false],
+  ])('%s: it is the first', async (_what, eventAnswer, isUnconfirmed) => {
+    await start({ eventAnswers: [eventAnswer] })
+
+    const answer = await gateway.post(bodyOf(event()), randomUUID())
+
+    expect(answer.text).toContain('"duplicate":false')
+    expect(entries()).toMatchObject([{ flags: 0, isUnconfirmed }])
+    if (eventAnswer === releasedBy(1)) expect(gateway.subjects).toEqual(['invocations.a.1'])
+    expect(gateway.eventOutcomes).toEqual([true])
+  })
+
+  test('hears that it was not stored', async () => {
+    await start({ eventAnswers: [FIRST], isLogAway: true })
+
+    expect((await gateway.post(bodyOf(event()), randomUUID())).status).toBe(503)
+    expect(gateway.eventOutcomes).toEqual([false])
+  })
+
+  test('is not asked by a request that loses its key', async () => {
+    await start({ eventAnswers: [FIRST], verdicts: [{ kind: 'conflict' }] })
+
+    expect((await gateway.post(bodyOf(event()), randomUUID())).status).toBe(422)
+    expect(gateway.eventClaims).toEqual([])
+  })
 })
 
 test('no request gets a 202 before the log holds its events', async () => {

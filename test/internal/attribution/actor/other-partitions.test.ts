@@ -63,6 +63,7 @@ const others = (): OtherPartitions =>
     held: () => partitionsHeld(broker.manager),
     recordSourcesOf: async (ids) => records.filter(({ id }) => ids.some((wanted) => Buffer.compare(wanted, id) === 0)),
     logId: LOG_ID,
+    partitions: 2,
   })
 
 const ask = (of: OtherPartitions, ...events: readonly (readonly [event: number, position: Position | undefined])[]) =>
@@ -86,6 +87,7 @@ test('an event that stands earlier in the mailbox of another partition is that o
     held: async () => [0, 1],
     recordSourcesOf: async () => [],
     logId: LOG_ID,
+    partitions: 2,
   })
   expect(await ask(ofTheOther, [1, earlier], [2, later])).toEqual([false, true])
 })
@@ -119,6 +121,21 @@ test('an event with a record is another partition’s, unless the record is its 
   ]
 
   expect(await ask(others(), [1, one], [2, two], [3, three])).toEqual([true, false, true])
+})
+
+test('the only partition asks nobody', async () => {
+  const [own] = await write('a', OWN, { event: 1 })
+  const only = new OtherPartitions(OWN, {
+    ...broker.deps,
+    held: () => partitionsHeld(broker.manager),
+    recordSourcesOf: () => {
+      throw new Error('the read model must not be asked')
+    },
+    logId: LOG_ID,
+    partitions: 1,
+  })
+
+  expect(await ask(only, [1, own])).toEqual([false])
 })
 
 test('what was read of a mailbox serves the next batch, until its partition has processed it', async () => {
