@@ -1,4 +1,5 @@
 import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
+import { isContentKey } from '../text/content-keys.js'
 import { readEventTime } from '../text/event-time.js'
 import { IS_MODEL_ASCII, isAmount } from '../text/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
@@ -11,6 +12,7 @@ import {
   OPTIONAL_COUNT,
   OPTIONAL_MODEL_NAME,
   OPTIONAL_NAME,
+  TAGS_MAX,
 } from './schema.js'
 
 /** The fields read from an event in the common form; overwritten by each call. */
@@ -30,8 +32,7 @@ const UNUSUAL = -1
 
 /**
  * Reads an event in the common form from its bytes, without making objects of it, at a fraction of what it costs to
- * parse and to check it: ASCII without escapes, the schema's fields alone, each once, without nulls, tags and line breaks
- * within. `validateInvocation` certainly accepts such a text, and it holds only fields that are kept. Of any other text it
+ * parse and to check it: ASCII without escapes, the schema's fields alone, each once, without nulls and line breaks within. `validateInvocation` certainly accepts such a text, and it holds only fields that are kept. Of any other text it
  * says only that it is not usual: whether it is valid is then to be seen.
  *
  * @param nowMs against which the event's time is checked
@@ -156,6 +157,57 @@ function traceId(bytes: Buffer, start: number, end: number): number {
   return after
 }
 
+/** One to sixteen tags: their keys are looked for among those that were seen before, and are no content keys. */
+function tags(bytes: Buffer, start: number, end: number): number {
+  if (start >= end || bytes[start] !== OPEN_OBJECT) return UNUSUAL
+  tagsRead++
+  let at = start
+  let members = 0
+  do {
+    const keyStart = skipSpaces(bytes, at + 1, end)
+    const keyEnd = name(bytes, keyStart, end)
+    if (keyEnd === UNUSUAL || ++members > TAGS_MAX || !isNewTagKey(bytes, keyStart + 1, keyEnd - 1)) return UNUSUAL
+    at = skipSpaces(bytes, keyEnd, end)
+    if (at >= end || bytes[at] !== COLON) return UNUSUAL
+    at = name(bytes, skipSpaces(bytes, at + 1, end), end)
+    if (at === UNUSUAL) return UNUSUAL
+    at = skipSpaces(bytes, at, end)
+  } while (at < end && bytes[at] === COMMA)
+  return at < end && bytes[at] === CLOSE_OBJECT ? at + 1 : UNUSUAL
+}
+
+/** How many events' tags were read: marks the keys of the current one. */
+let tagsRead = 0
+const TAG_KEY_BYTES_MAX = 64
+const TAG_SLOTS = 1_024
+const TAG_SLOT_BYTES = TAG_KEY_BYTES_MAX + 1
+/** The last key of each slot that may be one of a tag: its length and its bytes. */
+const tagKeys = new Uint8Array(TAG_SLOTS * TAG_SLOT_BYTES)
+const tagKeysReadIn = new Float64Array(TAG_SLOTS)
+
+/**
+ * Whether a key may be that of a tag, and no other tag of the event has it. Keys are the same few in most events: no string is
+ * made of one that was seen before. Of two keys with one slot, the second is refused, as a key that comes twice is.
+ */
+function isNewTagKey(bytes: Buffer, start: number, end: number): boolean {
+  const length = end - start
+  if (length > TAG_KEY_BYTES_MAX) return false
+  let hash = length
+  for (let i = start; i < end; i++) hash = (Math.imul(hash, 31) + (bytes[i] as number)) | 0
+  const slot = (hash ^ (hash >>> 15)) & (TAG_SLOTS - 1)
+  if (tagKeysReadIn[slot] === tagsRead) return false
+  tagKeysReadIn[slot] = tagsRead
+  const known = slot * TAG_SLOT_BYTES
+  let isKnown = tagKeys[known] === length
+  for (let i = 0; isKnown && i < length; i++) isKnown = tagKeys[known + 1 + i] === bytes[start + i]
+  if (isKnown) return true
+  const key = bytes.toString('latin1', start, end)
+  if (isContentKey(key) || key === '__proto__') return false
+  tagKeys[known] = length
+  for (let i = 0; i < length; i++) tagKeys[known + 1 + i] = bytes[start + i] as number
+  return true
+}
+
 /** A string that has to be looked at as a whole. */
 const text =
   (isValid: (text: string) => boolean): Form =>
@@ -238,6 +290,7 @@ const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
   served_from_cache: boolean,
   trace_id: traceId,
   attribution_confidence: confidence,
+  tags,
 }
 /** The form of every other field follows from its schema. */
 const FORM_OF_SCHEMA = new Map<unknown, Form>([
@@ -250,7 +303,7 @@ const FORM_OF_SCHEMA = new Map<unknown, Form>([
 ])
 const formOf = (field: keyof InvocationEvent): Form | undefined =>
   OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(EVENT_FIELDS[field])
-/** An event with a field without a form goes to the full validator: tags, whose keys must be searched for content keys. */
+/** An event with a field without a form goes to the full validator. */
 const NAMES = (Object.keys(EVENT_FIELDS) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
 const WORD_BITS = 32
 // A field beyond would silently share another field's bit.

@@ -8,6 +8,8 @@ import { validateInvocation } from '../../../internal/invocations/validate.js'
 import { parseJson } from '../../../internal/text/parse-json.js'
 import { idOf, NOW_MS, validEvent, wireEvent } from '../../support/invocations.js'
 
+const ALL_TAGS = Array.from({ length: 16 }, (_, i) => [`key-${i}`, i === 0 ? 'v'.repeat(256) : `v${i}`] as const)
+
 /** What is read of a text that stands somewhere in a larger body. */
 function read(text: string | Buffer, before = '[', behind = ',{"provider":"x"}]') {
   const bytes = Buffer.concat([Buffer.from(before), Buffer.from(text), Buffer.from(behind)])
@@ -67,6 +69,7 @@ const FULL: Partial<InvocationEvent> = {
   workload_identity: 'spiffe://x/y',
   energy_wh: '12',
   carbon_gco2e: '0.5',
+  tags: { team: 'core', 'caller.user-agent': 'x/1 (y)' },
 }
 
 test('a call from before the retention of records is refused, in the common form and in general', () => {
@@ -91,6 +94,12 @@ describe('an event in the common form', () => {
     ['with a time of milliseconds', wireEvent({ ingestion_timestamp: '2026-11-03T11:59:59.123Z' })],
     ['with a time of another spelling', wireEvent({ ingestion_timestamp: '2026-11-03t11:59:59.123456+00:00' })],
     ['that was served from a cache', wireEvent({ served_from_cache: true, attribution_confidence: 0 })],
+    ['with a tag', wireEvent({ tags: { team: 'core' } })],
+    [
+      'with tags that come again',
+      wireEvent({ tags: { team: 'edge', 'caller.user-agent': 'x/1 (y; z)', 'a b': '{1}' } }),
+    ],
+    ['with all tags', wireEvent({ tags: Object.fromEntries(ALL_TAGS) })],
     ['with a small confidence', wireEvent({ attribution_confidence: 0.001 })],
   ])('%s is read', (_, event) => {
     const text = JSON.stringify(event)
@@ -117,7 +126,20 @@ describe('any other text', () => {
 
   test.each([
     ['a null', `{${rest},"region":null}`],
-    ['tags', `{${rest},"tags":{"team":"core"}}`],
+    ['no tags', `{${rest},"tags":{}}`],
+    ['a tag too many', `{${rest},"tags":${JSON.stringify(Object.fromEntries([...ALL_TAGS, ['more', 'x']]))}}`],
+    ['a tag that comes twice', `{${rest},"tags":{"team":"core","team":"edge"}}`],
+    ['a tag with the key of content', `{${rest},"tags":{"team":"core","systemPrompt":"x"}}`],
+    ['a tag with the key of prototypes', `{${rest},"tags":{"__proto__":"x"}}`],
+    ['a tag with a long key', `{${rest},"tags":{"${'k'.repeat(65)}":"x"}}`],
+    ['a tag with a long value', `{${rest},"tags":{"k":"${'x'.repeat(257)}"}}`],
+    ['a tag without a key', `{${rest},"tags":{"":"x"}}`],
+    ['a tag without a value', `{${rest},"tags":{"k":""}}`],
+    ['a tag that is a number', `{${rest},"tags":{"k":1}}`],
+    ['a tag that is an object', `{${rest},"tags":{"k":{"prompt":"x"}}}`],
+    ['tags in a list', `{${rest},"tags":["k"]}`],
+    ['tags with a comma too many', `{${rest},"tags":{"k":"x",}}`],
+    ['tags that do not end', `{${rest},"tags":{"k":"x"`],
     ['a field of its own', `{${rest},"note":"x"}`],
     ['a field that is named twice', `{"provider":"a",${rest}}`],
     ['an escape', `{${rest},"region":"a\\u0062"}`],
@@ -163,6 +185,11 @@ describe('any other text', () => {
   })
 
   const letters = fc.string({ unit: fc.constantFrom('a', '~', ' ', '"', '\\', 'é', '\n', '}', ','), maxLength: 5 })
+  const tagKeys = fc.oneof(
+    fc.constantFrom('team', 'prompt', 'in-put', 'System.Prompt', '__proto__', '7', 'k'.repeat(64), 'k'.repeat(65)),
+    letters,
+    fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 66 }),
+  )
   const values = fc.oneof(
     fc.constantFrom(...Object.values(wireEvent(FULL))),
     fc.constantFrom('2026-11-03T12:00:00Z', '2027-11-03T12:00:00Z', '1969-01-01T00:00:00Z', '', 'x'.repeat(257)),
@@ -170,6 +197,7 @@ describe('any other text', () => {
     fc.nat(),
     fc.integer(),
     fc.double(),
+    fc.dictionary(tagKeys, fc.oneof(letters, fc.constantFrom('x', 'y', null, 1)), { maxKeys: 18 }),
     fc.constantFrom(null, true, false, {}, [], { a: 'b' }, 0.95, 0.9501, 1e15, 1e16),
   )
   const keys = fc.constantFrom(...Object.keys(wireEvent(FULL)), 'tags', 'note', 'prompt', 'event', '')
@@ -207,6 +235,24 @@ describe('any other text', () => {
           expect(usual).toEqual(expected(text))
         },
       ),
+      { numRuns: 10_000 },
+    )
+    expect(taken).toBeGreaterThan(100)
+  })
+
+  test('has tags only if the general path copies them unchanged', () => {
+    const someTags = fc.array(fc.tuple(tagKeys, fc.oneof(letters, fc.constant('x'))), { maxLength: 18 })
+    let taken = 0
+    fc.assert(
+      fc.property(someTags, (tags) => {
+        // Written by hand, since an object has a key only once.
+        const members = tags.map((pair) => pair.map((part) => JSON.stringify(part)).join(':'))
+        const text = `{${rest},"tags":{${members.join(',')}}}`
+        const usual = read(text)
+        if (usual === undefined) return
+        taken++
+        expect(usual).toEqual(expected(text))
+      }),
       { numRuns: 10_000 },
     )
     expect(taken).toBeGreaterThan(100)
