@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { SORT_FIELDS } from '../internal/filters/fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
+import { type ConsoleOptions, consoleQuestion } from './console/question.js'
 import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
@@ -211,6 +212,15 @@ program
   .option('--ingest <count>', 'rows a second that come in during the last question', atLeast(0), 1_000)
   .action(async (options: Omit<ReportsOptions, 'checkout'>) => {
     await reports({ ...options, checkout: CHECKOUT }, stopping.signal)
+  })
+
+program
+  .command('console')
+  .description('the console at many records: first paint, interaction to next paint, a new call, bytes of JavaScript')
+  .option('--rows <count>', 'records of twelve months', atLeast(10_000), 10_000_000)
+  .option('--repeats <count>', 'first visits, and new calls', atLeast(3), 5)
+  .action(async (options: Omit<ConsoleOptions, 'checkout' | 'natsServerBin'>) => {
+    await consoleQuestion({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program.parseAsync().then(

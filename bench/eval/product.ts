@@ -57,6 +57,13 @@ const mainOf = (role: string): string => fileURLToPath(new URL(`../../cmd/${role
 
 /** Far above the load here: limits are not under test. */
 const RATE = '100000'
+const RATES = {
+  ATTRIBUTION_RATE_CONTROL: RATE,
+  ATTRIBUTION_RATE_READ: RATE,
+  ATTRIBUTION_RATE_REPORT: RATE,
+  ATTRIBUTION_RATE_INGEST: RATE,
+  ATTRIBUTION_RATE_TOKEN: RATE,
+}
 const CONNECTIONS = 16
 const PAGE = 200
 const POLL_MS = 1_000
@@ -78,7 +85,7 @@ export async function startProduct(folder: string, natsServerBin: string, proces
       '--nats-server-bin',
       natsServerBin,
     ],
-    env: { ...process.env, ATTRIBUTION_RATE_CONTROL: RATE, ATTRIBUTION_RATE_READ: RATE, ATTRIBUTION_RATE_INGEST: RATE },
+    env: { ...process.env, ...RATES },
     ready: async (signal) => {
       await answersAt(`http://127.0.0.1:${port}/readyz`)(signal)
       // The last that it starts: it then says where everything is.

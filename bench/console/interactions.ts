@@ -1,0 +1,59 @@
+import type { Page } from 'playwright-core'
+
+/** What a person does, by mouse and keyboard: only such input counts as an interaction (Event Timing). */
+
+/** Of the menu. */
+export const PAGES = [
+  'explorer',
+  'unattributed',
+  'budgets',
+  'exports',
+  'webhooks',
+  'coverage',
+  'models',
+  'sources',
+  'directory',
+  'prices',
+  'access',
+  'audit',
+] as const
+
+const SHOWN = '.shown[aria-busy=false]'
+
+export async function useOverview(page: Page): Promise<void> {
+  for (const name of ['energy', 'carbon', 'calls', 'cost']) await page.click(`.switch label:has-text("${name}")`)
+  await page.focus('.chart svg')
+  for (let n = 0; n < 10; n++) await page.keyboard.press('ArrowRight')
+  await page.click('details.behind summary')
+  await page.click('details.behind summary')
+  const row = page.locator('section[data-table-total] button.opens').first()
+  await row.click()
+  await page.waitForSelector('.inside table')
+  await row.click()
+  for (const by of ['owner', 'service']) {
+    await page.focus('.controls select')
+    await page.keyboard.press(by === 'owner' ? 'ArrowDown' : 'ArrowUp')
+    await page.waitForSelector(`${SHOWN} [data-scope*='"by":"${by}"']`)
+  }
+  await page.fill('form.add-filter input', 'service-00')
+  await page.click('button:has-text("Add the filter")')
+  await page.waitForSelector('.chip')
+  await page.waitForSelector(SHOWN)
+  await page.click('.chip')
+  await page.waitForSelector('.chip', { state: 'detached' })
+  await page.waitForSelector(SHOWN)
+}
+
+/** Opens a page by the menu, as soon as its first list is there; in the explorer the card of a call too. */
+export async function visit(page: Page, path: (typeof PAGES)[number]): Promise<void> {
+  const link = page.locator(`header.top nav a[href*="/console/${path}"]`)
+  if (!(await link.isVisible())) await page.click('header.top nav summary')
+  await link.click()
+  await page.waitForSelector(SHOWN)
+  if (path !== 'explorer') return
+  await page.locator('section[aria-label=Calls] button.opens').first().click()
+  await page.waitForSelector('article.card dl')
+  await page.click('button.sorts:has-text("cost")')
+  await page.waitForSelector('th[aria-sort=descending]:has-text("cost")')
+  await page.waitForSelector(SHOWN)
+}
