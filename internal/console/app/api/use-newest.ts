@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { hasScope } from '../session/session.js'
 import { ask } from './ask.js'
 
-const EVERY_MS = 1_500
+const EVERY_MS = 1_000
 /** After an answer that failed: the service may be busy. */
 const AFTER_FAILURE_MS = 10_000
 
@@ -13,12 +13,18 @@ interface Newest {
   readonly atMs: number | undefined
 }
 
+/** Who asks while an answer is on its way waits for the same. */
+let reading: Promise<Newest> | undefined
+
 /** @returns undefined where the person may not see records */
-export async function readNewest(signal: AbortSignal): Promise<Newest | undefined> {
+export async function readNewest(): Promise<Newest | undefined> {
   if (!hasScope('read:attribution')) return undefined
-  const { data } = await ask<Page>('/v1/attribution?limit=1&sort=-materialized_at', { signal })
-  const [first] = data
-  return { id: first?.id ?? null, atMs: first && Date.parse(first.materialized_at) }
+  reading ??= ask<Page>('/v1/attribution?limit=1&sort=-materialized_at')
+    .then(({ data: [first] }) => ({ id: first?.id ?? null, atMs: first && Date.parse(first.materialized_at) }))
+    .finally(() => {
+      reading = undefined
+    })
+  return reading
 }
 
 interface Page {
@@ -36,8 +42,9 @@ export function useNewest(): Newest {
       let pauseMs = EVERY_MS
       try {
         if (document.visibilityState === 'visible') {
-          const found = await readNewest(abort.signal)
-          if (found !== undefined) setNewest((before) => (isSame(before, found) ? before : found))
+          const found = await readNewest()
+          if (found !== undefined && !abort.signal.aborted)
+            setNewest((before) => (isSame(before, found) ? before : found))
         }
       } catch {
         // The figures that failed say so themselves.

@@ -42,7 +42,7 @@ interface Asked {
  * report says as of when the others are asked.
  */
 export async function loadOverview(asked: Asked, signal: AbortSignal): Promise<OverviewFigures> {
-  const newestAtMs = asked.newestAtMs ?? (await readNewest(signal))?.atMs
+  const newestAtMs = asked.newestAtMs ?? (await readNewest())?.atMs
   if (newestAtMs === undefined || newestAtMs < Date.now() - AS_OF_AGE_MS_MAX)
     return readReports(asked, undefined, signal)
   try {
