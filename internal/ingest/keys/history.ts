@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
-import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
+import { INVOCATIONS, invocationsSubject, STAGES, type StageName } from '../../../streams/invocations.js'
 import { readLog } from '../../broker/log.js'
 import { partitionsHeld } from '../../broker/partitions.js'
-import { decodeGroup } from '../../invocations/group.js'
+import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
 import { admissionKeysSince } from '../../store/queries/attribution/admission-keys.js'
 import { recordedEventIdsSince } from '../../store/queries/records/sources.js'
 import type { AdmissionHistory } from './load-index.js'
@@ -17,22 +17,34 @@ export function admissionHistory(
 ): AdmissionHistory {
   return {
     async *pending() {
-      for (const partition of await partitionsHeld(manager)) {
-        const checkpoint = (await checkpoints.get(`a.${partition}`))?.json<{ readonly done: number }>()
-        const subject = invocationsSubject('a', partition)
-        let from = (checkpoint?.done ?? 0) + 1
-        for (;;) {
-          const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
-          const entries = await readLog(manager, range)
-          const last = entries.at(-1)
-          if (last === undefined) break
-          for (const { data, sequence } of entries) yield* readable(data, sequence)
-          from = last.sequence + 1
-        }
+      const partitions = await partitionsHeld(manager)
+      // In this order: an event that moves on meanwhile is found in the next mailbox, or has its record.
+      for (const stage of STAGES) {
+        for (const partition of partitions) yield* unprocessed(manager, checkpoints, stage, partition)
       }
     },
     keysSince: (sinceMs) => admissionKeysSince(store, sinceMs),
     eventsSince: (sinceMs) => recordedEventIdsSince(store, sinceMs),
+  }
+}
+
+/** The events in a mailbox that its stage has not processed; the later stages' carry no keys, which stage A has recorded. */
+async function* unprocessed(
+  manager: JetStreamManager,
+  checkpoints: KV,
+  stage: StageName,
+  partition: number,
+): AsyncGenerator<AdmittedInvocation> {
+  const checkpoint = (await checkpoints.get(`${stage}.${partition}`))?.json<{ readonly done: number }>()
+  const subject = invocationsSubject(stage, partition)
+  let from = (checkpoint?.done ?? 0) + 1
+  for (;;) {
+    const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
+    const entries = await readLog(manager, range)
+    const last = entries.at(-1)
+    if (last === undefined) break
+    for (const { data, sequence } of entries) yield* readable(data, sequence)
+    from = last.sequence + 1
   }
 }
 

@@ -72,7 +72,7 @@ export class EventClaims {
 
   /**
    * Reports whether the log holds a claimed event now. The owner needs to know that it does not; or that it does, if the
-   * owner has changed.
+   * owner has changed. If the owner was not sure, or silent, all others get to know it.
    *
    * @param owner the result of `claim`, or undefined for an event that was admitted without a claim
    */
@@ -80,7 +80,9 @@ export class EventClaims {
     const { owners, owned, post } = this.deps
     if (isStored) {
       const now = owners.ownerOf(key)
-      if (now !== undefined && now !== owner) post(now, { key, partition, what: 'stored' })
+      // Gateways that see a dead owner leave earlier than this one does own its events among themselves meanwhile.
+      const told = answer === UNSURE ? owners.peers : now === undefined ? [] : [now]
+      for (const peer of told) if (peer !== owner) post(peer, { key, partition, what: 'stored' })
     } else if (!isTaken(answer)) {
       if (owner === undefined) owned.release(key, partition)
       else post(owner, { key, partition, what: 'release' })

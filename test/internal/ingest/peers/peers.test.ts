@@ -226,6 +226,8 @@ function keysOwnedBy(owner: string, asker: Gateway, count: number): number[] {
   return keys
 }
 
+const keyOwnedAt = (asker: Gateway, key: number): string => asker.peers.ownerOf(keyOf(numbered(key))) ?? asker.name
+
 const keyOwnedBy = (owner: string, asker: Gateway): number => keysOwnedBy(owner, asker, 1)[0] ?? -1
 
 const turns = async (count: number): Promise<void> => {
@@ -567,6 +569,22 @@ test('an event that was claimed at another owner, or at none, is made known to i
   a.peers.events.settled(keyOf(numbered(event)), 3, undefined, FIRST, true)
 
   expect(await a.take(event, 1)).toBe(STORED)
+})
+
+test('an event that was stored although its owner did not answer is made known to all others', async () => {
+  nextRun()
+  const names = ['a', 'b', 'c'].map(named)
+  const [nameA = '', nameB = '', nameC = ''] = names
+  const a = await gateway(nameA, async () => membersOf(names))
+  // It has seen the dead gateway leave, and owns its events with the third one.
+  const b = await gateway(nameB, async () => membersOf([nameA, nameB]))
+  const ofTheDead = keysOwnedBy(nameC, a, 200).filter((event) => keyOwnedAt(b, event) === nameB)
+  const [event = -1] = ofTheDead
+
+  expect(await a.take(event, 3)).toBe(UNSURE)
+  a.peers.events.settled(keyOf(numbered(event)), 3, nameC, UNSURE, true)
+
+  await expect.poll(() => b.take(event, 1)).toBe(STORED)
 })
 
 test('nobody waits for an owner of events that is silent, which still hears of their claims', async () => {
