@@ -110,7 +110,31 @@ export function whenRead(look: Look): () => void {
   return () => void looks.delete(look)
 }
 
-/** Sets all gauges. @param failed called with what a look throws: its gauges keep their last values */
+/** A store or a broker that hangs must not hide the metrics by which that shows. */
+const LOOK_MS_MAX = 1_500
+/** Looks that have not ended. None is begun a second time meanwhile. */
+const looking = new Map<Look, Promise<void>>()
+
+/**
+ * Sets all gauges. Those of a look that takes longer than a second and a half keep their last values, until it ends.
+ *
+ * @param failed called with what a look throws: its gauges keep their last values
+ */
 export async function readAll(failed: (cause: unknown) => void): Promise<void> {
-  await Promise.all([...looks].map(async (look) => look()).map((looking) => looking.catch(failed)))
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, LOOK_MS_MAX)
+  })
+  await Promise.race([late, Promise.all([...looks].map((look) => lookOnce(look, failed)))])
+  clearTimeout(timer)
+}
+
+function lookOnce(look: Look, failed: (cause: unknown) => void): Promise<void> {
+  const begun = looking.get(look)
+  if (begun !== undefined) return begun
+  const done = (async () => look())()
+    .catch(failed)
+    .finally(() => looking.delete(look))
+  looking.set(look, done)
+  return done
 }
