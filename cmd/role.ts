@@ -19,10 +19,12 @@ import {
   STORE_SETTINGS,
 } from '../internal/config/settings.js'
 import { unknownVariables } from '../internal/config/unknown-variables.js'
+import { serviceVersion } from '../internal/config/version.js'
 import { stopSignal, untilAvailable } from '../internal/process/main.js'
 import { type MasterKeys, readMasterKeys } from '../internal/secrets/master-keys.js'
 import { signingKey } from '../internal/secrets/signing-keys.js'
 import { connectStore, type StoreConnection } from '../internal/store/client.js'
+import { setBuildInfo } from '../internal/telemetry/build-info.js'
 import { createLog, type Logger } from '../internal/telemetry/log.js'
 import { serveMetrics } from '../internal/telemetry/metrics-server.js'
 import { MEMBERS, SIGNING_KEYS } from '../streams/buckets.js'
@@ -108,6 +110,7 @@ export async function connectRole<N extends SettingName>(
 ): Promise<Role<N>> {
   const { name, member, masterKeys, log } = configured
   const config: Config<SharedSetting> = configured.config
+  setBuildInfo(serviceVersion())
   const metrics = await serveMetrics(name, config, log)
   const broker = await connectBroker({
     url: config.natsUrl,

@@ -2,12 +2,14 @@
  * The gateway: every HTTP route, and the admission of invocations. It needs the broker to start; later it admits without
  * the broker for a while (spool). Without the read model it admits, and answers reads with 503.
  */
+import { serviceVersion } from '../../internal/config/version.js'
 import { describeBuild, PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
 import { openHttp } from '../../internal/http/open.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/routes.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/routes.js'
 import { runMain } from '../../internal/process/main.js'
+import { setBuildInfo } from '../../internal/telemetry/build-info.js'
 import { configureRole, connectRole } from '../role.js'
 import { GATEWAY_SETTINGS, openGateway } from './gateway.js'
 import { openRoutes } from './routes.js'
@@ -26,6 +28,7 @@ runMain('gateway', async () => {
     credentialsAwayMs: credentials.awayMs,
     log: role.log,
   })
+  setBuildInfo(serviceVersion(), describeBuild(server.build))
   role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
   const intake = await startIntake(
     { ...configured.config, port: configured.config.intakePort },

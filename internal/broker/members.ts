@@ -26,6 +26,8 @@ interface Heartbeat {
   readonly pid: number
   /** Of the build; absent in builds before 0.3.0. */
   readonly version?: string
+  /** Of a gateway: its build of the HTTP parser. */
+  readonly http?: string
   /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
 }
@@ -53,6 +55,7 @@ const EXPIRED_MS = 3_000
  * @param bucket members
  * @param member unique among the role's processes; one that restarts under its old name regains its share at once
  * @param parts the parts of the role's work that this process does, when it does not do all of them
+ * @param http the build of the parser of a process that serves HTTP
  */
 export async function joinMembers(
   bucket: KV,
@@ -60,9 +63,15 @@ export async function joinMembers(
   member: string,
   onLost: (cause: unknown) => void,
   parts?: readonly string[],
+  http?: string,
 ): Promise<Membership> {
   const members = new Map<string, SeenMember>()
-  const self = { pid: process.pid, version: serviceVersion(), ...(parts !== undefined && { parts }) }
+  const self = {
+    pid: process.pid,
+    version: serviceVersion(),
+    ...(http !== undefined && { http }),
+    ...(parts !== undefined && { parts }),
+  }
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 

@@ -2,6 +2,7 @@ import { MEMBERS } from '../../streams/buckets.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
 import { joinMembers } from '../broker/members.js'
+import { describeBuild, newestBuild } from '../http/builds.js'
 import type { Logger } from '../telemetry/log.js'
 import { ELSEWHERE, type SharedAnswer } from './admission/answers.js'
 import type { AdmissionIndex } from './keys/admission-index.js'
@@ -56,7 +57,9 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     connection: broker.connection,
     self: gatewayName,
     join: async () => {
-      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, onLost, [OWNS_EVENTS])
+      const http = describeBuild(newestBuild())
+      const bucket = await broker.bucket(MEMBERS)
+      const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, [OWNS_EVENTS], http)
       budgetExchange.follow(members)
       return members
     },

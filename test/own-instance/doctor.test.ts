@@ -87,6 +87,7 @@ test('a healthy instance has no finding, and every part is looked at', async () 
   )
   expect(findings.map(({ check }) => check)).toEqual(
     expect.arrayContaining([
+      'HTTP parser',
       'master key',
       'age of the master key',
       'API keys',

@@ -25,12 +25,14 @@ export async function* checkRoles(broker: Broker, nowMs: number): AsyncGenerator
     ? ok('exporter', 'waits for work')
     : warning('exporter', 'none waits for work: exports stay queued')
   yield versions(members)
+  yield parsers(members)
 }
 
 interface Member {
   readonly role: string
   /** Absent in builds before 0.3.0. */
   readonly version: string | undefined
+  readonly http: string | undefined
 }
 
 async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
@@ -39,8 +41,8 @@ async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
   for await (const key of await bucket.keys()) {
     const entry = await bucket.get(key)
     if (entry?.operation !== 'PUT' || nowMs - entry.created.getTime() > EXPIRED_MS) continue
-    const { version } = entry.json<{ readonly version?: string }>()
-    members.push({ role: key.slice(0, key.indexOf('.')), version })
+    const { version, http } = entry.json<{ readonly version?: string; readonly http?: string }>()
+    members.push({ role: key.slice(0, key.indexOf('.')), version, http })
   }
   return members
 }
@@ -51,6 +53,13 @@ function versions(members: readonly Member[]): Finding {
   if (others.length === 0) return ok('versions', own)
   const named = [...new Set(others.map(({ role, version }) => `${role} ${version}`))].join(', ')
   return warning('versions', `this command is ${own}, but ${named} runs: finish the upgrade`)
+}
+
+/** What parses HTTP in the gateways: they should not differ, since a request may be read differently by each. */
+function parsers(members: readonly Member[]): Finding {
+  const builds = [...new Set(members.flatMap(({ http }) => http ?? []))].sort()
+  if (builds.length < 2) return ok('HTTP parser', builds[0] ?? 'of no gateway is known')
+  return warning('HTTP parser', `gateways differ (${builds.join(', ')}): start them all on the same Node and system`)
 }
 
 /** The time of the broker. @throws when it has no checkpoints yet */
