@@ -164,7 +164,7 @@ function Name({ row, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
     return (
       <span title="No row tells of fewer than five people">
         {countShown(count)} small {count === 1 ? 'group' : 'groups'}{' '}
-        <span class="muted">fewer than five people each: shown together</span>
+        <span class="muted">of fewer than five people each, shown together</span>
       </span>
     )
   }
