@@ -63,7 +63,7 @@ export const FOLD_SETTINGS = {
  * that level which rows fold further. So a level works on the rows that the finer ones have left: for a month of 400,000 groups,
  * all of them small, the last three of five levels see 6,000.
  *
- * ClickHouse analyzes every column of a nested query anew: sums of one type travel as one array.
+ * ClickHouse analyzes every column of a nested query again: sums of one type travel as one array.
  *
  * @param k people that a row has at least
  */

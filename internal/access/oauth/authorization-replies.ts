@@ -139,7 +139,7 @@ export const wantsHtml = (exchange: Exchange): boolean => accepts(exchange.heade
 export const redirectTo = (exchange: Exchange, address: string): void =>
   exchange.reply(`303 See Other\r\nLocation: ${address}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer`, '')
 
-/** The request that a form carries, checked anew: the client may have changed since the page was shown. */
+/** The request that a form carries, checked again: the client may have changed since the page was shown. */
 export const readRequestOf = (form: SignInForm, deps: Pick<OAuthDeps, 'findClient'>): ReadAuthorizationRequest =>
   readAuthorizationRequest(asParameters(form), deps.findClient)
 

@@ -29,7 +29,7 @@ export const overriddenRows = (
   )
 
 /**
- * The records whose valid version still has a bulk override, without it. One that somebody has undone, or overridden anew since,
+ * The records whose valid version still has a bulk override, without it. One that somebody has undone, or overridden again since,
  * is not among them; an open dispute stays open.
  *
  * @param rows the valid versions

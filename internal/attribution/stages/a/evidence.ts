@@ -263,7 +263,7 @@ function isSameService(one: string, other: string, tenantId: string, atMs: numbe
 export const inheritedOwner = (owner: string, ownerFrom: string | undefined): string | undefined =>
   ownerFrom === ('event_identity' satisfies ResolutionEvidence['owner_from']) ? undefined : owner
 
-/** The name under which a trace knows a service: the same before and after it is renamed, lest the trace have two. */
+/** The name under which a trace knows a service: the same before and after it is renamed, so that the trace does not have two. */
 export const undatedName = (service: string, tenantId: string, directory: Directory): string =>
   directory.serviceEntry(tenantId, service)?.name ?? service
 

@@ -61,5 +61,5 @@ export function useNewest(): Newest {
   return newest
 }
 
-/** A record that is attributed anew keeps its id. */
+/** A record that is attributed again keeps its id. */
 const isSame = (one: Newest, other: Newest): boolean => one.id === other.id && one.atMs === other.atMs

@@ -40,7 +40,7 @@ const IS_AUDITED = `evidence_basis = 'manual_override'
   AND JSONExtractString(evidence, 'replaced', 'stage_origin') IN ('stage_b', 'stage_c')`
 
 /**
- * Of each kind of calls that nobody could name, the dearest call; first the kind that costs most for each answer that people have
+ * Of each kind of calls that nobody could name, the most expensive call; first the kind that costs most for each answer that people have
  * given of it already.
  */
 export async function auditQueue(store: ClickHouseClient, question: AuditQuestion): Promise<QueuedCall[]> {
@@ -48,12 +48,12 @@ export async function auditQueue(store: ClickHouseClient, question: AuditQuestio
   const behind =
     after === undefined
       ? 'true'
-      : '(worth, open, dearest) < ({worth:Decimal(38, 18)}, {calls:UInt64}, CAST(unhex({last:String}) AS FixedString(16)))'
+      : '(worth, open, costliest) < ({worth:Decimal(38, 18)}, {calls:UInt64}, CAST(unhex({last:String}) AS FixedString(16)))'
   const result = await store.query({
-    query: `SELECT lower(hex(dearest)) AS idHex, toString(worth) AS worthUsd, toString(open) AS calls,
+    query: `SELECT lower(hex(costliest)) AS idHex, toString(worth) AS worthUsd, toString(open) AS calls,
               toString(cost) AS costUsd, toString(answers) AS audited
             FROM (
-              SELECT argMaxIf(id, (cost_usd, id), ${IS_OPEN}) AS dearest, countIf(${IS_OPEN}) AS open,
+              SELECT argMaxIf(id, (cost_usd, id), ${IS_OPEN}) AS costliest, countIf(${IS_OPEN}) AS open,
                 sumIf(cost_usd, ${IS_OPEN}) AS cost, countIf(${IS_AUDITED}) AS answers,
                 CAST(cost / (1 + answers) AS Decimal(38, 18)) AS worth
               FROM ${ATTRIBUTIONS.name}
@@ -62,7 +62,7 @@ export async function auditQueue(store: ClickHouseClient, question: AuditQuestio
               GROUP BY ${ALIKE}
               HAVING open > 0)
             WHERE ${behind}
-            ORDER BY worth DESC, open DESC, dearest DESC LIMIT {limit:UInt32}`,
+            ORDER BY worth DESC, open DESC, costliest DESC LIMIT {limit:UInt32}`,
     query_params: {
       ...snapshotParams(tenantId, snapshotMs),
       from: fromMs,

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { EvidenceBasis } from '../../../records/interpretation.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 
-/** What of a record tells of its trace. Column names; times as epoch milliseconds in text. */
+/** What a record says about its trace. Column names; times as epoch milliseconds in text. */
 export interface TracedRecord {
   readonly tenant_id: string
   /** Hex of the 16 bytes. */

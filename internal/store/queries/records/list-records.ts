@@ -89,7 +89,7 @@ const NEWER_BY_TIME = {
 const SORTED_ROWS_MAX = 200_000
 
 /**
- * With more closed versions of the tenant, a page's rows are held against these alone: to hold all in memory takes a sixth of
+ * With more closed versions of the tenant, a page's rows are compared with these alone: to hold all in memory takes a sixth of
  * a millisecond a thousand, and a job that attributes a month again closes millions.
  */
 const CLOSED_MAX = 100_000

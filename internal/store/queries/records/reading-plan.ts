@@ -31,7 +31,7 @@ export interface PlannedQuestion {
 }
 
 /**
- * Processor time of the engine in µs, measured on ten million records: a row that is held against the filter; one that lies in
+ * Processor time of the engine in µs, measured on ten million records: a row that is compared with the filter; one that lies in
  * a granule with a match, of which sort value, id and validity are read too; one that is found in another order and
  * sorted; a granule's index; and one that is asked for several values.
  */
@@ -49,7 +49,7 @@ const FAR = 5
 const MATCHES_MIN = 8
 /** A text that so many of the sample's values contain may be in more than the engine looks up in an index. */
 const VALUES_MAX = 250
-/** More are not held against the sample, which takes most of a millisecond each of the gateway's own time. */
+/** More are not compared with the sample, which takes most of a millisecond each of the gateway's own time. */
 const CONDITIONS_MAX = 8
 /** Granules that an order of a filter reads in vain: the ends of what it finds, in every part. */
 const ENDS_ROWS = 30_000

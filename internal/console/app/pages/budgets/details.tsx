@@ -87,7 +87,7 @@ const thresholdsOrOne = ({ thresholds }: Budget): readonly number[] => (threshol
 
 const INTERVALS = { day: 'hour', week: 'hour', month: 'day', quarter: 'day' } as const
 
-/** The burn-down. Reports fold what tells of few people, which the page says. */
+/** The burn-down. Reports fold what shows few people, which the page says. */
 function OverTime({ budget, current, zone }: Pick<DetailsProps, 'budget' | 'zone'> & { readonly current: Current }) {
   const isAllowed = hasScope('read:reporting')
   const question = {
