@@ -61,7 +61,7 @@ async function examine(env: Readonly<Record<string, string>> = {}): Promise<Repo
   }
 }
 
-/** What is not well, besides the machine of the test. */
+/** The findings that are no `ok`, besides those about the machine of the test. */
 const faultsIn = ({ findings }: Report): string[] =>
   findings.flatMap(({ check, status }) =>
     status === 'ok' || OF_THE_MACHINE.includes(check) ? [] : [`${status}: ${check}`],

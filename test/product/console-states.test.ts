@@ -175,7 +175,7 @@ describe('with calls', () => {
   })
 
   test.each([
-    ['a dependency is away', (route: Route) => route.fulfill({ status: 503, body: 'unavailable' }), 'HTTP 503'],
+    ['a dependency does not answer', (route: Route) => route.fulfill({ status: 503, body: 'unavailable' }), 'HTTP 503'],
     ['there is no network', (route: Route) => route.abort(), 'Check your network'],
   ])('where %s when figures are read anew, the page says so and keeps those that it has', async (_, reply, words) => {
     await goWithin(page, NOWHERE)
