@@ -52,8 +52,33 @@ function addBlock(bytes: Uint8Array, at: number): void {
   let c = state[2] as number
   let d = state[3] as number
   let e = state[4] as number
-  for (let i = 0; i < 80; i++) {
-    const next = (rotated(a, 5) + ((mixed(i, b, c, d) + e + word(i)) | 0)) | 0
+  // A loop for each of the four functions: a choice in every round would cost as much as the round.
+  for (let i = 0; i < 20; i++) {
+    const next = (rotated(a, 5) + ((b & c) | (~b & d)) + e + 0x5a827999 + word(i)) | 0
+    e = d
+    d = c
+    c = rotated(b, 30)
+    b = a
+    a = next
+  }
+  for (let i = 20; i < 40; i++) {
+    const next = (rotated(a, 5) + (b ^ c ^ d) + e + 0x6ed9eba1 + word(i)) | 0
+    e = d
+    d = c
+    c = rotated(b, 30)
+    b = a
+    a = next
+  }
+  for (let i = 40; i < 60; i++) {
+    const next = (rotated(a, 5) + ((b & c) | (b & d) | (c & d)) + e - 0x70e44324 + word(i)) | 0
+    e = d
+    d = c
+    c = rotated(b, 30)
+    b = a
+    a = next
+  }
+  for (let i = 60; i < 80; i++) {
+    const next = (rotated(a, 5) + (b ^ c ^ d) + e - 0x359d3e2a + word(i)) | 0
     e = d
     d = c
     c = rotated(b, 30)
@@ -65,14 +90,6 @@ function addBlock(bytes: Uint8Array, at: number): void {
   state[2] = (state[2] as number) + c
   state[3] = (state[3] as number) + d
   state[4] = (state[4] as number) + e
-}
-
-/** The function and constant of a round. */
-function mixed(round: number, b: number, c: number, d: number): number {
-  if (round < 20) return (((b & c) | (~b & d)) + 0x5a827999) | 0
-  if (round < 40) return ((b ^ c ^ d) + 0x6ed9eba1) | 0
-  if (round < 60) return (((b & c) | (b & d) | (c & d)) - 0x70e44324) | 0
-  return ((b ^ c ^ d) - 0x359d3e2a) | 0
 }
 
 const word = (i: number): number => schedule[i] as number

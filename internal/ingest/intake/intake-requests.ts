@@ -10,7 +10,8 @@ import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { AdmissionDeps } from '../admission/admission.js'
 import { admitSourceEvents } from './admit-source-events.js'
-import { readIntakeBody } from './intake-body.js'
+import { BodyBuffers } from './body-buffers.js'
+import { type BodyHolder, readIntakeBody } from './intake-body.js'
 import { intakeCredentials } from './intake-credentials.js'
 import { asProblemJson } from './problem-json.js'
 import {
@@ -37,6 +38,7 @@ const BODY_BYTES_MAX = 96 * 1024 * 1024
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
 export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps) {
   const memory = new BodyMemory(BODY_BYTES_MAX)
+  const buffers = new BodyBuffers()
   const budgetOfAddress = addressBudgets()
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
@@ -44,7 +46,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     const path = (message.url ?? '').replace(/[?#].*$/s, '')
     const route = routeAt.get(path)
     const address = addressOf(message)
-    const request = new IntakeExchange(message, response, path, route, deps, memory)
+    const request = new IntakeExchange(message, response, path, route, deps, memory, buffers)
     try {
       if (route === undefined) {
         const budget = budgetOfAddress(address, deps.admission.clock())
@@ -119,12 +121,14 @@ async function handle(
 }
 
 /** One request and its answer, which is given once. */
-class IntakeExchange {
+class IntakeExchange implements BodyHolder {
   readonly message: IncomingMessage
   readonly traceId: string
   tenantId: string | null = null
   /** Shown in the RateLimit headers. */
   budget: Budget | undefined
+  readonly buffers: BodyBuffers
+  buffer: Buffer | undefined
   private readonly response: ServerResponse
   private readonly path: string
   private readonly route: IntakeRoute | undefined
@@ -139,6 +143,7 @@ class IntakeExchange {
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
     memory: BodyMemory,
+    buffers: BodyBuffers,
   ) {
     this.message = message
     this.response = response
@@ -146,6 +151,7 @@ class IntakeExchange {
     this.route = route
     this.deps = deps
     this.memory = memory
+    this.buffers = buffers
     this.traceId = traceIdOf(this.header('traceparent'))
   }
 
@@ -172,6 +178,8 @@ class IntakeExchange {
   release(): void {
     this.memory.release(this.heldBytes, this.tenantId)
     this.heldBytes = 0
+    if (this.buffer !== undefined) this.buffers.give(this.buffer)
+    this.buffer = undefined
   }
 
   refuse(what: Problem): void {

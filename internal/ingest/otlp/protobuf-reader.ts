@@ -26,6 +26,14 @@ export class ProtobufReader {
   /** Reads the tag of the next field. @returns false at the end of the message */
   next(end: number): boolean {
     if (this.at >= end) return false
+    const short = this.bytes[this.at] as number
+    // Nearly every tag has one byte.
+    if (short >= FIRST_TAG && short < 0x80) {
+      this.at++
+      this.wireType = short & 7
+      this.field = short >> 3
+      return true
+    }
     const tag = this.unsigned(end)
     this.wireType = tag & 7
     this.field = Math.floor(tag / 8)
@@ -54,9 +62,24 @@ export class ProtobufReader {
 
   /** Reads the length of the field at the cursor. @returns where it ends */
   enter(end: number): number {
-    const length = this.unsigned(end)
+    const length = this.length(end)
     if (length > end - this.at) throw this.malformed(`a field of ${length} bytes reaches beyond its message`)
     return this.at + length
+  }
+
+  /** A varint of one or two bytes without arithmetic beyond 32 bits, which costs less. */
+  private length(end: number): number {
+    const { bytes, at } = this
+    if (at + 1 >= end) return this.unsigned(end)
+    const first = bytes[at] as number
+    if (first < 0x80) {
+      this.at = at + 1
+      return first
+    }
+    const second = bytes[at + 1] as number
+    if (second >= 0x80) return this.unsigned(end)
+    this.at = at + 2
+    return (first & 0x7f) | (second << 7)
   }
 
   /** Refuses a known field of another wire type than its own. */
@@ -134,5 +157,7 @@ export class ProtobufReader {
   }
 }
 
+/** Of field 1, with wire type 0. */
+const FIRST_TAG = 8
 const VARINT_BYTES_MAX = 10
 const BITS_28 = 0xfff_ffff

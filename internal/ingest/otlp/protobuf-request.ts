@@ -279,10 +279,11 @@ function readId(reader: ProtobufReader, end: number, length: number): string {
   const start = reader.at
   reader.at = idEnd
   if (idEnd - start !== length) return ''
-  const id = reader.bytes.toString('hex', start, idEnd)
-  return NO_ID.test(id) ? '' : id
+  for (let at = start; at < idEnd; at++) {
+    if (reader.bytes[at] !== 0) return reader.bytes.toString('hex', start, idEnd)
+  }
+  return ''
 }
-const NO_ID = /^0+$/
 
 function readTime(reader: ProtobufReader, end: number): number {
   reader.expect(FIXED64)

@@ -25,3 +25,14 @@ test('names of every length have it, on both sides of each block', () => {
     expect(uuid5(name)).toBe(reference(name))
   }
 })
+
+test('parts are one name, whatever the parts before were', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 300 })
+  // Few first parts, so that they repeat; some too long for the bytes that are used again.
+  const first = fc.constantFrom('', 'tenant\nspan\n', 'tenant\nspän\n', 'tenant\nlitellm\n', 'x'.repeat(400))
+  fc.assert(
+    fc.property(fc.array(fc.tuple(first, text, text), { minLength: 2 }), (names) => {
+      for (const parts of names) expect(uuid5(...parts)).toBe(reference(parts.join('')))
+    }),
+  )
+})

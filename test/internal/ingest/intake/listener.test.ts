@@ -171,6 +171,26 @@ describe('the body', () => {
     expect(gateway.events()).toEqual([])
   })
 
+  test('shows nothing of the body before, which was longer, and none of those that come beside it', async () => {
+    const gateway = await start()
+    const sizes = [400, 1, 90, 2, 300, 1, 40, 3]
+    const payloads = (name: string, count: number) =>
+      Array.from({ length: count }, (_, i) => litellmPayload({ litellm_call_id: `${name}-${i}`, trace_id: null }))
+    const answers: number[] = []
+    const send = async (name: string, count: number): Promise<void> => {
+      const { json } = await postIntake(gateway, '/intake/litellm', payloads(name, count))
+      answers.push((json as { accepted: number }).accepted - count)
+    }
+
+    for (const [turn, count] of sizes.entries()) await send(`one-${turn}`, count)
+    await Promise.all(sizes.map((count, turn) => send(`beside-${turn}`, count)))
+
+    expect(answers).toEqual(Array(2 * sizes.length).fill(0))
+    const total = 2 * sizes.reduce((sum, count) => sum + count, 0)
+    expect(new Set(gateway.events().map(({ event_id }) => event_id)).size).toBe(total)
+    expect(gateway.events()).toHaveLength(total)
+  })
+
   test('that is too long is refused before it is all here', async () => {
     const gateway = await start()
     const head = `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\nTransfer-Encoding: chunked\r\n\r\n`

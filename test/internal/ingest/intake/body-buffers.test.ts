@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { BodyBuffers } from '../../../../internal/ingest/intake/body-buffers.js'
+
+test('a buffer that is given back is used for a body that fits', () => {
+  const buffers = new BodyBuffers()
+  const first = buffers.take(100_000)
+  const second = buffers.take(100_000)
+  expect(first.length).toBeGreaterThanOrEqual(100_000)
+  expect(second === first).toBe(false)
+  buffers.give(first)
+
+  expect(buffers.take(10_000) === first).toBe(false)
+  expect(buffers.take(first.length) === first).toBe(true)
+  expect(buffers.take(100_000) === first).toBe(false)
+})
+
+test('as many are kept as 16 MiB hold, and none for rare long bodies', () => {
+  const buffers = new BodyBuffers()
+  const long = buffers.take(5_000_000)
+  buffers.give(long)
+  const usual = Array.from({ length: 20 }, () => buffers.take(1024 * 1024))
+  for (const buffer of usual) buffers.give(buffer)
+
+  expect(buffers.take(5_000_000) === long).toBe(false)
+  const again = Array.from({ length: 20 }, () => buffers.take(1024 * 1024))
+  expect(again.filter((buffer) => usual.includes(buffer))).toHaveLength(16)
+})
