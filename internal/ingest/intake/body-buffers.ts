@@ -31,3 +31,33 @@ export class BodyBuffers {
     this.idleBytes += length
   }
 }
+
+/** The buffers of one request. */
+export class TakenBuffers {
+  private readonly all: BodyBuffers
+  private taken: Buffer[] = []
+
+  constructor(all: BodyBuffers) {
+    this.all = all
+  }
+
+  take(bytes: number): Buffer {
+    const buffer = this.all.take(bytes)
+    this.taken.push(buffer)
+    return buffer
+  }
+
+  /** @returns a longer buffer that begins with the same bytes; the shorter one is given back */
+  longer(buffer: Buffer, size: number, bytes: number): Buffer {
+    const longer = this.take(bytes)
+    buffer.copy(longer, 0, 0, size)
+    const at = this.taken.indexOf(buffer)
+    if (at >= 0) for (const shorter of this.taken.splice(at, 1)) this.all.give(shorter)
+    return longer
+  }
+
+  giveBack(): void {
+    for (const buffer of this.taken) this.all.give(buffer)
+    this.taken = []
+  }
+}

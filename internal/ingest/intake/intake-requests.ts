@@ -10,7 +10,7 @@ import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { AdmissionDeps } from '../admission/admission.js'
 import { admitSourceEvents } from './admit-source-events.js'
-import { BodyBuffers } from './body-buffers.js'
+import { BodyBuffers, TakenBuffers } from './body-buffers.js'
 import { type BodyHolder, readIntakeBody } from './intake-body.js'
 import { intakeCredentials } from './intake-credentials.js'
 import { asProblemJson } from './problem-json.js'
@@ -127,8 +127,7 @@ class IntakeExchange implements BodyHolder {
   tenantId: string | null = null
   /** Shown in the RateLimit headers. */
   budget: Budget | undefined
-  readonly buffers: BodyBuffers
-  buffer: Buffer | undefined
+  readonly buffers: TakenBuffers
   private readonly response: ServerResponse
   private readonly path: string
   private readonly route: IntakeRoute | undefined
@@ -151,7 +150,7 @@ class IntakeExchange implements BodyHolder {
     this.route = route
     this.deps = deps
     this.memory = memory
-    this.buffers = buffers
+    this.buffers = new TakenBuffers(buffers)
     this.traceId = traceIdOf(this.header('traceparent'))
   }
 
@@ -178,8 +177,7 @@ class IntakeExchange implements BodyHolder {
   release(): void {
     this.memory.release(this.heldBytes, this.tenantId)
     this.heldBytes = 0
-    if (this.buffer !== undefined) this.buffers.give(this.buffer)
-    this.buffer = undefined
+    this.buffers.giveBack()
   }
 
   refuse(what: Problem): void {

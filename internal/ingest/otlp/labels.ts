@@ -14,6 +14,28 @@ const SESSION_KEYS = new Set('session sessionid conversationid threadid chatid'.
 const comparable = (key: string): string => key.replace(/[-_.\s]/g, '').toLowerCase()
 
 const IDENTITY = [FACT.identity]
+const NO_TAGS: readonly (readonly [key: string, value: unknown])[] = []
+/** Of the span or its resource. */
+const TAG_FACTS = [FACT.environment, FACT.workflow, FACT.agent, FACT.userAgent, FACT.session]
+
+/** Whether there may be tags, or people under names of an application's own: most spans have neither. */
+function saysMore({ facts, resource }: Telemetry): boolean {
+  for (const fact of TAG_FACTS) if (facts.get(fact) !== undefined || resource.get(fact) !== undefined) return true
+  return (
+    facts.tags.size > 0 ||
+    resource.tags.size > 0 ||
+    facts.get(FACT.labels) !== undefined ||
+    facts.get(FACT.metadata) !== undefined
+  )
+}
+
+function firstName({ facts, resource }: Telemetry, identities: readonly Fact[]): string | undefined {
+  for (const fact of identities) {
+    const name = nameOf(facts.get(fact) ?? resource.get(fact))
+    if (name !== undefined) return name
+  }
+  return undefined
+}
 
 /**
  * @param identities facts that name who called, the strongest first
@@ -22,8 +44,9 @@ const IDENTITY = [FACT.identity]
 export function labelsOf(
   telemetry: Telemetry,
   identities: readonly Fact[] = IDENTITY,
-  first: Iterable<readonly [key: string, value: unknown]> = [],
+  first: Iterable<readonly [key: string, value: unknown]> = NO_TAGS,
 ): Labels {
+  if (first === NO_TAGS && !saysMore(telemetry)) return { person: firstName(telemetry, identities), tags: undefined }
   const { facts, resource } = telemetry
   const either = (fact: Fact): FactValue | undefined => facts.get(fact) ?? resource.get(fact)
   const pairs: (readonly [key: string, value: unknown])[] = [...first]

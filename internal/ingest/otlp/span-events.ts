@@ -181,7 +181,9 @@ const stepsOf = (value: unknown): bigint | undefined => amountSteps(typeof value
 
 /** Langfuse's `cost_details`: a JSON object of amounts by kind of token, with or without their total. */
 function langfuseCost(facts: Facts): bigint | undefined {
-  const amounts = membersOf(facts.get(FACT.langfuseCost)).map(([kind, amount]) => [kind, stepsOf(amount)] as const)
+  const stated = facts.get(FACT.langfuseCost)
+  if (stated === undefined) return undefined
+  const amounts = membersOf(stated).map(([kind, amount]) => [kind, stepsOf(amount)] as const)
   const total = amounts.find(([kind]) => kind === 'total')?.[1]
   if (total !== undefined || amounts.length === 0) return total
   return amounts.reduce((sum, [, amount]) => sum + (amount ?? 0n), 0n)

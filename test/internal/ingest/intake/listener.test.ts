@@ -178,7 +178,10 @@ describe('the body', () => {
       Array.from({ length: count }, (_, i) => litellmPayload({ litellm_call_id: `${name}-${i}`, trace_id: null }))
     const answers: number[] = []
     const send = async (name: string, count: number): Promise<void> => {
-      const { json } = await postIntake(gateway, '/intake/litellm', payloads(name, count))
+      const plain = Buffer.from(JSON.stringify(payloads(name, count)))
+      const { json } = await (count % 2 === 0
+        ? postIntake(gateway, '/intake/litellm', plain)
+        : postIntake(gateway, '/intake/litellm', gzipSync(plain), { 'content-encoding': 'gzip' }))
       answers.push((json as { accepted: number }).accepted - count)
     }
 
