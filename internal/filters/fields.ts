@@ -1,6 +1,7 @@
 import { type Dimension, isTagField, TAG_PREFIX, type TagField, tagFieldOf } from '../records/dimensions.js'
 import {
   CONFIDENCE_BANDS,
+  CONTESTED_BY,
   DEGRADATION_STATES,
   EVIDENCE_BASES,
   EXPORT_ELIGIBILITIES,
@@ -103,6 +104,13 @@ export const FIELDS = {
     operators: EQUALITY,
     description: 'Whether the record may be charged back, or the reason why not.',
     example: 'eligible',
+  },
+  contested: {
+    type: choice(CONTESTED_BY),
+    operators: EQUALITY,
+    description:
+      'The kind of fact that contradicts the attribution. `ne` also matches records that nothing contradicts.',
+    example: 'workload_identity',
   },
   usage_basis: {
     type: choice(USAGE_BASES),

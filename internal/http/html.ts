@@ -2,19 +2,36 @@ import { createHash } from 'node:crypto'
 
 /** HTML pages served without the console: plain documents without scripts. */
 
+/** Colours and type are those of the console (`console/app/styles/1-tokens.css`), whose sign-in these pages are. */
 const STYLE = `
-:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; }
+:root {
+  color-scheme: light dark;
+  --paper: light-dark(#fbfaf7, #16181a);
+  --sheet: light-dark(#ffffff, #1d2022);
+  --ink: light-dark(#1f2322, #e4e6e3);
+  --muted: light-dark(#5d6462, #a0a7a4);
+  --accent: light-dark(#1f5c4d, #7cc4ae);
+  --on-accent: light-dark(#ffffff, #10211c);
+  --bad: light-dark(#a3261b, #f0938a);
+}
+html { background: var(--paper); color: var(--ink); }
+body { font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Open Sans", sans-serif; margin: 0; }
 main { width: min(42rem, 100% - 2rem); margin: 3rem auto; }
 h1 { font-size: 1.5rem; line-height: 1.2; overflow-wrap: anywhere; }
+a { color: var(--accent); }
 dt { font-weight: 600; margin-top: 1rem; }
 dd { margin: 0; }
 label { display: block; font-weight: 600; margin-top: 1rem; }
-input { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem; margin-top: .25rem; }
-button { font: inherit; padding: .5rem 1.25rem; margin: 1.5rem .5rem 0 0; }
-.button { display: inline-block; border: 1px solid; border-radius: .25rem; padding: .5rem 1.25rem; margin-top: .5rem; }
+input, button, .button { font: inherit; color: inherit; background: var(--sheet); border: 1px solid var(--muted); border-radius: 3px; }
+input { box-sizing: border-box; width: 100%; padding: .5rem; margin-top: .25rem; }
+input[type=checkbox], input[type=radio] { width: auto; accent-color: var(--accent); }
+button, .button { padding: .5rem 1.25rem; cursor: pointer; }
+button { margin: 1.5rem .5rem 0 0; }
+button:first-of-type { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+.button { display: inline-block; margin-top: .5rem; text-decoration: none; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .qr svg { display: block; width: 14rem; max-width: 100%; height: auto; }
-.failure { border-left: .25rem solid #c62828; padding: .25rem .75rem; }
+.failure { border-left: .25rem solid var(--bad); padding: .25rem .75rem; }
 `
 
 export const HTML_TYPE = 'text/html; charset=utf-8'

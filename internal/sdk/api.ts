@@ -987,7 +987,7 @@ export interface OverridesDryRun {
 /** The JSON form of `filter[<field>][<operator>]=<value>`. */
 export interface RecordFilter {
   /** As in `GET /v1/attribution`, or `tags.<key>` of a declared tag key. */
-  readonly field: 'id' | 'invocation_id' | 'provider' | 'served_model' | 'service' | 'owner' | 'cost_usd' | 'energy_wh' | 'carbon_gco2e' | 'confidence' | 'confidence_band' | 'stage_origin' | 'evidence_basis' | 'degradation_state' | 'export_eligibility' | 'usage_basis' | 'outcome' | 'pathway_category' | 'output_state' | 'event_time' | 'materialized_at' | 'trace_id' | string
+  readonly field: 'id' | 'invocation_id' | 'provider' | 'served_model' | 'service' | 'owner' | 'cost_usd' | 'energy_wh' | 'carbon_gco2e' | 'confidence' | 'confidence_band' | 'stage_origin' | 'evidence_basis' | 'degradation_state' | 'export_eligibility' | 'contested' | 'usage_basis' | 'outcome' | 'pathway_category' | 'output_state' | 'event_time' | 'materialized_at' | 'trace_id' | string
   /** One that the field takes in `GET /v1/attribution`. */
   readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
   /** One value; for `in` one or more, of which a record must have one. */
@@ -1685,12 +1685,12 @@ export interface PoolRule {
 export interface SuppressedFilters {
   readonly reason: 'cohort_too_small'
   readonly asked: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: string
     readonly values: readonly string[]
   }>
   readonly applied: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: string
     readonly values: readonly string[]
   }>
@@ -1711,6 +1711,7 @@ export interface UsageRow {
   readonly confidence_band?: string | null | undefined
   readonly stage_origin?: string | null | undefined
   readonly export_eligibility?: string | null | undefined
+  readonly contested?: string | null | undefined
   readonly region?: string | null | undefined
   readonly cost_basis?: string | null | undefined
   readonly pool?: string | null | undefined
@@ -1844,7 +1845,7 @@ export interface ReportScope {
   readonly to: string
   readonly time_zone: string
   readonly interval: '15m' | 'hour' | 'day' | 'week' | 'month' | null
-  readonly group_by: ReadonlyArray<'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string>
+  readonly group_by: ReadonlyArray<'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string>
   /** Whether the amounts of cost pools are spread over services and owners. */
   readonly allocated: boolean
   /** Only in allocated reports: for each month, the time of the weights by which its pools are spread, which are the latest ones at the end of the month. Null when there are none; pools are then not spread. */
@@ -1854,7 +1855,7 @@ export interface ReportScope {
     readonly as_of: string | null
   }> | undefined
   /** Fields of the filters that were dropped; see `suppressed`. */
-  readonly widened_filters: ReadonlyArray<'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string>
+  readonly widened_filters: ReadonlyArray<'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string>
   /** The figures are those of this time: later calls and changes are not in them. */
   readonly as_of: string
   /** Rows of the whole report. */
@@ -1886,6 +1887,7 @@ export interface AdoptionRow {
   readonly confidence_band?: string | null | undefined
   readonly stage_origin?: string | null | undefined
   readonly export_eligibility?: string | null | undefined
+  readonly contested?: string | null | undefined
   readonly region?: string | null | undefined
   readonly cost_basis?: string | null | undefined
   readonly pool?: string | null | undefined
@@ -2005,6 +2007,7 @@ export interface Budget {
     readonly confidence_band?: string | undefined
     readonly stage_origin?: string | undefined
     readonly export_eligibility?: string | undefined
+    readonly contested?: string | undefined
     readonly region?: string | undefined
     readonly cost_basis?: string | undefined
     readonly pool?: string | undefined
@@ -2012,7 +2015,7 @@ export interface Budget {
     readonly tags?: { readonly [name: string]: string } | undefined
   }
   /** The ceiling is one of each value of this dimension, or tag. */
-  readonly per: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string | null
+  readonly per: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string | null
   readonly period: 'day' | 'week' | 'month' | 'quarter'
   /** In which periods start and end. */
   readonly time_zone: string
@@ -2322,8 +2325,8 @@ export interface ExportPeriod {
 /** The JSON form of `filter[<field>][<operator>]=<value>` of reports. */
 export interface ExportFilter {
   /** A dimension of reports, or `tags.<key>` of a declared tag key. */
-  readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
-  /** As in reports: `owner` takes eq, ne, in, contains; `service` takes eq, ne, in, contains; `provider` takes eq, ne, in, contains; `served_model` takes eq, ne, in, contains; `requested_model` takes eq, ne, in, contains; `pathway_category` takes eq, ne, in; `ingestion_layer` takes eq, ne, in, contains; `output_state` takes eq, ne, in; `confidence_band` takes eq, ne, in; `stage_origin` takes eq, ne, in; `export_eligibility` takes eq, ne, in; `region` takes eq, ne, in, contains; `cost_basis` takes eq, ne, in; `pool` takes eq, ne, in, contains; tags take eq, ne, in, contains. `contains` ignores case, the others do not. */
+  readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
+  /** As in reports: `owner` takes eq, ne, in, contains; `service` takes eq, ne, in, contains; `provider` takes eq, ne, in, contains; `served_model` takes eq, ne, in, contains; `requested_model` takes eq, ne, in, contains; `pathway_category` takes eq, ne, in; `ingestion_layer` takes eq, ne, in, contains; `output_state` takes eq, ne, in; `confidence_band` takes eq, ne, in; `stage_origin` takes eq, ne, in; `export_eligibility` takes eq, ne, in; `contested` takes eq, ne, in, contains; `region` takes eq, ne, in, contains; `cost_basis` takes eq, ne, in; `pool` takes eq, ne, in, contains; tags take eq, ne, in, contains. `contains` ignores case, the others do not. */
   readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
   /** One value; for `in` one or more, of which a record must have one. Empty: calls without the tag. */
   readonly values: readonly string[]
@@ -2352,7 +2355,7 @@ export interface ExportJob {
   readonly group_by: ReadonlyArray<'provider' | 'owner' | 'service' | 'served_model' | 'requested_model' | 'region' | 'ingestion_layer' | 'pathway_category' | 'output_state' | 'stage_origin' | 'cost_basis' | 'day' | 'meter' | string>
   /** The filters of the request, in its order. */
   readonly filters: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
     readonly values: readonly string[]
   }>
@@ -2377,13 +2380,13 @@ export interface ExportJob {
 export interface SuppressedExportFilters {
   readonly reason: 'cohort_too_small'
   readonly asked: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
     readonly values: readonly string[]
   }>
   /** The filters that the file and its totals obey. */
   readonly applied: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
     readonly values: readonly string[]
   }>
@@ -2405,7 +2408,7 @@ export interface ExportJobWithFiles {
   readonly group_by: ReadonlyArray<'provider' | 'owner' | 'service' | 'served_model' | 'requested_model' | 'region' | 'ingestion_layer' | 'pathway_category' | 'output_state' | 'stage_origin' | 'cost_basis' | 'day' | 'meter' | string>
   /** The filters of the request, in its order. */
   readonly filters: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
     readonly values: readonly string[]
   }>
@@ -2447,7 +2450,7 @@ export interface ExportManifest {
   readonly group_by: ReadonlyArray<'provider' | 'owner' | 'service' | 'served_model' | 'requested_model' | 'region' | 'ingestion_layer' | 'pathway_category' | 'output_state' | 'stage_origin' | 'cost_basis' | 'day' | 'meter' | string>
   /** The filters of the request, in its order. */
   readonly filters: ReadonlyArray<{
-    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'region' | 'cost_basis' | 'pool' | string
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
     readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
     readonly values: readonly string[]
   }>

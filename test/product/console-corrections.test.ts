@@ -6,7 +6,7 @@ import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
 import { consoleClientId, consoleRedirectUri } from '../../internal/auth/console-client.js'
 import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
 import { type Ask, askAs } from '../support/ask.js'
-import { attributedAll } from '../support/attributed.js'
+import { attributedAll, untilAttributed } from '../support/attributed.js'
 import { accessibilityFaults, type ConsolePage, goWithin, launchChromium, openConsole } from '../support/chromium.js'
 import { connectTo } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
@@ -165,6 +165,37 @@ describe('unattributed', () => {
     await page.waitForSelector('[data-unattributed="0"]')
     await page.click('.bulk button:has-text("Undo it")')
     await page.waitForSelector('[data-unattributed="0.033"]')
+  })
+
+  test('lists by money the calls whose facts contradict each other, and leads to them', async () => {
+    const crawler = { name: 'crawler', owner: 'team-crawl' }
+    const workload = { name: 'sa-crawler', service: 'crawler', is_workload: true }
+    expect((await ask('POST', '/api/v1/directory/services', crawler)).status).toBe(201)
+    expect((await ask('POST', '/api/v1/directory/identities', workload)).status).toBe(201)
+    const call = {
+      attributed_service: 'checkout',
+      attributed_identity: 'sa-crawler',
+      requested_model: 'gpt-4o',
+      input_tokens: 1_000_000,
+    }
+    await untilAttributed(ask, call, ({ interpretation }) => interpretation.contested === 'workload_identity')
+    const conflicts = 'section:has(h2:text("Facts that contradict each other"))'
+    await expect
+      .poll(
+        async () => {
+          await openUnattributed()
+          return page.textContent('.queue')
+        },
+        { timeout: 120_000 },
+      )
+      .toContain('checkout but the workload belongs to another service')
+
+    await page.click(`${conflicts} button.opens`)
+    await page.waitForSelector('.chosen:has-text("made by a workload that the directory gives to another one")')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.click('.chosen a:has-text("Look at the calls")')
+    await page.waitForSelector('.chip:has-text("contested is workload identity")')
+    await page.waitForSelector('table.figures tbody tr:has-text("checkout")')
   })
 })
 

@@ -14,7 +14,7 @@ import {
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../../internal/records/interpretation.js'
-import { type Ask, askAs } from '../support/ask.js'
+import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
 import { faultsOf } from '../support/by-hand.js'
 import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
@@ -221,6 +221,33 @@ describe('the confidence table', () => {
       service: 'checkout',
       interpretation: { evidence_basis: 'service_resolved', contested: null },
     })
+  })
+
+  test('records and reports are filtered by what contradicts them, and reports grouped by it', async () => {
+    const byWorkload = { attributed_service: 'checkout', attributed_identity: 'sa-crawler' }
+    await until(ask, byWorkload, ({ interpretation }) => interpretation.contested === 'workload_identity')
+    const listed = async (filter: string) =>
+      (await ask('GET', `/v1/attribution?limit=200&${filter}`)).json.data.map(
+        ({ interpretation }: ShownRecord) => interpretation.contested,
+      )
+    const selected = 'filter[contested][in]=workload_identity,misleading_name'
+    const totalOf = (rows: readonly ShownRecord[]) => rows.reduce((sum, { calls }) => sum + calls, 0)
+
+    expect(new Set(await listed('filter[contested][eq]=workload_identity'))).toEqual(new Set(['workload_identity']))
+    expect(await listed('filter[contested][ne]=workload_identity')).toContain(null)
+    expect(await listed('filter[contested][ne]=workload_identity')).not.toContain('workload_identity')
+    expect(refusalOf(await ask('GET', '/v1/attribution?filter[contested][eq]=nothing'))).toEqual([
+      400,
+      'INVALID_FILTER',
+    ])
+
+    const { json } = await ask('GET', `/v1/reports/usage?group_by=contested,service&${selected}`)
+    expect(json.data).toContainEqual(
+      expect.objectContaining({ contested: 'workload_identity', service: 'checkout', folded: false }),
+    )
+    expect(totalOf(json.data)).toBe((await listed(selected)).length)
+    const grouped = (await ask('GET', '/v1/reports/usage?group_by=contested')).json
+    expect(totalOf(grouped.data)).toBe((await ask('GET', '/v1/reports/usage')).json.data[0].calls)
   })
 
   test('a credential of one service alone wins over a claim, which the card shows', async () => {

@@ -48,6 +48,9 @@ export const DIMENSIONS = {
   export_eligibility: {
     ...choice(EXPORT_ELIGIBILITIES, 'Whether the call may be charged back, or the reason why not.', 'eligible'),
   },
+  contested: {
+    ...text('The kind of fact that contradicts the attribution; empty if none does.', 'workload_identity'),
+  },
   region: { ...text('Region that the call states; empty if it states none.', 'eu-central-1') },
   cost_basis: { ...choice(COST_BASES, 'Where the cost comes from.', 'price_book') },
   pool: {

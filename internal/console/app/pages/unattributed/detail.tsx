@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../../figures/address.js'
-import type { Filter } from '../../../figures/filters.js'
+import { type Filter, filterName } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import { callsShown, usdShown } from '../../../figures/shown.js'
 import { BulkOverride } from '../../card/bulk-override.js'
@@ -11,7 +11,7 @@ import { Field } from '../../parts/field.js'
 import { Form, textOf } from '../../parts/form.js'
 import { Name } from '../../parts/name.js'
 import { hasScope } from '../../session/session.js'
-import type { Item, Service } from './load.js'
+import type { Contradiction, Item, Service } from './load.js'
 
 interface DetailProps {
   readonly item: Item
@@ -28,6 +28,8 @@ export function Detail(props: DetailProps) {
   switch (item.kind) {
     case 'name':
       return <UnknownName {...props} item={item} />
+    case 'conflict':
+      return <Conflicting {...props} item={item} />
     case 'owner':
       return <Ownerless {...props} item={item} />
     case 'source':
@@ -174,26 +176,72 @@ function Source({ item, services, onChanged, period }: Of<'source'>) {
     { field: 'pathway_category', operator: 'eq', value: item.pathway },
     { field: 'provider', operator: 'eq', value: item.provider },
   ]
-  const within: readonly Filter[] = [
-    { field: 'event_time', operator: 'gte', value: new Date(period.fromMs).toISOString() },
-    { field: 'event_time', operator: 'lt', value: new Date(period.toMs).toISOString() },
-  ]
-  const query = Object.fromEntries(of.map(({ field, value }) => [`filter[${field}][eq]`, value]))
   return (
     <>
       <Amount item={item}>without a service or an identity that the directory knows.</Amount>
       <p>
         Best is to let the source say who calls: a key per service, or a mapping rule on a tag, key alias, team or
         namespace (<code>deploy/docs/mapping-rules.md</code>).{' '}
-        <a href={linkTo('explorer', new URLSearchParams(location.search), query)}>Look at the calls</a>
+        <a href={linkTo('explorer', new URLSearchParams(location.search), queryOf(of))}>Look at the calls</a>
       </p>
-      {hasScope('admin:config') && (
-        <>
-          <h3>Or give all of these calls to one service</h3>
-          <KnownServices services={services} />
-          <BulkOverride filters={[...of, ...within]} onChanged={onChanged} />
-        </>
-      )}
+      <GiveAll filters={of} period={period} services={services} onChanged={onChanged} />
+    </>
+  )
+}
+
+const queryOf = (filters: readonly Filter[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(filters.map((filter) => [filterName(filter), filter.value]))
+
+type GiveAllProps = Pick<DetailProps, 'period' | 'services' | 'onChanged'> & { readonly filters: readonly Filter[] }
+
+/** For those who may: all calls of the period that the filters select, for one service. */
+function GiveAll({ filters, period, services, onChanged }: GiveAllProps) {
+  if (!hasScope('admin:config')) return null
+  const within: readonly Filter[] = [
+    { field: 'event_time', operator: 'gte', value: new Date(period.fromMs).toISOString() },
+    { field: 'event_time', operator: 'lt', value: new Date(period.toMs).toISOString() },
+  ]
+  return (
+    <>
+      <h3>Or give all of these calls to one service</h3>
+      <KnownServices services={services} />
+      <BulkOverride filters={[...filters, ...within]} onChanged={onChanged} />
+    </>
+  )
+}
+
+const CONFLICTS: Readonly<Record<Contradiction, { readonly what: string; readonly todo: string }>> = {
+  workload_identity: {
+    what: 'state this service, and were made by a workload that the directory gives to another one.',
+    todo: 'Either the workload has moved, then its entry in the directory is to be changed, or the caller states a service that is not its own.',
+  },
+  exclusive_principal: {
+    what: 'are of this service by the key they came with, which is for it alone, and state another one.',
+    todo: 'Either the key is used where it should not be, or the caller states the wrong service.',
+  },
+  misleading_name: {
+    what: 'state a name that is that of a cost pool, or that looks like another name.',
+    todo: 'The caller should state the name that the directory has. If the name is right, add the service under another spelling.',
+  },
+}
+
+function Conflicting({ item, services, onChanged, period }: Of<'conflict'>) {
+  const of: readonly Filter[] = [
+    { field: 'contested', operator: 'eq', value: item.by },
+    { field: 'service', operator: 'eq', value: item.service },
+  ]
+  const { what, todo } = CONFLICTS[item.by]
+  return (
+    <>
+      <h3>
+        <Name>{item.service}</Name>
+      </h3>
+      <Amount item={item}>{what}</Amount>
+      <p>
+        {todo} The card of each call names both sides.{' '}
+        <a href={linkTo('explorer', new URLSearchParams(location.search), queryOf(of))}>Look at the calls</a>
+      </p>
+      <GiveAll filters={of} period={period} services={services} onChanged={onChanged} />
     </>
   )
 }

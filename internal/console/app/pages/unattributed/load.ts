@@ -1,3 +1,4 @@
+import { CONTESTED_BY, type ContestedBy } from '../../../../records/interpretation.js'
 import type { Period } from '../../../figures/period.js'
 import type { UsageRow } from '../../../figures/usage.js'
 import { ask } from '../../api/ask.js'
@@ -24,6 +25,14 @@ export type Item =
       readonly pathway: string
     }
   | {
+      readonly kind: 'conflict'
+      readonly key: string
+      readonly cost: string
+      readonly calls: number
+      readonly service: string
+      readonly by: Contradiction
+    }
+  | {
       readonly kind: 'owner'
       readonly key: string
       readonly cost: string
@@ -45,6 +54,10 @@ export type Item =
       readonly calls: number
       readonly record: RecordRow
     }
+
+/** What contradicts an attribution. Names that the directory does not know are a part of the queue by themselves. */
+export type Contradiction = Exclude<ContestedBy, 'undeclared_service'>
+const CONTRADICTIONS = CONTESTED_BY.filter((by) => by !== 'undeclared_service')
 
 export interface Queue {
   readonly items: readonly Item[]
@@ -91,7 +104,7 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
   const isAdmin = hasScope('admin:config')
   const total = await readUsage({ ...span, time_zone: zone }, signal)
   const asOf = { as_of: total.scope.as_of }
-  const [names, services, audits, sources, owned, unpriced] = await Promise.all([
+  const [names, services, audits, sources, contested, owned, unpriced] = await Promise.all([
     isAdmin
       ? ask<Names>(`/api/v1/directory/unknown-names?${new URLSearchParams({ ...span, limit: LISTED })}`, { signal })
       : { data: [] },
@@ -109,6 +122,16 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
       },
       signal,
     ),
+    readUsage(
+      {
+        ...usage,
+        ...asOf,
+        group_by: 'contested,service',
+        'filter[contested][in]': CONTRADICTIONS.join(','),
+        sort: '-cost_usd',
+      },
+      signal,
+    ),
     readUsage({ ...usage, ...asOf, group_by: 'service', sort: '-cost_usd' }, signal),
     ask<Unpriced>(`/api/v1/prices/unpriced?${new URLSearchParams(span)}`, { signal }),
   ])
@@ -119,6 +142,7 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
       return { kind: 'name', key: `name ${name}`, cost, calls, name, nearest }
     }),
     ...sources.rows.filter(isUnfiltered(sources.suppressed)).flatMap(sourceOf),
+    ...contested.rows.filter(isUnfiltered(contested.suppressed)).flatMap(conflictOf),
     ...owned.rows.flatMap((row) => ownerless(row, unknown)),
     ...unpriced.data.flatMap(({ provider, served_model: model, calls, folded }): Item[] =>
       folded || provider === null || model === null
@@ -142,6 +166,13 @@ function sourceOf(row: UsageRow): Item[] {
   return [
     { kind: 'source', key: `source ${pathway} ${provider}`, cost: row.cost_usd, calls: row.calls, provider, pathway },
   ]
+}
+
+function conflictOf(row: UsageRow): Item[] {
+  const service = row['service']
+  const by = CONTRADICTIONS.find((each) => each === row['contested'])
+  if (row.folded || typeof service !== 'string' || by === undefined) return []
+  return [{ kind: 'conflict', key: `conflict ${by} ${service}`, cost: row.cost_usd, calls: row.calls, service, by }]
 }
 
 /** A service whose calls are all without an owner. Names that the directory does not know are in the queue already. */

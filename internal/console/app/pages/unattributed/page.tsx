@@ -1,18 +1,19 @@
 import { useRef } from 'preact/hooks'
 import { formatQuantity, parseSum, sum } from '../../../../units/quantity.js'
-import type { Period } from '../../../figures/period.js'
-import { callsShown, decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
+import { type Period, timeShown } from '../../../figures/period.js'
+import { callsShown, countShort, decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
 import { setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
 import { useAnswer } from '../../api/use-answer.js'
+import type { RecordRow } from '../../card/record.js'
 import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { Head } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../pages.js'
 import { Detail } from './detail.js'
-import { type Item, loadQueue, type Queue } from './load.js'
+import { type Contradiction, type Item, loadQueue, type Queue } from './load.js'
 
 /** The queue of what could not be named or priced, by money, and what can be done about each. */
 export function Page({ params, zone }: PageProps) {
@@ -40,6 +41,11 @@ const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; rea
     kind: 'name',
     title: 'Names that the directory does not know',
     about: 'Calls state a service that nobody has told us of.',
+  },
+  {
+    kind: 'conflict',
+    title: 'Facts that contradict each other',
+    about: 'A service is named, and something else says otherwise. Look before it is charged.',
   },
   { kind: 'owner', title: 'Services without an owner', about: 'Their calls are proved, and nobody can be charged.' },
   {
@@ -92,7 +98,7 @@ function Listed({ queue, period, zone, chosen, reload }: ListedProps) {
               <section key={kind}>
                 <h2>{title}</h2>
                 <p class="muted">{about}</p>
-                <Kind items={items} chosen={chosen} />
+                <Kind items={items} chosen={chosen} zone={zone} />
               </section>
             ))}
         </nav>
@@ -123,7 +129,13 @@ const byCost = (items: readonly Item[]): readonly Item[] =>
     return difference > 0n ? 1 : difference < 0n ? -1 : other.calls - one.calls
   })
 
-function Kind({ items, chosen }: { readonly items: readonly Item[]; readonly chosen: string | null }) {
+interface KindProps {
+  readonly items: readonly Item[]
+  readonly chosen: string | null
+  readonly zone: string
+}
+
+function Kind({ items, chosen, zone }: KindProps) {
   const decimals = decimalsOf(items.map(({ cost }) => cost))
   return (
     <table class="figures">
@@ -138,7 +150,7 @@ function Kind({ items, chosen }: { readonly items: readonly Item[]; readonly cho
                 aria-expanded={item.key === chosen}
                 onClick={() => setParams({ item: item.key === chosen ? '' : item.key }, 'replace')}
               >
-                <Title item={item} />
+                <Title item={item} zone={zone} />
               </button>
             </th>
             <td class="number">{callsShown(item.calls)}</td>
@@ -150,7 +162,19 @@ function Kind({ items, chosen }: { readonly items: readonly Item[]; readonly cho
   )
 }
 
-function Title({ item }: { readonly item: Item }) {
+/** What sets a call apart from others of its model: kinds of calls differ by size. */
+function likeIt({ input_tokens: input, output_tokens: output, event_time }: RecordRow, zone: string): string {
+  const size = [input, output].map((tokens) => (tokens === null ? '?' : countShort(tokens))).join(' → ')
+  return `${size} tokens, ${timeShown(Date.parse(event_time), zone)}`
+}
+
+const CONTRADICTED: Readonly<Record<Contradiction, string>> = {
+  workload_identity: 'but the workload belongs to another service',
+  exclusive_principal: 'by its key, while the calls state another service',
+  misleading_name: 'is the name of a cost pool, or looks like another name',
+}
+
+function Title({ item, zone }: { readonly item: Item; readonly zone: string }) {
   switch (item.kind) {
     case 'name':
       return (
@@ -162,6 +186,12 @@ function Title({ item }: { readonly item: Item }) {
               is it <Name>{item.nearest[0]}</Name>?
             </span>
           )}
+        </>
+      )
+    case 'conflict':
+      return (
+        <>
+          <Name>{item.service}</Name> <span class="muted">{CONTRADICTED[item.by]}</span>
         </>
       )
     case 'owner':
@@ -182,6 +212,7 @@ function Title({ item }: { readonly item: Item }) {
       return (
         <>
           <Name>{item.record.served_model}</Name> <span class="muted">of</span> <Name>{item.record.provider}</Name>
+          <span class="muted"> {likeIt(item.record, zone)}</span>
         </>
       )
   }

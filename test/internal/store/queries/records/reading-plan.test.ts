@@ -39,6 +39,7 @@ const sampleWith = (change: (i: number) => Partial<SampledRecord>, rowsOfEach = 
       export_eligibility: 'eligible',
       pathway_category: 'application_direct',
       output_state: 'deterministically_resolved',
+      contested: '',
       usage_basis: 'reported',
       outcome: 'success',
       event_time: atMs,
