@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { RULES_VERSION } from '../../internal/attribution/records/row.js'
 import { askAs, refusalOf } from '../support/ask.js'
 import { attributed, untilAttributed } from '../support/attributed.js'
-import { addTenant, command } from '../support/instance.js'
+import { accessibilityFaults, launchChromium, openConsole, signInByPassword } from '../support/chromium.js'
+import { addTenant, command, untilKnown } from '../support/instance.js'
 import { launchModelInstance, type ModelInstance, plant } from '../support/model-instance.js'
 import { plantedCall } from '../support/planted-calls.js'
 
@@ -59,6 +60,30 @@ test('a version that passes validation serves and infers the calls that facts do
   }
 })
 
+test('a person reads on the card at the console why a call was inferred, and how sure that is', async () => {
+  const [inferred] = await instance.infer([6])
+  const { id, explanation, service } = inferred?.record ?? {}
+  const browser = await launchChromium()
+  try {
+    const { page, faults } = await openConsole(browser)
+    await signInByPassword(page, instance.service, `/explorer?record=${id}`)
+    const card = page.locator('.card')
+    await card.locator('dt:has-text("spoke for it")').waitFor()
+    const text = (await card.innerText()).replace(/\s+/g, ' ')
+
+    expect(await card.locator('h2').textContent()).toContain(service)
+    expect(explanation.inference.reasons.length).toBeGreaterThan(0)
+    for (const reason of explanation.inference.reasons) expect(text).toContain(reason.text)
+    expect(text).toContain(`Inferred. ${explanation.summary}`)
+    expect(text).toContain(explanation.alternatives[0].service)
+    expect(text).toMatch(/named at 0\.80 or more, 9\d\.\d % were right\. It was compared with 1 other service\./)
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(faults).toEqual([])
+  } finally {
+    await browser.close()
+  }
+})
+
 test('the card of a version shows its training data and its results', async () => {
   const card = await shownModel(first)
 
@@ -95,6 +120,7 @@ test('a call unlike all training data is not inferred', async () => {
 test('a model belongs to its tenant: another tenant neither sees it nor is served by it', async () => {
   const other = await addTenant(instance.broker, instance.service)
   const ask = askAs(instance.service.baseUrl, { 'x-api-key': other.apiKey })
+  await untilKnown(instance.service.baseUrl, other.apiKey)
 
   expect((await ask('GET', '/v1/models')).json.data).toEqual([])
   expect(refusalOf(await ask('GET', `/v1/models/${first}`))).toEqual([403, 'TENANT_MISMATCH'])

@@ -1,4 +1,4 @@
-import { priceShown } from '../../figures/shown.js'
+import { countShown, shareShown } from '../../figures/shown.js'
 import { wordOf } from '../../figures/words.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
@@ -9,7 +9,7 @@ import { Shown } from '../parts/states.js'
 import { Actions } from './actions.js'
 import { CostLines } from './cost-lines.js'
 import { Footprint } from './footprint.js'
-import type { Explained } from './record.js'
+import type { ComparedWith, Explained } from './record.js'
 
 interface CardProps {
   readonly id: string
@@ -95,14 +95,15 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
     <>
       <dt>spoke for it</dt>
       <dd>
-        {inference === null
-          ? wordOf(interpretation.evidence_basis)
-          : inference.reasons.map(({ text, times_likelier: times }, at) => (
-              <span key={text}>
-                {at > 0 && ' · '}
-                {text} <span class="strong">×{times}</span>
-              </span>
+        {inference === null ? (
+          wordOf(interpretation.evidence_basis)
+        ) : (
+          <ul class="reasons">
+            {inference.reasons.map(({ text }) => (
+              <li key={text}>{text}</li>
             ))}
+          </ul>
+        )}
         {inference?.reasons.length === 0 && 'the reasons are no longer kept'}
       </dd>
       {others.length > 0 && (
@@ -112,20 +113,21 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
             {others.map(({ service, owner, probability }, at) => (
               <span key={`${service} ${owner}`}>
                 {at > 0 && ' · '}
-                <Name>{service ?? owner ?? ''}</Name> {probability === undefined ? '' : priceShown(String(probability))}
+                <Name>{service ?? owner ?? ''}</Name> {probability === undefined ? '' : chanceShown(probability)}
               </span>
             ))}
             {inference !== null &&
               inference.unknown_probability !== null &&
-              ` · nobody known ${priceShown(inference.unknown_probability)}`}
+              ` · a service that the model does not know ${shareShown(inference.unknown_probability)}`}
           </dd>
         </>
       )}
+      {inference !== null && inference.compared_with !== null && <Measured of={inference.compared_with} />}
       {guess !== null && (
         <>
           <dt>best guess</dt>
           <dd>
-            <Name>{guess.service}</Name> {priceShown(guess.probability)}, which is not enough to name it
+            <Name>{guess.service}</Name> {shareShown(guess.probability)}, which is not enough to name it
           </dd>
         </>
       )}
@@ -139,6 +141,25 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
           </dd>
         </>
       )}
+    </>
+  )
+}
+
+/** The API rounds to four decimals; no candidate has no chance at all. */
+const chanceShown = (probability: string | number): string =>
+  Number(probability) === 0 ? '< 0.1 %' : shareShown(String(probability))
+
+/** How often the model was right about calls that show as much of their caller: their service was known and hidden from it. */
+function Measured({ of: { classes, precision_at_floor: precision } }: { readonly of: ComparedWith }) {
+  return (
+    <>
+      <dt>how sure</dt>
+      <dd>
+        {precision === null
+          ? 'Not measured for calls that show as much of their caller.'
+          : `Of known calls that show as much of their caller and that the model named at 0.80 or more, ${shareShown(String(precision))} were right.`}{' '}
+        It was compared with {countShown(classes)} other {classes === 1 ? 'service' : 'services'}.
+      </dd>
     </>
   )
 }

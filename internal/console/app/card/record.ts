@@ -33,6 +33,12 @@ export interface Explained extends RecordRow {
   readonly explanation: Explanation
 }
 
+export interface ComparedWith {
+  /** Services and owners that the model knows, beside the chosen one. */
+  readonly classes: number
+  readonly precision_at_floor: number | null
+}
+
 export interface Explanation {
   readonly summary: string
   readonly evidence: Readonly<Record<string, unknown>>
@@ -40,7 +46,7 @@ export interface Explanation {
     readonly probability: string
     readonly unknown_probability: string | null
     readonly reasons: readonly { readonly fact: string; readonly times_likelier: string; readonly text: string }[]
-    readonly compared_with: { readonly precision_at_floor: number | null } | null
+    readonly compared_with: ComparedWith | null
   } | null
   readonly best_guess: { readonly service: string; readonly probability: string } | null
   readonly alternatives: readonly {
