@@ -207,10 +207,12 @@ describe('the confidence table', () => {
     expect(await recordOf({ attributed_service: 'chekout' })).toMatchObject(
       contested('undeclared_service', { conflict: { by: 'undeclared_service' } }),
     )
-    expect(await recordOf(byWorkload)).toMatchObject({
+    const made = await recordOf(byWorkload)
+    expect(made).toMatchObject({
       service: 'checkout',
       ...contested('workload_identity', { conflict: { by: 'workload_identity', service: 'crawler' } }),
     })
+    expect(made.explanation.suggested_services).not.toContain('checkout')
     expect(await recordOf({ attributed_service: 'shared-proxy' }, strict)).toMatchObject(
       contested('misleading_name', { conflict: { name: 'pool_name' } }),
     )

@@ -155,7 +155,9 @@ async function get(exchange: Exchange, { tenantId }: Caller, deps: AttributionRo
     event_tags: stored.tags,
     explanation: {
       ...explain(stored, weights, versions.closedBy(atMs), model),
-      suggested_services: isUndeclared(stored) ? deps.nearestServices(tenantId, stored.service) : [],
+      suggested_services: isUndeclared(stored)
+        ? deps.nearestServices(tenantId, stored.service).filter((name) => name !== stored.service)
+        : [],
     },
   })
 }

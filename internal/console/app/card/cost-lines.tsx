@@ -14,6 +14,14 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
       amount,
     })),
   ]
+  if (cost.basis === 'unpriced') {
+    return (
+      <>
+        not known: {wordOf(cost.details.reason ?? 'unpriced')}
+        <p class="muted">{cost.assumptions.join(' ')}</p>
+      </>
+    )
+  }
   // Of a cost that was stated, invoiced or is notional, the lines add up to what the price would have been.
   const isPriced = cost.price_usd === null || cost.total_usd === cost.price_usd
   const sums = [

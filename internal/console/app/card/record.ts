@@ -73,7 +73,7 @@ export interface Explanation {
       readonly amount_usd: string
     }[]
     readonly assumptions: readonly string[]
-    readonly details: { readonly book_as_of?: string; readonly multiplier?: unknown }
+    readonly details: { readonly book_as_of?: string; readonly multiplier?: unknown; readonly reason?: string }
   }
   readonly footprint: {
     readonly energy_wh: Band

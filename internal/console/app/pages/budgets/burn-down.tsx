@@ -11,6 +11,7 @@ import type { Budget, Current } from './budget.js'
  */
 
 const HEIGHT = 220
+const LABEL_HEIGHT = 14
 const [LEFT, RIGHT, TOP, BOTTOM] = [72, 48, 12, 24]
 
 interface ChartProps {
@@ -32,6 +33,11 @@ export function BurnDownChart({ budget, current, figures, zone }: ChartProps) {
   const x = (ms: number): number => LEFT + ((ms - fromMs) / (toMs - fromMs)) * (width - LEFT - RIGHT)
   const y = (left: number): number => TOP + ((ceiling - left) / (ceiling - lowest)) * (HEIGHT - TOP - BOTTOM)
   const last = figures.points.at(-1)
+  // The highest threshold has its label; of those above it, the ones that do not overlap.
+  const isApart = (which: number): boolean =>
+    crossings
+      .slice(which + 1)
+      .every((_, later) => y(levels[which + 1 + later] ?? 0) - y(levels[which] ?? 0) >= LABEL_HEIGHT)
   return (
     <figure class="chart">
       <div ref={frame} class="plot">
@@ -50,9 +56,11 @@ export function BurnDownChart({ budget, current, figures, zone }: ChartProps) {
             return level < lowest ? null : (
               <g key={threshold}>
                 <line class="level" x1={LEFT} x2={width - RIGHT} y1={y(level)} y2={y(level)} />
-                <text class="tick" x={width - RIGHT + 6} y={y(level) + 4}>
-                  {threshold} %
-                </text>
+                {isApart(which) && (
+                  <text class="tick" x={width - RIGHT + 6} y={y(level) + 4}>
+                    {threshold} %
+                  </text>
+                )}
                 {at !== null && <circle class="crossing" cx={x(Date.parse(at))} cy={y(level)} r="5" />}
               </g>
             )
