@@ -32,6 +32,7 @@ import { MEMBERS, SIGNING_KEYS } from '../streams/buckets.js'
 /** The settings that every role takes, besides its own. */
 const SHARED_SETTINGS = [
   'logLevel',
+  'logFormat',
   ...METRICS_SETTINGS,
   ...MASTER_KEY_SETTINGS,
   ...BROKER_SETTINGS,
@@ -95,7 +96,7 @@ export function configureRole<const N extends SettingName>(name: string, setting
     config,
     masterKeys: readMasterKeys(config),
     clock: Date.now,
-    log: createLog(name, config.logLevel),
+    log: createLog(name, config.logLevel, { version: serviceVersion(), format: config.logFormat }),
   }
 }
 

@@ -3,6 +3,7 @@ import { createAuditSink } from '../../internal/audit/sink.js'
 import type { AuditAction, AuditEntry } from '../../internal/auth/audit-entry.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
+import { serviceVersion } from '../../internal/config/version.js'
 import { createLog } from '../../internal/telemetry/log.js'
 
 /** Records an action of a command in the audit log. @param tenantId of the audit log; null: the instance's */
@@ -14,7 +15,11 @@ export async function recordByCli(
   tenantId: string | null = null,
 ): Promise<void> {
   const { publish } = createPublisher(broker.connection)
-  const sink = createAuditSink({ publish, clock: Date.now, log: createLog('attribution', 'error') })
+  const sink = createAuditSink({
+    publish,
+    clock: Date.now,
+    log: createLog('attribution', 'error', { version: serviceVersion() }),
+  })
   await sink.record({
     tenantId,
     actor: 'cli',

@@ -17,6 +17,7 @@ export const UP_SETTINGS = [
   'intakePort',
   'mode',
   'logLevel',
+  'logFormat',
   ...METRICS_SETTINGS,
   'baseUrl',
   'errorDocsUrl',

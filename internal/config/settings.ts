@@ -188,6 +188,7 @@ export const SETTINGS = {
   mode: choice('mode', 'production', ['production', 'sandbox']),
   region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
   logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+  logFormat: choice('log-format', 'auto', ['auto', 'json', 'text']), // auto: text at a terminal, else JSON
   baseUrl: base(url('base-url', '', ['http:', 'https:'])),
   errorDocsUrl: base(text('error-docs-url', '')),
   tlsCertFile: text('tls-cert-file', ''),

@@ -4,7 +4,8 @@ import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
-import { statusOf, UNKNOWN_REQUESTS } from './request-metrics.js'
+import { type NotableAnswer, SLOW_MS } from './access-log.js'
+import { PROBES, statusOf, UNKNOWN_REQUESTS } from './request-metrics.js'
 import { traceIdOf } from './trace-id.js'
 import { turnNow } from './turn-clock.js'
 
@@ -118,6 +119,8 @@ export interface ExchangeHooks {
   hold(bytes: number, tenantId: string | null): boolean
   /** @param tenantId whose reservation is released */
   settled(heldBytes: number, tenantId: string | null): void
+  /** After a refusal, and after an answer that took long. */
+  notable(answer: NotableAnswer): void
   /** @param isAnswered whether a reply has begun, so that no other can be sent */
   failed(exchange: Exchange, cause: unknown, isAnswered?: boolean): void
 }
@@ -162,6 +165,8 @@ export class Exchange {
   problemForm: ProblemForm | undefined
   /** Where the request is counted. */
   counts = UNKNOWN_REQUESTS
+  /** Method and pattern of the path, for the log; empty if there is no such route. */
+  route = ''
   private readonly begunMs = turnNow()
   private settled = false
   /** Neither Content-Length nor Transfer-Encoding is visible: a body may be hidden, so that the reply waits for the next turn. */
@@ -172,6 +177,7 @@ export class Exchange {
   private readonly response: HttpResponse
   private readonly request: HttpRequest
   private readonly errorDocsUrl: string
+  private errorCode: string | undefined
   private trace = ''
   private peer: string | undefined
   private heldBytes = 0
@@ -420,12 +426,18 @@ export class Exchange {
 
   private settle(status: number): void {
     this.settled = true
-    this.counts.answered(status, turnNow() - this.begunMs)
+    const ms = turnNow() - this.begunMs
+    this.counts.answered(status, ms)
     this.hooks.settled(this.heldBytes, this.heldFor)
+    // A service that is not ready is asked often, and says so itself.
+    if ((status < 400 && ms < SLOW_MS) || this.counts === PROBES) return
+    const { route, errorCode: error_code, traceId: trace_id } = this
+    this.hooks.notable({ route, status, error_code, trace_id, duration_ms: ms })
   }
 
   private render(what: Problem): RenderedProblem {
     const { traceId, tenantId, errorDocsUrl } = this
+    this.errorCode = what.code
     return renderProblem(what, { instance: this.path, traceId, tenantId, errorDocsUrl }, this.problemForm)
   }
 }

@@ -52,10 +52,11 @@ whenRead(() => {
 })
 
 export const UNKNOWN_REQUESTS = countsOf('unknown')
+export const PROBES = countsOf('probe')
 
 export const countsOfRoute = (route: Route): RequestCounts => {
   if (route.access !== 'public') return countsOf(route.rateClass)
-  return countsOf(route.isProbe === true ? 'probe' : 'public')
+  return route.isProbe === true ? PROBES : countsOf('public')
 }
 
 /** @param head as of `Exchange.reply`: `202 Accepted` */

@@ -4,11 +4,12 @@ import type { Authenticator, Caller } from '../auth/authenticate.js'
 import type { RateLimit } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
+import { AccessLog, type NotableAnswer } from './access-log.js'
 import { BodyMemory } from './body-memory.js'
 import { type Build, newestBuild } from './builds.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { limitBy, takeFrom } from './rate-limit.js'
-import { countsOfRoute, type RequestCounts } from './request-metrics.js'
+import { countsOfRoute } from './request-metrics.js'
 import { insufficientScope, isAdmitted, type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 import { turnNow } from './turn-clock.js'
@@ -50,7 +51,7 @@ export async function serve(
   routes: readonly Route[],
   deps: ServerDeps,
 ): Promise<RunningServer> {
-  const open = new OpenRequests(deps.log)
+  const open = new OpenRequests(deps.log, new AccessLog(deps.log))
   const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }
   const listening = await listenAndFollow(settings, (app) => register(app, settings, routes, served, open), deps.log)
   return {
@@ -73,15 +74,16 @@ function register(
   const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   for (const route of routes) {
     const counts = countsOfRoute(route)
-    app[route.method](route.path, (response, request) => {
-      const exchange = begin(response, request)
-      if (exchange !== undefined) answer(exchange, route, counts, served)
-    })
+    const name = `${route.method.toUpperCase()} ${route.path}`
+    const serve = (exchange: Exchange | undefined): void => {
+      if (exchange === undefined) return
+      exchange.counts = counts
+      exchange.route = name
+      answer(exchange, route, served)
+    }
+    app[route.method](route.path, (response, request) => serve(begin(response, request)))
     if (route.method !== 'get') continue
-    app.head(route.path, (response, request) => {
-      const exchange = begin(withoutBody(response), request)
-      if (exchange !== undefined) answer(exchange, route, counts, served)
-    })
+    app.head(route.path, (response, request) => serve(begin(withoutBody(response), request)))
   }
   const beginUnknown = (response: HttpResponse, request: HttpRequest) => {
     const exchange = begin(response, request)
@@ -104,9 +106,12 @@ class OpenRequests implements ExchangeHooks {
   private readonly memory = new BodyMemory()
   private whenNone: (() => void) | undefined
   private readonly log: Logger
+  private readonly accessLog: AccessLog | undefined
 
-  constructor(log: Logger) {
+  /** @param accessLog undefined: refusals are not logged */
+  constructor(log: Logger, accessLog?: AccessLog) {
     this.log = log
+    this.accessLog = accessLog
   }
 
   opened(): void {
@@ -120,6 +125,10 @@ class OpenRequests implements ExchangeHooks {
   settled(heldBytes: number, tenantId: string | null): void {
     this.memory.release(heldBytes, tenantId)
     if (--this.count === 0) this.whenNone?.()
+  }
+
+  notable(answer: NotableAnswer): void {
+    this.accessLog?.note(answer)
   }
 
   failed(exchange: Exchange, cause: unknown, isAnswered = false): void {
@@ -140,8 +149,7 @@ interface Served extends ServerDeps {
 }
 
 /** Wraps every route: credential, rate limit, scope, then the handler; an exception becomes a 500. */
-function answer(exchange: Exchange, route: Route, counts: RequestCounts, deps: Served): void {
-  exchange.counts = counts
+function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
     if (route.problemForm !== undefined) exchange.problemForm = route.problemForm
     if (route.access === 'public') {

@@ -1,17 +1,35 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
+import { asText } from './log-text.js'
 
 export type { Logger }
 
+export const LOG_FORMATS = ['auto', 'json', 'text'] as const
+/** `auto`: text at a terminal, else JSON. */
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+interface LogOptions {
+  /** Of the service; shown in each line of JSON. */
+  readonly version?: string
+  readonly format?: LogFormat
+  /** Default: stderr, so that stdout stays free for what a person asked for. */
+  readonly destination?: DestinationStream
+}
+
 /**
- * The process's log: JSON lines on stderr, so that stdout stays free for what a person asked for.
- * Callers log ids and counts, never bodies; keys that could carry content or a secret are removed all the same.
+ * The process's log: one line per message, as JSON or as text. Callers log ids and counts, never bodies; keys that could carry
+ * content or a secret are removed all the same.
  */
-export const createLog = (role: string, level: string): Logger =>
+export const createLog = (
+  role: string,
+  level: string,
+  { version, format = 'auto', destination = pino.destination({ dest: 2, sync: false }) }: LogOptions = {},
+): Logger =>
   pino(
     {
       level,
-      base: { role, pid: process.pid },
+      base: { role, version, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
       redact: {
         paths: [
           'prompt',
@@ -34,5 +52,7 @@ export const createLog = (role: string, level: string): Logger =>
         remove: true,
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    isText(format) ? { write: (line: string) => void destination.write(asText(line)) } : destination,
   )
+
+const isText = (format: LogFormat): boolean => format === 'text' || (format === 'auto' && process.stderr.isTTY === true)

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { addressBudgets, plainAddress } from '../../auth/addresses.js'
 import type { Authenticator, Caller } from '../../auth/authenticate.js'
 import type { Budget } from '../../auth/rate-limits.js'
+import { AccessLog, SLOW_MS } from '../../http/access-log.js'
 import { BodyMemory } from '../../http/body-memory.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
@@ -39,6 +40,7 @@ const BODY_BYTES_MAX = 96 * 1024 * 1024
 export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps) {
   const memory = new BodyMemory(BODY_BYTES_MAX)
   const buffers = new BodyBuffers()
+  const accessLog = new AccessLog(deps.log)
   const budgetOfAddress = addressBudgets()
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
@@ -46,7 +48,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     const path = (message.url ?? '').replace(/[?#].*$/s, '')
     const route = routeAt.get(path)
     const address = addressOf(message)
-    const request = new IntakeExchange(message, response, path, route, deps, memory, buffers)
+    const request = new IntakeExchange(message, response, path, route, deps, { memory, buffers, accessLog })
     try {
       if (route === undefined) {
         const budget = budgetOfAddress(address, deps.admission.clock())
@@ -120,6 +122,12 @@ async function handle(
   return 'code' in admitted ? admitted : read.answer(admitted)
 }
 
+interface SharedByRequests {
+  readonly memory: BodyMemory
+  readonly buffers: BodyBuffers
+  readonly accessLog: AccessLog
+}
+
 /** One request and its answer, which is given once. */
 class IntakeExchange implements BodyHolder {
   readonly message: IncomingMessage
@@ -133,6 +141,9 @@ class IntakeExchange implements BodyHolder {
   private readonly route: IntakeRoute | undefined
   private readonly deps: IntakeDeps
   private readonly memory: BodyMemory
+  private readonly accessLog: AccessLog
+  private readonly begunMs: number
+  private errorCode: string | undefined
   private heldBytes = 0
 
   constructor(
@@ -141,8 +152,7 @@ class IntakeExchange implements BodyHolder {
     path: string,
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
-    memory: BodyMemory,
-    buffers: BodyBuffers,
+    { memory, buffers, accessLog }: SharedByRequests,
   ) {
     this.message = message
     this.response = response
@@ -150,6 +160,8 @@ class IntakeExchange implements BodyHolder {
     this.route = route
     this.deps = deps
     this.memory = memory
+    this.accessLog = accessLog
+    this.begunMs = deps.admission.clock()
     this.buffers = new TakenBuffers(buffers)
     this.traceId = traceIdOf(this.header('traceparent'))
   }
@@ -182,8 +194,16 @@ class IntakeExchange implements BodyHolder {
 
   refuse(what: Problem): void {
     const { path: instance, traceId, tenantId, contentType } = this
+    this.errorCode = what.code
     const request: RefusedRequest = { instance, traceId, tenantId, errorDocsUrl: this.deps.errorDocsUrl, contentType }
     this.reply((this.route?.writeProblem ?? asProblemJson)(what, request))
+  }
+
+  private note(status: number): void {
+    const duration_ms = this.deps.admission.clock() - this.begunMs
+    if (status < 400 && duration_ms < SLOW_MS) return
+    const route = this.route === undefined ? '' : `${this.message.method} ${this.route.path}`
+    this.accessLog.note({ route, status, error_code: this.errorCode, trace_id: this.traceId, duration_ms })
   }
 
   reply({ status, headers, body }: IntakeAnswer): void {
@@ -199,6 +219,7 @@ class IntakeExchange implements BodyHolder {
       ...(isUnread && { Connection: 'close' }),
     })
     this.response.end(bytes)
+    this.note(status)
     if (isUnread) discardRest(this.message)
   }
 }

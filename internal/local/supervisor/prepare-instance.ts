@@ -2,6 +2,7 @@ import type { Mode } from '../../auth/api-keys.js'
 import { connectBroker } from '../../broker/connect.js'
 import { openStreams, type WantedLayout } from '../../broker/layout.js'
 import type { Config } from '../../config/settings.js'
+import { serviceVersion } from '../../config/version.js'
 import { untilAvailable } from '../../process/main.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { createLog } from '../../telemetry/log.js'
@@ -32,7 +33,7 @@ export async function prepareInstance(
     if (nats.ownPort !== undefined) await changeLayout(broker, config, print)
     await openStreams(broker, config, true)
   }
-  await untilAvailable('JetStream', open, createLog('up', config.logLevel))
+  await untilAvailable('JetStream', open, createLog('up', config.logLevel, { version: serviceVersion() }))
   const credentials = await bootstrapTenant(broker, files, masterKeys, config.mode, baseUrl)
   await broker.close()
   if (store.ownPort === undefined) {
