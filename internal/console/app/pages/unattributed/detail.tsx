@@ -221,7 +221,7 @@ const CONFLICTS: Readonly<Record<Contradiction, { readonly what: string; readonl
   },
   misleading_name: {
     what: 'state a name that is that of a cost pool, or that looks like another name.',
-    todo: 'The caller should state the name that the directory has. If the name is right, add the service under another spelling.',
+    todo: 'The caller should state the name that the directory has.',
   },
 }
 
