@@ -69,7 +69,7 @@ test('a person reads on the card at the console why a call was inferred, and how
     await signInByPassword(page, instance.service, `/explorer?record=${id}`)
     const card = page.locator('.card')
     await card.locator('dt:has-text("spoke for it")').waitFor()
-    const text = (await card.innerText()).replace(/\s+/g, ' ')
+    const text = ((await card.textContent()) ?? '').replace(/\s+/g, ' ')
 
     expect(await card.locator('h2').textContent()).toContain(service)
     expect(explanation.inference.reasons.length).toBeGreaterThan(0)

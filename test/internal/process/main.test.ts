@@ -39,6 +39,7 @@ test.each(['attributor', 'courier', 'exporter', 'gateway', 'sentinel', 'trainer'
     await Promise.race([connected, launched.exited])
 
     expect(await launched.endStdin()).toEqual({ code: 0, signal: null })
-    expect(launched.lines).toEqual([])
+    // On a slow machine it has said by then what it waits for.
+    expect(launched.lines.filter((line) => !/^waiting for .*: it does not answer$/.test(line))).toEqual([])
   },
 )
