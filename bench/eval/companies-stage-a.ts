@@ -37,7 +37,7 @@ export async function decideByStageA({ phases, events }: CompanyWorld): Promise<
     const results = decideBatch(admitted, traces, atMs, deps)
     for (const [i, event] of batch.entries()) {
       const one = admitted[i] as AdmittedInvocation
-      decided.set(event, results.get(one))
+      decided.set(event, results.get(one)?.resolution)
       byId.set(Buffer.from(one.id).toString('hex'), event)
     }
     await traces.deriveCorrections(atMs)

@@ -28,6 +28,8 @@ export interface AdmittedInvocation {
   readonly position: Position
   /** Whether it was admitted before the owner of its id had confirmed that it is new; only in stage A's log. */
   readonly isUnconfirmed?: boolean
+  /** The services that other calls of its trace belong to, when stage A found several; only behind stage A. */
+  readonly traceServices?: readonly string[]
   /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
   readonly key: AdmissionKey | undefined
   readonly invocation: Invocation
@@ -84,6 +86,8 @@ interface Entry {
   readonly f?: number
   /** 1: the owner of the event's id has not confirmed that it is new; only in stage A's log. */
   readonly n?: 1
+  /** The services of its trace, if there are several; never in stage A's log. */
+  readonly c?: readonly string[]
   readonly e: InvocationEvent
 }
 
@@ -98,6 +102,7 @@ export interface Admission {
   readonly id: Uint8Array
   readonly receivedAtMs: number
   readonly isUnconfirmed?: boolean
+  readonly traceServices?: readonly string[]
   readonly key?: AdmissionKey | undefined
 }
 
@@ -112,8 +117,8 @@ export function encodeEntry(admission: Admission, event: InvocationEvent, positi
   const where =
     position === undefined
       ? `${admission.isUnconfirmed === true ? ',"n":1' : ''}${keyMember(admission.key)}`
-      : `,"s":[${position.sequence},${position.index}]`
-  // Ids, numbers and base64 need no escaping; the texts of the head have had it.
+      : `,"s":[${position.sequence},${position.index}]${servicesMember(admission.traceServices)}`
+  // Ids, numbers and base64 need no escaping; other texts have had it.
   const kept = JSON.stringify(hasOnlyKept(event) ? event : keptOf(event))
   return `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}${where},"e":${kept}}`
 }
@@ -172,6 +177,9 @@ interface KnownHead {
 const HEADS_MAX = 1024
 const heads = new Map<string, KnownHead>()
 
+const servicesMember = (services: readonly string[] | undefined): string =>
+  services === undefined ? '' : `,"c":${JSON.stringify(services)}`
+
 function keyMember(key: AdmissionKey | undefined): string {
   if (key === undefined) return ''
   keyBytes.set(key.hash, 0)
@@ -215,7 +223,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, u, g, o, i, r, s, k, f, n, e } = entry
+    const { t, p, u, g, o, i, r, s, k, f, n, c, e } = entry
     return {
       tenantId: t,
       principal: p,
@@ -226,6 +234,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
       ...(n === 1 && { isUnconfirmed: true }),
+      ...(c !== undefined && { traceServices: c }),
       key: k === undefined ? undefined : parseKey(k, f ?? 0),
       invocation: fromWire(e),
       event: e,
@@ -254,7 +263,7 @@ export function identifyEntries(data: Uint8Array): EventName[] {
 }
 
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
-const isEntry = ({ t, p, o, i, r, s, k, f }: Entry): boolean =>
+const isEntry = ({ t, p, o, i, r, s, k, f, c }: Entry): boolean =>
   typeof t === 'string' &&
   typeof p === 'string' &&
   (o === undefined || typeof o === 'string') &&
@@ -263,7 +272,8 @@ const isEntry = ({ t, p, o, i, r, s, k, f }: Entry): boolean =>
   isCount(r) &&
   (s === undefined || (isCount(s[0]) && isCount(s[1]))) &&
   (k === undefined || (typeof k === 'string' && KEY_BASE64.test(k))) &&
-  (f === undefined || (isCount(f) && f <= 255))
+  (f === undefined || (isCount(f) && f <= 255)) &&
+  (c === undefined || (Array.isArray(c) && c.every((service) => typeof service === 'string')))
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 

@@ -135,7 +135,8 @@ export const RECORD_FIELDS = [
     isOptional: true,
     wire: 'interpretation',
     description:
-      'The kind of fact that contradicts the attribution; null when nothing does. The `conflict` in the evidence of the ' +
+      'The kind of fact that contradicts the attribution; null when nothing does. With `trace`, the call states no service, ' +
+      'and other calls of its trace belong to several. The `conflict` in the evidence of the ' +
       'explanation names both sides.',
   },
 

@@ -67,6 +67,8 @@ export const CONTESTED_BY = [
   'exclusive_principal',
   /** The stated service has the name of a cost pool, or looks like another name. */
   'misleading_name',
+  /** The call states no service, and other calls of its trace belong to several. */
+  'trace',
 ] as const
 export type ContestedBy = (typeof CONTESTED_BY)[number]
 

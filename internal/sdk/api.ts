@@ -682,8 +682,8 @@ export interface Interpretation {
   readonly freshness: 'fresh' | 'index_stale' | 'source_stale'
   /** The first reason that applies. */
   readonly export_eligibility: 'eligible' | 'residency_restricted' | 'disputed' | 'advisory' | 'notional' | 'implausible_cost' | 'unpriced' | 'below_floor'
-  /** The kind of fact that contradicts the attribution; null when nothing does. The `conflict` in the evidence of the explanation names both sides. */
-  readonly contested: 'undeclared_service' | 'workload_identity' | 'exclusive_principal' | 'misleading_name' | null
+  /** The kind of fact that contradicts the attribution; null when nothing does. With `trace`, the call states no service, and other calls of its trace belong to several. The `conflict` in the evidence of the explanation names both sides. */
+  readonly contested: 'undeclared_service' | 'workload_identity' | 'exclusive_principal' | 'misleading_name' | 'trace' | null
 }
 
 export interface ExplainedAttributionRecord {

@@ -6,7 +6,7 @@ import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
 import { consoleClientId, consoleRedirectUri } from '../../internal/auth/console-client.js'
 import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
 import { type Ask, askAs } from '../support/ask.js'
-import { attributedAll, untilAttributed } from '../support/attributed.js'
+import { attributed, attributedAll, untilAttributed } from '../support/attributed.js'
 import { accessibilityFaults, type ConsolePage, goWithin, launchChromium, openConsole } from '../support/chromium.js'
 import { connectTo } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
@@ -179,6 +179,10 @@ describe('unattributed', () => {
       input_tokens: 1_000_000,
     }
     await untilAttributed(ask, call, ({ interpretation }) => interpretation.contested === 'workload_identity')
+    for (const attributed_service of ['crawler', 'checkout']) {
+      await attributed(ask, { attributed_service, trace_id: 'workflow' })
+    }
+    await untilAttributed(ask, { trace_id: 'workflow' }, ({ interpretation }) => interpretation.contested === 'trace')
     const conflicts = 'section:has(h2:text("Facts that contradict each other"))'
     await expect
       .poll(
@@ -189,8 +193,9 @@ describe('unattributed', () => {
         { timeout: 120_000 },
       )
       .toContain('checkout but the workload belongs to another service')
+    expect(await page.textContent(conflicts)).toContain('takes calls whose traces name several services')
 
-    await page.click(`${conflicts} button.opens`)
+    await page.click(`${conflicts} button.opens:has-text("checkout")`)
     await page.waitForSelector('.chosen:has-text("made by a workload that the directory gives to another one")')
     expect(await accessibilityFaults(page)).toEqual([])
     await page.click('.chosen a:has-text("Look at the calls")')

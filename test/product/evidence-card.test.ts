@@ -225,6 +225,24 @@ describe('the confidence table', () => {
     })
   })
 
+  test('a call whose trace names several services goes to the pool, and names them', async () => {
+    const traceId = 'workflow-of-two-services'
+    await ask('POST', '/api/v1/directory/services', { name: 'basket', owner: 'team-shop' })
+    const basket = { attributed_service: 'basket' }
+    await until(ask, basket, ({ interpretation }) => interpretation.evidence_basis === 'service_resolved')
+    await recordOf({ ...basket, trace_id: traceId })
+    await recordOf({ attributed_service: 'checkout', trace_id: traceId })
+
+    const made = await recordOf({ trace_id: traceId })
+
+    expect(made).toMatchObject({
+      output_state: 'unresolved',
+      interpretation: { stage_origin: 'stage_c', contested: 'trace' },
+      explanation: { evidence: { conflict: { by: 'trace', services: ['basket', 'checkout'] } } },
+    })
+    expect(made.explanation.summary).toContain('the calls of its trace belong to several ("basket", "checkout")')
+  })
+
   test('records and reports are filtered by what contradicts them, and reports grouped by it', async () => {
     const byWorkload = { attributed_service: 'checkout', attributed_identity: 'sa-crawler' }
     await until(ask, byWorkload, ({ interpretation }) => interpretation.contested === 'workload_identity')

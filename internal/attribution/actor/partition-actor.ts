@@ -15,7 +15,7 @@ import { type FormedBatch, formBatch, handOverId, type PoisonEvents, type ReadMe
 import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Correction, correctionMessages } from './corrections.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
-import type { Disposition, OpenStage, Stage } from './stage.js'
+import { type Disposition, handedOn, type OpenStage, type Stage } from './stage.js'
 
 /** Dependencies of every actor: the next stage's mailbox and the read model. */
 export interface ActorDeps {
@@ -128,7 +128,7 @@ function effectsOf(
     }
     const disposition = dispositions[i]
     if (disposition?.kind === 'resolved') rows.push(disposition.row)
-    else if (disposition?.kind === 'hand_on') toHandOver.push(invocation)
+    else if (disposition?.kind === 'hand_on') toHandOver.push(handedOn(invocation, disposition))
     else if (disposition?.kind === 'failed') {
       const { sequence, index } = invocation.position
       const data = encodeGroup([encodeEntry(invocation, invocation.event, invocation.position)])

@@ -46,7 +46,7 @@ export async function reroute(
   const isAdded = (i: number): boolean => added.has(i)
   return {
     dispositions: dispositions.map((disposition, i) => {
-      if (isPlanned(i)) return HAND_ON
+      if (isPlanned(i)) return disposition.kind === 'hand_on' ? disposition : HAND_ON
       return disposition.kind === 'hand_on' || isLate(i) ? DROP : disposition
     }),
     late: [...addedBefore, ...(added.size === 0 ? [] : [isAdded])].map((has) => invocations.filter((_, i) => has(i))),

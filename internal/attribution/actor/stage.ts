@@ -8,12 +8,19 @@ import type { Learned } from './corrections.js'
 /** The result of a stage for one event. */
 export type Disposition =
   | { readonly kind: 'resolved'; readonly row: AttributionRow }
-  | { readonly kind: 'hand_on' }
+  /** `traceServices`: the services of the event's trace, when there are several. */
+  | { readonly kind: 'hand_on'; readonly traceServices?: readonly string[] }
   | { readonly kind: 'drop' }
   | { readonly kind: 'failed'; readonly reason: string } // from `poisonReason`
 
 export const HAND_ON: Disposition = { kind: 'hand_on' }
 export const DROP: Disposition = { kind: 'drop' }
+
+/** An event as the next stage gets it. */
+export const handedOn = (
+  admitted: AdmittedInvocation,
+  { traceServices }: Extract<Disposition, { readonly kind: 'hand_on' }>,
+): AdmittedInvocation => (traceServices === undefined ? admitted : { ...admitted, traceServices })
 
 /**
  * A stage: a side-effect-free function over a batch, with in-memory state per partition that can always be rebuilt.

@@ -10,6 +10,8 @@ import { isDisputed, isOverridden } from './decided.js'
  */
 export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   if (isOverridden(row) || isDisputed(row) || !isReplaceableByTrace(row.evidenceBasis)) return false
+  // That the trace has several services is no better evidence than an inference.
+  if (verdict.contested === 'trace' && isInferred(row)) return false
   const isSame =
     row.evidenceBasis === verdict.evidenceBasis &&
     row.service === verdict.service &&
@@ -17,6 +19,8 @@ export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
     row.confidence === confidenceOf(row, verdict)
   return !isSame
 }
+
+const isInferred = ({ stageOrigin }: AttributionRow): boolean => stageOrigin === 'stage_b'
 
 /** A new version with another verdict: the attribution changes; cost and consumption stay. */
 export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs: number): AttributionRow {

@@ -1,7 +1,7 @@
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from '../actor/batch.js'
-import type { Disposition, Stage } from '../actor/stage.js'
+import { type Disposition, handedOn, type Stage } from '../actor/stage.js'
 import { appliedRule, tagsFrom } from './mapped.js'
 import { isUnnamed, recall } from './recall.js'
 
@@ -62,7 +62,14 @@ export async function reattribute(
       if (isUnnamed(row.owner) || wasMappedByName(found(admitted), admitted)) unnamed++
       else if (isReattributed(found(admitted), row)) changed.push(row)
     }
-    events = events.filter((admitted, i) => dispositions[i]?.kind === 'hand_on' && wanted.has(admitted))
+    events = events.flatMap((admitted, i) => {
+      const disposition = dispositions[i]
+      if (disposition?.kind !== 'hand_on' || !wanted.has(admitted)) return []
+      const next = handedOn(admitted, disposition)
+      rowOf.set(next, found(admitted))
+      wanted.add(next)
+      return [next]
+    })
   }
   return { changed, unnamed }
 }

@@ -18,6 +18,13 @@ export interface AllocationDeps {
   readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number | undefined>
 }
 
+/** A call that no stage could attribute. */
+interface Unattributed {
+  readonly tenantId: string
+  /** The services of its trace, when there are several. */
+  readonly traceServices?: readonly string[] | undefined
+}
+
 /**
  * Allocates the cost of an unattributed call: to the pool with a matching rule, otherwise to the default pool, as
  * unresolved.
@@ -25,13 +32,19 @@ export interface AllocationDeps {
  * @param weightsAsOfMs the instant of the weights by which the pool may be spread, if there are any
  */
 export function allocate(
-  tenantId: string,
+  { tenantId, traceServices }: Unattributed,
   call: PooledCall,
   weightsAsOfMs: number | undefined,
   { policyOf, degradationOf }: Pick<AllocationDeps, 'policyOf' | 'degradationOf'>,
 ): Verdict {
   const degradationState = degradationOf(tenantId)
-  const rest = { stageOrigin: 'stage_c', modelVersion: RULES_VERSION, degradationState } as const
+  const conflict = traceServices && ({ by: 'trace', services: traceServices } as const)
+  const rest = {
+    stageOrigin: 'stage_c',
+    modelVersion: RULES_VERSION,
+    degradationState,
+    ...(conflict && { contested: conflict.by }),
+  } as const
   const weights = weightsAsOfMs === undefined ? {} : { weights_as_of: formatInstant(weightsAsOfMs) }
   const allocation = policyOf(tenantId).allocate(call)
   if (allocation === undefined) {
@@ -42,7 +55,7 @@ export function allocate(
       evidenceBasis: 'default_pool',
       confidence: CONFIDENCE.default_pool,
       outputState: 'unresolved',
-      evidence: { pool: DEFAULT_POOL, rule: 'default', ...weights },
+      evidence: { pool: DEFAULT_POOL, rule: 'default', ...weights, ...(conflict && { conflict }) },
     }
   }
   const { pool, rule } = allocation
@@ -53,7 +66,7 @@ export function allocate(
     evidenceBasis: 'allocation_policy',
     confidence: CONFIDENCE.allocation_policy,
     outputState: 'allocated',
-    evidence: { pool: pool.name, pool_id: pool.id, rule, ...weights },
+    evidence: { pool: pool.name, pool_id: pool.id, rule, ...weights, ...(conflict && { conflict }) },
   }
 }
 

@@ -108,9 +108,9 @@ function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
     case 'heuristic_baseline':
       return baselineOf(stored, evidence)
     case 'allocation_policy':
-      return `nothing tells who made the call; its cost goes to the pool ${service}, by the rule ${ruleOf(evidence)}`
+      return `${unknownOf(evidence)}; its cost goes to the pool ${service}, by the rule ${ruleOf(evidence)}`
     case 'default_pool':
-      return `nothing tells who made the call, and no cost pool has a rule for it; its cost goes to the pool ${service}`
+      return `${unknownOf(evidence)}, and no cost pool has a rule for it; its cost goes to the pool ${service}`
   }
 }
 
@@ -164,6 +164,12 @@ function doubtOf(conflict: Conflict | undefined): string {
     default:
       return 'the directory does not list it'
   }
+}
+
+function unknownOf({ conflict }: StoredEvidence): string {
+  const services = conflict?.by === 'trace' ? conflict.services : undefined
+  if (services === undefined) return 'nothing tells who made the call'
+  return `the call states no service, and the calls of its trace belong to several (${services.map(quoted).join(', ')})`
 }
 
 function overrideOf({ service, owner }: Summarised, { override, replaced }: StoredEvidence): string {

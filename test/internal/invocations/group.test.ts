@@ -152,6 +152,17 @@ describe('a group read back', () => {
     expect(read.map(({ isUnconfirmed }) => isUnconfirmed ?? false)).toEqual([false, true, false])
   })
 
+  test('says to later stages, and not in stage A’s log, which services the trace has', () => {
+    const traceServices = ['che"ckout', 'search']
+    const inStageA = encodeEntry({ ...admission, traceServices }, validEvent())
+    const later = encodeEntry({ ...admission, traceServices }, validEvent(), { sequence: 3, index: 1 })
+
+    const [first, second] = decodeGroup(encodeGroup([inStageA, later]), 7)
+
+    expect(first).not.toHaveProperty('traceServices')
+    expect(second).toMatchObject({ traceServices, position: { sequence: 3, index: 1 } })
+  })
+
   test('holds the Idempotency-Key that an event came with, and none where none came', () => {
     const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e), flags: 3 }
     const group = encodeGroup([encodeEntry({ ...admission, key }, validEvent()), encodeEntry(admission, validEvent())])

@@ -17,27 +17,33 @@ import { traceName } from './traces.js'
 
 export type DecideDeps = EvidenceDeps
 
+export interface Decided {
+  /** Undefined if the event must go to the next stage. */
+  readonly resolution: Resolution | undefined
+  /** Of an event without a resolution: the services of its trace, when there are several. */
+  readonly traceServices?: readonly string[]
+}
+
 /**
  * Attributes each event of a batch from facts. A first pass adds the evidence of all events to their traces, a second one
  * decides each event, so that the order within a batch does not matter.
  *
  * @param atMs the batch's own time
- * @returns per event, its resolution; undefined if the event must go to the next stage
  */
 export function decideBatch(
   events: readonly AdmittedInvocation[],
   traces: PartitionTraces,
   atMs: number,
   deps: DecideDeps,
-): ReadonlyMap<AdmittedInvocation, Resolution | undefined> {
+): ReadonlyMap<AdmittedInvocation, Decided> {
   const { directory, settingsOf } = deps
   const timeOf = ({ invocation: { eventTimeMs } }: AdmittedInvocation) => ({ atMs, eventTimeMs })
-  const decided = new Map<AdmittedInvocation, Resolution | undefined>()
+  const decided = new Map<AdmittedInvocation, Decided>()
   const traced: (readonly [admitted: AdmittedInvocation, trace: string])[] = []
   for (const admitted of events) {
     const { invocation, tenantId } = admitted
     const own = strongestEvidence(invocation, tenantId, admitted, deps)
-    decided.set(admitted, own)
+    decided.set(admitted, { resolution: own })
     if (invocation.traceId === undefined) continue
     const trace = traceName(tenantId, invocation.traceId)
     traced.push([admitted, trace])
@@ -48,16 +54,17 @@ export function decideBatch(
     traces.learn(trace, { service, owner, confidence, strength: STRENGTH[own.evidenceBasis] }, timeOf(admitted))
   }
   for (const [admitted, trace] of traced) {
-    const own = decided.get(admitted)
+    const own = decided.get(admitted)?.resolution
     if (own !== undefined && isStated(own)) continue
     const { invocation, tenantId, principal, id } = admitted
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
     const correlation = traces.correlate(trace, timeOf(admitted))
     const { eventTimeMs } = invocation
     const resolution = evidenceWithTrace(own, correlation, { tenantId, eventTimeMs }, owners, directory)
-    decided.set(admitted, resolution)
+    const isContested = resolution === undefined && correlation.kind === 'contested'
+    decided.set(admitted, { resolution, ...(isContested && { traceServices: correlation.services }) })
     const call = pooledCall(invocation, principal)
-    const byTrace = decidedByTrace(resolution)
+    const byTrace = decidedByTrace(resolution, isContested)
     traces.keepOpen(trace, { tenantId, id, own, owners, call, byTrace }, timeOf(admitted))
   }
   return decided

@@ -53,11 +53,13 @@ export interface AppliedRule {
   readonly tags?: Readonly<Record<string, string>>
 }
 
-/** A fact that contradicts the attributed service. */
+/** A fact that contradicts the attributed service, or facts that contradict each other. */
 export interface Conflict {
   readonly by: ContestedBy
   /** The service that the other fact names, if it names one. */
   readonly service?: string
+  /** The services of the trace, sorted by name. */
+  readonly services?: readonly string[]
   /** Why a name misleads. */
   readonly name?: 'pool_name' | NameDoubt
 }

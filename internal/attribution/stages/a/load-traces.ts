@@ -29,11 +29,13 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
   // The time of the unfinished batch, if there is one: it is repeated first.
   const nowMs = (await readCheckpoint<Checkpoint>(checkpoints, `a.${partition}`))?.plan?.atMs ?? clock()
 
-  for await (const { invocation, tenantId, principal, id, receivedAtMs } of heldInvocations(partition, deps)) {
+  for await (const held of heldInvocations(partition, deps)) {
+    const { invocation, tenantId, principal, id, receivedAtMs, traceServices } = held
     if (invocation.traceId === undefined) continue
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
     const call = pooledCall(invocation, principal)
-    const event = { tenantId, id, own: undefined, owners, call, byTrace: undefined }
+    const byTrace = decidedByTrace(undefined, traceServices !== undefined)
+    const event = { tenantId, id, own: undefined, owners, call, byTrace }
     traces.keepOpen(traceName(tenantId, invocation.traceId), event, {
       atMs: receivedAtMs,
       eventTimeMs: invocation.eventTimeMs,
@@ -58,7 +60,10 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
       own: strongestEvidence({ eventTimeMs: time.eventTimeMs }, tenantId, { principal }, deps),
       owners: NO_OWNERS,
       call: pooledCall({ provider: record.provider, ingestionLayer: record.ingestion_layer }, principal),
-      byTrace: decidedByTrace({ evidenceBasis: basis, service, confidence }),
+      byTrace:
+        record.contested === 'trace'
+          ? decidedByTrace(undefined, true)
+          : decidedByTrace({ evidenceBasis: basis, service, confidence }, false),
     }
     traces.keepOpen(trace, event, time)
   }

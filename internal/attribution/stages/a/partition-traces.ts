@@ -35,8 +35,8 @@ type KeptEvent = Omit<OpenEvent, 'id'>
 
 /**
  * The traces of a partition of stage A, and the corrections that its last batch causes for events of earlier batches. A trace
- * may resolve an event only now, or it resolved an event and is contested now; the latter event is then resolved by its own
- * facts, or goes to a cost pool.
+ * may resolve an event only now, or it is contested now. An event that a contested trace resolved earlier is then resolved by
+ * its own facts, or goes to a cost pool; one in a pool now says that its trace has several services.
  */
 export class PartitionTraces {
   private readonly known = new Traces<KeptEvent>({
@@ -80,11 +80,12 @@ export class PartitionTraces {
         const correlation = this.known.correlate(trace, { atMs: nowMs, eventTimeMs })
         const { tenantId, own, owners, call } = event
         const resolution = evidenceWithTrace(own, correlation, { tenantId, eventTimeMs }, owners, this.deps.directory)
-        const byTrace = decidedByTrace(resolution)
+        const traceServices = correlation.kind === 'contested' ? correlation.services : undefined
+        const byTrace = decidedByTrace(resolution, traceServices !== undefined)
         if (byTrace === event.byTrace) continue
         const verdict =
           resolution === undefined
-            ? allocate(tenantId, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
+            ? allocate({ tenantId, traceServices }, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
             : verdictOf(resolution)
         corrections.push({ tenantId, id: Buffer.from(id, 'hex'), verdict })
         markSent.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
@@ -111,10 +112,20 @@ export class PartitionTraces {
 
 const NO_CORRECTIONS = { corrections: [], settle: () => undefined }
 
-/** The trace's decision on an event, for comparison: it changes with the service and with the confidence. */
-export const decidedByTrace = (
+/**
+ * The trace's decision on an event, for comparison: it changes with the service and with the confidence.
+ *
+ * @param isContested whether the trace has several services
+ */
+export function decidedByTrace(
   resolution: (Pick<Resolution, 'service' | 'confidence'> & { readonly evidenceBasis: string }) | undefined,
-): string | undefined =>
-  resolution?.evidenceBasis === 'trace_correlated' ? `${resolution.service}\n${resolution.confidence}` : undefined
+  isContested: boolean,
+): string | undefined {
+  if (resolution === undefined) return isContested ? CONTESTED : undefined
+  return resolution.evidenceBasis === 'trace_correlated' ? `${resolution.service}\n${resolution.confidence}` : undefined
+}
+
+/** Unlike a decision for a service, it has no line break. */
+const CONTESTED = 'contested'
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

@@ -1,7 +1,7 @@
 import { type AdmittedInvocation, WAS_DUPLICATE } from '../../../invocations/group.js'
 import type { OtherPartitions } from '../../actor/other-partitions.js'
 import type { SeenEvents } from '../../actor/seen-events.js'
-import { DROP, eachInvocation, HAND_ON, type Stage } from '../../actor/stage.js'
+import { DROP, eachInvocation, type Stage } from '../../actor/stage.js'
 import { type RowDeps, toRow } from '../../records/row.js'
 import { type DecideDeps, decideBatch } from './decide.js'
 import { verdictOf } from './evidence.js'
@@ -45,8 +45,8 @@ export function stageA(deps: StageADeps): Stage {
           await traces.deriveCorrections(validFromMs)
           return eachInvocation(invocations, (admitted) => {
             if (!kept.has(admitted)) return DROP
-            const resolution = decided.get(admitted)
-            if (resolution === undefined) return HAND_ON
+            const { resolution, traceServices } = decided.get(admitted) ?? {}
+            if (resolution === undefined) return { kind: 'hand_on', ...(traceServices && { traceServices }) }
             return toRow(admitted, verdictOf(resolution), { partition, validFromMs }, deps)
           })
         },

@@ -23,8 +23,8 @@ export type Correlation =
       /** The rank of the strongest evidence among them. */
       readonly strength: number
     }
-  /** The trace's events belong to several services; no service is guessed for the others. */
-  | { readonly kind: 'contested' }
+  /** The trace's events belong to several services (sorted by name); no service is guessed for the others. */
+  | { readonly kind: 'contested'; readonly services: readonly string[] }
   | { readonly kind: 'none' }
 
 interface Known {
@@ -123,7 +123,10 @@ export class Traces<E> {
     for (const { fact } of all) strongest = Math.max(strongest, fact.strength)
     const [first, ...others] = all.filter(({ fact: { strength } }) => strength === strongest)
     if (first === undefined) return { kind: 'none' }
-    if (others.some(({ fact }) => fact.service !== first.fact.service)) return { kind: 'contested' }
+    if (others.some(({ fact }) => fact.service !== first.fact.service)) {
+      const services = new Set([first, ...others].map(({ fact }) => fact.service))
+      return { kind: 'contested', services: [...services].sort() }
+    }
     // The event may lie between two groups of events of one service.
     const fact = others.reduce((merged, other) => this.merge(merged, other.fact), first.fact)
     return { kind: 'one_service', ...fact }

@@ -20,7 +20,7 @@ export const stageC = (deps: StageCDeps): Stage => ({
       const weightsAsOf = new Map(await Promise.all(weights))
       return eachInvocation(invocations, (admitted) => {
         const { tenantId, principal, invocation } = admitted
-        const verdict = allocate(tenantId, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)
+        const verdict = allocate(admitted, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)
         return toRow(admitted, verdict, { partition, validFromMs }, deps)
       })
     },

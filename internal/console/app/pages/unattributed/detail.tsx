@@ -173,6 +173,7 @@ function Ownerless({ item, services, onChanged }: Of<'owner'>) {
 function Source({ item, services, onChanged, period }: Of<'source'>) {
   const of: readonly Filter[] = [
     { field: 'output_state', operator: 'eq', value: 'unresolved' },
+    { field: 'contested', operator: 'ne', value: 'trace' satisfies Contradiction },
     { field: 'pathway_category', operator: 'eq', value: item.pathway },
     { field: 'provider', operator: 'eq', value: item.provider },
   ]
@@ -222,6 +223,10 @@ const CONFLICTS: Readonly<Record<Contradiction, { readonly what: string; readonl
   misleading_name: {
     what: 'state a name that is that of a cost pool, or that looks like another name.',
     todo: 'The caller should state the name that the directory has.',
+  },
+  trace: {
+    what: 'state no service, and other calls of their traces belong to several.',
+    todo: 'No service is guessed for them. The workflow should state its service with each call.',
   },
 }
 

@@ -118,6 +118,8 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
         ...asOf,
         group_by: 'pathway_category,provider',
         'filter[output_state][eq]': 'unresolved',
+        // Those have a part of the queue to themselves.
+        'filter[contested][ne]': 'trace' satisfies ContestedBy,
         sort: '-cost_usd',
       },
       signal,

@@ -45,7 +45,7 @@ const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; rea
   {
     kind: 'conflict',
     title: 'Facts that contradict each other',
-    about: 'A service is named, and something else says otherwise. Look before it is charged.',
+    about: 'A service is named and something else says otherwise, or several are named. Look before it is charged.',
   },
   { kind: 'owner', title: 'Services without an owner', about: 'Their calls are proved, and nobody can be charged.' },
   {
@@ -172,6 +172,7 @@ const CONTRADICTED: Readonly<Record<Contradiction, string>> = {
   workload_identity: 'but the workload belongs to another service',
   exclusive_principal: 'by its key, while the calls state another service',
   misleading_name: 'is the name of a cost pool, or looks like another name',
+  trace: 'takes calls whose traces name several services',
 }
 
 function Title({ item, zone }: { readonly item: Item; readonly zone: string }) {

@@ -53,7 +53,7 @@ async function outcome(
   const shown = new Map<string, Shown | undefined>()
   for (const [i, batch] of batches.entries()) {
     const atMs = NOW_MS + i * 1000
-    for (const [{ id }, resolution] of decideBatch(batch.map(eventOf), traces, atMs, decideDeps)) {
+    for (const [{ id }, { resolution }] of decideBatch(batch.map(eventOf), traces, atMs, decideDeps)) {
       shown.set(hex(id), resolution && shownAs(resolution))
     }
     await traces.deriveCorrections(atMs)
@@ -212,6 +212,29 @@ describe('a trace with two services', () => {
 
     expect(of(1)).toBeUndefined()
     expect(of(2)).toMatchObject({ service: 'search' })
+  })
+
+  test.each([
+    ['both sent before', [[one, other], [step(1)]]],
+    ['both sent after, at once', [[step(1)], [one, other]]],
+    ['one sent before, one after', [[one], [step(1)], [other]]],
+  ])('an event that a trace with two services leaves unresolved names both: %s', async (_, batches) => {
+    const traces = noTraces(directory)
+    let named: readonly string[] | undefined
+    for (const [i, batch] of batches.entries()) {
+      const atMs = NOW_MS + i * 1000
+      for (const [{ id }, { traceServices }] of decideBatch(batch.map(eventOf), traces, atMs, deps)) {
+        if (hex(id) === hex(idOf(1))) named = traceServices
+      }
+      await traces.deriveCorrections(atMs)
+      for (const { id, verdict } of traces.corrections()) {
+        expect(hex(id)).toBe(hex(idOf(1)))
+        named = (verdict.evidence as Partial<Resolution['evidence']>).conflict?.services
+        expect(verdict.contested).toBe(named && 'trace')
+      }
+      traces.settle()
+    }
+    expect(named).toEqual(['chat', 'search'])
   })
 
   test('a trace with two services leaves an event its own credential’s default service', async () => {

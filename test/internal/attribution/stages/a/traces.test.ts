@@ -43,7 +43,7 @@ describe('a trace', () => {
     known.learn('t', fact('search'), at(0))
     known.learn('t', fact('chat'), at(50))
 
-    expect(known.correlate('t', at(100))).toEqual({ kind: 'contested' })
+    expect(known.correlate('t', at(100))).toEqual({ kind: 'contested', services: ['chat', 'search'] })
     expect(known.correlate('t', at(101))).toMatchObject({ service: 'chat' })
     expect(known.correlate('t', at(151))).toEqual({ kind: 'none' })
   })
@@ -79,7 +79,7 @@ describe('a trace', () => {
     expect(known.correlate('t', at(0))).toMatchObject({ service: 'batch', strength: 1 })
 
     known.learn('t', fact('nightly', { strength: 1 }), at(0))
-    expect(known.correlate('t', at(0))).toEqual({ kind: 'contested' })
+    expect(known.correlate('t', at(0))).toEqual({ kind: 'contested', services: ['batch', 'nightly'] })
 
     known.learn('t', fact('search'), at(0))
     expect(known.correlate('t', at(0))).toMatchObject({ service: 'search', strength: 4 })

@@ -97,6 +97,17 @@ describe('stage C', () => {
     expect(await handle(batchOf('c', [event(1, 0)]))).toMatchObject([{ row: { freshness: 'index_stale' } }])
   })
 
+  test('stage C says of a call whose trace has several services that they contradict each other', async () => {
+    const { handle } = await stageC(STAGE_C_DEPS).open(2)
+
+    const [row] = (await handle(batchOf('c', [{ ...event(1, 0), traceServices: ['chat', 'search'] }]))).flatMap(
+      (each) => (each.kind === 'resolved' ? [each.row] : []),
+    )
+
+    expect(row).toMatchObject({ service: 'unallocated', contested: 'trace' })
+    expect(JSON.parse(row?.evidence ?? '')).toMatchObject({ conflict: { by: 'trace', services: ['chat', 'search'] } })
+  })
+
   test('stage C hands nothing over', async () => {
     expect(stageC(STAGE_C_DEPS).next).toBeUndefined()
     const { handle } = await stageC(STAGE_C_DEPS).open(2)
