@@ -77,6 +77,18 @@ describe('a correction', () => {
     expect(apply(rowOf(POOLED), dispute, correction(CORRELATED)).rows).toMatchObject([{ outputState: 'disputed' }])
   })
 
+  test('that a trace has several services withdraws what it decided and marks a pooled call, but leaves an inference', () => {
+    const contested: Verdict = { ...POOLED, contested: 'trace' }
+    const inferred = rowOf({ ...CORRELATED, stageOrigin: 'stage_b', evidenceBasis: 'trained_inference' })
+
+    for (const before of [rowOf(CORRELATED), rowOf(POOLED)]) {
+      const { rows } = apply(before, correction(contested))
+      expect(rows).toMatchObject([{ service: 'unallocated', contested: 'trace' }])
+      expect(apply(rows[0] ?? before, correction(contested)).rows).toEqual([])
+    }
+    expect(apply(inferred, correction(contested)).rows).toEqual([])
+  })
+
   test('undoing an override restores the correction', () => {
     const override = change({ kind: 'override', service: 'x', owner: 'y', reason: 'z' }, 'second')
     const undo = change({ kind: 'undo_override' }, 'third')
