@@ -189,6 +189,10 @@ function inferenceOf(stored: Summarised): string {
 function baselineOf(stored: Summarised, evidence: StoredEvidence): string {
   const { most_frequent_of, resolved_records = 0, of_this_class = 0 } = evidence
   const others = most_frequent_of === 'trace' ? 'of its trace' : 'that the same credential sent'
+  if (resolved_records === 1) {
+    const call = most_frequent_of === 'trace' ? 'one other call of its trace' : 'one other call of the same credential'
+    return `the call does not state its service; ${call} belongs to ${named(stored)}, so this one is assumed to belong there, too`
+  }
   return `the call does not state its service; of ${resolved_records} calls ${others}, ${of_this_class} belong to ${named(stored)}, so this one is assumed to belong there, too`
 }
 

@@ -95,16 +95,16 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
     <>
       <dt>spoke for it</dt>
       <dd>
-        {inference === null ? (
+        {inference === null || interpretation.evidence_basis !== 'trained_inference' ? (
           wordOf(interpretation.evidence_basis)
         ) : (
           <ul class="reasons">
             {inference.reasons.map(({ text }) => (
               <li key={text}>{text}</li>
             ))}
+            {inference.reasons.length === 0 && <li>the reasons are no longer kept</li>}
           </ul>
         )}
-        {inference?.reasons.length === 0 && 'the reasons are no longer kept'}
       </dd>
       {others.length > 0 && (
         <>

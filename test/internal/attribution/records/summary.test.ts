@@ -143,6 +143,19 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
+    'The call does not state its service; one other call of its trace belongs to "checkout" of "team-shop", so this one is assumed to belong there, too. Its confidence of 0.6 is below 0.80, so it is not charged back.',
+    stored(
+      {
+        evidence_basis: 'heuristic_baseline',
+        stage_origin: 'stage_b',
+        confidence: '0.6',
+        export_eligibility: 'below_floor',
+      },
+      { most_frequent_of: 'trace', resolved_records: 1, of_this_class: 1 },
+      INFERRED,
+    ),
+  ],
+  [
     'The call does not state its service; of 240 calls that the same credential sent, 180 belong to "checkout" of "team-shop", so this one is assumed to belong there, too. It is for information only and not charged back, because no trained model was in use when it was made.',
     stored(
       { evidence_basis: 'heuristic_baseline', stage_origin: 'stage_b', export_eligibility: 'advisory' },

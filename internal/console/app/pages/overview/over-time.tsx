@@ -81,7 +81,7 @@ export function OverTime({ figures, measure }: OverTimeProps) {
 function tickShown(amount: number, measure: Measure): string {
   const text = amount.toFixed(9).replace(/\.?0+$/, '')
   if (measure === 'calls') return countShown(amount)
-  if (measure === 'cost_usd') return amount >= 1 ? decimalShown(text, 0) : text
+  if (measure === 'cost_usd') return `USD ${amount >= 1 ? decimalShown(text, 0) : text}`
   return measureShown(text, measure === 'energy_wh' ? 'energy' : 'carbon')
 }
 

@@ -4,6 +4,7 @@ import { linkTo } from '../../../figures/address.js'
 import { type Filter, filterName } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import { callsShown, usdShown } from '../../../figures/shown.js'
+import { wordOf } from '../../../figures/words.js'
 import { BulkOverride } from '../../card/bulk-override.js'
 import { Card } from '../../card/card.js'
 import { change } from '../../parts/change.js'
@@ -179,6 +180,9 @@ function Source({ item, services, onChanged, period }: Of<'source'>) {
   ]
   return (
     <>
+      <h3>
+        {wordOf(item.pathway)} to <Name>{item.provider}</Name>
+      </h3>
       <Amount item={item}>without a service or an identity that the directory knows.</Amount>
       <p>
         Best is to let the source say who calls: a key per service, or a mapping rule on a tag, key alias, team or
