@@ -7,3 +7,6 @@
 export const escapeToken = (userText: string): string => Buffer.from(userText, 'utf8').toString('base64url')
 
 export const unescapeToken = (token: string): string => Buffer.from(token, 'base64url').toString('utf8')
+
+/** Asks all readers of logs to pause; not in any stream. */
+export const PAUSE = 'attribution.pause'

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { serviceVersion } from '../../internal/config/version.js'
 import { auditCommand } from './audit.js'
+import { backupCommand } from './backup.js'
 import { demoCommand } from './demo.js'
 import { directoryCommand } from './directory.js'
 import { doctorCommand } from './doctor.js'
@@ -32,6 +33,7 @@ const program = new Command('attribution')
   .addCommand(directoryCommand())
   .addCommand(tailCommand())
   .addCommand(doctorCommand())
+  .addCommand(backupCommand())
   .addCommand(modelCommand())
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())

@@ -70,9 +70,10 @@ runMain('attributor', async () => {
     },
     signal,
   )
-  const upkeep = { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log }
+  const owns = (work: string): boolean => membership.owns(work) && logs.deps.isPaused?.() !== true
+  const upkeep = { store, isOwner: () => owns('compaction'), newestSnapshot: watermark.latest, log }
   const compacting = compactNowAndThen(upkeep, signal)
-  const settling = settleNowAndThen({ ...upkeep, isOwner: () => membership.owns('settling') }, signal)
+  const settling = settleNowAndThen({ ...upkeep, isOwner: () => owns('settling') }, signal)
   whenRead(() => (upkeep.isOwner() ? setTableLevels(store) : undefined))
   log.info({ member: role.member, stages: config.stages, partitions }, 'attributing')
 

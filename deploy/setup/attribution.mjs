@@ -11,4 +11,6 @@ if (!existsSync(main)) {
   )
   process.exit(1)
 }
+const natsServer = fileURLToPath(new URL('../../.local/bin/nats-server', import.meta.url))
+if (existsSync(natsServer)) process.env.ATTRIBUTION_NATS_SERVER_BIN ??= natsServer
 await import(main)

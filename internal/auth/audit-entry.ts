@@ -68,6 +68,7 @@ export const AUDIT_ACTIONS = [
   'settings.cancel',
   'settings.update',
   'signing_key.rotate',
+  'backup.create',
   'streams.apply',
   'tenant.create',
   'tenant.update',

@@ -10,6 +10,7 @@ import { readLog } from './log.js'
 import type { ReadLogOf } from './log-lag.js'
 import { setLogLags } from './log-metrics.js'
 import type { Membership } from './members.js'
+import { followPauses } from './pause.js'
 import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from './planned-log.js'
 import { type PurgedLog, purgeDone } from './purge.js'
 
@@ -48,6 +49,7 @@ export function openOwnedLogs(
     nextArrival: (subject) => nextArrival(connection, subject),
     isOwner: (key) => membership.owns(key, stageOf(key)),
     readFence: () => readFence(manager),
+    isPaused: followPauses(connection),
     clock,
     log,
   }

@@ -79,6 +79,8 @@ export interface PlannedLogDeps {
   readonly isOwner: (key: string) => boolean
   /** Reads the current fence (`fence.ts`). */
   readonly readFence: () => Promise<number>
+  /** Whether readers pause (`pause.ts`); never when absent. */
+  readonly isPaused?: () => boolean
   readonly clock: () => number
   readonly log: Logger
 }
@@ -99,6 +101,8 @@ const NOT_OWNED_MS = 50
 const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
+/** How often a paused reader looks whether it may go on. */
+const PAUSED_LOOK_MS = 20
 /** Pause after a failure of a dependency. */
 const RETRY_MS = 500
 /**
@@ -160,6 +164,11 @@ async function work<C extends Progress>(
   let ahead: Promise<StoredEntry[]> | undefined
   while (!signal.aborted && deps.isOwner(log.key)) {
     const before = hold.value
+    if (planned === undefined && deps.isPaused?.() === true) {
+      if (before.reservedMs !== undefined || !hold.isSaved) await hold.save(settled(before, undefined))
+      await pause(PAUSED_LOOK_MS, signal)
+      continue
+    }
     const readAt = performance.now()
     const entries = planned
       ? await readPlanned(range, planned, deps)

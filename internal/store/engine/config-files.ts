@@ -107,6 +107,8 @@ export function usersXml(user: ServiceUser, appendOnly: AppendOnlyTable): string
     ...TABLE_ENGINES.map((engine) => `GRANT TABLE ENGINE ON ${engine}`),
     `REVOKE ALTER, DROP TABLE, TRUNCATE ON ${database}.${quoted(appendOnly.table)}`,
     `REVOKE DROP DATABASE ON ${database}.*`,
+    // For a backup: it makes hard links of the parts.
+    `GRANT ALTER FREEZE PARTITION ON ${database}.${quoted(appendOnly.table)}`,
   ].map((query) => `<query>${escapeXml(query)}</query>`)
   return `<clickhouse>
   <profiles>

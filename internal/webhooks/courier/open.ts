@@ -8,6 +8,7 @@ import { readFence } from '../../broker/fence.js'
 import { type LogRange, readLog } from '../../broker/log.js'
 import { joinMembers } from '../../broker/members.js'
 import { mirrorBucket } from '../../broker/mirror.js'
+import { followPauses } from '../../broker/pause.js'
 import { createPublisher } from '../../broker/publisher.js'
 import { purgeDone } from '../../broker/purge.js'
 import type { TenantIds } from '../../ids/ids.js'
@@ -92,6 +93,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     isOwner,
     log,
   }
+  const isPaused = followPauses(connection)
   const stopMeasuring = measureOldestDelivery({ ...logDeps, clock: deps.clock })
   const partitionDeps = {
     ...logDeps,
@@ -107,7 +109,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
   }
   const running = [
     ...(await runCourierLogs(
-      { ...deps, ...logDeps, publish, webhooks, readFence: () => readFence(manager) },
+      { ...deps, ...logDeps, publish, webhooks, readFence: () => readFence(manager), isPaused },
       stopping.signal,
     )),
     purgeDone({ manager, checkpoints, isOwner, log }, COURIER_LOGS, stopping.signal),

@@ -1,0 +1,230 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ConfigError } from '../../internal/config/settings.js'
+import { serviceVersion } from '../../internal/config/version.js'
+import { createBackup } from '../../internal/local/backup/create.js'
+import { openPlace } from '../../internal/local/backup/place.js'
+import { Repository } from '../../internal/local/backup/repository.js'
+import { restoreBackup } from '../../internal/local/backup/restore.js'
+import type { InstanceKeys } from '../../internal/local/backup/sealed-keys.js'
+import { faultsOf } from '../../internal/local/backup/verify.js'
+import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { recordByCli } from './audited.js'
+import { connectInstanceBroker, connectInstanceStore, readInstanceConfig } from './connect.js'
+
+interface PlaceOptions {
+  readonly s3Endpoint: string
+  readonly s3Region: string
+  readonly json?: true
+}
+
+const PASSPHRASE = 'ATTRIBUTION_BACKUP_PASSPHRASE'
+
+export const backupCommand = (): Command =>
+  new Command('backup')
+    .description('Backups of an instance with its data folder on this machine: broker and read model as of one moment.')
+    .addCommand(createCommand())
+    .addCommand(listCommand())
+    .addCommand(verifyCommand())
+    .addCommand(pruneCommand())
+    .addCommand(restoreCommand())
+
+const createCommand = (): Command =>
+  withPlace(
+    new Command('create')
+      .description(
+        `Backs up a running instance; what an earlier backup has is not copied again. With a passphrase in ${PASSPHRASE}, the ` +
+          'keys (master.key, credentials.json) are in it, sealed; else keep master.key yourself: without it nothing can be restored.',
+      )
+      .requiredOption('--data-dir <folder>', 'data folder of the instance')
+      .requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
+      .addOption(keepOption('then remove all but this many newest backups'))
+      .action(runCreate),
+  )
+
+const listCommand = (): Command =>
+  withPlace(
+    new Command('list')
+      .description('Lists the backups of a place, the oldest first.')
+      .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
+      .action(async ({ from, json, ...place }: PlaceOptions & { readonly from: string }) => {
+        const backups = await (await repositoryAt(from, place)).list()
+        if (json === true) print(JSON.stringify(backups.map(shown)))
+        else for (const each of backups) print(lineOf(each))
+      }),
+  )
+
+const verifyCommand = (): Command =>
+  withPlace(
+    new Command('verify')
+      .description('Reads a whole backup and compares its checksums. Exit code 1 when something is missing or damaged.')
+      .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
+      .option('--id <backup>', 'which one; default: the newest')
+      .action(async ({ from, id, ...place }: PlaceOptions & { readonly from: string; readonly id?: string }) => {
+        const repository = await repositoryAt(from, place)
+        const manifest = await repository.manifest(id)
+        const faults = await faultsOf(manifest, repository)
+        for (const fault of faults) process.stderr.write(`${fault}\n`)
+        if (faults.length > 0) process.exitCode = 1
+        else print(`${manifest.id} is whole`)
+      }),
+  )
+
+const pruneCommand = (): Command =>
+  withPlace(
+    new Command('prune')
+      .description('Removes old backups, and what no other backup needs.')
+      .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
+      .addOption(keepOption('how many of the newest stay').makeOptionMandatory())
+      .action(async ({ from, keep, ...place }: PlaceOptions & { readonly from: string; readonly keep: number }) => {
+        for (const id of await (await repositoryAt(from, place)).prune(keep)) print(`removed ${id}`)
+      }),
+  )
+
+const restoreCommand = (): Command =>
+  withPlace(
+    new Command('restore')
+      .description(
+        'Makes the data folder of an instance from a backup. Start it afterwards, and read what it says to do.',
+      )
+      .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
+      .requiredOption('--to <folder>', 'a new data folder')
+      .option('--id <backup>', 'which one; default: the newest')
+      .option(
+        '--master-key-file <file>',
+        `the master key; default: the keys in the backup, with the passphrase in ${PASSPHRASE}`,
+      )
+      .option(
+        '--credentials-file <file>',
+        'credentials.json of the instance; without it, its first start makes another tenant',
+      )
+      .addOption(
+        new Option('--nats-server-bin <file>', 'the nats-server program')
+          .env('ATTRIBUTION_NATS_SERVER_BIN')
+          .makeOptionMandatory(),
+      )
+      .action(runRestore),
+  )
+
+function withPlace(command: Command): Command {
+  return command
+    .option('--s3-endpoint <url>', 'of an S3-compatible store; default: AWS', '')
+    .option('--s3-region <region>', 'of the bucket', 'us-east-1')
+    .option('--json', 'print JSON')
+}
+
+const keepOption = (description: string): Option =>
+  new Option('--keep <number>', description).argParser((text) => {
+    const keep = Number(text)
+    if (!Number.isSafeInteger(keep) || keep < 1) throw new InvalidArgumentError('It must be a whole number from 1.')
+    return keep
+  })
+
+const repositoryAt = async (place: string, { s3Endpoint, s3Region }: PlaceOptions): Promise<Repository> =>
+  new Repository(await openPlace(place, { endpoint: s3Endpoint, region: s3Region }))
+
+interface CreateOptions extends PlaceOptions {
+  readonly dataDir: string
+  readonly to: string
+  readonly keep?: number
+}
+
+async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): Promise<void> {
+  const config = readInstanceConfig({ dataDir })
+  const storeDataFolder = join(resolve(dataDir), 'store', 'data')
+  if (config.storeUrl !== '' && !/^http:\/\/127\.0\.0\.1:/.test(config.storeUrl)) {
+    throw new ConfigError(
+      'the read model is not in the data folder: back up that ClickHouse, and its NATS, with their own tools',
+    )
+  }
+  const passphrase = process.env[PASSPHRASE]
+  const broker = await connectInstanceBroker(config)
+  const store = connectInstanceStore(config)
+  try {
+    const repository = await repositoryAt(to, place)
+    const made = await createBackup({
+      ...{ broker, store, database: config.storeDatabase, storeDataFolder, repository },
+      serviceVersion: serviceVersion(),
+      masterKeyId: readMasterKeys(config).current().id,
+      keys: passphrase === undefined || passphrase === '' ? undefined : { kept: keysIn(dataDir), passphrase },
+      say: json === true ? () => undefined : print,
+    })
+    await recordByCli(broker, 'backup.create', made.id, { after: { consistent_at: made.consistent_at } })
+    const removed = keep === undefined ? [] : await repository.prune(keep)
+    if (json === true) print(JSON.stringify({ ...shown(made), paused_ms: Math.round(made.pausedMs), removed }))
+    else print(lineOf(made))
+  } finally {
+    await store.close()
+    await broker.close()
+  }
+}
+
+function keysIn(dataDir: string): InstanceKeys {
+  const file = environmentIn(dataDir)['ATTRIBUTION_MASTER_KEY_FILE'] ?? ''
+  if (file === '')
+    throw new ConfigError('the master key is in no file: leave the passphrase out, and keep the key yourself')
+  const credentials = join(resolve(dataDir), 'credentials.json')
+  return {
+    masterKey: readFileSync(file, 'utf8'),
+    credentials: existsSync(credentials) ? readFileSync(credentials, 'utf8') : undefined,
+  }
+}
+
+interface RestoreOptions extends PlaceOptions {
+  readonly from: string
+  readonly to: string
+  readonly id?: string
+  readonly masterKeyFile?: string
+  readonly credentialsFile?: string
+  readonly natsServerBin: string
+}
+
+async function runRestore({
+  from,
+  to,
+  id,
+  masterKeyFile,
+  credentialsFile,
+  natsServerBin,
+  ...place
+}: RestoreOptions): Promise<void> {
+  const repository = await repositoryAt(from, place)
+  const manifest = await repository.manifest(id)
+  await restoreBackup(manifest, {
+    ...{ repository, dataDir: to, natsServerBin, say: print },
+    keys:
+      masterKeyFile === undefined
+        ? undefined
+        : {
+            masterKey: readFileSync(masterKeyFile, 'utf8'),
+            credentials: credentialsFile === undefined ? undefined : readFileSync(credentialsFile, 'utf8'),
+          },
+    passphrase: process.env[PASSPHRASE],
+  })
+  print(
+    `restored ${manifest.id}, as of ${manifest.consistent_at}: ${manifest.records} versions of records, USD ${manifest.cost_usd}`,
+  )
+  for (const line of AFTERWARDS(manifest.consistent_at)) print(line)
+}
+
+/** What a backup cannot know. */
+const AFTERWARDS = (consistentAt: string): readonly string[] => [
+  `Not in it: events, and all changes, after ${consistentAt}. Do again what must not come back:`,
+  '  - revoke API keys, clients and people that were removed since (the audit log of the old instance lists them)',
+  '  - erase the identities that were erased since: attribution erase-identity',
+  '  - replace secrets of webhooks and signing keys that were replaced since',
+  'All sessions and access tokens have ended. Export files are not restored: create them again.',
+]
+
+type Listed = Awaited<ReturnType<Repository['list']>>[number]
+
+const shown = ({ manifest: _, ...entry }: Listed) => entry
+
+const lineOf = ({ id, consistent_at, records, bytes, new_bytes }: Listed): string =>
+  `${id}  as of ${consistent_at}  ${records} versions of records  ${mebibytes(bytes)}, ${mebibytes(new_bytes)} of it new`
+
+const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`)

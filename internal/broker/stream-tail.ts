@@ -1,0 +1,55 @@
+import type { JetStreamManager } from '@nats-io/jetstream'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { readMessages } from './log.js'
+
+/** A message that a stream got after its snapshot. */
+export interface TailMessage {
+  readonly sequence: number
+  readonly subject: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Base64. */
+  readonly data: string
+}
+
+const MESSAGES_AT_ONCE = 500
+const BYTES_AT_ONCE = 8 * 1024 * 1024
+
+/** The messages of a stream behind a sequence, up to the last one that it has now, in order. */
+export async function readTail(
+  manager: JetStreamManager,
+  stream: string,
+  after: number,
+): Promise<{ readonly lastSequence: number; readonly messages: readonly TailMessage[] }> {
+  const { last_seq: lastSequence } = (await manager.streams.info(stream)).state
+  const messages: TailMessage[] = []
+  for (let from = after + 1; from <= lastSequence; ) {
+    const range = { stream, subject: '>', from, messagesMax: MESSAGES_AT_ONCE, bytesMax: BYTES_AT_ONCE }
+    const read = await readMessages(manager, range)
+    const last = read.at(-1)
+    if (last === undefined) break
+    for (const { seq: sequence, subject, header, data } of read) {
+      if (sequence > lastSequence) break
+      messages.push({ sequence, subject, headers: pairsOf(header), data: Buffer.from(data).toString('base64') })
+    }
+    from = last.seq + 1
+  }
+  return { lastSequence, messages }
+}
+
+const pairsOf = (header: MsgHdrs | undefined): [string, string][] =>
+  [...(header ?? [])].flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
+
+/** What a publisher expected of the stream then, which it has not now; and what the broker adds itself. */
+const DROPPED = /^nats-(expected-|stream$|subject$|sequence$|time-stamp$|last-sequence$|num-pending$)/i
+
+/** Publishes the messages of a tail into the stream that was restored from the snapshot. */
+export async function replayTail(
+  connection: NatsConnection,
+  { subject, headers: pairs, data }: TailMessage,
+): Promise<void> {
+  const header = headers()
+  for (const [name, value] of pairs) if (!DROPPED.test(name)) header.append(name, value)
+  const answer = await connection.request(subject, Buffer.from(data, 'base64'), { headers: header, timeout: 10_000 })
+  const { error } = answer.json<{ readonly error?: { readonly description: string } }>()
+  if (error !== undefined) throw new Error(`a message of ${subject} could not be restored: ${error.description}`)
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { CHECKPOINTS } from '../../../streams/buckets.js'
+import { FENCE } from '../../../streams/records.js'
+import type { Progress } from '../../broker/checkpoint.js'
+import type { Broker } from '../../broker/connect.js'
+import { askForPause } from '../../broker/pause.js'
+
+/** Readers pause for no longer than this at a time; gateways go on taking events. */
+const PAUSE_MS = 20_000
+const SETTLED_MS_MAX = 15_000
+const LOOK_EVERY_MS = 20
+const ATTEMPTS_MAX = 5
+
+/**
+ * Takes something of the log and of the read model as of one moment, at which no batch is open: all readers pause. Whether they
+ * all did shows afterwards, since a reader that went on has moved its checkpoint; then it is taken again.
+ *
+ * @param take must be quick; it is called once per attempt
+ * @returns what the successful attempt took, and for how long readers paused
+ * @throws Error when a batch stays open: nobody works on it, or it takes longer than a few seconds
+ */
+export async function atConsistentPoint<T>(
+  broker: Broker,
+  store: ClickHouseClient,
+  take: () => Promise<T>,
+): Promise<{ readonly taken: T; readonly atMs: number; readonly pausedMs: number }> {
+  const began = performance.now()
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      await askForPause(broker.connection, PAUSE_MS)
+      const before = await untilSettled(broker, store)
+      const atMs = Date.now()
+      const taken = await take()
+      if ((await stateOf(broker, store)).moved === before) return { taken, atMs, pausedMs: performance.now() - began }
+    }
+  } finally {
+    await askForPause(broker.connection, 0)
+  }
+  throw new Error('the readers of the log did not pause: do all processes have this version?')
+}
+
+interface State {
+  /** Changes whenever a reader or a change of the read model moves on. */
+  readonly moved: string
+  /** What is not finished. */
+  readonly open: readonly string[]
+}
+
+async function untilSettled(broker: Broker, store: ClickHouseClient): Promise<string> {
+  const deadline = performance.now() + SETTLED_MS_MAX
+  for (;;) {
+    const { moved, open } = await stateOf(broker, store)
+    if (open.length === 0) return moved
+    if (performance.now() > deadline) {
+      throw new Error(
+        `work is not finished: ${open.join(', ')}. Are the attributors running? "attribution doctor" tells`,
+      )
+    }
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
+async function stateOf(broker: Broker, store: ClickHouseClient): Promise<State> {
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  const [moved, open]: [string[], string[]] = [[], []]
+  for await (const key of await checkpoints.keys()) {
+    const entry = key === FENCE ? null : await checkpoints.get(key)
+    if (entry?.operation !== 'PUT') continue
+    const { plan, reservedMs } = entry.json<Progress>()
+    moved.push(`${key} ${entry.revision}`)
+    if (plan !== undefined || reservedMs !== undefined) open.push(`the batch of ${key}`)
+  }
+  const answer = await store.query({ query: UNDER_WAY, format: 'JSONEachRow' })
+  const [store_] = await answer.json<Record<'mutations' | 'changing' | 'planned' | 'settled', string>>()
+  if (Number(store_?.changing) > 0) open.push('changes of rows in the read model')
+  if (store_?.planned !== store_?.settled) open.push('the copy of a range of records')
+  return { moved: `${moved.sort().join('\n')}\n${store_?.mutations} ${store_?.settled}`, open }
+}
+
+const UNDER_WAY = `
+SELECT (SELECT count() FROM system.mutations WHERE database = currentDatabase()) AS mutations,
+  (SELECT countIf(NOT is_done) FROM system.mutations WHERE database = currentDatabase()) AS changing,
+  toString((SELECT maxIf(ends_at, state = 'planned') FROM settling)) AS planned,
+  toString((SELECT maxIf(ends_at, state = 'settled') FROM settling)) AS settled`
