@@ -2,7 +2,7 @@ import { nearestOf } from './nearest.js'
 import { SETTINGS } from './settings.js'
 
 /** Variables of the tests and benchmarks, which run the roles in their own environment, and secrets of commands. */
-const NOT_OURS = /^ATTRIBUTION_(?:(?:RENEW|CONTRACT|EVAL|BENCH|TEST)_|API_KEY$)/
+const NOT_OURS = /^ATTRIBUTION_(?:(?:RENEW|CONTRACT|EVAL|BENCH|TEST)_|API_KEY$|BACKUP_PASSPHRASE$)/
 
 /** One line for each variable that looks like a setting and is none. It is no error: platforms add variables of their own. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {

@@ -14,7 +14,7 @@ import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { type Exit, launch } from './processes.js'
 import type { Instance } from './service.js'
 
-const CLI_MAIN = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
+export const CLI_MAIN = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
 
 /** The caller closes the connection. */
 export function connectTo({ dataDir }: Pick<Instance, 'dataDir'>): Promise<Broker> {

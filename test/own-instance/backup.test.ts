@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectService, type ReplayedRecord } from '../../internal/local/replay/client.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { type Ask, askAs } from '../support/ask.js'
+import { attributed } from '../support/attributed.js'
+import { wireEvent } from '../support/gateway.js'
+import { CLI_MAIN } from '../support/instance.js'
+import { launch } from '../support/processes.js'
+import { launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/receiver.js'
+import { launchService, natsServerBin, privateDataDir, type RunningService } from '../support/service.js'
+import { allRecords } from '../support/trace.js'
+
+/** The drill: under load, back up, kill everything, restore elsewhere; totals equal to the digit, and new events flow. */
+
+const PASSPHRASE = 'correct horse battery staple'
+const place = join(privateDataDir(), 'backups')
+const restoredFolder = join(privateDataDir(), 'restored')
+
+let receiver: Receiver
+let args: readonly string[]
+let service: RunningService
+let ask: Ask
+
+beforeAll(async () => {
+  const receiverPort = await freePort()
+  receiver = await launchReceiver({ port: receiverPort })
+  receiver.answer = (response, { json }) => {
+    const { challenge } = json.data
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(challenge === undefined ? '' : JSON.stringify({ challenge }))
+  }
+  const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
+  writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
+  args = [
+    ...['--webhook-allowed-networks', '127.0.0.0/8', '--webhook-ports', String(receiverPort)],
+    ...['--webhook-ca-file', caFile, '--rate-read', '100000', '--rate-control', '1000'],
+  ]
+  service = await launchService({ roles: ['courier'], args })
+  ask = askOf(service)
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.close()
+})
+
+const askOf = ({ baseUrl, credentials }: RunningService): Ask => askAs(baseUrl, { 'x-api-key': credentials.api_key })
+
+async function backup(args: readonly string[], passphrase: string | undefined = PASSPHRASE) {
+  const launched = launch(CLI_MAIN, {
+    args: ['backup', ...args],
+    env: passphrase === '' ? {} : { ATTRIBUTION_BACKUP_PASSPHRASE: passphrase },
+  })
+  const { code } = await launched.exited
+  return { code, said: launched.lines.join('\n') }
+}
+const create = () => backup(['create', '--data-dir', service.dataDir, '--to', place, '--json'])
+const restoreTo = (folder: string, ...more: string[]) =>
+  backup(['restore', '--from', place, '--to', folder, '--nats-server-bin', natsServerBin(), ...more])
+
+async function recordsOf({ baseUrl, credentials }: RunningService): Promise<ReplayedRecord[]> {
+  const client = connectService(baseUrl, credentials.api_key, 1)
+  return allRecords(client).finally(() => client.close())
+}
+const idOf = ({ invocation_id }: { readonly invocation_id: string }): string => invocation_id.replace('inv_', 'attr_')
+
+/** Sends events, some of one workflow, until told to stop. @returns the ids of those that were accepted, with the time of each */
+function startLoad() {
+  const accepted = new Map<string, number>()
+  let isOver = false
+  const sender = async (name: number): Promise<void> => {
+    for (let i = 0; !isOver; i++) {
+      const stated = i % 3 === 0 ? { attributed_service: undefined } : {}
+      const event = wireEvent({ ...stated, trace_id: `workflow-${name}-${i % 7}` })
+      const { status, json } = await ask('POST', '/api/v1/invocations', event)
+      if (status === 202) accepted.set(idOf(json), Date.now())
+    }
+  }
+  const senders = Promise.all([1, 2, 3, 4].map(sender))
+  return {
+    accepted,
+    async stop() {
+      isOver = true
+      await senders
+    },
+  }
+}
+
+const OCTOBER = '/v1/reports/usage?from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&group_by=service,owner'
+const totalsOf = async (of: Ask) => (await of('GET', OCTOBER)).json.data
+/** Nothing of it changes any more: the load is of November. */
+const october = (stated: object) => ({ ingestion_timestamp: '2026-10-07T08:00:00Z', ...stated })
+
+const key = randomUUID()
+const repeated = wireEvent(october({}))
+let first: string
+let overridden: string
+let bearer: Record<string, string>
+let backedUp: Map<string, number>
+let consistentMs: number
+
+async function tokenOf({ baseUrl, credentials }: RunningService): Promise<string> {
+  const answer = await fetch(`${baseUrl}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: credentials.client_id,
+      client_secret: credentials.client_secret,
+    }),
+  })
+  return ((await answer.json()) as { access_token: string }).access_token
+}
+
+test('a backup is made of a running instance under load, and a second one only of what is new', async () => {
+  const hook = await ask('POST', '/api/v1/webhooks', {
+    url: `https://127.0.0.1:${receiver.port}/hook`,
+    events: ['budget.threshold.crossed'],
+  })
+  while ((await ask('GET', `/api/v1/webhooks/${hook.json.id}`)).json.status !== 'verified') await sleep(50)
+  const budget = await ask('POST', '/api/v1/budgets', { name: 'all', ceiling_usd: '1000' })
+  await ask('POST', `/api/v1/budgets/${budget.json.id}/test`, {})
+  await receiver.until(1, ({ json }) => json.type === 'budget.threshold.crossed')
+  await ask('POST', '/api/v1/directory/services', { name: 'search', owner: 'team-search' })
+  for (let i = 0; i < 40; i++) {
+    await attributed(ask, october({ attributed_service: `service-${i % 3}`, estimated_cost_usd: `0.0${i}1` }))
+  }
+  overridden = (await attributed(ask, october({ attributed_service: 'wrong' }))).id
+  const override = { service: 'right', owner: 'team-right', reason: 'It was theirs.' }
+  expect((await ask('POST', `/v1/attribution/${overridden}/override`, override)).status).toBeLessThan(300)
+  while ((await ask('GET', `/v1/attribution/${overridden}`)).json.service !== 'right') await sleep(50)
+  expect((await ask('POST', '/api/v1/invocations', repeated, { 'idempotency-key': key })).status).toBe(202)
+  bearer = { authorization: `Bearer ${await tokenOf(service)}` }
+  expect((await askAs(service.baseUrl, bearer)('GET', '/v1/attribution?limit=1')).status).toBe(200)
+
+  const load = startLoad()
+  while (load.accepted.size < 300) await sleep(20)
+  const one = await create()
+  expect(one).toMatchObject({ code: 0 })
+  first = JSON.parse(one.said).id
+  const atFirst = load.accepted.size
+  const other = await create()
+  expect(other).toMatchObject({ code: 0 })
+  await load.stop()
+  backedUp = load.accepted
+
+  const { id, consistent_at: consistentAt, new_bytes: newBytes, bytes } = JSON.parse(other.said)
+  consistentMs = Date.parse(consistentAt)
+  expect(atFirst).toBeGreaterThan(300)
+  expect(newBytes).toBeLessThan(bytes)
+  const listed = await backup(['list', '--from', place, '--json'])
+  expect(JSON.parse(listed.said).map((each: { id: string }) => each.id)).toEqual([first, id])
+  expect(await backup(['verify', '--from', place])).toEqual({ code: 0, said: `${id} is whole` })
+  expect(readdirSync(join(service.dataDir, 'store', 'data', 'shadow'))).toEqual(['increment.txt'])
+})
+
+test('it is restored elsewhere after everything was killed: equal to the digit, nothing lost, nothing doubled', async () => {
+  const before = await totalsOf(ask)
+  for (const role of ['up', 'gateway', 'attributor', 'courier', 'store', 'nats']) process.kill(service.pid(role), 'SIGKILL')
+  await service.process.exited
+  const delivered = receiver.received.length
+
+  const restored = await restoreTo(restoredFolder)
+  expect(restored).toMatchObject({ code: 0 })
+  expect(restored.said).toContain('erase the identities that were erased since')
+  service = await launchService({ dataDir: restoredFolder, roles: ['courier'], args })
+  ask = askOf(service)
+
+  const fresh = await attributed(ask, { attributed_service: 'search' })
+  expect(fresh).toMatchObject({ service: 'search', owner: 'team-search' })
+  expect(await totalsOf(ask)).toEqual(before)
+  expect((await ask('GET', `/v1/attribution/${overridden}`)).json).toMatchObject({
+    service: 'right',
+    output_state: 'overridden',
+  })
+
+  const wanted = [...backedUp].filter(([, atMs]) => atMs < consistentMs).map(([id]) => id)
+  expect(wanted.length).toBeGreaterThan(200)
+  let ids: string[] = []
+  const missing = (): string[] => wanted.filter((id) => !ids.includes(id))
+  do ids = (await recordsOf(service)).map(({ id }) => id)
+  while (missing().length > 0 && (await sleep(200, true)))
+  expect(new Set(ids).size).toBe(ids.length)
+  const [all] = (await ask('GET', '/v1/reports/usage?from=2026-10-01T00:00:00Z')).json.data
+  expect(all.calls).toBe(ids.length)
+
+  // Only what is sent now arrives: the budget's event was delivered before.
+  await ask('POST', `/api/v1/budgets/${(await ask('GET', '/api/v1/budgets')).json.data[0].id}/test`, {})
+  while (receiver.received.length === delivered) await sleep(50)
+  await sleep(500)
+  expect(receiver.received.slice(delivered).map(({ json }) => json.type)).toEqual(['budget.threshold.crossed'])
+})
+
+test('ids and Idempotency-Keys are remembered, the audit log is whole, and sessions have ended', async () => {
+  const again = await ask('POST', '/api/v1/invocations', repeated, { 'idempotency-key': key })
+  const other = await ask('POST', '/api/v1/invocations', repeated)
+  const different = await ask('POST', '/api/v1/invocations', wireEvent(), { 'idempotency-key': key })
+
+  expect([again.status, other.status, other.json.duplicate, different.status]).toEqual([202, 202, true, 422])
+  expect((await askAs(service.baseUrl, bearer)('GET', '/v1/attribution?limit=1')).status).toBe(401)
+  const verified = launch(CLI_MAIN, {
+    args: ['audit', 'verify', '--tenant', service.credentials.tenant_id, '--data-dir', service.dataDir],
+  })
+  expect([(await verified.exited).code, verified.lines.join('\n')]).toEqual([0, expect.stringContaining('records')])
+})
+
+test('a restored instance is backed up in its turn; the oldest ones are removed with what only they had', async () => {
+  const third = await create()
+  expect(third).toMatchObject({ code: 0 })
+  const pruned = await backup(['prune', '--from', place, '--keep', '2'])
+
+  expect(pruned).toEqual({ code: 0, said: `removed ${first}` })
+  expect(readdirSync(place)).not.toContain(first)
+  for (const { id } of JSON.parse((await backup(['list', '--from', place, '--json'])).said)) {
+    expect(await backup(['verify', '--from', place, '--id', id])).toEqual({ code: 0, said: `${id} is whole` })
+  }
+})
+
+test('a restore refuses a folder that is in use, another passphrase, another key, and a damaged backup', async () => {
+  const folder = () => join(privateDataDir(), 'new')
+  expect(await restoreTo(restoredFolder)).toMatchObject({ code: 1, said: expect.stringContaining('is not empty') })
+  const wrong = ['restore', '--from', place, '--to', folder(), '--nats-server-bin', natsServerBin()]
+  expect(await backup(wrong, 'another')).toMatchObject({ code: 1, said: expect.stringContaining('does not open') })
+  expect(await backup(wrong, '')).toMatchObject({ code: 1, said: expect.stringContaining('are sealed') })
+  const otherKey = join(privateDataDir(), 'other.key')
+  writeFileSync(otherKey, `${Buffer.alloc(32, 7).toString('base64url')}\n`)
+  expect(await restoreTo(folder(), '--master-key-file', otherKey)).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('not the master key of the backup'),
+  })
+
+  const damaged = privateDataDir()
+  cpSync(place, damaged, { recursive: true })
+  const [part = ''] = readdirSync(join(damaged, 'parts'))
+  const file = join(damaged, 'parts', part, 'part')
+  truncateSync(file, 100)
+  const verified = await backup(['verify', '--from', damaged])
+  expect(verified).toMatchObject({ code: 1, said: expect.stringContaining(`parts/${part}/part is missing`) })
+  const from = ['restore', '--from', damaged, '--to', folder(), '--nats-server-bin', natsServerBin()]
+  expect(await backup(from)).toMatchObject({ code: 1 })
+})
