@@ -159,7 +159,8 @@ test('a backup is made of a running instance under load, and a second one only o
 
 test('it is restored elsewhere after everything was killed: equal to the digit, nothing lost, nothing doubled', async () => {
   const before = await totalsOf(ask)
-  for (const role of ['up', 'gateway', 'attributor', 'courier', 'store', 'nats']) process.kill(service.pid(role), 'SIGKILL')
+  for (const role of ['up', 'gateway', 'attributor', 'courier', 'store', 'nats'])
+    process.kill(service.pid(role), 'SIGKILL')
   await service.process.exited
   const delivered = receiver.received.length
 

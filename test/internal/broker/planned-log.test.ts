@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { EMPTY_READS_MAX } from '../../../internal/broker/arrivals.js'
 import type { Extent, Progress } from '../../../internal/broker/checkpoint.js'
+import { askForPause, followPauses } from '../../../internal/broker/pause.js'
 import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
 import { OBSERVATIONS } from '../../../streams/observations.js'
@@ -27,6 +28,13 @@ function newLog() {
         await publishOrThrow(broker.publish, subject, Buffer.from('x'), `${key}.${sent++}`)
     },
     untilDone: () => broker.untilDone(key, OBSERVATIONS.name, subject),
+    /** Resolves once the checkpoint is exactly there, without a plan. */
+    async untilDoneWith(sequence: number): Promise<void> {
+      await vi.waitUntil(async () => {
+        const { done, plan } = (await broker.deps.checkpoints.get(key))?.json<Progress>() ?? {}
+        return done === sequence && plan === undefined
+      })
+    },
     checkpoint: async () => (await broker.deps.checkpoints.get(key))?.json<Progress>(),
   }
 }
@@ -337,6 +345,52 @@ test('when all messages are processed the checkpoint has no plan, and a new owne
   expect(checkpoint?.plan).toBeUndefined()
   expect(again.map(({ sequences }) => sequences.length)).toEqual([1])
   expect(again[0]?.first).toBeGreaterThan(checkpoint?.done ?? 0)
+})
+
+test('a paused reader ends its batch, saves its checkpoint without a plan, and begins no other until the pause ends', async () => {
+  const log = newLog()
+  const isPaused = followPauses(broker.connection)
+  const applied: number[] = []
+  let goOn = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  await log.send(1)
+  const reader = start(
+    log,
+    async ({ sequences }) => {
+      applied.push(...sequences)
+      if (applied.length === 1) await held
+    },
+    {},
+    { ...broker.deps, isPaused },
+  )
+  await vi.waitUntil(() => applied.length === 1)
+
+  await askForPause(broker.connection, 30_000)
+  await vi.waitUntil(isPaused)
+  await log.send(1)
+  goOn()
+  await log.untilDoneWith(applied[0] ?? 0)
+  await broker.connection.rtt()
+  expect(applied).toHaveLength(1)
+
+  await askForPause(broker.connection, 0)
+  await log.untilDone()
+  expect(applied).toHaveLength(2)
+  await reader.stop()
+})
+
+test('a pause ends by itself', async () => {
+  let nowMs = 0
+  const isPaused = followPauses(broker.connection, () => nowMs)
+  await askForPause(broker.connection, 20_000)
+  await vi.waitUntil(isPaused)
+
+  nowMs = 19_999
+  expect(isPaused()).toBe(true)
+  nowMs = 20_000
+  expect(isPaused()).toBe(false)
 })
 
 test('a deleted checkpoint is created again', async () => {
