@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { SORT_FIELDS } from '../internal/filters/fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
+import { type BackupOptions, backupQuestion } from './backup/question.js'
 import { type ConsoleOptions, consoleQuestion } from './console/question.js'
 import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
@@ -221,6 +222,14 @@ program
   .option('--repeats <count>', 'first visits, and new calls', atLeast(3), 5)
   .action(async (options: Omit<ConsoleOptions, 'checkout' | 'natsServerBin'>) => {
     await consoleQuestion({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('backup')
+  .description('backup and restore of many records: how long, how large, and for how long readers pause')
+  .option('--rows <count>', 'records of twelve months', atLeast(10_000), 10_000_000)
+  .action(async (options: Omit<BackupOptions, 'checkout' | 'natsServerBin'>) => {
+    await backupQuestion({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program.parseAsync().then(

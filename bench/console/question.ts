@@ -1,16 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClickHouseClient } from '@clickhouse/client'
 import type { Browser, Page } from 'playwright-core'
 import { connectService } from '../../internal/local/replay/client.js'
-import { environmentIn } from '../../internal/local/supervisor/instance.js'
-import { connectStore } from '../../internal/store/client.js'
 import { startProduct } from '../eval/product.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
-import { generateCalls, LAST_AT_MS } from '../reports/generate.js'
+import { fill } from '../reports/fill.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 import { launchBrowser } from './browser.js'
@@ -36,7 +33,6 @@ const INTERACTION_MS_MAX = 200
 const TO_CHART_BYTES_MAX = 200 * 1024
 const ALL_BYTES_MAX = 400 * 1024
 const LIVE_MS_MAX = 3_000
-const BATCH = 250_000
 /** Beyond it there is no figure. */
 const SHOWN_MS_MAX = 60_000
 
@@ -78,37 +74,6 @@ async function answer(options: ConsoleOptions, folder: string, processes: Proces
   } finally {
     await browser.close()
   }
-}
-
-/** The calls of `reports`, the newest a minute old. */
-async function fill(dataDir: string, tenantId: string, rows: number): Promise<void> {
-  const store = storeOf(dataDir)
-  const feeds = await feedsOf(store)
-  for (const feed of feeds) await store.command({ query: `DETACH TABLE ${feed}` })
-  const laterMs = Date.now() - 60_000 - LAST_AT_MS
-  for (let from = 0; from < rows; from += BATCH) {
-    await generateCalls(store, { tenantId, from, to: Math.min(rows, from + BATCH), total: rows }, laterMs)
-    if (from % (4 * BATCH) === 0) process.stderr.write(`${from} rows\n`)
-  }
-  // As a day brings it.
-  await store.command({ query: 'OPTIMIZE TABLE attributions FINAL' })
-  for (const feed of feeds) await store.command({ query: `ATTACH TABLE ${feed}` })
-  await store.close()
-}
-
-function storeOf(dataDir: string): ClickHouseClient {
-  const { ATTRIBUTION_STORE_URL: url = '', ATTRIBUTION_STORE_PASSWORD: password = '', ...more } = environmentIn(dataDir)
-  const { ATTRIBUTION_STORE_USER: user = 'attribution', ATTRIBUTION_STORE_DATABASE: database = 'attribution' } = more
-  return connectStore({ url, user, password, database, silenceMsMax: 60 * 60 * 1_000 })
-}
-
-/** What fills the rollups and sorted copies of records: without it the calls are there in a fraction of the time. */
-async function feedsOf(store: ClickHouseClient): Promise<readonly string[]> {
-  const result = await store.query({
-    query: "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'",
-    format: 'JSONCompactEachRow',
-  })
-  return (await result.json<[string]>()).map(([name]) => name)
 }
 
 async function signIn(page: Page, credentials: Credentials): Promise<void> {
