@@ -134,7 +134,7 @@ interface CreateOptions extends PlaceOptions {
 async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): Promise<void> {
   const config = readInstanceConfig({ dataDir })
   const storeDataFolder = join(resolve(dataDir), 'store', 'data')
-  if (config.storeUrl !== '' && !/^http:\/\/127\.0\.0\.1:/.test(config.storeUrl)) {
+  if (!/^http:\/\/127\.0\.0\.1:/.test(config.storeUrl) || !existsSync(storeDataFolder)) {
     throw new ConfigError(
       'the read model is not in the data folder: back up that ClickHouse, and its NATS, with their own tools',
     )
