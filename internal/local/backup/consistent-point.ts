@@ -72,10 +72,10 @@ async function stateOf(broker: Broker, store: ClickHouseClient): Promise<State> 
     if (plan !== undefined || reservedMs !== undefined) open.push(`the batch of ${key}`)
   }
   const answer = await store.query({ query: UNDER_WAY, format: 'JSONEachRow' })
-  const [store_] = await answer.json<Record<'mutations' | 'changing' | 'planned' | 'settled', string>>()
-  if (Number(store_?.changing) > 0) open.push('changes of rows in the read model')
-  if (store_?.planned !== store_?.settled) open.push('the copy of a range of records')
-  return { moved: `${moved.sort().join('\n')}\n${store_?.mutations} ${store_?.settled}`, open }
+  const [readModel] = await answer.json<Record<'mutations' | 'changing' | 'planned' | 'settled', string>>()
+  if (Number(readModel?.changing) > 0) open.push('changes of rows in the read model')
+  if (readModel?.planned !== readModel?.settled) open.push('the copy of a range of records')
+  return { moved: `${moved.sort().join('\n')}\n${readModel?.mutations} ${readModel?.settled}`, open }
 }
 
 const UNDER_WAY = `
