@@ -13,13 +13,13 @@ import { Supervisor } from '../../internal/local/supervisor/children.js'
 import { runDemo } from '../../internal/local/supervisor/demo.js'
 import { dropMasterKeysHourly } from '../../internal/local/supervisor/drop-master-keys.js'
 import { environmentsFor, sharedSettings } from '../../internal/local/supervisor/environment.js'
+import { noteProcesses, surviveFullDisk } from '../../internal/local/supervisor/full-disk.js'
 import {
   openInstance,
   requireFreePort,
   takeOver,
   usableIntakePort,
   writeEnvironment,
-  writeRunFile,
 } from '../../internal/local/supervisor/instance.js'
 import { serveInstanceMetrics } from '../../internal/local/supervisor/metrics.js'
 import { prepareInstance } from '../../internal/local/supervisor/prepare-instance.js'
@@ -56,7 +56,12 @@ runMain('up', async () => {
   const envOf = environmentsFor(settings, process.env, config)
 
   if (ownsMasterKey) dropMasterKeysHourly(files.masterKey, print)
-  const supervisor = new Supervisor({ logsDir: files.logsDir, print, onChange: (pids) => writeRunFile(files, pids) })
+  const supervisor = new Supervisor({
+    logsDir: files.logsDir,
+    print,
+    onChange: (pids) => noteProcesses(files, pids),
+  })
+  const disk = surviveFullDisk(supervisor, files, config.natsUrl === '', print)
   const stopped = stopSignal()
   const start = async (): Promise<void> => {
     const { dependencies, serving, background } = localRoles({
@@ -89,6 +94,7 @@ runMain('up', async () => {
     }
     print('stopping')
   } finally {
+    disk.stop()
     await supervisor.stop()
     await metrics.close()
   }

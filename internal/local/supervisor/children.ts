@@ -66,6 +66,11 @@ export class Supervisor {
     await Promise.all(group.map((child) => child.start()))
   }
 
+  /** Has a role end, and start again as after any end. */
+  restart(name: string): void {
+    for (const child of this.groups.flat()) if (child.role.name === name) child.restart()
+  }
+
   /** Stops all roles, those that were started last first. */
   async stop(): Promise<void> {
     this.isStopping = true
@@ -126,6 +131,11 @@ class Child {
       clearTimeout(timer)
       giveUp.abort()
     }
+  }
+
+  /** It ends when its stdin does; `keepRunning` starts it again. */
+  restart(): void {
+    this.process?.stdin?.end()
   }
 
   async stop(): Promise<void> {
