@@ -21,6 +21,7 @@ import { signingKeyCommand } from './signing-key.js'
 import { streamsCommand } from './streams.js'
 import { tailCommand } from './tail.js'
 import { tenantCommand } from './tenant.js'
+import { upgradeCommand } from './upgrade.js'
 
 const program = new Command('attribution')
   .description('Operates the Attribution Service.')
@@ -42,6 +43,7 @@ const program = new Command('attribution')
   .addCommand(reattributeCommand())
   .addCommand(quarantineCommand())
   .addCommand(streamsCommand())
+  .addCommand(upgradeCommand())
   .addCommand(eraseIdentityCommand())
   .addCommand(sandboxDataCommand())
 

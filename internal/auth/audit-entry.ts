@@ -76,6 +76,7 @@ export const AUDIT_ACTIONS = [
   'token.issue',
   'token.refresh',
   'token.revoke',
+  'upgrade.finish',
   'user.create',
   'user.update',
   'user.delete',

@@ -16,7 +16,7 @@ import { snapshotStream } from '../../broker/stream-snapshot.js'
 import { readTail, type TailMessage } from '../../broker/stream-tail.js'
 import { formatInstant } from '../../units/instant.js'
 import { atConsistentPoint } from './consistent-point.js'
-import { filesOf, freeze, readFrozen, unfreeze } from './frozen-store.js'
+import { filesOf, freeze, readFrozen, unfreeze, unfreezeAll } from './frozen-store.js'
 import type { BackedUpPart, BackedUpStream, Blob, IndexEntry, Manifest } from './manifest.js'
 import { pack } from './pack.js'
 import { once, type Repository } from './repository.js'
@@ -41,6 +41,9 @@ export interface Tail extends TailMessage {
   readonly stream: string
 }
 
+/** How the links of backups are named. */
+const FROZEN = 'backup_'
+
 const bucketStream = ({ name }: Bucket): string => `KV_${name}`
 
 /** Sessions end with a restore; leases and members are of processes that no longer run. */
@@ -60,7 +63,8 @@ export async function createBackup(deps: BackupDeps): Promise<IndexEntry & { rea
   const snapshots = await snapshotStreams(id, deps)
   say(`${snapshots.length} streams, ${sizeOf(snapshots)}`)
 
-  const frozen = `backup_${id.replaceAll('-', '_')}`
+  const frozen = `${FROZEN}${id.replaceAll('-', '_')}`
+  await unfreezeAll(storeDataFolder, FROZEN)
   try {
     const { taken, atMs, pausedMs } = await atConsistentPoint(broker, store, async () => {
       // Of an attempt that has failed.

@@ -39,6 +39,12 @@ export async function freeze(store: ClickHouseClient, database: string, name: st
 export const unfreeze = (dataFolder: string, name: string): Promise<void> =>
   rm(shadowOf(dataFolder, name), { recursive: true, force: true })
 
+/** Removes the links that backups have left which were killed: they keep the disk space of parts that are long gone. */
+export async function unfreezeAll(dataFolder: string, prefix: string): Promise<void> {
+  const names = await readdir(join(dataFolder, 'shadow')).catch(ifRemoved)
+  for (const name of names ?? []) if (name.startsWith(prefix)) await unfreeze(dataFolder, name)
+}
+
 /** Reads the small files into memory, as they may change later; the parts' links stay until `unfreeze`. */
 export async function readFrozen(dataFolder: string, name: string): Promise<FrozenStore> {
   const shadow = shadowOf(dataFolder, name)

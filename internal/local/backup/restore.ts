@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { CHANGES } from '../../../streams/changes.js'
@@ -54,8 +54,12 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   const data = join(folder, 'store', 'data')
   for (const pack of [manifest.files, ...manifest.parts]) await unpack(repository.read(pack), data)
   for (const [path, target] of manifest.links) {
-    await mkdir(dirname(join(data, path)), { recursive: true, mode: 0o700 })
-    await symlink(target, join(data, path))
+    const link = join(data, path)
+    for (const each of [link, resolve(dirname(link), target)]) {
+      if (!each.startsWith(data + sep)) throw new Error(`a backup has a link out of its folder: ${path}`)
+    }
+    await mkdir(dirname(link), { recursive: true, mode: 0o700 })
+    await symlink(target, link)
   }
   say(`the read model: ${manifest.parts.length} parts, ${manifest.records} versions of records`)
 

@@ -48,11 +48,19 @@ async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
 }
 
 function versions(members: readonly Member[]): Finding {
+  const [own, others] = [serviceVersion(), othersAmong(members)]
+  if (others === '') return ok('versions', own)
+  return warning('versions', `this command is ${own}, but ${others} runs: finish the upgrade`)
+}
+
+/** The running roles of other versions than this command, as a text; empty when there are none. */
+export const otherVersions = async (broker: Broker, nowMs: number): Promise<string> =>
+  othersAmong(await liveMembers(broker, nowMs))
+
+function othersAmong(members: readonly Member[]): string {
   const own = serviceVersion()
   const others = members.filter(({ version }) => version !== undefined && version !== own)
-  if (others.length === 0) return ok('versions', own)
-  const named = [...new Set(others.map(({ role, version }) => `${role} ${version}`))].join(', ')
-  return warning('versions', `this command is ${own}, but ${named} runs: finish the upgrade`)
+  return [...new Set(others.map(({ role, version }) => `${role} ${version}`))].join(', ')
 }
 
 /** What parses HTTP in the gateways: they should not differ, since a request may be read differently by each. */
