@@ -25,7 +25,7 @@ export const OWN_VERSION = Math.max(...MIGRATIONS.map(({ version }) => version))
 export async function readSchemaState(store: ClickHouseClient): Promise<SchemaState | undefined> {
   try {
     const result = await store.query({
-      query: `SELECT max(version) AS version, maxIf(version, name = {name:String}) AS finished FROM schema_migrations`,
+      query: `SELECT max(s.version) AS version, maxIf(s.version, s.name = {name:String}) AS finished FROM schema_migrations AS s`,
       query_params: { name: FINISHED },
       format: 'JSONEachRow',
     })
