@@ -6,8 +6,9 @@ import type { Progress } from '../../broker/checkpoint.js'
 import type { Broker } from '../../broker/connect.js'
 import { askForPause } from '../../broker/pause.js'
 
-/** Readers pause for no longer than this at a time; gateways go on taking events. */
-const PAUSE_MS = 20_000
+/** Readers pause for no longer than this when this process ends meanwhile; gateways go on taking events. */
+const PAUSE_MS = 10_000
+const ASK_AGAIN_MS = 2_000
 const SETTLED_MS_MAX = 15_000
 const LOOK_EVERY_MS = 20
 const ATTEMPTS_MAX = 5
@@ -28,7 +29,6 @@ export async function atConsistentPoint<T>(
   const began = performance.now()
   try {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      await askForPause(broker.connection, PAUSE_MS)
       const before = await untilSettled(broker, store)
       const atMs = Date.now()
       const taken = await take()
@@ -49,7 +49,11 @@ interface State {
 
 async function untilSettled(broker: Broker, store: ClickHouseClient): Promise<string> {
   const deadline = performance.now() + SETTLED_MS_MAX
-  for (;;) {
+  for (let askedAt = Number.NEGATIVE_INFINITY; ; ) {
+    if (performance.now() - askedAt > ASK_AGAIN_MS) {
+      askedAt = performance.now()
+      await askForPause(broker.connection, PAUSE_MS)
+    }
     const { moved, open } = await stateOf(broker, store)
     if (open.length === 0) return moved
     if (performance.now() > deadline) {
@@ -74,7 +78,7 @@ async function stateOf(broker: Broker, store: ClickHouseClient): Promise<State> 
   const answer = await store.query({ query: UNDER_WAY, format: 'JSONEachRow' })
   const [readModel] = await answer.json<Record<'mutations' | 'planned' | 'settled', string>>()
   if (readModel?.planned !== readModel?.settled) open.push('the copy of a range of records')
-  return { moved: `${moved.sort().join('\n')}\n${readModel?.mutations} ${readModel?.settled}`, open }
+  return { moved: `${moved.sort().join('\n')}\n${JSON.stringify(readModel)}`, open }
 }
 
 /** A change of rows that is under way goes on after a restore; none may begin meanwhile. */
