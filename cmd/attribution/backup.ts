@@ -206,11 +206,11 @@ async function runRestore({
   print(
     `restored ${manifest.id}, as of ${manifest.consistent_at}: ${manifest.records} versions of records, USD ${manifest.cost_usd}`,
   )
-  for (const line of AFTERWARDS(manifest.consistent_at)) print(line)
+  for (const line of afterwards(manifest.consistent_at)) print(line)
 }
 
 /** What a backup cannot know. */
-const AFTERWARDS = (consistentAt: string): readonly string[] => [
+const afterwards = (consistentAt: string): readonly string[] => [
   `Not in it: events, and all changes, after ${consistentAt}. Do again what must not come back:`,
   '  - revoke API keys, clients and people that were removed since (the audit log of the old instance lists them)',
   '  - erase the identities that were erased since: attribution erase-identity',
