@@ -43,7 +43,7 @@ export async function atConsistentPoint<T>(
 interface State {
   /** Changes whenever a reader or a change of the read model moves on. */
   readonly moved: string
-  /** What is not finished. */
+  /** Work that is under way, by name. */
   readonly open: readonly string[]
 }
 
