@@ -17,6 +17,9 @@ import { connectInstanceBroker, connectInstanceStore, readInstanceConfig } from 
 interface PlaceOptions {
   readonly s3Endpoint: string
   readonly s3Region: string
+}
+
+interface JsonOption {
   readonly json?: true
 }
 
@@ -41,6 +44,7 @@ const createCommand = (): Command =>
       .requiredOption('--data-dir <folder>', 'data folder of the instance')
       .requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
       .addOption(keepOption('then remove all but this many newest backups'))
+      .option('--json', 'print JSON')
       .action(runCreate),
   )
 
@@ -49,7 +53,8 @@ const listCommand = (): Command =>
     new Command('list')
       .description('Lists the backups of a place, the oldest first.')
       .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
-      .action(async ({ from, json, ...place }: PlaceOptions & { readonly from: string }) => {
+      .option('--json', 'print JSON')
+      .action(async ({ from, json, ...place }: PlaceOptions & JsonOption & { readonly from: string }) => {
         const backups = await (await repositoryAt(from, place)).list()
         if (json === true) print(JSON.stringify(backups.map(shown)))
         else for (const each of backups) print(lineOf(each))
@@ -112,7 +117,6 @@ function withPlace(command: Command): Command {
   return command
     .option('--s3-endpoint <url>', 'of an S3-compatible store; default: AWS', '')
     .option('--s3-region <region>', 'of the bucket', 'us-east-1')
-    .option('--json', 'print JSON')
 }
 
 const keepOption = (description: string): Option =>
@@ -125,7 +129,10 @@ const keepOption = (description: string): Option =>
 const repositoryAt = async (place: string, { s3Endpoint, s3Region }: PlaceOptions): Promise<Repository> =>
   new Repository(await openPlace(place, { endpoint: s3Endpoint, region: s3Region }))
 
-interface CreateOptions extends PlaceOptions {
+/** Where the broker and the store of `npm start` listen. */
+const ON_LOOPBACK = /^(nats|http):\/\/127\.0\.0\.1:\d+$/
+
+interface CreateOptions extends PlaceOptions, JsonOption {
   readonly dataDir: string
   readonly to: string
   readonly keep?: number
@@ -134,9 +141,10 @@ interface CreateOptions extends PlaceOptions {
 async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): Promise<void> {
   const config = readInstanceConfig({ dataDir })
   const storeDataFolder = join(resolve(dataDir), 'store', 'data')
-  if (!/^http:\/\/127\.0\.0\.1:/.test(config.storeUrl) || !existsSync(storeDataFolder)) {
+  const areHere = [config.storeUrl, config.natsUrl].every((url) => ON_LOOPBACK.test(url))
+  if (!areHere || !existsSync(storeDataFolder)) {
     throw new ConfigError(
-      'the read model is not in the data folder: back up that ClickHouse, and its NATS, with their own tools',
+      'broker and read model are not both in the data folder: back up your own NATS and ClickHouse with their own tools',
     )
   }
   const passphrase = process.env[PASSPHRASE]
@@ -144,7 +152,7 @@ async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): 
   const store = connectInstanceStore(config)
   try {
     const repository = await repositoryAt(to, place)
-    const made = await createBackup({
+    const { pausedMs, ...made } = await createBackup({
       ...{ broker, store, database: config.storeDatabase, storeDataFolder, repository },
       serviceVersion: serviceVersion(),
       masterKeyId: readMasterKeys(config).current().id,
@@ -153,7 +161,7 @@ async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): 
     })
     await recordByCli(broker, 'backup.create', made.id, { after: { consistent_at: made.consistent_at } })
     const removed = keep === undefined ? [] : await repository.prune(keep)
-    if (json === true) print(JSON.stringify({ ...shown(made), paused_ms: Math.round(made.pausedMs), removed }))
+    if (json === true) print(JSON.stringify({ ...shown(made), paused_ms: Math.round(pausedMs), removed }))
     else print(lineOf(made))
   } finally {
     await store.close()
