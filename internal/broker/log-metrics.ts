@@ -12,7 +12,7 @@ export const BATCH_SECONDS = histogram(
   ['log'],
 )
 export const TAKEOVERS = counter('log_takeovers_total', 'How often this process began to read a log.', ['log'])
-export const RETRIES = counter('log_retries_total', 'Batches that failed and were tried again.', ['log'])
+export const BATCH_RETRIES = counter('log_retries_total', 'Batches that failed and were tried again.', ['log'])
 
 const OLDEST = gauge(
   'log_oldest_seconds',

@@ -5,7 +5,7 @@ import type { Logger } from '../telemetry/log.js'
 import { type Arrival, IdleReader } from './arrivals.js'
 import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './checkpoint.js'
 import type { LogRange, StoredEntry } from './log.js'
-import { BATCH_EVENTS, BATCH_SECONDS, BATCHES, RETRIES, TAKEOVERS } from './log-metrics.js'
+import { BATCH_EVENTS, BATCH_RETRIES, BATCH_SECONDS, BATCHES, TAKEOVERS } from './log-metrics.js'
 
 /**
  * A subject of a stream that one owner at a time reads in batches, each of which takes effect exactly once: the batch is
@@ -141,7 +141,7 @@ export async function runPlannedLog<C extends Progress>(
     } catch (cause) {
       if (cause instanceof OwnershipLost) log.info('another process owns this log now')
       else {
-        RETRIES.inc({ log: planned.key })
+        BATCH_RETRIES.inc({ log: planned.key })
         log.warn({ err: cause }, 'could not finish a batch; will retry')
       }
       await pause(RETRY_MS, signal)

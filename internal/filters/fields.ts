@@ -49,7 +49,7 @@ const AMOUNT = { kind: 'amount' } as const
 const INSTANT = { kind: 'instant' } as const
 const choice = (values: readonly string[]) => ({ kind: 'choice', values }) as const
 
-export const FIELDS = {
+export const FILTER_FIELDS = {
   id: {
     type: { kind: 'id', prefix: 'attr' },
     operators: ORDERED,
@@ -156,7 +156,7 @@ export const FIELDS = {
   },
 } as const satisfies Readonly<Record<string, Field>>
 
-export type FieldName = keyof typeof FIELDS
+export type FieldName = keyof typeof FILTER_FIELDS
 
 /** The field of a declared tag key. */
 export const TAG_FIELD: Field = {
@@ -188,7 +188,7 @@ export const withTagPattern = (fields: Readonly<Record<string, Field>>): Readonl
   },
 })
 
-export const fieldOf = (field: FilterField): Field => (isTagField(field) ? TAG_FIELD : FIELDS[field])
+export const fieldOf = (field: FilterField): Field => (isTagField(field) ? TAG_FIELD : FILTER_FIELDS[field])
 
 /** Sort fields; ties are broken by `id` in the same direction. */
 export const SORT_FIELDS = [

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, withTagPattern } from './fields.js'
+import { FILTER_FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, withTagPattern } from './fields.js'
 import { describeOperand } from './operand.js'
 import { DEFAULT_SORT, formatSort } from './parse.js'
 
@@ -35,7 +35,7 @@ export const filterParameters = (fields: Readonly<Record<string, Field>>): Reado
     ),
   )
 
-export const FILTER_PARAMETERS = filterParameters(withTagPattern(FIELDS))
+export const FILTER_PARAMETERS = filterParameters(withTagPattern(FILTER_FIELDS))
 
 export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
   sort: z

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
 import {
-  FIELDS,
+  FILTER_FIELDS,
   FILTERS_MAX,
   type Field,
   type FilterField,
@@ -53,7 +53,7 @@ export function parseFilters<F extends string>(
 ): Read<Condition<F>[]>
 export function parseFilters(
   parameters: readonly (readonly [name: string, value: string])[],
-  fields: Readonly<Record<string, Field>> = FIELDS,
+  fields: Readonly<Record<string, Field>> = FILTER_FIELDS,
 ): Read<Condition<string>[]> {
   if (parameters.length > FILTERS_MAX) {
     return wrong('/filter', `At most ${FILTERS_MAX} filters are allowed.`)

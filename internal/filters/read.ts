@@ -1,7 +1,7 @@
 import type { Problem } from '../problems/catalogue.js'
 import type { Dimension } from '../records/dimensions.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
-import { FIELDS, withTags } from './fields.js'
+import { FILTER_FIELDS, withTags } from './fields.js'
 import { type Condition, digestOf, formatSort, isFilterName, parseFilters, parseSort, type Sort } from './parse.js'
 
 export interface FilteredQuery {
@@ -27,7 +27,7 @@ export function readFilteredQuery(text: string, declared: readonly Pick<Dimensio
   if (!read.ok) return read
   const filters = parseFilters(
     read.pairs.filter(([name]) => isFilterName(name)),
-    withTags(FIELDS, declared),
+    withTags(FILTER_FIELDS, declared),
   )
   if (!filters.ok) return { ok: false, problem: badParameter(filters.fault.pointer, filters.fault.detail) }
   const others = namedOnce(

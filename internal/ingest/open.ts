@@ -101,8 +101,9 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     SPOOL_BYTES.set(spool.bytes)
     SPOOL_RECORDS.set(spool.count)
     WAITING_EVENTS.set(groups.waiting)
-    return setStreamLevels(broker.manager)
   })
+  // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
+  whenRead(() => setStreamLevels(broker.manager))
   const writer = writerBehind(() => !delivery.isDone, createLogWriter(publisher, spool, isBrokerUp, log))
   const groups = new GroupCommit(writer, partitions)
 

@@ -91,7 +91,7 @@ interface Entry {
   readonly e: InvocationEvent
 }
 
-const FIELDS = new Set(Object.keys(invocationEvent.shape))
+const EVENT_FIELD_NAMES = new Set(Object.keys(invocationEvent.shape))
 
 export interface Admission {
   readonly tenantId: string
@@ -126,7 +126,7 @@ export function encodeEntry(admission: Admission, event: InvocationEvent, positi
 /** Whether every field is one of the schema's and has a value: nearly all events, which then need no copy. */
 function hasOnlyKept(event: InvocationEvent): boolean {
   for (const field in event) {
-    if (!FIELDS.has(field) || event[field as keyof InvocationEvent] === null) return false
+    if (!EVENT_FIELD_NAMES.has(field) || event[field as keyof InvocationEvent] === null) return false
   }
   return true
 }
@@ -135,7 +135,7 @@ function keptOf(event: InvocationEvent): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   for (const field in event) {
     const value = event[field as keyof InvocationEvent]
-    if (value !== null && FIELDS.has(field)) kept[field] = value
+    if (value !== null && EVENT_FIELD_NAMES.has(field)) kept[field] = value
   }
   return kept
 }
@@ -299,7 +299,7 @@ const SUM_OF_WRITES =
 const membersOf: (event: InvocationEvent, eventTimeMs: number) => Invocation = straightLine(
   ['event', 'eventTimeMs'],
   `return ${objectText(
-    [...FIELDS].map((field) => {
+    [...EVENT_FIELD_NAMES].map((field) => {
       if (field === 'ingestion_timestamp') return ['eventTimeMs', 'eventTimeMs']
       if (field === 'event_id') return ['eventId', 'event.event_id.toLowerCase()']
       // The counters by lifetime are parts of this one: a total that is not stated is their sum.

@@ -277,7 +277,7 @@ const report = z
 const answer = (row: z.ZodType) => z.object({ suppressed: suppressed.optional(), ...pageOf(row).shape, report })
 
 const COHORTS =
-  'No row, and no sum of rows, tells of fewer people than the tenant setting `min_cohort` (5 by default), except for a whole ' +
+  'No row, and no sum of rows, covers fewer people than the tenant setting `min_cohort` (5 by default), except for a whole ' +
   'interval of the tenant: smaller groups are folded into their parents. Groups without people are always shown. Sums are ' +
   'exact. All pages show the figures as of the first page. ' +
   FILTERS_DESCRIPTION

@@ -1,5 +1,5 @@
 import type { Field } from '../filters/fields.js'
-import { FIELDS, withTags } from '../filters/fields.js'
+import { FILTER_FIELDS, withTags } from '../filters/fields.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
 import { CURSOR_LIFETIME_MS } from '../http/resource/pages.js'
 import type { Problem } from '../problems/catalogue.js'
@@ -59,7 +59,7 @@ const OF_USAGE = ['allocate', 'include_notional'] as const
 /** The fields that reports are filtered by. */
 export const REPORT_FIELDS = {
   ...DIMENSIONS,
-  event_time: { ...FIELDS.event_time, operators: ['gte', 'lt'] },
+  event_time: { ...FILTER_FIELDS.event_time, operators: ['gte', 'lt'] },
 } as const satisfies Readonly<Record<string, Field>>
 type ReportField = keyof typeof REPORT_FIELDS | TagField
 

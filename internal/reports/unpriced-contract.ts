@@ -51,7 +51,7 @@ export const UNPRICED_REPORT: Operation = {
   summary: 'List calls without a price by model, with their tokens, most calls first',
   description:
     'Calls whose cost is unknown (`cost_basis: unpriced`): add a negotiated price, a model name, or a newer price book, then ' +
-    'revalue the records. The cohort rule of reports applies: no row, and no sum of rows, tells of fewer people than the tenant ' +
+    'revalue the records. The cohort rule of reports applies: no row, and no sum of rows, covers fewer people than the tenant ' +
     'setting `min_cohort`. All pages show the figures as of the first page.',
   query: { ...PAGE_PARAMETERS, ...TIMES },
   replies: {

@@ -296,7 +296,7 @@ interface Credential {
   readonly bearer: string
 }
 
-/** A tenant tells of its own credentials only: ids with its tag, the first 32 bits. */
+/** A tenant names its own credentials only: ids with its tag, the first 32 bits. */
 const withOwnTag = (text: string, apiKey: string): string =>
   text.replace(/"principal_id":"([a-z]{3}_).{7}(?=.{19}")/, `"principal_id":"$1${apiKey.split('_')[2]?.slice(0, 7)}`)
 

@@ -6,7 +6,7 @@ import { wireEvent } from '../support/gateway.js'
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
-/** What a tenant tells of itself by the API counts for the calls that come next, without a restart. */
+/** What a tenant states about itself by the API counts for the calls that come next, without a restart. */
 
 let service: Instance
 let ask: Ask

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FIELDS, FILTERS_MAX, OPERATORS } from '../../filters/fields.js'
+import { FILTER_FIELDS, FILTERS_MAX, OPERATORS } from '../../filters/fields.js'
 import { statedValues } from '../../filters/stated.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
@@ -20,7 +20,7 @@ export const TOKEN_MINUTES = 60
 
 const fieldName = () =>
   z.union([
-    z.enum(Object.keys(FIELDS) as (keyof typeof FIELDS)[]),
+    z.enum(Object.keys(FILTER_FIELDS) as (keyof typeof FILTER_FIELDS)[]),
     z.string().regex(/^tags\./, 'must be a field of records, or tags.<key>'),
   ])
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { Records } from '../../broker/records.js'
 import type { Watermark } from '../../broker/watermark.js'
-import { FIELDS, withTags } from '../../filters/fields.js'
+import { FILTER_FIELDS, withTags } from '../../filters/fields.js'
 import type { Condition } from '../../filters/parse.js'
 import { readStatedFilters } from '../../filters/stated.js'
 import type { Exchange } from '../../http/exchange.js'
@@ -108,7 +108,7 @@ async function preview(
   const { tenantId } = caller
   const blocked = deps.refusalToShow(tenantId)
   if (blocked !== undefined) return blocked
-  const fields = withTags(FIELDS, deps.dimensionsOf(tenantId))
+  const fields = withTags(FILTER_FIELDS, deps.dimensionsOf(tenantId))
   const unknown = `must be one of ${Object.keys(fields).join(', ')}`
   const { filters, errors } = readStatedFilters(body.filters, fields, unknown)
   if (errors.length > 0) return invalid(errors)

@@ -23,7 +23,7 @@ const pool = z
   .meta({ id: 'Pool' })
 export type ShownPool = Omit<StoredPool, 'tenant_id'>
 
-const FIELDS = {
+const EXAMPLE_FIELDS = {
   name: 'shared-bedrock',
   owner: 'team-platform',
   rules: [{ provider: 'bedrock', ingestion_layer: 'proxy' }],
@@ -40,8 +40,8 @@ export const POOL = {
   fields: poolFields,
   changes: poolChanges,
   example: {
-    record: { id: exampleId('pool'), ...FIELDS, priority: 100, created_at: '2026-11-21T09:30:00.000Z' },
-    fields: FIELDS,
+    record: { id: exampleId('pool'), ...EXAMPLE_FIELDS, priority: 100, created_at: '2026-11-21T09:30:00.000Z' },
+    fields: EXAMPLE_FIELDS,
     changes: { owner: 'team-finance' } satisfies PoolChanges,
   },
   descriptions: {

@@ -1,4 +1,4 @@
-import { FIELDS, type Field, OPERATORS, type Operator, TAG_FIELD } from '../../filters/fields.js'
+import { FILTER_FIELDS, type Field, OPERATORS, type Operator, TAG_FIELD } from '../../filters/fields.js'
 import { fieldShown } from './words.js'
 
 /** Filters of records as the address has them: `filter[<field>][<operator>]=<value>`, the API's own form. */
@@ -15,11 +15,11 @@ const NAME = /^filter\[([^\]]+)\]\[(\w+)\]$/
 export type Fields = Readonly<Record<string, Field>>
 
 /** @returns the filters in their order; what is no filter by these fields is left out */
-export const filtersOf = (params: URLSearchParams, fields: Fields = FIELDS): readonly Filter[] =>
+export const filtersOf = (params: URLSearchParams, fields: Fields = FILTER_FIELDS): readonly Filter[] =>
   [...params].flatMap(([name, value]) => filterOf(name, value, fields) ?? [])
 
 /** Parameters that state a filter which cannot hold, as they are in the address: another field, operator or form. */
-export const unheldFilters = (params: URLSearchParams, fields: Fields = FIELDS): readonly string[] =>
+export const unheldFilters = (params: URLSearchParams, fields: Fields = FILTER_FIELDS): readonly string[] =>
   [...params]
     .filter(([name, value]) => name.startsWith('filter') && filterOf(name, value, fields) === undefined)
     .map(([name, value]) => `${name}=${value}`)
@@ -35,7 +35,7 @@ export const filterName = ({ field, operator }: Pick<Filter, 'field' | 'operator
   `filter[${field}][${operator}]`
 
 /** Undefined for a field by which there can be no filter. */
-export const fieldNamed = (name: string, fields: Fields = FIELDS): Field | undefined => {
+export const fieldNamed = (name: string, fields: Fields = FILTER_FIELDS): Field | undefined => {
   if (name.startsWith('tags.')) return TAG_FIELD
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }

@@ -1,4 +1,4 @@
-import { EQUALITY, FIELDS, type Field, type FieldName, SEARCHED } from '../../filters/fields.js'
+import { EQUALITY, FILTER_FIELDS, type Field, type FieldName, SEARCHED } from '../../filters/fields.js'
 import { COST_BASES } from '../../records/bases.js'
 
 /** Fields by which reports and exports can be filtered: those of records that they know, and those that only they know. */
@@ -23,7 +23,7 @@ const text = (description: string, example: string): Field => ({
 })
 
 export const REPORT_FIELDS: Readonly<Record<string, Field>> = {
-  ...Object.fromEntries(SAME.map((name) => [name, FIELDS[name]])),
+  ...Object.fromEntries(SAME.map((name) => [name, FILTER_FIELDS[name]])),
   requested_model: text('Model that the call asked for.', 'gpt-4o'),
   ingestion_layer: text('Layer that captured the call.', 'gateway'),
   region: text('Region that the call states.', 'eu-central-1'),

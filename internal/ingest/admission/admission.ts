@@ -324,7 +324,7 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
 }
 
 /** Who sends an event, and through which intake; none: the API. */
-export interface Sender extends Caller {
+export interface EventSender extends Caller {
   readonly intake?: string
 }
 
@@ -340,7 +340,7 @@ export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
   claimed: EventAnswer,
   text: TextRange,
-  { tenantId, principal, trustsCost, isGateway, intake }: Sender,
+  { tenantId, principal, trustsCost, isGateway, intake }: EventSender,
   key: AdmissionKey | undefined,
   deps: Pick<AdmissionDeps, 'groups'>,
   settler: Settler,

@@ -5,9 +5,9 @@ import {
   type AdmissionDeps,
   addToGroup,
   answerHere,
+  type EventSender,
   foreseeEvent,
   rememberEvent,
-  type Sender,
   settleClaim,
 } from '../admission/admission.js'
 import { unavailable } from '../admission/answers.js'
@@ -41,7 +41,7 @@ export interface EachResult {
  */
 export async function admitEach(
   items: BulkItems,
-  caller: Sender,
+  caller: EventSender,
   receivedAtMs: number,
   deps: AdmissionDeps,
   result: EachResult,

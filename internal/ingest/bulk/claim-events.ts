@@ -1,5 +1,5 @@
 import type { Problem } from '../../problems/catalogue.js'
-import { type AdmissionDeps, answerHere, newEventKey, type Sender } from '../admission/admission.js'
+import { type AdmissionDeps, answerHere, type EventSender, newEventKey } from '../admission/admission.js'
 import { type CheckedEvent, checkEvent, newEventIds } from '../admission/check-event.js'
 import type { EventAnswer } from '../keys/event-answers.js'
 import type { BulkItems } from './bulk-body.js'
@@ -25,7 +25,7 @@ export interface ClaimedEvents {
 /** Claims all events of a request: its owners get one message each, not one per slice. */
 export async function claimEvents(
   items: BulkItems,
-  caller: Sender,
+  caller: EventSender,
   receivedAtMs: number,
   deps: AdmissionDeps,
 ): Promise<ClaimedEvents> {

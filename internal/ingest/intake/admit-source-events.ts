@@ -2,7 +2,7 @@ import { type EventParts, EventWriter } from '../../invocations/event-writer.js'
 import { EVENT_BYTES_MAX } from '../../invocations/limits.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { parseJson } from '../../text/parse-json.js'
-import type { AdmissionDeps, Sender } from '../admission/admission.js'
+import type { AdmissionDeps, EventSender } from '../admission/admission.js'
 import { TOO_MUCH } from '../admission/answers.js'
 import { admitEach } from '../bulk/admit-each.js'
 import type { BulkItem, BulkItems } from '../bulk/bulk-body.js'
@@ -16,7 +16,7 @@ import type { Admitted, SourceEvent } from './route.js'
  */
 export async function admitSourceEvents(
   events: readonly SourceEvent[],
-  caller: Sender,
+  caller: EventSender,
   receivedAtMs: number,
   deps: AdmissionDeps,
 ): Promise<Admitted | Problem> {

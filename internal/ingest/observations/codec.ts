@@ -7,7 +7,7 @@ import { type ObservationEvent, observationEvent } from './schema.js'
  * schema are written: other fields that a producer sent are not kept anywhere.
  */
 
-const FIELDS = Object.keys(observationEvent.shape) as (keyof ObservationEvent)[]
+const OBSERVATION_FIELDS = Object.keys(observationEvent.shape) as (keyof ObservationEvent)[]
 
 /** Facts known at admission. */
 export interface ObservationAdmission {
@@ -44,7 +44,7 @@ interface Entry {
 /** One entry as text; `encodeObservations` puts entries together. */
 export function encodeObservation(admission: ObservationAdmission, event: ObservationEvent): string {
   const kept: Record<string, unknown> = {}
-  for (const field of FIELDS) {
+  for (const field of OBSERVATION_FIELDS) {
     const value = event[field]
     if (value !== undefined && value !== null) kept[field] = value
   }

@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
 import type { Claim, ClaimVerdict } from './claim.js'
 import type { KeyOwners } from './key-owners.js'
-import { type ClaimAnswer, decodeAnswers, encodeClaims, type Sender } from './peer-messages.js'
+import { type ClaimAnswer, decodeAnswers, encodeClaims, type PeerId } from './peer-messages.js'
 
 const UNANSWERED = counter(
   'claims_unanswered_total',
@@ -13,7 +13,7 @@ const UNANSWERED = counter(
 
 export interface ClaimRequestsDeps {
   readonly connection: NatsConnection
-  readonly sender: Sender
+  readonly sender: PeerId
   readonly owners: KeyOwners
   /** An owner that has not answered within this time counts as silent. */
   readonly answerWithinMs: number

@@ -5,7 +5,7 @@ import type { Logger } from '../../telemetry/log.js'
 import { type EventAnswer, isEventAnswer, isTaken, UNSURE } from '../keys/event-answers.js'
 import type { OwnedEvents } from '../keys/owned-events.js'
 import type { KeyOwners } from './key-owners.js'
-import { type EventRecord, encodeEvents, type Sender } from './peer-messages.js'
+import { type EventRecord, encodeEvents, type PeerId } from './peer-messages.js'
 
 /** A record for the owner of an event; `onAnswer` is called once, if its sender waits. */
 export interface EventNotice extends EventRecord {
@@ -14,7 +14,7 @@ export interface EventNotice extends EventRecord {
 
 export interface EventClaimsDeps {
   readonly connection: NatsConnection
-  readonly sender: Sender
+  readonly sender: PeerId
   /** The gateways that can own events: builds up to 0.2 do not know these claims. */
   readonly owners: KeyOwners
   readonly owned: Pick<OwnedEvents, 'claim' | 'release'>

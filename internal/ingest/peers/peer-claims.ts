@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/log.js'
 import { FULL, type Ticket } from '../keys/in-flight.js'
 import type { Fingerprint } from '../keys/key-table.js'
 import { isTicket, type LocalKeys } from '../keys/local-keys.js'
-import type { ClaimAnswer, ClaimRecord, Sender, SettlementRecord } from './peer-messages.js'
+import type { ClaimAnswer, ClaimRecord, PeerId, SettlementRecord } from './peer-messages.js'
 
 /** A key that was never settled is free after this. Longer than it takes to detect a dead gateway (members.ts). */
 export const LEASE_MS = 4_000
@@ -62,7 +62,7 @@ export class PeerClaims {
   }
 
   /** @returns one answer per claim, in their order */
-  answer(sender: Sender, records: readonly ClaimRecord[]): ClaimAnswer[] {
+  answer(sender: PeerId, records: readonly ClaimRecord[]): ClaimAnswer[] {
     const name = nameOf(sender)
     let claims = this.senders.get(name)
     if (claims === undefined) {
@@ -76,7 +76,7 @@ export class PeerClaims {
   }
 
   /** Safe to repeat, and for unknown claims: an admitted key enters the index in any case. */
-  settle(sender: Sender, settlements: readonly SettlementRecord[]): void {
+  settle(sender: PeerId, settlements: readonly SettlementRecord[]): void {
     const claims = this.senders.get(nameOf(sender))
     for (const { id, key, fingerprint, isAdmitted, flags } of settlements) {
       // Before the waiting requests are notified: they look the key up in the index.
@@ -192,4 +192,4 @@ const PROCEED: ClaimAnswer = { kind: 'proceed' }
 const CONFLICT: ClaimAnswer = { kind: 'conflict' }
 const WAIT: ClaimAnswer = { kind: 'wait' }
 
-const nameOf = ({ word0, word1 }: Sender): string => `${word0}.${word1}`
+const nameOf = ({ word0, word1 }: PeerId): string => `${word0}.${word1}`

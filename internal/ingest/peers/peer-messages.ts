@@ -11,7 +11,7 @@ import type { Fingerprint } from '../keys/key-table.js'
  */
 
 /** Identifies the process that sent a claim: random, drawn at its start. */
-export interface Sender {
+export interface PeerId {
   readonly word0: number
   readonly word1: number
 }
@@ -39,9 +39,9 @@ export interface EventRecord {
 }
 
 export type PeerMessage =
-  | { readonly kind: 'claims'; readonly sender: Sender; readonly records: readonly ClaimRecord[] }
-  | { readonly kind: 'settlements'; readonly sender: Sender; readonly records: readonly SettlementRecord[] }
-  | { readonly kind: 'events'; readonly sender: Sender; readonly records: readonly EventRecord[] }
+  | { readonly kind: 'claims'; readonly sender: PeerId; readonly records: readonly ClaimRecord[] }
+  | { readonly kind: 'settlements'; readonly sender: PeerId; readonly records: readonly SettlementRecord[] }
+  | { readonly kind: 'events'; readonly sender: PeerId; readonly records: readonly EventRecord[] }
 
 /** The owner's answer to one claim. */
 export type ClaimAnswer =
@@ -66,7 +66,7 @@ const SAME = 2
 const CONFLICT = 3
 const WAIT = 4
 
-export function encodeClaims(sender: Sender, records: readonly ClaimRecord[]): Uint8Array {
+export function encodeClaims(sender: PeerId, records: readonly ClaimRecord[]): Uint8Array {
   const view = messageOf(KIND_CLAIMS, sender, records.length * CLAIM_BYTES)
   let at = HEAD_BYTES
   for (const record of records) {
@@ -76,7 +76,7 @@ export function encodeClaims(sender: Sender, records: readonly ClaimRecord[]): U
   return new Uint8Array(view.buffer)
 }
 
-export function encodeSettlements(sender: Sender, records: readonly SettlementRecord[]): Uint8Array {
+export function encodeSettlements(sender: PeerId, records: readonly SettlementRecord[]): Uint8Array {
   const view = messageOf(KIND_SETTLEMENTS, sender, records.length * SETTLEMENT_BYTES)
   let at = HEAD_BYTES
   for (const record of records) {
@@ -88,7 +88,7 @@ export function encodeSettlements(sender: Sender, records: readonly SettlementRe
 }
 
 /** The reply has one byte per record, in their order (`internal/ingest/keys/event-answers.ts`). */
-export function encodeEvents(sender: Sender, records: readonly EventRecord[]): Uint8Array {
+export function encodeEvents(sender: PeerId, records: readonly EventRecord[]): Uint8Array {
   const view = messageOf(KIND_EVENTS, sender, records.length * EVENT_BYTES)
   let at = HEAD_BYTES
   for (const { key, partition, what } of records) {
@@ -158,7 +158,7 @@ function answerOf(code: number | undefined, flags: number): ClaimAnswer | undefi
   }
 }
 
-function messageOf(kind: number, { word0, word1 }: Sender, recordsBytes: number): DataView<ArrayBuffer> {
+function messageOf(kind: number, { word0, word1 }: PeerId, recordsBytes: number): DataView<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(HEAD_BYTES + recordsBytes))
   view.setUint32(0, kind, true)
   view.setInt32(4, word0, true)

@@ -12,7 +12,7 @@ import { EventClaims } from './event-claims.js'
 import { KeyOwners } from './key-owners.js'
 import { Outbox } from './outbox.js'
 import { answerPeers } from './peer-listener.js'
-import type { Sender, SettlementRecord } from './peer-messages.js'
+import type { PeerId, SettlementRecord } from './peer-messages.js'
 import { SettlementNotices } from './settlement-notices.js'
 
 /** The part of a gateway's work that its heartbeat states: builds up to 0.2 own keys only. */
@@ -97,7 +97,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const { connection, join, self, local, owned, partitions, clock, log } = deps
   const { answerWithinMs = CLAIM_ANSWER_MS, eventAnswerWithinMs = EVENT_CLAIM_ANSWER_MS } = deps
   const random = randomBytes(12)
-  const sender: Sender = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
+  const sender: PeerId = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
   let lastId = random.readUInt32LE(8)
   const owners = new KeyOwners(self)
   const outbox = new Outbox({

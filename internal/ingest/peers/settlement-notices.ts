@@ -3,11 +3,11 @@ import { claimsSubject } from '../../../streams/gateways.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { KeyOwners } from './key-owners.js'
 import { LEASE_MS } from './peer-claims.js'
-import { encodeSettlements, type Sender, type SettlementRecord } from './peer-messages.js'
+import { encodeSettlements, type PeerId, type SettlementRecord } from './peer-messages.js'
 
 export interface SettlementNoticesDeps {
   readonly connection: NatsConnection
-  readonly sender: Sender
+  readonly sender: PeerId
   readonly owners: KeyOwners
   /** Sends a settlement to the key's current owner, if that is another gateway and needs it. */
   readonly redirect: (settlement: SettlementRecord) => void

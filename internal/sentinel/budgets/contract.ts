@@ -98,7 +98,7 @@ export type ShownBudget = z.infer<typeof budget>
 export type ShownPeriod = z.infer<typeof current>
 export type ShownGroup = z.infer<typeof group>
 
-const FIELDS = {
+const BUDGET_FIELDS = {
   name: 'Support, OpenAI',
   filter: { owner: 'team-support', provider: 'openai' },
   ceiling_usd: '2500.00',
@@ -107,14 +107,14 @@ const FIELDS = {
 } satisfies BudgetFields
 const RECORD: ShownBudget = {
   id: exampleId('bdg'),
-  name: FIELDS.name,
-  filter: FIELDS.filter,
+  name: BUDGET_FIELDS.name,
+  filter: BUDGET_FIELDS.filter,
   per: null,
   period: 'month',
   time_zone: 'Europe/Berlin',
   ceiling_usd: '2500.00',
   monthly_ceiling_usd: '2500.00',
-  thresholds: FIELDS.thresholds,
+  thresholds: BUDGET_FIELDS.thresholds,
   created_at: '2026-11-21T09:30:00.000Z',
   current: {
     from: '2026-10-31T23:00:00.000Z',
@@ -156,7 +156,7 @@ export const BUDGET = {
   record: budget,
   fields: budgetFields,
   changes: budgetChanges,
-  example: { record: RECORD, fields: FIELDS, changes: { ceiling_usd: '3000' } satisfies BudgetChanges },
+  example: { record: RECORD, fields: BUDGET_FIELDS, changes: { ceiling_usd: '3000' } satisfies BudgetChanges },
   descriptions: {
     create:
       'Event `budget.threshold.crossed` is emitted when the cost of matching calls in a period (by the time of the call) ' +

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  FIELDS,
+  FILTER_FIELDS,
   FILTERS_MAX,
   type Field,
   type FieldName,
@@ -23,8 +23,8 @@ const pointerOf = (...parameters: readonly Parameter[]): string | undefined => {
   const read = parse(...parameters)
   return read.ok ? undefined : read.fault.pointer
 }
-const names = Object.keys(FIELDS) as FieldName[]
-const fieldOf = (name: FieldName): Field => FIELDS[name]
+const names = Object.keys(FILTER_FIELDS) as FieldName[]
+const fieldOf = (name: FieldName): Field => FILTER_FIELDS[name]
 
 describe('a filter', () => {
   test('with an operator of its field is a condition, and with any other is refused at its field', () => {

@@ -109,7 +109,7 @@ type OwnFacts = Pick<Invocation, 'attributedService' | 'attributedIdentity' | 'w
 /** The directory is asked as of the time of the call. */
 type Facts = Partial<OwnFacts> & TestedCall
 /** Who sent the event. */
-type Sender = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
+type AdmittedBy = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
 
 /**
  * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that belongs
@@ -122,7 +122,7 @@ type Sender = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
 export function strongestEvidence(
   invocation: Facts,
   tenantId: string,
-  { principal, isFromGateway = false }: Sender,
+  { principal, isFromGateway = false }: AdmittedBy,
   deps: EvidenceDeps,
 ): Resolution | undefined {
   const { directory } = deps

@@ -16,7 +16,7 @@ const modelName = z
   })
   .meta({ id: 'ModelName' })
 
-const FIELDS = { provider: 'azure', name: 'prod-chat', served_model: 'gpt-4o' }
+const EXAMPLE_FIELDS = { provider: 'azure', name: 'prod-chat', served_model: 'gpt-4o' }
 
 export const MODEL_NAME = {
   path: '/api/v1/model-names',
@@ -30,11 +30,11 @@ export const MODEL_NAME = {
   example: {
     record: {
       id: exampleId('mnm'),
-      ...FIELDS,
+      ...EXAMPLE_FIELDS,
       served_provider: 'azure',
       created_at: '2026-11-21T09:30:00.000Z',
     },
-    fields: FIELDS,
+    fields: EXAMPLE_FIELDS,
   },
   descriptions: {
     create:

@@ -1,5 +1,5 @@
 import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.js'
-import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'
@@ -29,7 +29,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
   if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
   const column = field === 'invocation_id' ? 'id' : columnOf(field)
   if (field === 'provider') return providerClause(operator, values, bindings)
-  const { type } = FIELDS[field] as { readonly type: FieldType }
+  const { type } = FILTER_FIELDS[field] as { readonly type: FieldType }
   switch (type.kind) {
     case 'confidence':
       return confidenceClause(operator, values, bindings)

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FIELDS, type Field } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type Field } from '../../../filters/fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
@@ -281,7 +281,7 @@ function behind(
   return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
 }
 
-const typeOf = (field: keyof typeof FIELDS): Field['type'] => FIELDS[field].type
+const typeOf = (field: keyof typeof FILTER_FIELDS): Field['type'] => FILTER_FIELDS[field].type
 
 /**
  * Where the page is looked for: as the sample advises; where that does not know, the orders of filters are asked what they

@@ -1,4 +1,4 @@
-import { FIELDS, type SortField } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type SortField } from '../../../filters/fields.js'
 import type { Sort } from '../../../filters/parse.js'
 import { parseSum } from '../../../units/quantity.js'
 import type { StoredAttribution } from './attributions.js'
@@ -46,7 +46,7 @@ function isBefore(one: StoredAttribution, other: StoredAttribution, { field, isD
 
 function compare(field: SortField, one: string, other: string): number {
   if (one === other) return 0
-  switch (FIELDS[field].type.kind) {
+  switch (FILTER_FIELDS[field].type.kind) {
     case 'instant':
       return Number(one) - Number(other)
     case 'amount':

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { foldCase } from '../../../filters/contains.js'
-import { FIELDS, type FieldName, type FilterField } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type FieldName, type FilterField } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'
@@ -86,13 +86,14 @@ export async function sampleRecords(
 
 type SampledRow = Readonly<Record<`${string}_sampled`, string>> & { readonly dimensions: readonly string[] }
 
-const NAMES = (Object.keys(FIELDS) as FieldName[]).filter((name) => name !== 'invocation_id')
-const isNumber = (field: FieldName): boolean => ['amount', 'confidence', 'instant'].includes(FIELDS[field].type.kind)
+const NAMES = (Object.keys(FILTER_FIELDS) as FieldName[]).filter((name) => name !== 'invocation_id')
+const isNumber = (field: FieldName): boolean =>
+  ['amount', 'confidence', 'instant'].includes(FILTER_FIELDS[field].type.kind)
 
 const COLUMNS = NAMES.map((name) => {
   const column = columnOf(name)
   if (name === 'id') return `lower(hex(id)) AS ${name}_sampled`
-  if (FIELDS[name].type.kind === 'instant') return `toUnixTimestamp64Milli(${column}) AS ${name}_sampled`
+  if (FILTER_FIELDS[name].type.kind === 'instant') return `toUnixTimestamp64Milli(${column}) AS ${name}_sampled`
   return `${column} AS ${name}_sampled`
 })
   .concat('dimensions')

@@ -9,7 +9,7 @@ import {
   withFilters,
 } from '../../../../internal/console/figures/filters.js'
 import { REPORT_FIELDS } from '../../../../internal/console/figures/report-fields.js'
-import { FIELDS } from '../../../../internal/filters/fields.js'
+import { FILTER_FIELDS } from '../../../../internal/filters/fields.js'
 
 test('filters are read from the address as the API names them, and what is none is left out', () => {
   const params = new URLSearchParams(
@@ -44,7 +44,7 @@ test('a filter is stated to the API with a list of values, of which a comma can 
 })
 
 test('every filter of the API’s allowlist holds as it is in the address, and any other is named', () => {
-  const all = Object.entries(FIELDS).flatMap(([field, { operators, example }]) =>
+  const all = Object.entries(FILTER_FIELDS).flatMap(([field, { operators, example }]) =>
     operators.map((operator) => ({ field, operator, value: example })),
   )
   const params = withFilters(new URLSearchParams('record=attr_1'), all)

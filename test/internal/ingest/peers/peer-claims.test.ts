@@ -4,12 +4,12 @@ import { InFlight, type Outcome, WAITS } from '../../../../internal/ingest/keys/
 import type { Confirmation } from '../../../../internal/ingest/keys/key-confirmation.js'
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
 import { LEASE_MS, PeerClaims } from '../../../../internal/ingest/peers/peer-claims.js'
-import type { ClaimAnswer, Sender } from '../../../../internal/ingest/peers/peer-messages.js'
+import type { ClaimAnswer, PeerId } from '../../../../internal/ingest/peers/peer-messages.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { fingerprintOf, keyOf } from '../keys/keys.js'
 
-const ANNA: Sender = { word0: 1, word1: 1 }
-const BEN: Sender = { word0: 2, word1: 2 }
+const ANNA: PeerId = { word0: 1, word1: 1 }
+const BEN: PeerId = { word0: 2, word1: 2 }
 const WINDOW_MS = 3_600_000
 
 /** An owner, the peers that ask it, and its own requests. */
@@ -34,9 +34,9 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
     inFlight,
     claims,
     outcomes,
-    ask: (sender: Sender, id: number, key: number, body: number): ClaimAnswer | undefined =>
+    ask: (sender: PeerId, id: number, key: number, body: number): ClaimAnswer | undefined =>
       claims.answer(sender, [{ id, key: keyOf(key), fingerprint: fingerprintOf(body) }])[0],
-    settle: (sender: Sender, id: number, key: number, body: number, isAdmitted: boolean, flags = 0): void =>
+    settle: (sender: PeerId, id: number, key: number, body: number, isAdmitted: boolean, flags = 0): void =>
       claims.settle(sender, [{ id, key: keyOf(key), fingerprint: fingerprintOf(body), isAdmitted, flags }]),
     beginOwn: (key: number, body: number) =>
       inFlight.begin(keyOf(key), fingerprintOf(body), {

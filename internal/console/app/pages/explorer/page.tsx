@@ -1,4 +1,4 @@
-import { FIELDS } from '../../../../filters/fields.js'
+import { FILTER_FIELDS } from '../../../../filters/fields.js'
 import { addressOf } from '../../../figures/address.js'
 import { type Filter, filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { goTo, setParams } from '../../address/address.js'
@@ -40,7 +40,7 @@ export function Page({ params, zone }: PageProps) {
     <>
       <div class="controls">
         <Filters
-          fields={FIELDS}
+          fields={FILTER_FIELDS}
           filters={filters}
           unheld={unheldFilters(params)}
           onChange={(next) => goTo(addressOf('explorer', withFilters(params, next)))}

@@ -51,7 +51,7 @@ export function ManifestShown({ job, zone }: ManifestProps) {
             <dt>small groups</dt>
             <dd>
               {manifest.cohorts.groups_folded === 0
-                ? `none: every row tells of at least ${manifest.cohorts.k} people`
+                ? `none: every row covers at least ${manifest.cohorts.k} people`
                 : `${countShown(manifest.cohorts.groups_folded)} of fewer than ${manifest.cohorts.k} people each, together in ${countShown(manifest.cohorts.rows_of_folded_groups)} ${manifest.cohorts.rows_of_folded_groups === 1 ? 'row' : 'rows'}`}
             </dd>
           </dl>

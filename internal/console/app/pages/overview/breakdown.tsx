@@ -162,7 +162,7 @@ function Name({ row, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
   if (row.folded) {
     const count = row.groups ?? 1
     return (
-      <span title="No row tells of fewer than five people">
+      <span title="No row covers fewer than five people">
         {countShown(count)} small {count === 1 ? 'group' : 'groups'}{' '}
         <span class="muted">of fewer than five people each, shown together</span>
       </span>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { foldCase, foldCaseSql } from '../../../../../internal/filters/contains.js'
 import {
-  FIELDS,
+  FILTER_FIELDS,
   type FieldName,
   type FilterField,
   fieldOf,
@@ -116,7 +116,7 @@ async function walk({
   }
 }
 
-const names = Object.keys(FIELDS) as FieldName[]
+const names = Object.keys(FILTER_FIELDS) as FieldName[]
 const filtered: readonly FilterField[] = [...names, 'tags.team', 'tags.feature']
 
 const sampleOf = (rowsOfEach: number | undefined, closedRows = 0): RecordSample | undefined =>
@@ -129,7 +129,7 @@ const sampledRecord = (record: StoredAttribution): SampledRecord =>
     ...Object.fromEntries(
       names.map((name) => {
         const text = fieldText(record, name)
-        return [name, ['amount', 'confidence', 'instant'].includes(FIELDS[name].type.kind) ? Number(text) : text]
+        return [name, ['amount', 'confidence', 'instant'].includes(FILTER_FIELDS[name].type.kind) ? Number(text) : text]
       }),
     ),
     dimensions: record.dimensions,
@@ -171,7 +171,7 @@ const filters = (): fc.Arbitrary<readonly Condition[]> => {
       return [`filter[${field}][${operator}]`, text]
     })
   return fc.array(one, { maxLength: 3 }).map((parameters) => {
-    const read = parseFilters(parameters, withTags(FIELDS, DECLARED))
+    const read = parseFilters(parameters, withTags(FILTER_FIELDS, DECLARED))
     return read.ok ? read.value : []
   })
 }
@@ -264,7 +264,7 @@ describe('the pages of a question', () => {
 
 describe('a filter', () => {
   const conditionsOf = (...parameters: (readonly [string, string])[]): readonly Condition[] => {
-    const read = parseFilters(parameters, withTags(FIELDS, DECLARED))
+    const read = parseFilters(parameters, withTags(FILTER_FIELDS, DECLARED))
     if (!read.ok) throw new Error(read.fault.detail)
     return read.value
   }
