@@ -28,6 +28,15 @@ export const CLAIM_ANSWER_MS = 300
 export const EVENT_CLAIM_ANSWER_MS = 1_500
 
 /**
+ * Only that member subscribes to `gateways.<member>.greetings`. A request has the name of a gateway that has joined; the reply is
+ * empty (`internal/ingest/peers/greetings.ts`).
+ */
+export const greetingsSubject = (member: string): string => `gateways.${member}.greetings`
+
+/** How long a gateway that starts waits for the reply; nobody replies for a dead one, which shows at once. */
+export const GREETING_ANSWER_MS = 1_500
+
+/**
  * All gateways subscribe to `gateways.<member>.rates`: what this one has granted from which rate-limit budgets since its
  * last message, or how much of them is used (`internal/auth/budget-exchange.ts`). No reply.
  */

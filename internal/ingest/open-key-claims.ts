@@ -10,6 +10,7 @@ import { InFlight } from './keys/in-flight.js'
 import type { IndexLoader } from './keys/load-index.js'
 import { localKeys } from './keys/local-keys.js'
 import type { OwnedEvents } from './keys/owned-events.js'
+import type { OwnerChanges } from './peers/owner-changes.js'
 import { joinPeers, OWNS_EVENTS, type Peers } from './peers/peers.js'
 
 /**
@@ -27,6 +28,8 @@ export interface KeyClaimsSettings {
   readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly keys: AdmissionIndex
   readonly owned: OwnedEvents
+  readonly ownerChanges: OwnerChanges
+  readonly flushed: () => Promise<void>
   readonly partitions: number
   readonly loader: IndexLoader
   readonly clock: () => number
@@ -43,7 +46,8 @@ export interface KeyClaims {
 
 /** Opens the table of requests in flight and joins the other gateways, which share the ownership of keys. */
 export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyClaims> {
-  const { broker, gatewayName, budgetExchange, keys, owned, partitions, loader, clock, log, onLost } = settings
+  const { broker, gatewayName, budgetExchange, keys, owned, loader, clock, log, onLost } = settings
+  const { ownerChanges, flushed, partitions } = settings
   // Read ten times per second, not once per request.
   let coarseMs = performance.now()
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
@@ -72,6 +76,8 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
       clock,
     }),
     owned,
+    ownerChanges,
+    flushed,
     partitions,
     clock: () => performance.now(),
     log,

@@ -33,6 +33,7 @@ import { OwnedEvents } from './keys/owned-events.js'
 import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
 import { openKeyClaims } from './open-key-claims.js'
+import { OwnerChanges } from './peers/owner-changes.js'
 import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { ingestRoutes } from './routes.js'
 import { openSpools } from './spool/open-spools.js'
@@ -97,24 +98,26 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
   const { spool, orphans } = await openSpools(settings)
   const delivery = await startOrphanDelivery(orphans, publisher, settings)
-  whenRead(() => {
-    SPOOL_BYTES.set(spool.bytes)
-    SPOOL_RECORDS.set(spool.count)
-    WAITING_EVENTS.set(groups.waiting)
-  })
-  // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
-  whenRead(() => setStreamLevels(broker.manager))
   const writer = writerBehind(() => !delivery.isDone, createLogWriter(publisher, spool, isBrokerUp, log))
   const groups = new GroupCommit(writer, partitions)
+  measureWaiting(spool, groups, broker)
 
   const { index, loader } = await openIndex(broker, store, clock, log)
+  const ownerChanges = new OwnerChanges(() => performance.now())
   const owned = new OwnedEvents({
     index: index.events,
-    isSure: () => loader.isLoaded() && isBrokerUp(),
+    isSure: () => loader.isLoaded() && ownerChanges.areSettled && isBrokerUp(),
     partitionInFlight: (key) => groups.partitionInFlight(key),
     clock,
   })
-  const keyClaims = await openKeyClaims({ ...settings, keys: index.keys, owned, loader })
+  const keyClaims = await openKeyClaims({
+    ...settings,
+    keys: index.keys,
+    owned,
+    ownerChanges,
+    flushed: () => groups.flushed(),
+    loader,
+  })
   await loader.load()
   if (!delivery.isDone) admitAfterOrphans(delivery, loader, settings)
 
@@ -175,6 +178,16 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       await writer.close()
     },
   }
+}
+
+function measureWaiting(spool: Spool, groups: GroupCommit, broker: Broker): void {
+  whenRead(() => {
+    SPOOL_BYTES.set(spool.bytes)
+    SPOOL_RECORDS.set(spool.count)
+    WAITING_EVENTS.set(groups.waiting)
+  })
+  // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
+  whenRead(() => setStreamLevels(broker.manager))
 }
 
 /** Delivery to the log of the events that dead gateways left in their spools. */

@@ -223,7 +223,7 @@ test('a backup that is killed leaves the instance at work, and nothing that the 
 
 test('a restored instance is backed up in its turn; the oldest ones are removed with what only they had', async () => {
   const third = await create()
-  expect(third).toMatchObject({ code: 0 })
+  expect(third, third.said).toMatchObject({ code: 0 })
   const pruned = await backup(['prune', '--from', place, '--keep', '2'])
 
   expect(pruned.code).toBe(0)

@@ -134,6 +134,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   const eventOutcomes: boolean[] = []
   const eventOwner: AdmissionDeps['eventClaims'] = {
     isAlone: eventAnswers === undefined,
+    areOwnersSettled: true,
     claim(_, partition, onAnswer) {
       const answer = eventAnswers?.[Math.min(eventClaims.length, eventAnswers.length - 1)] ?? FIRST
       eventClaims.push(partition)

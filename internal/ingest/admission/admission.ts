@@ -37,7 +37,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** Events of the last 7 days; its flags are of `keys/event-answers.ts`. */
   readonly events: AdmissionIndex
   /** Claims for event ids: each has one owner among the gateways. */
-  readonly eventClaims: Pick<EventClaims, 'isAlone' | 'claim' | 'settled'>
+  readonly eventClaims: Pick<EventClaims, 'isAlone' | 'areOwnersSettled' | 'claim' | 'settled'>
   /** Whether `keys` holds the whole history; until then each new key is looked up in the read model. */
   readonly isLoaded: () => boolean
   readonly fingerprints: BodyFingerprint
@@ -296,7 +296,7 @@ export function answerHere(
   if (isKnownEvent(ids.id, deps, receivedAtMs)) return STORED
   if (!deps.eventClaims.isAlone) return undefined
   // Another gateway may have admitted it before it departed.
-  return deps.isLoaded() ? FIRST : UNSURE
+  return deps.isLoaded() && deps.eventClaims.areOwnersSettled ? FIRST : UNSURE
 }
 
 /** Reports whether the log holds a claimed event; `owner` and `answer` are of its claim. */
@@ -353,7 +353,8 @@ export function addToGroup(
     intake,
     id: ids.id,
     receivedAtMs,
-    ...(claimed === UNSURE && { isUnconfirmed: true }),
+    // The one that took it before may have been unsure, and leave no trace in this partition if another one has the event.
+    ...(claimed !== FIRST && !isStored(claimed) && { isUnconfirmed: true }),
     key,
   }
   if (claimed === UNSURE) UNCONFIRMED_EVENTS.count++

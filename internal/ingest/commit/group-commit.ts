@@ -31,6 +31,8 @@ interface PartitionQueue {
   /** Full groups, in order, then the one being filled. */
   waiting: OpenGroup[]
   isWriting: boolean
+  /** Groups that were written, or refused. */
+  done: number
 }
 
 /**
@@ -51,6 +53,7 @@ export class GroupCommit {
   private waitingBytes = 0
   private isFlushScheduled = false
   private idleListeners: (() => void)[] = []
+  private doneListeners: (() => void)[] = []
   private readonly flush = (): void => {
     this.isFlushScheduled = false
     for (const queue of this.queues) if (!queue.isWriting && queue.waiting.length > 0) void this.commitNext(queue)
@@ -62,6 +65,7 @@ export class GroupCommit {
       subject: invocationsSubject('a', partition),
       waiting: [],
       isWriting: false,
+      done: 0,
     }))
     // Twice: waiting events, and those of a group being settled, whose settlers may add as many again.
     this.inFlight = partitions > 1 ? new EventsInFlight(2 * WAITING_EVENTS_MAX) : undefined
@@ -124,6 +128,14 @@ export class GroupCommit {
         })
   }
 
+  /** Resolves when the log holds, or has refused, all events that are waiting now. */
+  async flushed(): Promise<void> {
+    const upTo = this.queues.map(({ done, isWriting, waiting }) => done + Number(isWriting) + waiting.length)
+    while (this.queues.some(({ done }, at) => done < (upTo[at] as number))) {
+      await new Promise<void>((resolve) => this.doneListeners.push(resolve))
+    }
+  }
+
   private scheduleFlush(): void {
     if (this.isFlushScheduled) return
     this.isFlushScheduled = true
@@ -147,6 +159,9 @@ export class GroupCommit {
     // Not earlier: a settler may have added one of these events again before the index knew all of them.
     if (this.inFlight !== undefined) for (const slot of group.slots) this.inFlight.end(slot)
     // At the end of this event-loop iteration: events that arrive until then join the group.
+    queue.done++
+    for (const resolve of this.doneListeners) resolve()
+    this.doneListeners = []
     if (queue.waiting.length > 0) this.scheduleFlush()
     if (this.waitingEvents === 0) {
       for (const resolve of this.idleListeners) resolve()

@@ -16,7 +16,10 @@ import type { Fingerprint } from './key-table.js'
 export interface OwnedEventsDeps {
   /** The events of the last 7 days; its flags are of `event-answers.ts`. */
   readonly index: AdmissionIndex
-  /** Whether the index holds the whole history and the broker is reachable; otherwise an unknown event is `UNSURE`. */
+  /**
+   * Whether the index holds the whole history, the owners have not changed lately, and the broker is reachable; otherwise an
+   * unknown event is `UNSURE`.
+   */
   readonly isSure: () => boolean
   /** Where an event that this gateway is writing goes: one that it admitted while it was alone has no claim. */
   readonly partitionInFlight: (key: KeyHash) => number | undefined

@@ -2,9 +2,10 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { claimsSubject } from '../../../streams/gateways.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import type { Logger } from '../../telemetry/log.js'
-import { type EventAnswer, isEventAnswer, isTaken, UNSURE } from '../keys/event-answers.js'
+import { type EventAnswer, FIRST, isEventAnswer, isTaken, UNSURE } from '../keys/event-answers.js'
 import type { OwnedEvents } from '../keys/owned-events.js'
 import type { KeyOwners } from './key-owners.js'
+import type { OwnerChanges } from './owner-changes.js'
 import { type EventRecord, encodeEvents, type PeerId } from './peer-messages.js'
 
 /** A record for the owner of an event; `onAnswer` is called once, if its sender waits. */
@@ -17,6 +18,7 @@ export interface EventClaimsDeps {
   readonly sender: PeerId
   /** The gateways that can own events: builds up to 0.2 do not know these claims. */
   readonly owners: KeyOwners
+  readonly changes: Pick<OwnerChanges, 'areSettled'>
   readonly owned: Pick<OwnedEvents, 'claim' | 'release'>
   /** Sends a notice at the end of this event-loop iteration, in the order of the calls. */
   readonly post: (owner: string, notice: EventNotice) => void
@@ -48,6 +50,11 @@ export class EventClaims {
   /** Whether no other gateway owns events: nothing needs to be claimed. */
   get isAlone(): boolean {
     return this.deps.owners.isAlone
+  }
+
+  /** Whether the owners have not changed lately: an event that is new to its owner is then new. */
+  get areOwnersSettled(): boolean {
+    return this.deps.changes.areSettled
   }
 
   /**
@@ -145,7 +152,9 @@ export class EventClaims {
   private report({ notices }: Batch, answers: Uint8Array | undefined): void {
     for (const [i, { onAnswer }] of notices.entries()) {
       try {
-        onAnswer?.(answers?.[i] ?? UNSURE)
+        const answer = answers?.[i] ?? UNSURE
+        // The owner may be one that had not seen a change of the owners which this gateway has seen meanwhile.
+        onAnswer?.(answer === FIRST && !this.areOwnersSettled ? UNSURE : answer)
       } catch (cause) {
         // One failing callback must not leave the other events of the batch without an answer.
         this.deps.log.error({ err: cause }, 'a request failed while handling the answer to the claim of its event')

@@ -9,8 +9,10 @@ import type { OwnedEvents } from '../keys/owned-events.js'
 import type { ClaimVerdict, PeerTicket } from './claim.js'
 import { ClaimRequests } from './claim-requests.js'
 import { EventClaims } from './event-claims.js'
+import { answerGreetings, greet } from './greetings.js'
 import { KeyOwners } from './key-owners.js'
 import { Outbox } from './outbox.js'
+import type { OwnerChanges } from './owner-changes.js'
 import { answerPeers } from './peer-listener.js'
 import type { PeerId, SettlementRecord } from './peer-messages.js'
 import { SettlementNotices } from './settlement-notices.js'
@@ -77,6 +79,9 @@ export interface PeersDeps {
   readonly self: string
   readonly local: LocalKeys
   readonly owned: OwnedEvents
+  readonly ownerChanges: Pick<OwnerChanges, 'noteChange' | 'areSettled'>
+  /** Resolves when the log holds the events that are under way now. */
+  readonly flushed: () => Promise<void>
   /** Partitions of the log. */
   readonly partitions: number
   /** Milliseconds, monotonic. */
@@ -94,7 +99,7 @@ export interface PeersDeps {
  * 'maybe' instead of 'new', and its `confirm` waits for the keys that only the log holds.
  */
 export async function joinPeers(deps: PeersDeps): Promise<Peers> {
-  const { connection, join, self, local, owned, partitions, clock, log } = deps
+  const { connection, join, self, local, owned, ownerChanges, flushed, partitions, clock, log } = deps
   const { answerWithinMs = CLAIM_ANSWER_MS, eventAnswerWithinMs = EVENT_CLAIM_ANSWER_MS } = deps
   const random = randomBytes(12)
   const sender: PeerId = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
@@ -118,6 +123,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     connection,
     sender,
     owners: eventOwners,
+    changes: ownerChanges,
     owned,
     post: (owner, notice) => outbox.addEvent(owner, notice),
     partitions,
@@ -125,16 +131,21 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     log,
   })
   const listener = answerPeers(connection, self, local, owned, clock, log)
+  const followed = deferred<FollowedMembers>()
+  const untilMember = async (name: string): Promise<void> => (await followed.promise).untilMember(name)
+  const greetings = answerGreetings(connection, self, untilMember, flushed, log)
 
   // A peer that sees this gateway among the members may claim keys at once.
   await connection.flush()
   const members = await join()
-  const departures = followMembers(members, owners, eventOwners, (departed) => {
+  const departures = followMembers(members, owners, eventOwners, ownerChanges, (departed) => {
     for (const peer of departed) {
       requests.forgetOwner(peer)
       events.forgetOwner(peer)
     }
   })
+  followed.resolve(departures)
+  await greet(connection, self, owners.peers)
 
   return {
     get others() {
@@ -166,6 +177,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
       events.close(outbox.removeEvents())
       outbox.flush()
       listener.stopSweeping()
+      greetings.unsubscribe()
       try {
         await members.leave()
         await listener.drain()
@@ -176,22 +188,42 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   }
 }
 
+function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let resolve: (value: T) => void = () => undefined
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
+interface FollowedMembers extends Pick<Peers, 'onDeparture'> {
+  /** Resolves when this gateway is among the members, as this one sees them. */
+  untilMember(name: string): Promise<void>
+  close(): void
+}
+
 /** Keeps the owners equal to the live members, and reports departures until it is closed. */
 function followMembers(
   members: PeerMembers,
   owners: KeyOwners,
   eventOwners: KeyOwners,
+  changes: PeersDeps['ownerChanges'],
   onDeparted: (departed: readonly string[]) => void,
-): { onDeparture: Peers['onDeparture']; close(): void } {
+): FollowedMembers {
   const listeners: ((departed: readonly string[]) => void)[] = []
+  let expected: { readonly name: string; readonly resolve: () => void }[] = []
   let isClosed = false
   const setMembers = (): void => {
     owners.setMembers(members.live())
     eventOwners.setMembers(members.live(OWNS_EVENTS))
+    for (const { name, resolve } of expected) if (owners.peers.includes(name)) resolve()
+    expected = expected.filter(({ name }) => !owners.peers.includes(name))
   }
   setMembers()
+  if (!owners.isAlone) changes.noteChange()
   members.onChange(() => {
     const before = owners.peers
+    changes.noteChange()
     setMembers()
     const now = owners.peers
     const departed = before.filter((peer) => !now.includes(peer))
@@ -200,6 +232,10 @@ function followMembers(
   })
   return {
     onDeparture: (listener) => void listeners.push(listener),
+    async untilMember(name) {
+      if (owners.peers.includes(name)) return
+      await new Promise<void>((resolve) => expected.push({ name, resolve }))
+    },
     close() {
       isClosed = true
     },

@@ -10,6 +10,8 @@ import { askForPause } from '../../broker/pause.js'
 const PAUSE_MS = 10_000
 const ASK_AGAIN_MS = 2_000
 const SETTLED_MS_MAX = 15_000
+/** A range of millions of records is copied in less, also beside other work. */
+const COPIED_MS_MAX = 120_000
 const LOOK_EVERY_MS = 20
 const ATTEMPTS_MAX = 5
 
@@ -26,6 +28,8 @@ export async function atConsistentPoint<T>(
   store: ClickHouseClient,
   take: () => Promise<T>,
 ): Promise<{ readonly taken: T; readonly atMs: number; readonly pausedMs: number }> {
+  // Before readers pause: a copy may take long.
+  await untilCopied(store)
   const began = performance.now()
   try {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -45,6 +49,11 @@ interface State {
   readonly moved: string
   /** Work that is under way, by name. */
   readonly open: readonly string[]
+}
+
+async function untilCopied(store: ClickHouseClient): Promise<void> {
+  const deadline = performance.now() + COPIED_MS_MAX
+  while ((await readModelState(store)).isCopying && performance.now() < deadline) await sleep(LOOK_EVERY_MS)
 }
 
 async function untilSettled(broker: Broker, store: ClickHouseClient): Promise<string> {
@@ -75,10 +84,18 @@ async function stateOf(broker: Broker, store: ClickHouseClient): Promise<State> 
     moved.push(`${key} ${entry.revision}`)
     if (plan !== undefined || reservedMs !== undefined) open.push(`the batch of ${key}`)
   }
+  const { text, isCopying } = await readModelState(store)
+  if (isCopying) open.push('the copy of a range of records')
+  return { moved: `${moved.sort().join('\n')}\n${text}`, open }
+}
+
+/** @returns a text that changes whenever the read model does other than by inserts, and whether a range is being copied */
+async function readModelState(
+  store: ClickHouseClient,
+): Promise<{ readonly text: string; readonly isCopying: boolean }> {
   const answer = await store.query({ query: UNDER_WAY, format: 'JSONEachRow' })
-  const [readModel] = await answer.json<Record<'mutations' | 'planned' | 'settled', string>>()
-  if (readModel?.planned !== readModel?.settled) open.push('the copy of a range of records')
-  return { moved: `${moved.sort().join('\n')}\n${JSON.stringify(readModel)}`, open }
+  const [state] = await answer.json<Record<'mutations' | 'planned' | 'settled', string>>()
+  return { text: JSON.stringify(state), isCopying: state?.planned !== state?.settled }
 }
 
 /** A change of rows that is under way goes on after a restore; none may begin meanwhile. */

@@ -203,7 +203,7 @@ describe.each(singleAndBulk)('the owner of the event of %s', (_, bodyOf) => {
       expect(first.text).toContain('"duplicate":true')
       expect([first.status, again.isReplay, again.text, gateway.eventClaims.length]).toEqual([202, true, first.text, 1])
       const flags = body.startsWith('[') ? 0 : WAS_REPEATED
-      expect(entries()).toEqual([{ subject: `invocations.a.${partition}`, flags, isUnconfirmed: false }])
+      expect(entries()).toEqual([{ subject: `invocations.a.${partition}`, flags, isUnconfirmed: true }])
     },
   )
 
@@ -219,7 +219,7 @@ describe.each(singleAndBulk)('the owner of the event of %s', (_, bodyOf) => {
   test.each([
     ['knows no other', FIRST, false],
     ['does not answer', UNSURE, true],
-    ['has it released', releasedBy(1), false],
+    ['has it released', releasedBy(1), true],
   ])('%s: it is the first', async (_what, eventAnswer, isUnconfirmed) => {
     await start({ eventAnswers: [eventAnswer] })
 

@@ -219,3 +219,27 @@ test('a refused event is not in flight', async () => {
 
   expect(writes.at(-1)?.subject).toBe('invocations.a.0')
 })
+
+test('a flush waits for the events that are waiting when it is asked for, and for none that come later', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const groups = new GroupCommit(writer, 2)
+  const begun = nextWrite()
+  groups.add(0, eventOf('a'), textOf('a'), undefined, nobody)
+  await begun
+  groups.add(0, eventOf('b'), textOf('b'), undefined, nobody)
+  let isFlushed = false
+  const flushed = groups.flushed().then(() => {
+    isFlushed = true
+  })
+
+  const second = nextWrite()
+  writes[0]?.settle({ kind: 'stored' })
+  await second
+  expect(isFlushed).toBe(false)
+  groups.add(0, eventOf('c'), textOf('c'), undefined, nobody)
+  writes[1]?.settle({ kind: 'stored' })
+  await flushed
+
+  expect(groups.waiting).toBe(1)
+  await new GroupCommit(writer, 2).flushed()
+})

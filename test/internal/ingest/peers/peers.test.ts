@@ -136,6 +136,8 @@ async function gateway(
       partitionInFlight: () => undefined,
       clock,
     }),
+    ownerChanges: { noteChange: () => undefined, areSettled: true },
+    flushed: () => Promise.resolve(),
     partitions: 4,
     clock,
     log,
