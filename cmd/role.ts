@@ -125,6 +125,7 @@ export async function connectRole<N extends SettingName>(
     user: config.storeUser,
     password: config.storePassword,
     database: config.storeDatabase,
+    cluster: config.storeCluster,
   }
   const store = connectStore({ ...storeConnection, ...options })
   const signingKeys = await broker.bucket(SIGNING_KEYS)

@@ -57,5 +57,6 @@ export const connectInstanceStore = (
     user: config.storeUser,
     password: config.storePassword,
     database: config.storeDatabase,
+    cluster: config.storeCluster,
     ...limits,
   })

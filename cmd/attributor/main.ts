@@ -26,13 +26,7 @@ import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
 
 runMain('attributor', async () => {
-  const role = await startRole('attributor', [
-    'indexStaleSeconds',
-    'stages',
-    'memberName',
-    'storeCluster',
-    'eventLogDays',
-  ])
+  const role = await startRole('attributor', ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays'])
   const { broker, config, onLost, log, signal, store } = role
   const partitions = partitionsOf(role.layout)
   const { storeConnection } = role

@@ -38,7 +38,6 @@ export const UP_SETTINGS = [
   ...WEBHOOK_TARGET_SETTINGS,
   ...COURIER_SETTINGS,
   ...STORE_SETTINGS,
-  'storeCluster',
   'storeMemoryBytesMax',
   ...BLOB_SETTINGS,
   'exportsPerTenant',

@@ -276,6 +276,7 @@ export const STORE_SETTINGS = [
   'storeUser',
   'storePassword',
   'storeDatabase',
+  'storeCluster',
 ] as const satisfies readonly SettingName[]
 /** For roles that serve metrics. */
 export const METRICS_SETTINGS = ['metricsPort', 'metricsHost', 'metricsToken'] as const satisfies readonly SettingName[]

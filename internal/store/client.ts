@@ -4,6 +4,7 @@
  */
 import { type ClickHouseClient, ClickHouseLogLevel, createClient, type QueryParams } from '@clickhouse/client'
 import { asFailureOfStore } from './failures.js'
+import { changeOnShards } from './on-shards.js'
 
 export interface StoreConnection {
   /** Scheme, host and port, for example `http://127.0.0.1:8123`. */
@@ -12,6 +13,8 @@ export interface StoreConnection {
   readonly password: string
   /** Need not exist yet: ClickHouse looks it up with each query. */
   readonly database: string
+  /** Of the tables, when the schema is that of a cluster (`migrations/clustered.ts`). */
+  readonly cluster?: string
   /** Concurrent queries of this client; further ones wait in the client. */
   readonly connectionsMax?: number
   /** How long a query may be silent (no byte sent or received) before the client fails it, in milliseconds. */
@@ -27,6 +30,7 @@ export interface StoreConnection {
  * them, and `StoreAway` or the error of the socket when it is unavailable. The caller closes the client.
  */
 export function connectStore(connection: StoreConnection): ClickHouseClient {
+  const { cluster = '' } = connection
   const client = createClient({
     url: connection.url,
     username: connection.user,
@@ -52,6 +56,7 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
       cancel_http_readonly_queries_on_client_close: 1,
       // An insert is acknowledged once it is written, and its deduplication token counts.
       async_insert: 0,
+      ...(cluster !== '' && OF_CLUSTERS),
     },
   })
   // The client sends queries by POST, which ClickHouse treats as read-only only with this setting. 2 still permits settings
@@ -59,9 +64,22 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
   const query = client.query.bind(client) as (params: QueryParams) => unknown
   client.query = ((params: QueryParams) =>
     query({ ...params, clickhouse_settings: { readonly: '2', ...params.clickhouse_settings } })) as typeof client.query
+  if (cluster !== '') {
+    const command = client.command.bind(client)
+    client.command = (params) => command({ ...params, query: changeOnShards(params.query, cluster) })
+  }
   for (const name of ['query', 'insert', 'command', 'exec'] as const) withStoreErrors(client, name)
   return client
 }
+
+/** All rows of a tenant are on one shard: queries ask that one alone, and their subqueries stay there. */
+const OF_CLUSTERS = {
+  // An insert is acknowledged once the shards, and most replicas of each, have written it.
+  distributed_foreground_insert: 1,
+  insert_quorum: 'auto',
+  distributed_product_mode: 'local',
+  optimize_skip_unused_shards: 1,
+} as const
 
 /** Lets callers distinguish an unavailable ClickHouse from a defect (`failures.ts`), also in the middle of an answer. */
 function withStoreErrors(client: ClickHouseClient, name: 'query' | 'insert' | 'command' | 'exec'): void {

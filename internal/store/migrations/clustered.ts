@@ -3,8 +3,13 @@
  * Distributed table in front of it has the name that every query and insert uses, so that the code is the same. Records
  * lie by tenant: all of a tenant's rows of all tables are on one shard, and subqueries stay there.
  *
- * Tested with ClickHouse's parser and a file with the expected statements; not tested on a real cluster.
+ * Tested with two embedded engines as shards, which have neither `ON CLUSTER` nor replication, with ClickHouse's parser, and a
+ * file with the expected statements; not tested on a real cluster.
  */
+import { quoted } from '../on-shards.js'
+
+/** A repeated batch is compared with what was stored before: a week is longer than a role is down. ClickHouse's default is an hour. */
+const TOKENS_KEPT_S = 7 * 24 * 60 * 60
 
 /** @param cluster as the servers' configuration names it, with the macros `{shard}` and `{replica}` on each */
 export function clustered(statement: string, cluster: string): readonly string[] {
@@ -43,8 +48,13 @@ function replicated(text: string, table: string, on: string): string {
   const path = `/clickhouse/tables/{shard}/{database}/${table}`
   return text
     .replace(`CREATE TABLE IF NOT EXISTS ${table}`, `CREATE TABLE IF NOT EXISTS ${table}_local ${on}`)
-    .replace(/ENGINE = (\w*)MergeTree/, `ENGINE = Replicated$1MergeTree('${path}', '{replica}')`)
-    .replace('non_replicated_deduplication_window', 'replicated_deduplication_window')
+    .replace(/ENGINE = (\w*)MergeTree(?:\((\w+)\))?/, (_, kind: string, version?: string) => {
+      return `ENGINE = Replicated${kind}MergeTree('${path}', '{replica}'${version === undefined ? '' : `, ${version}`})`
+    })
+    .replace(
+      /non_(replicated_deduplication_window) = (\d+)/,
+      `$1 = $2, replicated_deduplication_window_seconds = ${TOKENS_KEPT_S}`,
+    )
 }
 
 function distributed(text: string, table: string, cluster: string, on: string): string {
@@ -58,5 +68,3 @@ function shardBy(text: string): string {
   const own = /^\s*(key_hash|job_id) /m.exec(text)?.[1]
   return own === undefined ? '0' : `cityHash64(${own})`
 }
-
-const quoted = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``

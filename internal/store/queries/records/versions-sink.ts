@@ -17,9 +17,12 @@ export async function insertVersions(
   token: string,
   isRepeat: boolean,
 ): Promise<readonly AttributionRow[]> {
-  // All rows of a batch share `valid_from` and so lie in one partition: all are stored, or none.
+  // All rows of a batch share `valid_from` and so lie in one partition of each shard: there, all are stored, or none.
   const landed = isRepeat ? await landedRows(store, rows) : []
-  const inserted = landed.length > 0 ? landed : rows
+  const landedById = new Map(landed.map((row) => [nameOf(row.id), row]))
+  const inserted = rows.map((row) => landedById.get(nameOf(row.id)) ?? row)
   await insertRows(store, ATTRIBUTIONS, inserted, token)
   return inserted
 }
+
+const nameOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1')

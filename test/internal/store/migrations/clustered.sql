@@ -90,7 +90,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, event_time, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048;
 
 CREATE TABLE IF NOT EXISTS attributions ON CLUSTER attribution AS attributions_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_local, cityHash64(tenant_id));
@@ -105,7 +105,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/admission_ke
 PARTITION BY toStartOfInterval(admitted_at, toIntervalHour(6))
 ORDER BY key_hash
 TTL toDateTime(admitted_at) + toIntervalHour(25)
-SETTINGS replicated_deduplication_window = 10000, ttl_only_drop_parts = 1, index_granularity = 256;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, ttl_only_drop_parts = 1, index_granularity = 256;
 
 CREATE TABLE IF NOT EXISTS admission_keys ON CLUSTER attribution AS admission_keys_local
 ENGINE = Distributed(attribution, currentDatabase(), admission_keys_local, cityHash64(key_hash));
@@ -120,7 +120,7 @@ CREATE TABLE IF NOT EXISTS quarantined_local ON CLUSTER attribution
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/quarantined', '{replica}')
 ORDER BY (tenant_id, id)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS quarantined ON CLUSTER attribution AS quarantined_local
 ENGINE = Distributed(attribution, currentDatabase(), quarantined_local, cityHash64(tenant_id));
@@ -146,7 +146,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/observations
 PARTITION BY toYYYYMM(received_at)
 ORDER BY (tenant_id, source, occurred_at, event_id)
 TTL toDateTime(received_at) + toIntervalDay(30)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS observations ON CLUSTER attribution AS observations_local
 ENGINE = Distributed(attribution, currentDatabase(), observations_local, cityHash64(tenant_id));
@@ -171,7 +171,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/audit_log', 
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (tenant_id, sequence)
 TTL toDateTime(created_at) + toIntervalDay(400)
-SETTINGS replicated_deduplication_window = 10000, ttl_only_drop_parts = 1;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS audit_log ON CLUSTER attribution AS audit_log_local
 ENGINE = Distributed(attribution, currentDatabase(), audit_log_local, cityHash64(tenant_id));
@@ -221,7 +221,7 @@ CREATE TABLE IF NOT EXISTS closed_local ON CLUSTER attribution
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed', '{replica}')
 ORDER BY (tenant_id, id, valid_from)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS closed ON CLUSTER attribution AS closed_local
 ENGINE = Distributed(attribution, currentDatabase(), closed_local, cityHash64(tenant_id));
@@ -266,7 +266,7 @@ CREATE TABLE IF NOT EXISTS usage_15m_local ON CLUSTER attribution
 )
 ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/usage_15m', '{replica}')
 ORDER BY (tenant_id, bucket, provider, served_model, service, owner, pathway_category, ingestion_layer, stage_origin, output_state, evidence_basis, confidence_band, degradation_state, export_eligibility)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS usage_15m ON CLUSTER attribution AS usage_15m_local
 ENGINE = Distributed(attribution, currentDatabase(), usage_15m_local, cityHash64(tenant_id));
@@ -431,7 +431,7 @@ CREATE TABLE IF NOT EXISTS allocation_weights_local ON CLUSTER attribution
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/allocation_weights', '{replica}')
 ORDER BY (tenant_id, as_of, service, owner)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS allocation_weights ON CLUSTER attribution AS allocation_weights_local
 ENGINE = Distributed(attribution, currentDatabase(), allocation_weights_local, cityHash64(tenant_id));
@@ -461,7 +461,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/webhook_atte
 PARTITION BY toYYYYMM(attempted_at)
 ORDER BY (tenant_id, endpoint_id, source_log, source_sequence, source_index)
 TTL toDateTime(attempted_at) + toIntervalDay(400)
-SETTINGS replicated_deduplication_window = 10000, ttl_only_drop_parts = 1;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS webhook_attempts ON CLUSTER attribution AS webhook_attempts_local
 ENGINE = Distributed(attribution, currentDatabase(), webhook_attempts_local, cityHash64(tenant_id));
@@ -639,7 +639,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attr
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_materialized_at', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, valid_from, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_materialized_at ON CLUSTER attribution AS attributions_by_materialized_at_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_materialized_at_local, cityHash64(tenant_id));
@@ -696,7 +696,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_cost_usd', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, cost_usd, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_cost_usd ON CLUSTER attribution AS attributions_by_cost_usd_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_cost_usd_local, cityHash64(tenant_id));
@@ -753,7 +753,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attributio
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_energy_wh', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, energy_wh, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_energy_wh ON CLUSTER attribution AS attributions_by_energy_wh_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_energy_wh_local, cityHash64(tenant_id));
@@ -810,7 +810,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribu
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_carbon_gco2e', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, carbon_gco2e, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e ON CLUSTER attribution AS attributions_by_carbon_gco2e_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_carbon_gco2e_local, cityHash64(tenant_id));
@@ -867,7 +867,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attributi
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_confidence', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, confidence, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_confidence ON CLUSTER attribution AS attributions_by_confidence_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_confidence_local, cityHash64(tenant_id));
@@ -924,7 +924,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_provider', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, provider, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_provider ON CLUSTER attribution AS attributions_by_provider_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_provider_local, cityHash64(tenant_id));
@@ -981,7 +981,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribu
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_served_model', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, served_model, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_served_model ON CLUSTER attribution AS attributions_by_served_model_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_served_model_local, cityHash64(tenant_id));
@@ -1038,7 +1038,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_service', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, service, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_service ON CLUSTER attribution AS attributions_by_service_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_service_local, cityHash64(tenant_id));
@@ -1095,7 +1095,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_owner', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, owner, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_owner ON CLUSTER attribution AS attributions_by_owner_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_owner_local, cityHash64(tenant_id));
@@ -1139,7 +1139,7 @@ CREATE TABLE IF NOT EXISTS closed_history_local ON CLUSTER attribution
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed_history', '{replica}')
 ORDER BY (tenant_id, id, valid_from)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS closed_history ON CLUSTER attribution AS closed_history_local
 ENGINE = Distributed(attribution, currentDatabase(), closed_history_local, cityHash64(tenant_id));
@@ -1253,7 +1253,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_labels', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, output_state, degradation_state, evidence_basis, export_eligibility, stage_origin, confidence_band, pathway_category, id)
-SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_labels ON CLUSTER attribution AS attributions_by_labels_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_labels_local, cityHash64(tenant_id));
@@ -1717,7 +1717,7 @@ ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/event_log', 
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (tenant_id, source_log, source_sequence)
 TTL toDateTime(created_at) + toIntervalDay(90)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS event_log ON CLUSTER attribution AS event_log_local
 ENGINE = Distributed(attribution, currentDatabase(), event_log_local, cityHash64(tenant_id));
@@ -2016,9 +2016,9 @@ CREATE TABLE IF NOT EXISTS settling_local ON CLUSTER attribution
     `starts_at` DateTime64(3, 'UTC'),
     `ends_at` DateTime64(3, 'UTC')
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/settling', '{replica}')(ends_at)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/settling', '{replica}', ends_at)
 ORDER BY state
-SETTINGS replicated_deduplication_window = 1000;
+SETTINGS replicated_deduplication_window = 1000, replicated_deduplication_window_seconds = 604800;
 
 CREATE TABLE IF NOT EXISTS settling ON CLUSTER attribution AS settling_local
 ENGINE = Distributed(attribution, currentDatabase(), settling_local, 0);
