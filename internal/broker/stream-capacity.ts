@@ -24,6 +24,8 @@ export interface StreamCapacity {
   take(bytes: number): boolean
   /** Like `take`, without counting. */
   has(bytes: number): boolean
+  /** The share of the capacity that is filled. */
+  readonly fill: number
 }
 
 /** Messages that other processes publish between two polls are not counted: they are far smaller than the reserve. */
@@ -69,6 +71,9 @@ export async function followStreamCapacity(
   const has = (bytes: number): boolean => found + taken - takenBefore + bytes <= limit
   return {
     has,
+    get fill() {
+      return (found + taken - takenBefore) / limit
+    },
     take(bytes) {
       if (!has(bytes)) return false
       taken += bytes

@@ -20,6 +20,7 @@ import { mergedInto } from '../store/queries/records/merged.js'
 import type { Logger } from '../telemetry/log.js'
 import { gauge, whenRead } from '../telemetry/metrics.js'
 import { isKnownEvent } from './admission/admission.js'
+import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
 import { GroupCommit } from './commit/group-commit.js'
@@ -131,6 +132,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     confirmation: loader.confirmation,
     recheck: loader.recheck,
     groups,
+    tenantShares: new TenantShares(() => capacity.fill, turnNow),
     partitions,
     idsOf,
     keyHashingOf: identityKeysCache(settings.key),

@@ -164,6 +164,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     fingerprints,
     confirmation: createKeyConfirmation(async () => found, Date.now, log),
     groups: new GroupCommit(writer, 2),
+    tenantShares: { count: () => undefined, refusal: () => undefined },
     partitions: 2,
     idsOf: () => ids,
     keyHashingOf: () => ids.sip,

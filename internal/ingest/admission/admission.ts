@@ -30,6 +30,7 @@ import {
   newEventIds,
 } from './check-event.js'
 import { type KeyedRequest, type KeyLock, type KeyLockDeps, type KeyLockHandlers, withKeyLock } from './key-lock.js'
+import type { TenantShares } from './tenant-shares.js'
 
 export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
@@ -43,6 +44,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
   readonly groups: GroupCommit
+  readonly tenantShares: Pick<TenantShares, 'count' | 'refusal'>
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly clock: () => number
@@ -200,7 +202,8 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
     const { exchange, caller } = request
     if (this.checked === undefined) {
       const limited = this.isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
-      if (limited !== undefined) return exchange.replyProblem(limited)
+      const refused = limited ?? deps.tenantShares.refusal(caller.tenantId)
+      if (refused !== undefined) return exchange.replyProblem(refused)
       const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())
       if ('code' in checked) {
         EVENT_COUNTS.rejected++
@@ -342,9 +345,10 @@ export function addToGroup(
   text: TextRange,
   { tenantId, principal, trustsCost, isGateway, intake }: EventSender,
   key: AdmissionKey | undefined,
-  deps: Pick<AdmissionDeps, 'groups'>,
+  deps: Pick<AdmissionDeps, 'groups' | 'tenantShares'>,
   settler: Settler,
 ): Group | undefined {
+  deps.tenantShares.count(tenantId, text.end - text.start)
   const admission: Admission = {
     tenantId,
     principal,

@@ -114,6 +114,8 @@ type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'f
 const full = async (): Promise<Admitted> => ({ answer: { kind: 'refused', problem: TOO_MUCH } })
 
 async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
+  const refused = deps.tenantShares.refusal(request.caller.tenantId)
+  if (refused !== undefined) return { answer: { kind: 'refused', problem: refused } }
   const receivedAtMs = deps.clock()
   const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []

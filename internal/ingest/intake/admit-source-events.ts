@@ -21,6 +21,8 @@ export async function admitSourceEvents(
   deps: AdmissionDeps,
 ): Promise<Admitted | Problem> {
   if (events.length > deps.groups.eventsAvailable) return TOO_MUCH
+  const refused = deps.tenantShares.refusal(caller.tenantId)
+  if (refused !== undefined) return refused
   let accepted = 0
   let duplicates = 0
   const rejected: { place: number; problem: Problem }[] = []

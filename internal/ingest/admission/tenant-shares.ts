@@ -1,0 +1,76 @@
+import { type Problem, problem } from '../../problems/catalogue.js'
+
+/**
+ * What each tenant has sent lately, so that one which sends more than is worked off does not fill the log for all. From
+ * `REFUSED_FROM` on, tenants with more than their share are refused; from 1 on, the log refuses all.
+ */
+
+/** Of the capacity for new work: finished work is purged from four fifths on, so that the rest is unprocessed. */
+const REFUSED_FROM = 5 / 6
+/** From this fill on the bytes of tenants are counted: before, it would cost each event something for nothing. */
+const COUNTED_FROM = 1 / 2
+/** How many times the mean of all tenants one may have sent when the first are refused; 1 when the log is full. */
+const SHARES_MAX = 1.5
+const HALF_LIFE_MS = 20_000
+const REFRESHED_EVERY_MS = 200
+/** What is less no longer counts as a tenant that sends. */
+const BYTES_MIN = 1_000
+
+/** Long enough for a sender to become slower; far shorter than its own patience. */
+const RETRY_AFTER_S = 5
+const MORE_THAN_ITS_SHARE = problem(
+  'RATE_LIMITED',
+  'The log fills up, and most of it is what you sent: it arrives faster than it is processed. Send it later.',
+  { retryAfterSeconds: RETRY_AFTER_S },
+)
+
+export class TenantShares {
+  private readonly fill: () => number
+  private readonly clock: () => number
+  /** Bytes by tenant, which decay with `HALF_LIFE_MS`. */
+  private readonly sent = new Map<string, number>()
+  private mean = 0
+  private refreshedAtMs: number
+
+  /**
+   * @param fill of the log, as a share of its capacity for new work
+   * @param clock milliseconds
+   */
+  constructor(fill: () => number, clock: () => number) {
+    this.fill = fill
+    this.clock = clock
+    this.refreshedAtMs = clock()
+  }
+
+  /** Counts what goes to the log. */
+  count(tenantId: string, bytes: number): void {
+    if (this.fill() >= COUNTED_FROM) this.sent.set(tenantId, (this.sent.get(tenantId) ?? 0) + bytes)
+  }
+
+  /** @returns the 429 for a tenant that may send nothing new now */
+  refusal(tenantId: string): Problem | undefined {
+    const fill = this.fill()
+    if (fill < REFUSED_FROM) return undefined
+    this.refresh()
+    const towardsFull = Math.min(1, (fill - REFUSED_FROM) / (1 - REFUSED_FROM))
+    const sharesMax = SHARES_MAX - (SHARES_MAX - 1) * towardsFull
+    return (this.sent.get(tenantId) ?? 0) > this.mean * sharesMax ? MORE_THAN_ITS_SHARE : undefined
+  }
+
+  private refresh(): void {
+    const nowMs = this.clock()
+    const sinceMs = nowMs - this.refreshedAtMs
+    if (sinceMs < REFRESHED_EVERY_MS && this.mean > 0) return
+    this.refreshedAtMs = nowMs
+    const kept = 0.5 ** (sinceMs / HALF_LIFE_MS)
+    let sum = 0
+    for (const [tenantId, bytes] of this.sent) {
+      if (bytes * kept < BYTES_MIN) this.sent.delete(tenantId)
+      else {
+        this.sent.set(tenantId, bytes * kept)
+        sum += bytes * kept
+      }
+    }
+    this.mean = this.sent.size === 0 ? 0 : sum / this.sent.size
+  }
+}

@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { TenantShares } from '../../../../internal/ingest/admission/tenant-shares.js'
+
+/** Shares of a log with a fill that the test sets, on a clock that it moves. */
+function sharesAt(fill: number) {
+  const log = { fill }
+  let nowMs = 0
+  const shares = new TenantShares(
+    () => log.fill,
+    () => nowMs,
+  )
+  const pass = (ms: number): void => {
+    nowMs += ms
+  }
+  return { shares, log, pass }
+}
+
+test('a tenant that sends most of a log that fills up is refused, and the others are not', () => {
+  const { shares, log, pass } = sharesAt(0.6)
+  for (let i = 0; i < 100; i++) {
+    shares.count('flood', 100_000)
+    shares.count('steady', 2_000)
+    shares.count('small', 1_500)
+  }
+  expect(shares.refusal('flood')).toBeUndefined()
+
+  log.fill = 0.84
+  pass(200)
+
+  expect(shares.refusal('flood')).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 5 })
+  expect(shares.refusal('steady')).toBeUndefined()
+  expect(shares.refusal('small')).toBeUndefined()
+  expect(shares.refusal('new')).toBeUndefined()
+  log.fill = 0.8
+  expect(shares.refusal('flood')).toBeUndefined()
+})
+
+test('of two tenants the larger one is refused before the log is full, however little larger it is', () => {
+  const { shares, log, pass } = sharesAt(0.84)
+  shares.count('larger', 600_000)
+  shares.count('smaller', 400_000)
+  pass(200)
+  expect([shares.refusal('larger'), shares.refusal('smaller')]).toEqual([undefined, undefined])
+
+  log.fill = 0.99
+
+  expect(shares.refusal('larger')).toBeDefined()
+  expect(shares.refusal('smaller')).toBeUndefined()
+})
+
+test('what was sent is forgotten: a refused tenant comes back, and one alone is never refused', () => {
+  const { shares, log, pass } = sharesAt(0.95)
+  shares.count('flood', 10_000_000)
+  shares.count('steady', 50_000)
+  pass(200)
+  expect(shares.refusal('flood')).toBeDefined()
+
+  for (let i = 0; i < 90; i++) {
+    shares.count('steady', 50_000)
+    pass(2_000)
+    shares.refusal('steady')
+  }
+  expect(shares.refusal('flood')).toBeUndefined()
+  pass(1_000_000)
+  log.fill = 1
+  shares.count('flood', 50_000)
+  pass(200)
+  expect(shares.refusal('flood')).toBeUndefined()
+})
+
+test('somebody may always send, and a tenant that is refused has sent more than each one that is not', () => {
+  const tenant = fc.record({ name: fc.uuid(), bytes: fc.integer({ min: 2_000, max: 10_000_000 }) })
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(tenant, { minLength: 1, maxLength: 30, selector: ({ name }) => name }),
+      fc.double({ min: 0.84, max: 1, noNaN: true }),
+      (tenants, fill) => {
+        const { shares, pass } = sharesAt(fill)
+        for (const { name, bytes } of tenants) shares.count(name, bytes)
+        pass(200)
+        const refused = tenants.filter(({ name }) => shares.refusal(name) !== undefined)
+        const others = tenants.filter((one) => !refused.includes(one))
+        expect(others.length).toBeGreaterThan(0)
+        for (const { bytes } of refused) for (const other of others) expect(bytes).toBeGreaterThan(other.bytes)
+      },
+    ),
+  )
+})
