@@ -12,6 +12,8 @@ import { takeSlot } from './slots.js'
 import { ExportFailed, Unavailable } from './unavailable.js'
 
 const EXPORTS = counter('exports_total', 'Attempts to write the files of an export.', ['status'])
+// To Prometheus a series that begins with its first failure has not increased: it has to see the 0 before.
+for (const status of ['succeeded', 'failed', 'retried']) EXPORTS.inc({ status }, 0)
 const EXPORTED_ROWS = counter('exported_rows_total', 'Rows in the files of exports.')
 
 export interface WorkerDeps extends ExporterDeps {

@@ -1,0 +1,105 @@
+/** A running product with a real Prometheus beside it, which scrapes it and evaluates our alerts. */
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { ensurePromtool } from '../../deploy/setup/promtool.mjs'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { ROOT } from './docs.js'
+import { postTo, wireEvent } from './gateway.js'
+import { launchCommand } from './processes.js'
+import { atEnd } from './run/at-end.js'
+import { launchService, type RunningService } from './service.js'
+
+export const MONITORING = join(ROOT, 'deploy', 'monitoring')
+
+export interface WatchedOptions {
+  /** Arguments of the product, besides the port of its metrics. */
+  readonly args: readonly string[]
+  /** Shortens durations and thresholds of the rules, so that nobody waits for minutes. No alert waits before it fires. */
+  readonly shorten: (rules: string) => string
+  /** Also how long a scrape may take. */
+  readonly scrapeSeconds: number
+}
+
+export interface WatchedService {
+  readonly service: RunningService
+  /** What the API of Prometheus answers. */
+  // biome-ignore lint/suspicious/noExplicitAny: the API of Prometheus is not ours
+  asked(path: string): Promise<any>
+  /** Names of the alerts that fire. */
+  firing(): Promise<string[]>
+  /** Sends an event. @returns the status of the answer */
+  send(stated?: Readonly<Record<string, unknown>>): Promise<number>
+  /** Runs something while a role hangs. */
+  whileFrozen(role: string, run: () => Promise<void>): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Resolves once the product and Prometheus are ready. */
+export async function launchWatched({ args, shorten, scrapeSeconds }: WatchedOptions): Promise<WatchedService> {
+  const metricsPort = await freePort()
+  const service = await launchService({ args: ['--metrics-port', String(metricsPort), ...args] })
+  const { url, stop } = await launchPrometheus({ metricsPort, shorten, scrapeSeconds })
+  const asked: WatchedService['asked'] = async (path) => (await fetch(`${url}/api/v1/${path}`)).json()
+  return {
+    service,
+    asked,
+    firing: async () =>
+      (await asked('alerts')).data.alerts.flatMap(
+        ({ state, labels }: { readonly state: string; readonly labels: { readonly alertname: string } }) =>
+          state === 'firing' ? [labels.alertname] : [],
+      ),
+    async send(stated = {}) {
+      const event = JSON.stringify(wireEvent(stated))
+      const address = `${service.baseUrl}/api/v1/invocations`
+      return (await postTo(address, service.credentials.api_key, event, randomUUID())).status
+    },
+    async whileFrozen(role, run) {
+      const pid = service.pid(role)
+      process.kill(pid, 'SIGSTOP')
+      try {
+        await run()
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+    },
+    async stop() {
+      await stop()
+      await service.stop()
+    },
+  }
+}
+
+async function launchPrometheus({
+  metricsPort,
+  shorten,
+  scrapeSeconds,
+}: Pick<WatchedOptions, 'shorten' | 'scrapeSeconds'> & { readonly metricsPort: number }) {
+  const folder = mkdtempSync(join(tmpdir(), 'attribution-prometheus-'))
+  atEnd(() => rm(folder, { recursive: true, force: true }))
+  const rules = readFileSync(join(MONITORING, 'alerts.yaml'), 'utf8').replace(/for: \w+/g, 'for: 0s')
+  writeFileSync(join(folder, 'alerts.yaml'), shorten(rules))
+  const every = `${scrapeSeconds}s`
+  // JSON is YAML.
+  const config = {
+    global: { scrape_interval: every, scrape_timeout: every, evaluation_interval: '1s' },
+    rule_files: ['alerts.yaml'],
+    scrape_configs: [{ job_name: 'attribution', static_configs: [{ targets: [`127.0.0.1:${metricsPort}`] }] }],
+  }
+  writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config))
+  const port = await freePort()
+  const flags = ['config.file=prometheus.yml', 'storage.tsdb.path=data', `web.listen-address=127.0.0.1:${port}`]
+  const prometheus = launchCommand(join(dirname(await ensurePromtool(ROOT)), 'prometheus'), {
+    args: flags.map((flag) => `--${flag}`),
+    cwd: folder,
+  })
+  await prometheus.line(/ready to receive web requests/)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      await prometheus.kill('SIGTERM')
+    },
+  }
+}
