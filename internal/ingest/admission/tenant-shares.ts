@@ -11,8 +11,10 @@ const REFUSED_FROM = 5 / 6
 const COUNTED_FROM = 1 / 2
 /** How many times the mean of all tenants one may have sent when the first are refused; 1 when the log is full. */
 const SHARES_MAX = 1.5
+/** Sums are rounded: tenants that have sent equally much are not refused all. */
+const SHARES_MIN = 1.001
 const HALF_LIFE_MS = 20_000
-const REFRESHED_EVERY_MS = 200
+const LOOK_EVERY_MS = 200
 /** What is less no longer counts as a tenant that sends. */
 const BYTES_MIN = 1_000
 
@@ -29,8 +31,9 @@ export class TenantShares {
   private readonly clock: () => number
   /** Bytes by tenant, which decay with `HALF_LIFE_MS`. */
   private readonly sent = new Map<string, number>()
-  private mean = 0
-  private refreshedAtMs: number
+  /** Tenants that had sent more than their share at the last look. */
+  private refused: ReadonlySet<string> = new Set()
+  private lookedAtMs: number
 
   /**
    * @param fill of the log, as a share of its capacity for new work
@@ -39,7 +42,7 @@ export class TenantShares {
   constructor(fill: () => number, clock: () => number) {
     this.fill = fill
     this.clock = clock
-    this.refreshedAtMs = clock()
+    this.lookedAtMs = clock()
   }
 
   /** Counts what goes to the log. */
@@ -51,17 +54,15 @@ export class TenantShares {
   refusal(tenantId: string): Problem | undefined {
     const fill = this.fill()
     if (fill < REFUSED_FROM) return undefined
-    this.refresh()
-    const towardsFull = Math.min(1, (fill - REFUSED_FROM) / (1 - REFUSED_FROM))
-    const sharesMax = SHARES_MAX - (SHARES_MAX - 1) * towardsFull
-    return (this.sent.get(tenantId) ?? 0) > this.mean * sharesMax ? MORE_THAN_ITS_SHARE : undefined
+    this.look(fill)
+    return this.refused.has(tenantId) ? MORE_THAN_ITS_SHARE : undefined
   }
 
-  private refresh(): void {
+  private look(fill: number): void {
     const nowMs = this.clock()
-    const sinceMs = nowMs - this.refreshedAtMs
-    if (sinceMs < REFRESHED_EVERY_MS && this.mean > 0) return
-    this.refreshedAtMs = nowMs
+    const sinceMs = nowMs - this.lookedAtMs
+    if (sinceMs < LOOK_EVERY_MS) return
+    this.lookedAtMs = nowMs
     const kept = 0.5 ** (sinceMs / HALF_LIFE_MS)
     let sum = 0
     for (const [tenantId, bytes] of this.sent) {
@@ -71,6 +72,10 @@ export class TenantShares {
         sum += bytes * kept
       }
     }
-    this.mean = this.sent.size === 0 ? 0 : sum / this.sent.size
+    const towardsFull = Math.min(1, (fill - REFUSED_FROM) / (1 - REFUSED_FROM))
+    const most = (sum / this.sent.size) * (SHARES_MAX - (SHARES_MAX - SHARES_MIN) * towardsFull)
+    // One alone holds up nobody else.
+    const all = this.sent.size > 1 ? [...this.sent] : []
+    this.refused = new Set(all.flatMap(([tenantId, bytes]) => (bytes > most ? [tenantId] : [])))
   }
 }
