@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { connectService } from '../../internal/local/replay/client.js'
 import { isAlive } from '../support/alive.js'
 import { postTo, wireEvent } from '../support/gateway.js'
+import { command } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
@@ -53,6 +54,9 @@ test('fewer partitions are refused while events wait in the log, then taken; no 
   await restartWith()
   expect(await Promise.all(events.map(send))).toEqual(events.map(() => true))
   expect(new Set((await recordsOf(events.length)).map(({ id }) => id)).size).toBe(events.length)
+  // The repeats leave no record that one could wait for.
+  const plan = () => command(service, ['streams', 'plan', '--partitions', '1'])
+  await expect.poll(async () => (await plan()).lines.join(), { interval: 200 }).not.toContain('not worked off')
   await service.stop()
   await restartWith('--partitions', '1')
 
