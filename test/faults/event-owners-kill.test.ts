@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { isAlive } from '../support/alive.js'
-import { launchGateway, wireEvent } from '../support/gateway.js'
+import { launchGateway, sendTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
@@ -65,23 +65,10 @@ test('gateways that are killed in turn leave one record of an event that comes a
     for (let turn = key.charCodeAt(0); ; turn++) {
       const port = turn % 2 === 0 ? service.port : secondPort
       const sentAt = now()
-      const answer = await agent
-        .request({
-          origin: `http://127.0.0.1:${port}`,
-          path: '/api/v1/invocations',
-          method: 'POST',
-          body,
-          headers: {
-            'x-api-key': service.credentials.api_key,
-            'content-type': 'application/json',
-            'idempotency-key': key,
-          },
-        })
-        .then(async (got) => ({ status: got.statusCode, text: await got.body.text() }))
-        .catch(() => ({ status: 0, text: '' }))
-      const isDuplicate = answer.text.includes('"duplicate":true')
-      history.push(`${sentAt} to ${now()} ms, gateway ${(turn % 2) + 1}: ${answer.status} ${isDuplicate}`)
-      if (answer.status === 202) {
+      const answer = await sendTo(agent, port, service.credentials.api_key, body, key)
+      const isDuplicate = answer?.text.includes('"duplicate":true') ?? false
+      history.push(`${sentAt} to ${now()} ms, gateway ${(turn % 2) + 1}: ${answer?.status} ${isDuplicate}`)
+      if (answer?.status === 202) {
         accepted.add(`${(JSON.parse(answer.text) as { invocation_id: string }).invocation_id} ${eventId}`)
         return
       }

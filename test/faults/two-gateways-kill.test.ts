@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { isAlive } from '../support/alive.js'
-import { launchGateway, wireEvent } from '../support/gateway.js'
+import { launchGateway, sendTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
@@ -62,20 +62,7 @@ test('with both gateways and the broker killed in turn under load, each 202 is o
     for (let i = 0; ; i++) {
       const port = (i + key.charCodeAt(0)) % 2 === 0 ? service.port : secondPort
       const startedAt = performance.now()
-      const answer = await agent
-        .request({
-          origin: `http://127.0.0.1:${port}`,
-          path: '/api/v1/invocations',
-          method: 'POST',
-          body,
-          headers: {
-            'x-api-key': service.credentials.api_key,
-            'content-type': 'application/json',
-            'idempotency-key': key,
-          },
-        })
-        .then(async (got) => ({ status: got.statusCode, headers: got.headers, text: await got.body.text() }))
-        .catch(() => undefined)
+      const answer = await sendTo(agent, port, service.credentials.api_key, body, key)
       slowestMs = Math.max(slowestMs, performance.now() - startedAt)
       if (answer?.status === 202) {
         answered.set(eventId, (JSON.parse(answer.text) as { invocation_id: string }).invocation_id)

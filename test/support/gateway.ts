@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Agent } from 'undici'
 import { type Launched, launch } from './processes.js'
 import { gatewayEnvironment, type Instance } from './service.js'
 
@@ -61,3 +62,16 @@ export async function postTo(
     headers: answer.headers,
   }
 }
+
+/** Sends an event to the gateway on a port of this machine. @returns undefined when the connection was cut: the outcome is unknown */
+export const sendTo = (agent: Agent, port: number, apiKey: string, body: string, key: string) =>
+  agent
+    .request({
+      origin: `http://127.0.0.1:${port}`,
+      path: '/api/v1/invocations',
+      method: 'POST',
+      body,
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'idempotency-key': key },
+    })
+    .then(async (got) => ({ status: got.statusCode, headers: got.headers, text: await got.body.text() }))
+    .catch(() => undefined)
