@@ -8,7 +8,7 @@ import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 const LOG_BYTES = 32 * 1024 ** 2
-/** Few enough that one request does not fill what is left of the log. */
+/** Few enough that one request does not fill the rest of the log. */
 const EVENTS_AT_ONCE = 50
 
 let service: RunningService
@@ -26,7 +26,7 @@ afterAll(() => service.stop())
 const send = (key: string, body: unknown) =>
   postTo(`${service.baseUrl}/api/v1/invocations`, key, JSON.stringify(body), randomUUID())
 
-test('a tenant that floods the log is told to wait while the others go on, and all that was accepted is attributed', async () => {
+test('a tenant that floods the log gets Retry-After while the others go on, and all accepted events are attributed', async () => {
   await expect.poll(async () => (await send(other, wireEvent())).status).toBe(202)
   const pid = service.pid('attributor')
   process.kill(pid, 'SIGSTOP')

@@ -7,19 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
 import { WRONG_LAST_SEQUENCE } from '../../internal/broker/errors.js'
 import type { LogRange, StoredEntry } from '../../internal/broker/log.js'
-
-/** Reproducible numbers from 0 to 1 (mulberry32). */
-export type Random = () => number
-
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+import type { Random } from '../../internal/local/sandbox/random.js'
 
 /** A process of which only the faults are simulated. */
 export class SimulatedProcess {
@@ -50,16 +38,16 @@ export class Network {
 
   async send<T>(process: SimulatedProcess, act: () => T): Promise<T> {
     await this.travel(process)
-    if (this.isFaulty && this.random() < 0.02) throw new Error('the request failed')
+    if (this.isFaulty && this.random.share() < 0.02) throw new Error('the request failed')
     const answer = act()
     await this.travel(process)
-    if (this.isFaulty && this.random() < 0.03) throw new Error('the answer was lost')
+    if (this.isFaulty && this.random.share() < 0.03) throw new Error('the answer was lost')
     return answer
   }
 
   /** A dead process never hears of anything again. */
   private async travel(process: SimulatedProcess): Promise<void> {
-    const ms = this.random() < 0.05 ? this.random() * SLOW_MS_MAX : this.random() * LATENCY_MS_MAX
+    const ms = this.random.share() < 0.05 ? this.random.share() * SLOW_MS_MAX : this.random.share() * LATENCY_MS_MAX
     await sleep(this.isFaulty ? ms : 1)
     while (process.frozenUntilMs > Date.now()) await sleep(process.frozenUntilMs - Date.now())
     if (process.isDead) await new Promise(() => undefined)

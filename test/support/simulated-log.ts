@@ -7,6 +7,7 @@
  */
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import type { PlannedLog, PlannedLogDeps } from '../../internal/broker/planned-log.js'
+import type { Random } from '../../internal/local/sandbox/random.js'
 import { installVirtualTime } from './virtual-time.js'
 
 // Before all else is imported, which then has these timers.
@@ -15,7 +16,8 @@ const { setTimeout: sleep } = await import('node:timers/promises')
 const { runPlannedLog } = await import('../../internal/broker/planned-log.js')
 const { createLog } = await import('../../internal/telemetry/log.js')
 const { FENCE } = await import('../../streams/records.js')
-const { Network, randomFrom, SimulatedBucket, SimulatedProcess, SimulatedStream, SimulatedTable } = await import(
+const { seededRandom } = await import('../../internal/local/sandbox/random.js')
+const { Network, SimulatedBucket, SimulatedProcess, SimulatedStream, SimulatedTable } = await import(
   './simulated-broker.js'
 )
 type SimulatedRow = import('./simulated-broker.js').SimulatedRow
@@ -41,13 +43,13 @@ class History {
   readonly table = new SimulatedTable()
   readonly bucket = new SimulatedBucket()
   readonly snapshots: Snapshot[] = []
-  private readonly random: () => number
+  private readonly random: Random
   private readonly network: InstanceType<typeof Network>
   private readonly breakage: Breakage | undefined
   private readonly processes: Process[] = []
 
   constructor(seed: number, breakage: Breakage | undefined) {
-    this.random = randomFrom(seed)
+    this.random = seededRandom(String(seed))
     this.network = new Network(this.random)
     this.breakage = breakage
   }
@@ -95,7 +97,7 @@ class History {
   private start(): Process {
     const process = new SimulatedProcess()
     this.processes.push(process)
-    const skewMs = (this.random() - 0.5) * 2_000
+    const skewMs = (this.random.share() - 0.5) * 2_000
     const deps: PlannedLogDeps = {
       checkpoints: this.bucket.asSeenBy(process, this.network),
       readLog: (range) => this.network.send(process, () => this.stream.read(range)),
@@ -144,7 +146,7 @@ class History {
 
   private async produce(): Promise<void> {
     for (let i = 0; i < MESSAGES; i++) {
-      await sleep(this.random() * 1_000)
+      await sleep(this.random.share() * 1_000)
       this.stream.append()
     }
   }
@@ -152,11 +154,11 @@ class History {
   /** Owners change, processes die and stand still. */
   private async breakThings(endsAtMs: number): Promise<void> {
     while (Date.now() < endsAtMs) {
-      await sleep(this.random() * 600)
-      const process = this.processes[Math.floor(this.random() * this.processes.length)] as Process
-      const dice = this.random()
+      await sleep(this.random.share() * 600)
+      const process = this.random.pick(this.processes)
+      const dice = this.random.share()
       if (dice < 0.6) process.isOwner = !process.isOwner
-      else if (dice < 0.8) process.frozenUntilMs = Date.now() + this.random() * 30_000
+      else if (dice < 0.8) process.frozenUntilMs = Date.now() + this.random.share() * 30_000
       else if (!process.isDead) {
         process.kill()
         this.start()
@@ -172,7 +174,7 @@ class History {
   /** As `broker/watermark.ts`: a fence, and then what the checkpoints say. */
   private async takeSnapshots(endsAtMs: number): Promise<void> {
     while (Date.now() < endsAtMs) {
-      await sleep(this.random() * 400)
+      await sleep(this.random.share() * 400)
       const entry = this.bucket.get(FENCE)
       const { doneMs = 0 } = this.checkpoint() ?? {}
       const fencedMs = Math.max(Date.now(), doneMs, this.fencedMs())

@@ -6,7 +6,6 @@ import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 
 interface Timer {
-  readonly id: number
   readonly atMs: number
   readonly fire: () => void
 }
@@ -20,11 +19,10 @@ export interface VirtualTime {
 
 export function installVirtualTime(startMs: number): VirtualTime {
   let nowMs = startMs
-  let ids = 0
   /** In the order in which they fire. */
   const timers: Timer[] = []
   const add = (fire: () => void, ms: number): Timer => {
-    const timer = { id: ++ids, atMs: nowMs + Math.max(0, ms || 0), fire }
+    const timer = { atMs: nowMs + Math.max(0, ms || 0), fire }
     let at = timers.length
     while (at > 0 && (timers[at - 1] as Timer).atMs > timer.atMs) at--
     timers.splice(at, 0, timer)

@@ -53,7 +53,7 @@ export class GroupCommit {
   private waitingBytes = 0
   private isFlushScheduled = false
   private idleListeners: (() => void)[] = []
-  private doneListeners: (() => void)[] = []
+  private readonly doneListeners: (() => void)[] = []
   private readonly flush = (): void => {
     this.isFlushScheduled = false
     for (const queue of this.queues) if (!queue.isWriting && queue.waiting.length > 0) void this.commitNext(queue)
@@ -160,8 +160,7 @@ export class GroupCommit {
     if (this.inFlight !== undefined) for (const slot of group.slots) this.inFlight.end(slot)
     // At the end of this event-loop iteration: events that arrive until then join the group.
     queue.done++
-    for (const resolve of this.doneListeners) resolve()
-    this.doneListeners = []
+    for (const resolve of this.doneListeners.splice(0)) resolve()
     if (queue.waiting.length > 0) this.scheduleFlush()
     if (this.waitingEvents === 0) {
       for (const resolve of this.idleListeners) resolve()

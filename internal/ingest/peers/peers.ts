@@ -131,20 +131,21 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     log,
   })
   const listener = answerPeers(connection, self, local, owned, clock, log)
-  const followed = deferred<FollowedMembers>()
-  const untilMember = async (name: string): Promise<void> => (await followed.promise).untilMember(name)
-  const greetings = answerGreetings(connection, self, untilMember, flushed, log)
-
-  // A peer that sees this gateway among the members may claim keys at once.
-  await connection.flush()
-  const members = await join()
-  const departures = followMembers(members, owners, eventOwners, ownerChanges, (departed) => {
+  const forget = (departed: readonly string[]): void => {
     for (const peer of departed) {
       requests.forgetOwner(peer)
       events.forgetOwner(peer)
     }
+  }
+  const untilMember = async (name: string): Promise<void> => (await joined).departures.untilMember(name)
+  const greetings = answerGreetings(connection, self, untilMember, flushed, log)
+
+  // A peer that sees this gateway among the members may claim keys, and answer a greeting, at once.
+  const joined = connection.flush().then(async () => {
+    const members = await join()
+    return { members, departures: followMembers(members, owners, eventOwners, ownerChanges, forget) }
   })
-  followed.resolve(departures)
+  const { members, departures } = await joined
   await greet(connection, self, owners.peers)
 
   return {
@@ -186,14 +187,6 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
       }
     },
   }
-}
-
-function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
-  let resolve: (value: T) => void = () => undefined
-  const promise = new Promise<T>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }
 
 interface FollowedMembers extends Pick<Peers, 'onDeparture'> {

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { idHex } from '../../../ids/ids.js'
 import { insertRows } from '../../sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../tables/attributions.js'
 import { landedRows } from './versions.js'
@@ -19,10 +20,8 @@ export async function insertVersions(
 ): Promise<readonly AttributionRow[]> {
   // All rows of a batch share `valid_from` and so lie in one partition of each shard: there, all are stored, or none.
   const landed = isRepeat ? await landedRows(store, rows) : []
-  const landedById = new Map(landed.map((row) => [nameOf(row.id), row]))
-  const inserted = rows.map((row) => landedById.get(nameOf(row.id)) ?? row)
+  const landedById = new Map(landed.map((row) => [idHex(row.id), row]))
+  const inserted = landed.length === 0 ? rows : rows.map((row) => landedById.get(idHex(row.id)) ?? row)
   await insertRows(store, ATTRIBUTIONS, inserted, token)
   return inserted
 }
-
-const nameOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1')

@@ -36,14 +36,10 @@ test('a tenant that sends most of a log that fills up is refused, and the others
   expect(shares.refusal('flood')).toBeUndefined()
 })
 
-test('of two tenants the larger one is refused before the log is full, however little larger it is', () => {
-  const { shares, log, pass } = sharesAt(0.84)
-  shares.count('larger', 600_000)
-  shares.count('smaller', 400_000)
-  pass(200)
-  expect([shares.refusal('larger'), shares.refusal('smaller')]).toEqual([undefined, undefined])
-
-  log.fill = 0.99
+test('of two tenants the larger one is refused, however little larger it is', () => {
+  const { shares, pass } = sharesAt(0.84)
+  shares.count('larger', 510_000)
+  shares.count('smaller', 490_000)
   pass(200)
 
   expect(shares.refusal('larger')).toBeDefined()
@@ -100,4 +96,37 @@ test('tenants that have sent equally much are not refused, however full the log 
       expect(shares.refusal('tenant-1')).toBeUndefined()
     }),
   )
+})
+
+test('a tenant that sends little and seldom is counted beside one that floods, whatever passed before', () => {
+  const { shares, log, pass } = sharesAt(0)
+  pass(3_600_000)
+  log.fill = 0.6
+  const seconds = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      shares.count('seldom', 700)
+      for (let j = 0; j < 10; j++) {
+        shares.count('flood', 100_000)
+        pass(100)
+      }
+    }
+  }
+  seconds(30)
+  log.fill = 0.84
+
+  expect(shares.refusal('flood')).toBeDefined()
+  expect(shares.refusal('seldom')).toBeUndefined()
+  seconds(5)
+  expect(shares.refusal('flood')).toBeDefined()
+})
+
+test('those that send as usual are not refused because many others have sent next to nothing', () => {
+  const { shares, pass } = sharesAt(0.84)
+  for (let i = 0; i < 500; i++) shares.count(`idle-${i}`, 300)
+  for (let i = 0; i < 10; i++) shares.count(`steady-${i}`, 50_000)
+  shares.count('flood', 2_000_000)
+  pass(200)
+
+  expect(shares.refusal('flood')).toBeDefined()
+  for (let i = 0; i < 10; i++) expect(shares.refusal(`steady-${i}`)).toBeUndefined()
 })

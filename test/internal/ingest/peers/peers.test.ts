@@ -417,6 +417,8 @@ test('an owner that falls silent leaves claims unanswered, and later its keys to
   expect(await departure).toEqual([[nameB]])
   expect(a.peers.ownerOf(keyOf(numbered(key)))).toBeUndefined()
   await b.broker.connection.close()
+  // Else the gateways of the next test wait for it when they join.
+  await (await a.broker.bucket(MEMBERS)).delete(`gateway.${nameB}`)
 })
 
 test('a gateway that says goodbye gives up its keys at once', async () => {
