@@ -16,6 +16,7 @@ import {
   readConfig,
   requireMetricsToken,
   type SettingName,
+  SPANS_SETTINGS,
   STORE_SETTINGS,
 } from '../internal/config/settings.js'
 import { unknownVariables } from '../internal/config/unknown-variables.js'
@@ -27,6 +28,7 @@ import { connectStore, type StoreConnection } from '../internal/store/client.js'
 import { setBuildInfo } from '../internal/telemetry/build-info.js'
 import { createLog, type Logger } from '../internal/telemetry/log.js'
 import { serveMetrics } from '../internal/telemetry/metrics-server.js'
+import { openSpans, SPANS } from '../internal/telemetry/spans/spans.js'
 import { MEMBERS, SIGNING_KEYS } from '../streams/buckets.js'
 
 /** The settings that every role takes, besides its own. */
@@ -34,6 +36,7 @@ const SHARED_SETTINGS = [
   'logLevel',
   'logFormat',
   ...METRICS_SETTINGS,
+  ...SPANS_SETTINGS,
   ...MASTER_KEY_SETTINGS,
   ...BROKER_SETTINGS,
   ...STORE_SETTINGS,
@@ -81,6 +84,8 @@ export interface ConnectOptions {
   readonly silenceMsMax?: number
   /** Whether the role decides the number of partitions of a layout that has none. */
   readonly decidesPartitions?: boolean
+  /** Whether the role makes spans: the others need no exporter. */
+  readonly makesSpans?: boolean
 }
 
 /** Reads the settings of a role. @throws ConfigError, HelpAsked */
@@ -107,12 +112,13 @@ export function configureRole<const N extends SettingName>(name: string, setting
  */
 export async function connectRole<N extends SettingName>(
   configured: ConfiguredRole<N>,
-  { decidesPartitions = false, ...options }: ConnectOptions = {},
+  { decidesPartitions = false, makesSpans = false, ...options }: ConnectOptions = {},
 ): Promise<Role<N>> {
   const { name, member, masterKeys, log } = configured
   const config: Config<SharedSetting> = configured.config
   setBuildInfo(serviceVersion())
   const metrics = await serveMetrics(name, config, log)
+  if (makesSpans) await openSpans(config, { role: name, member, version: serviceVersion() }, log)
   const broker = await connectBroker({
     url: config.natsUrl,
     user: config.natsUser,
@@ -167,6 +173,7 @@ export async function connectRole<N extends SettingName>(
       })
       await broker.close()
       await store.close()
+      await SPANS.close()
       await metrics.close()
     },
   }

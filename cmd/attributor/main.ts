@@ -26,7 +26,9 @@ import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
 
 runMain('attributor', async () => {
-  const role = await startRole('attributor', ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays'])
+  const role = await startRole('attributor', ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays'], {
+    makesSpans: true,
+  })
   const { broker, config, onLost, log, signal, store } = role
   const partitions = partitionsOf(role.layout)
   const { storeConnection } = role

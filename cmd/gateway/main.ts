@@ -18,7 +18,7 @@ Object.assign(process.env, PARSER_ENVIRONMENT)
 runMain('gateway', async () => {
   const configured = configureRole('gateway', GATEWAY_SETTINGS)
   const http = await openHttp(configured.config, configured.log)
-  const role = await connectRole(configured, { decidesPartitions: true })
+  const role = await connectRole(configured, { decidesPartitions: true, makesSpans: true })
   const gateway = await openGateway(role, http)
   const routes = await openRoutes(gateway)
   const { authenticator, partnerAuthenticator, credentials } = gateway.access

@@ -10,10 +10,10 @@ import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Packages that are loaded from node_modules: those with native code, and a large one that is imported only where it is
+ * Packages that are loaded from node_modules: those with native code, and large ones that are imported only where they are
  * used.
  */
-const EXTERNAL = ['ffi-rs', /^chdb(\/|$)/, /^@aws-sdk\//]
+const EXTERNAL = ['ffi-rs', /^chdb(\/|$)/, /^@aws-sdk\//, /^@opentelemetry\//]
 
 /** Records the sources and outputs of each bundle, so that an unchanged role is not bundled again. */
 const RECORD = '.bundles.json'

@@ -13,6 +13,8 @@ import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
 interface Setting<T> {
   readonly flag: string
   readonly variable: string
+  /** A variable that other software defines for the same, read where neither flag nor `variable` is given; empty is unset. */
+  readonly standardVariable?: string
   /** Undefined: a setting that may stay unset. */
   readonly fallback: T | undefined
   /** What `--help` shows as the default, when that is not the fallback. */
@@ -140,6 +142,13 @@ function urls(name: string, fallback: string, protocols: readonly string[]): Set
   return { ...one, parse }
 }
 
+/** A setting that is also known by a variable of a standard. */
+const alsoKnownAs = <T>(setting: Setting<T>, standardVariable: string): Setting<T> => ({
+  ...setting,
+  standardVariable,
+  shownDefault: `that of ${standardVariable}; ${String(setting.fallback) || 'none'}`,
+})
+
 /** A URL to which paths are appended: without trailing slashes. */
 const base = (setting: Setting<string>): Setting<string> => ({
   ...setting,
@@ -184,6 +193,11 @@ export const SETTINGS = {
   metricsPort: integer('metrics-port', 0, 0, 65_535), // 0: no metrics
   metricsHost: text('metrics-host', '127.0.0.1'),
   metricsToken: text('metrics-token', ''),
+  otlpTracesEndpoint: alsoKnownAs(
+    url('otlp-traces-endpoint', '', ['http:', 'https:']), // empty: no spans
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  ),
+  traceSampleRatio: decimal('trace-sample-ratio', 0.01, 0, 1),
   dataDir: text('data-dir', '.data'),
   mode: choice('mode', 'production', ['production', 'sandbox']),
   region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
@@ -280,6 +294,8 @@ export const STORE_SETTINGS = [
 ] as const satisfies readonly SettingName[]
 /** For roles that serve metrics. */
 export const METRICS_SETTINGS = ['metricsPort', 'metricsHost', 'metricsToken'] as const satisfies readonly SettingName[]
+/** For roles that export spans. */
+export const SPANS_SETTINGS = ['otlpTracesEndpoint', 'traceSampleRatio'] as const satisfies readonly SettingName[]
 export const RATE_SETTINGS = [
   'rateIngest',
   'rateRead',
@@ -357,8 +373,9 @@ export function readConfig<N extends SettingName>(
   const config: Record<string, unknown> = {}
   for (const name of wanted) {
     const setting: Setting<unknown> = SETTINGS[name]
-    const given = flags.get(setting.flag) ?? env[setting.variable]
-    const source = flags.has(setting.flag) ? setting.flag : setting.variable
+    const { flag, variable, standardVariable = variable } = setting
+    const given = flags.get(flag) ?? env[variable] ?? (env[standardVariable] || undefined)
+    const source = flags.has(flag) ? flag : env[variable] === undefined ? standardVariable : variable
     if (given === undefined) {
       config[name] = setting.fallback
       continue

@@ -11,13 +11,17 @@ type Variables = Readonly<Record<string, string | undefined>>
 /** NODE_EXTRA_CA_CERTS: private certificate authorities of a broker, a store or a bucket. */
 const EVERY_ROLE = ['PATH', 'NODE_EXTRA_CA_CERTS']
 
+/** Headers, compression and certificates of the exporter of spans, which its library reads. */
+const OF_SPANS = /^OTEL_EXPORTER_OTLP_(?:TRACES_)?(?:HEADERS|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)$/
+
 /** The environments of the roles, with the settings that all of them have. */
 export function environmentsFor(
   settings: Readonly<Record<string, string>>,
   from: Variables,
-  { exportsS3Bucket }: Config<'exportsS3Bucket'>,
+  { exportsS3Bucket, otlpTracesEndpoint }: Config<'exportsS3Bucket' | 'otlpTracesEndpoint'>,
 ): (role: string) => Readonly<Record<string, string>> {
-  const env = { ...inherited(from), ...settings }
+  const ofSpans = otlpTracesEndpoint === '' ? {} : inheritedForSpans(from)
+  const env = { ...inherited(from), ...ofSpans, ...settings }
   const s3Env = exportsS3Bucket === '' ? env : { ...env, ...inheritedForS3(from) }
   // Gateways hand out the files that exporters write.
   return (role) => (role === 'gateway' || role === 'exporter' ? s3Env : env)
@@ -25,6 +29,10 @@ export function environmentsFor(
 
 /** For every role. */
 export const inherited = (from: Variables): Record<string, string> => picked(from, (name) => EVERY_ROLE.includes(name))
+
+/** Also where spans are exported. */
+export const inheritedForSpans = (from: Variables): Record<string, string> =>
+  picked(from, (name) => OF_SPANS.test(name))
 
 /** Also for roles that use S3: where its library finds credentials (variables, or a profile below HOME). */
 export const inheritedForS3 = (from: Variables): Record<string, string> =>

@@ -48,6 +48,22 @@ describe('the value of a setting', () => {
     expect(readConfig(['demo', 'port'], ['--demo', '--port', '1'], {})).toEqual({ demo: true, port: 1 })
   })
 
+  test('the variable of a standard counts where neither flag nor variable is given', () => {
+    const standard = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://standard:4318/v1/traces' }
+    const own = { ATTRIBUTION_OTLP_TRACES_ENDPOINT: 'http://own:4318/v1/traces' }
+    const read = (env: Record<string, string>, ...argv: string[]) =>
+      readConfig(['otlpTracesEndpoint'], argv, env).otlpTracesEndpoint
+
+    expect(read({})).toBe('')
+    expect(read(standard)).toBe('http://standard:4318/v1/traces')
+    expect(read({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '' })).toBe('')
+    expect(read({ ...standard, ...own })).toBe('http://own:4318/v1/traces')
+    expect(read({ ...standard, ...own }, '--otlp-traces-endpoint', 'http://flag/')).toBe('http://flag/')
+    expect(refusal(['otlpTracesEndpoint'], [], { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector:4318' })).toMatch(
+      /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be a URL/,
+    )
+  })
+
   test('stages are in pipeline order, however they are listed', () => {
     expect(readConfig(['stages'], ['--stages', 'c,a'], {})).toEqual({ stages: ['a', 'c'] })
     expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 'b', 'c'] })
