@@ -4,6 +4,8 @@ import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
+import { type BegunSpan, endRequest, SPANS } from '../telemetry/spans/spans.js'
+import { traceparentOf } from '../telemetry/spans/trace-context.js'
 import { type NotableAnswer, SLOW_MS } from './access-log.js'
 import { PROBES, statusOf, UNKNOWN_REQUESTS } from './request-metrics.js'
 import { traceIdOf } from './trace-id.js'
@@ -165,7 +167,7 @@ export class Exchange {
   problemForm: ProblemForm | undefined
   /** Where the request is counted. */
   counts = UNKNOWN_REQUESTS
-  /** Method and pattern of the path, for the log; empty if there is no such route. */
+  /** Method and pattern of the path, for the log and the span; empty if there is no such route. */
   route = ''
   private readonly begunMs = turnNow()
   private settled = false
@@ -179,6 +181,8 @@ export class Exchange {
   private readonly errorDocsUrl: string
   private errorCode: string | undefined
   private trace = ''
+  /** Undefined before it is decided whether the request is sampled; null if it is not. */
+  private begunSpan: BegunSpan | null | undefined
   private peer: string | undefined
   private heldBytes = 0
   private heldFor: string | null = null
@@ -236,6 +240,24 @@ export class Exchange {
   get traceId(): string {
     if (this.trace === '') this.trace = traceIdOf(this.headers.traceparent)
     return this.trace
+  }
+
+  /** The request's span, if it is sampled. It must be decided before the request's trace is shown to anybody. */
+  private get span(): BegunSpan | undefined {
+    if (!SPANS.isOn) return undefined
+    this.begunSpan ??= this.isTraced ? (SPANS.beginRequest(this.headers.traceparent, () => this.traceId) ?? null) : null
+    return this.begunSpan ?? undefined
+  }
+
+  /** Probes come all the time and show nothing; a path that is no route is anybody's text. */
+  private get isTraced(): boolean {
+    return this.route !== '' && this.counts !== PROBES
+  }
+
+  /** The context that the request's events carry through the stages, if it is sampled. */
+  get traceparent(): string | undefined {
+    const { span } = this
+    return span && traceparentOf(span.context)
   }
 
   /** Continues the trace of a replayed reply, unless the caller sent a traceparent. */
@@ -419,8 +441,10 @@ export class Exchange {
     return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
   }
 
-  /** Our own span in the trace (W3C Trace Context); the gateway samples nothing. */
+  /** Our own span in the trace (W3C Trace Context). */
   private traceLine(): string {
+    const { traceparent } = this
+    if (traceparent !== undefined) return `\r\ntraceparent: ${traceparent}`
     return `\r\ntraceparent: 00-${this.traceId}-${randomBytes(8).toString('hex')}-00`
   }
 
@@ -428,6 +452,8 @@ export class Exchange {
     this.settled = true
     const ms = turnNow() - this.begunMs
     this.counts.answered(status, ms)
+    const { span } = this
+    if (span !== undefined) endRequest(span, this.route, status, this.begunMs, this.begunMs + ms)
     this.hooks.settled(this.heldBytes, this.heldFor)
     // A service that is not ready is asked often, and says so itself.
     if ((status < 400 && ms < SLOW_MS) || this.counts === PROBES) return

@@ -74,16 +74,17 @@ function register(
   const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   for (const route of routes) {
     const counts = countsOfRoute(route)
-    const name = `${route.method.toUpperCase()} ${route.path}`
-    const serve = (exchange: Exchange | undefined): void => {
+    const serve = (exchange: Exchange | undefined, name: string): void => {
       if (exchange === undefined) return
       exchange.counts = counts
       exchange.route = name
       answer(exchange, route, served)
     }
-    app[route.method](route.path, (response, request) => serve(begin(response, request)))
+    const name = `${METHOD_NAME[route.method]} ${route.path}`
+    app[route.method](route.path, (response, request) => serve(begin(response, request), name))
     if (route.method !== 'get') continue
-    app.head(route.path, (response, request) => serve(begin(withoutBody(response), request)))
+    const headName = `HEAD ${route.path}`
+    app.head(route.path, (response, request) => serve(begin(withoutBody(response), request), headName))
   }
   const beginUnknown = (response: HttpResponse, request: HttpRequest) => {
     const exchange = begin(response, request)
