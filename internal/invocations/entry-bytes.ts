@@ -6,6 +6,7 @@ import {
   headOf,
   KEY_FINGERPRINT_BYTES,
   KEY_HASH_BYTES,
+  traceMember,
 } from './group.js'
 import type { InvocationEvent } from './schema.js'
 import type { TextShape } from './validate.js'
@@ -95,7 +96,7 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const CLOSE_OBJECT = 0x7d
 
-/** `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":`; `"n":1` after the time for an unconfirmed event */
+/** `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":`; after the time `"w":"<traceparent>"` for a sampled event, `"n":1` for an unconfirmed one */
 function writeHead(into: Buffer, at: number, admission: Admission): number {
   const head = headBytesOf(admission)
   into.set(head, at)
@@ -109,8 +110,8 @@ function writeHead(into: Buffer, at: number, admission: Admission): number {
   const { key, receivedAtMs } = admission
   const hasKey = key !== undefined
   const time =
-    admission.isUnconfirmed === true
-      ? Buffer.from(`","r":${receivedAtMs},"n":1,${hasKey ? '"k":"' : '"e":'}`)
+    admission.isUnconfirmed === true || admission.traceparent !== undefined
+      ? Buffer.from(`","r":${receivedAtMs}${rareMembers(admission)},${hasKey ? '"k":"' : '"e":'}`)
       : timeBytes(receivedAtMs, hasKey)
   into.set(time, timeAt)
   const keyAt = timeAt + time.length
@@ -120,6 +121,9 @@ function writeHead(into: Buffer, at: number, admission: Admission): number {
   into.set(rest, end)
   return end + rest.length
 }
+
+const rareMembers = (admission: Admission): string =>
+  traceMember(admission) + (admission.isUnconfirmed === true ? ',"n":1' : '')
 
 /** `headOf` as bytes; the one of the last sender is at hand. */
 function headBytesOf(admission: Admission): Buffer {

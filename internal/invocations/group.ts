@@ -28,6 +28,8 @@ export interface AdmittedInvocation {
   readonly position: Position
   /** Whether it was admitted before the owner of its id had confirmed that it is new; only in stage A's log. */
   readonly isUnconfirmed?: boolean
+  /** W3C Trace Context of the request that brought it, if that was sampled: the spans of its batches link to it. */
+  readonly traceparent?: string | undefined
   /** The services that other calls of its trace belong to, when stage A found several; only behind stage A. */
   readonly traceServices?: readonly string[]
   /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
@@ -86,6 +88,8 @@ interface Entry {
   readonly f?: number
   /** 1: the owner of the event's id has not confirmed that it is new; only in stage A's log. */
   readonly n?: 1
+  /** The `traceparent` of a sampled request. */
+  readonly w?: string
   /** The services of its trace, if there are several; never in stage A's log. */
   readonly c?: readonly string[]
   readonly e: InvocationEvent
@@ -102,6 +106,7 @@ export interface Admission {
   readonly id: Uint8Array
   readonly receivedAtMs: number
   readonly isUnconfirmed?: boolean
+  readonly traceparent?: string | undefined
   readonly traceServices?: readonly string[]
   readonly key?: AdmissionKey | undefined
 }
@@ -120,7 +125,7 @@ export function encodeEntry(admission: Admission, event: InvocationEvent, positi
       : `,"s":[${position.sequence},${position.index}]${servicesMember(admission.traceServices)}`
   // Ids, numbers and base64 need no escaping; other texts have had it.
   const kept = JSON.stringify(hasOnlyKept(event) ? event : keptOf(event))
-  return `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}${where},"e":${kept}}`
+  return `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}${traceMember(admission)}${where},"e":${kept}}`
 }
 
 /** Whether every field is one of the schema's and has a value: nearly all events, which then need no copy. */
@@ -177,6 +182,10 @@ interface KnownHead {
 const HEADS_MAX = 1024
 const heads = new Map<string, KnownHead>()
 
+/** Of hexadecimal digits. */
+export const traceMember = ({ traceparent }: Pick<Admission, 'traceparent'>): string =>
+  traceparent === undefined ? '' : `,"w":"${traceparent}"`
+
 const servicesMember = (services: readonly string[] | undefined): string =>
   services === undefined ? '' : `,"c":${JSON.stringify(services)}`
 
@@ -223,7 +232,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, u, g, o, i, r, s, k, f, n, c, e } = entry
+    const { t, p, u, g, o, i, r, w, s, k, f, n, c, e } = entry
     return {
       tenantId: t,
       principal: p,
@@ -233,6 +242,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
       id: Buffer.from(i, 'hex'),
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
+      ...(w !== undefined && { traceparent: w }),
       ...(n === 1 && { isUnconfirmed: true }),
       ...(c !== undefined && { traceServices: c }),
       key: k === undefined ? undefined : parseKey(k, f ?? 0),
@@ -263,13 +273,14 @@ export function identifyEntries(data: Uint8Array): EventName[] {
 }
 
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
-const isEntry = ({ t, p, o, i, r, s, k, f, c }: Entry): boolean =>
+const isEntry = ({ t, p, o, i, r, w, s, k, f, c }: Entry): boolean =>
   typeof t === 'string' &&
   typeof p === 'string' &&
   (o === undefined || typeof o === 'string') &&
   typeof i === 'string' &&
   ID_HEX.test(i) &&
   isCount(r) &&
+  (w === undefined || typeof w === 'string') &&
   (s === undefined || (isCount(s[0]) && isCount(s[1]))) &&
   (k === undefined || (typeof k === 'string' && KEY_BASE64.test(k))) &&
   (f === undefined || (isCount(f) && f <= 255)) &&

@@ -232,7 +232,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
     // A known event also goes to the log, for its key: the actors drop the event, and the key is recorded. So does one
     // that another request has taken, which may not be able to store it: stage A keeps the first of the two.
     this.flags = isStored(claimed) ? WAS_DUPLICATE : isTaken(claimed) ? WAS_REPEATED : 0
-    const group = addToGroup(checked, claimed, this, request.caller, carried(request, this.flags), deps, this)
+    const group = addToGroup(checked, claimed, this, senderOf(request), carried(request, this.flags), deps, this)
     this.bytes = NO_BYTES
     if (group !== undefined) return
     settleClaim(checked.ids.id, checked.partition, this.eventOwner, claimed, false, deps)
@@ -329,6 +329,13 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
 /** Who sends an event, and through which intake; none: the API. */
 export interface EventSender extends Caller {
   readonly intake?: string
+  /** Of the request, if it is sampled. */
+  readonly traceparent?: string | undefined
+}
+
+export function senderOf({ exchange, caller }: Pick<KeyedRequest, 'exchange' | 'caller'>): EventSender {
+  const { traceparent } = exchange
+  return traceparent === undefined ? caller : { ...caller, traceparent }
 }
 
 /**
@@ -343,7 +350,7 @@ export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
   claimed: EventAnswer,
   text: TextRange,
-  { tenantId, principal, trustsCost, isGateway, intake }: EventSender,
+  { tenantId, principal, trustsCost, isGateway, intake, traceparent }: EventSender,
   key: AdmissionKey | undefined,
   deps: Pick<AdmissionDeps, 'groups' | 'tenantShares'>,
   settler: Settler,
@@ -357,6 +364,7 @@ export function addToGroup(
     intake,
     id: ids.id,
     receivedAtMs,
+    traceparent,
     // The one that took it before may have been unsure, and leave no trace in this partition if another one has the event.
     ...(claimed !== FIRST && !isStored(claimed) && { isUnconfirmed: true }),
     key,

@@ -2,7 +2,7 @@ import { takeFrom } from '../../http/rate-limit.js'
 import { hexOf } from '../../ids/key-hash.js'
 import { WAS_DUPLICATE } from '../../invocations/group.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
-import { type AdmissionDeps, admitSingle, carried, WAS_BULK, whenKeyIsKnown } from '../admission/admission.js'
+import { type AdmissionDeps, admitSingle, carried, senderOf, WAS_BULK, whenKeyIsKnown } from '../admission/admission.js'
 import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
 import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
@@ -119,7 +119,7 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const receivedAtMs = deps.clock()
   const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []
-  const missed = await admitEach(items, request.caller, receivedAtMs, deps, {
+  const missed = await admitEach(items, senderOf(request), receivedAtMs, deps, {
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
     keyFor: (isKnown) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
     accept(ids, isDuplicate) {

@@ -9,6 +9,8 @@ import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
 import { traceIdOf } from '../../http/trace-id.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
+import { type BegunSpan, endRequest, SPANS } from '../../telemetry/spans/spans.js'
+import { traceparentOf } from '../../telemetry/spans/trace-context.js'
 import type { AdmissionDeps } from '../admission/admission.js'
 import { admitSourceEvents } from './admit-source-events.js'
 import { BodyBuffers, TakenBuffers } from './body-buffers.js'
@@ -118,7 +120,9 @@ async function handle(
   if (length > INTAKE_EVENTS_MAX) return TOO_MANY_EVENTS
   const limited = length > 1 ? takeFrom(ingest, length - 1, admission.clock()) : undefined
   if (limited !== undefined) return limited
-  const admitted = await admitSourceEvents(read.events, { ...caller, intake: route.intake }, receivedAtMs, admission)
+  if (length > 0 && read.hasOwnSpans !== true) request.beginSpan()
+  const sender = { ...caller, intake: route.intake, traceparent: request.traceparent }
+  const admitted = await admitSourceEvents(read.events, sender, receivedAtMs, admission)
   return 'code' in admitted ? admitted : read.answer(admitted)
 }
 
@@ -144,6 +148,7 @@ class IntakeExchange implements BodyHolder {
   private readonly accessLog: AccessLog
   private readonly begunMs: number
   private errorCode: string | undefined
+  private span: BegunSpan | undefined
   private heldBytes = 0
 
   constructor(
@@ -199,10 +204,25 @@ class IntakeExchange implements BodyHolder {
     this.reply((this.route?.writeProblem ?? asProblemJson)(what, request))
   }
 
+  /**
+   * Only a request that brings events is traced: others, refused ones among them, may bring spans of this product, and a span
+   * of each would be exported with the next.
+   */
+  beginSpan(): void {
+    if (SPANS.isOn) this.span = SPANS.beginRequest(this.header('traceparent'), () => this.traceId)
+  }
+
+  /** The context that the request's events carry through the stages, if it is sampled. */
+  get traceparent(): string | undefined {
+    return this.span && traceparentOf(this.span.context)
+  }
+
   private note(status: number): void {
-    const duration_ms = this.deps.admission.clock() - this.begunMs
-    if (status < 400 && duration_ms < SLOW_MS) return
+    const endMs = this.deps.admission.clock()
+    const duration_ms = endMs - this.begunMs
     const route = this.route === undefined ? '' : `${this.message.method} ${this.route.path}`
+    if (this.span !== undefined) endRequest(this.span, route, status, this.begunMs, endMs)
+    if (status < 400 && duration_ms < SLOW_MS) return
     this.accessLog.note({ route, status, error_code: this.errorCode, trace_id: this.traceId, duration_ms })
   }
 

@@ -37,6 +37,8 @@ export type ReadBody =
       readonly kind: 'events'
       /** At most `INTAKE_EVENTS_MAX`; more are refused whole. */
       readonly events: readonly SourceEvent[]
+      /** Whether the body holds spans of this product: a span of the request would be the next one. */
+      readonly hasOwnSpans?: boolean
       /** The answer once the log, or the spool, holds every event that was accepted. */
       readonly answer: (admitted: Admitted) => IntakeAnswer
     }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OWN_SCOPE } from '../../telemetry/spans/spans.js'
 import type { SourceEvent } from '../intake/route.js'
 import { claudeCodeEvent, isClaudeCodeRequest } from './claude-code.js'
 import { type PassedOver, passedOver } from './inference-spans.js'
@@ -29,6 +30,8 @@ export interface ReadTelemetry {
   readonly passedOver: ReadonlyMap<string, ReadonlyMap<PassedOver, number>>
   /** Events that name no provider. */
   readonly withoutProvider: number
+  /** Whether there is a span of this product among them. */
+  readonly hasOwnSpans: boolean
 }
 
 /**
@@ -75,6 +78,7 @@ class Reading {
   private readonly passedOver = new Map<string, Map<PassedOver, number>>()
   private readonly context: MappingContext
   private count = 0
+  private hasOwnSpans = false
 
   constructor(context: MappingContext) {
     this.context = context
@@ -82,6 +86,7 @@ class Reading {
 
   addSpan(span: Telemetry): void {
     const place = this.next()
+    this.hasOwnSpans ||= span.scope === OWN_SCOPE
     const reason = passedOver(span.facts)
     if (reason !== undefined) return this.passOver(layerOf(span), reason)
     const event = spanEvent(span, this.context)
@@ -115,7 +120,8 @@ class Reading {
     for (const { event } of doubles) this.passOver(event.ingestion_layer ?? 'application', 'same_call')
     const events = doubles.size === 0 ? this.calls : this.calls.filter((call) => !doubles.has(call))
     const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
-    return { events, missing: this.missing, passedOver: this.passedOver, withoutProvider }
+    const { missing, hasOwnSpans } = this
+    return { events, missing, passedOver: this.passedOver, withoutProvider, hasOwnSpans }
   }
 }
 

@@ -95,6 +95,7 @@ async function readCalls(
   return {
     kind: 'events',
     events: read.events,
+    hasOwnSpans: read.hasOwnSpans,
     answer(admitted) {
       const { rejected, message } = reportOf(read, admitted)
       return exported(encoding, COUNTED[signal], rejected, message)

@@ -45,6 +45,8 @@ describe('an entry in bytes', () => {
       { ...admission, receivedAtMs: 1 },
       { ...admission, isUnconfirmed: true },
       { ...admission, isUnconfirmed: true, key: { ...key, flags: 4 } },
+      { ...admission, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+      { ...admission, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, isUnconfirmed: true, key },
     ]) {
       expect(written(received(JSON.stringify(event)), by)).toBe(encodeEntry(by, event))
     }

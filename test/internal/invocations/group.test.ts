@@ -152,6 +152,17 @@ describe('a group read back', () => {
     expect(read.map(({ isUnconfirmed }) => isUnconfirmed ?? false)).toEqual([false, true, false])
   })
 
+  test('says in the log of every stage in which trace the event came, if it is sampled', () => {
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+    const inStageA = encodeEntry({ ...admission, traceparent }, validEvent())
+    const [first] = decodeGroup(encodeGroup([inStageA]), 7)
+    if (first === undefined) throw new Error('the group is empty')
+    const later = encodeEntry(first, first.event, first.position)
+
+    expect(decodeGroup(encodeGroup([inStageA, later]), 7)).toMatchObject([{ traceparent }, { traceparent }])
+    expect(readBack(validEvent())).not.toHaveProperty('traceparent')
+  })
+
   test('says to later stages, and not in stage A’s log, which services the trace has', () => {
     const traceServices = ['che"ckout', 'search']
     const inStageA = encodeEntry({ ...admission, traceServices }, validEvent())
@@ -377,6 +388,7 @@ describe('poison', () => {
     ['r', undefined],
     ['r', 'now'],
     ['r', 1.5],
+    ['w', 1],
     ['s', [1]],
     ['s', 'x'],
     ['k', null],
