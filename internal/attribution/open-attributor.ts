@@ -120,8 +120,10 @@ async function openActorDeps(
   })
   return {
     publish,
-    async insert(rows, token, isRepeat) {
-      const inserted = await insertVersions(store, await tagValues.apply(rows), `${logId}.${token}`, isRepeat)
+    async insert(rows, token, isRepeat, spans) {
+      const kept = await tagValues.apply(rows)
+      const insert = () => insertVersions(store, kept, `${logId}.${token}`, isRepeat)
+      const inserted = await (spans === undefined || rows.length === 0 ? insert() : spans.ofInsert(insert, rows.length))
       countRecords(inserted)
       await lookForTwins(inserted)
       await announce(inserted)

@@ -11,7 +11,9 @@ import { ADMISSION_KEYS_KEPT_MS, type AdmissionKeyRow } from '../../store/tables
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { QuarantinedRow } from '../../store/tables/quarantined.js'
 import type { Logger } from '../../telemetry/log.js'
+import { SPANS } from '../../telemetry/spans/spans.js'
 import { type FormedBatch, formBatch, handOverId, type PoisonEvents, type ReadMessages, readMessages } from './batch.js'
+import { BatchSpans } from './batch-spans.js'
 import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Correction, correctionMessages } from './corrections.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
@@ -25,8 +27,14 @@ export interface ActorDeps {
    *
    * @param isRepeat an earlier attempt may have inserted rows, perhaps with another directory or model: its rows then count,
    *   also for everything derived from them
+   * @param spans of the batch, if it is traced
    */
-  readonly insert: (rows: readonly AttributionRow[], token: string, isRepeat: boolean) => Promise<void>
+  readonly insert: (
+    rows: readonly AttributionRow[],
+    token: string,
+    isRepeat: boolean,
+    spans?: BatchSpans,
+  ) => Promise<void>
   readonly recordKeys: (rows: readonly AdmissionKeyRow[], token: string) => Promise<void>
   readonly recordQuarantined: (rows: readonly QuarantinedRow[], token: string) => Promise<void>
   /** For each event, whether the read model has a record of it. */
@@ -50,19 +58,26 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
     async open() {
       const open = await stage.open(partition)
       return async (entries, extent, before, planned) => {
+        const read = { entries, startMs: Date.now() }
         const formed = formBatch(stage.name, partition, extent, entries, before, foreseen.get(entries))
         const dispositions = await open.handle(formed.batch, planned?.basis)
         if (planned === undefined) {
           const basis = open.basisOf?.(formed.batch)
           const plan = { ...extent, routing: routingOf(dispositions), ...(basis !== undefined && { basis }) }
-          return prepareBatch(stage, open, formed, plan, { dispositions, late: [] }, false, deps)
+          return prepareBatch(stage, open, formed, plan, { dispositions, late: [] }, read, false, deps)
         }
         const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
         const plan = rerouted.routing === planned.routing ? planned : { ...planned, routing: rerouted.routing }
-        return prepareBatch(stage, open, formed, plan, rerouted, true, deps)
+        return prepareBatch(stage, open, formed, plan, rerouted, read, true, deps)
       }
     },
   }
+}
+
+/** What a batch was formed of, and when. */
+interface ReadBatch {
+  readonly entries: readonly LogEntry[]
+  readonly startMs: number
 }
 
 function prepareBatch(
@@ -71,6 +86,7 @@ function prepareBatch(
   formed: FormedBatch,
   plan: Plan,
   { dispositions, late }: Pick<Rerouted, 'dispositions' | 'late'>,
+  read: ReadBatch,
   isRepeat: boolean,
   deps: ActorDeps,
 ): PreparedBatch<Checkpoint> {
@@ -86,11 +102,25 @@ function prepareBatch(
     size: formed.batch.invocations.length,
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
     async applyEffects() {
-      await applyEffects(stage, formed, plan.last, effects, isRepeat, deps)
-      countVisible(stage.name, receivedOf(formed.batch, dispositions), Date.now())
-      await open.settled?.(formed.batch)
+      const spans = SPANS.isOn ? spansOf(formed, dispositions, read, isRepeat) : undefined
+      const apply = async (): Promise<void> => {
+        await applyEffects(stage, formed, plan.last, effects, isRepeat, deps, spans)
+        countVisible(stage.name, receivedOf(formed.batch, dispositions), Date.now())
+        await open.settled?.(formed.batch)
+      }
+      await (spans === undefined ? apply() : spans.ofBatch(apply))
     },
   }
+}
+
+function spansOf(
+  { batch }: FormedBatch,
+  dispositions: readonly Disposition[],
+  { entries, startMs }: ReadBatch,
+  isRepeat: boolean,
+): BatchSpans | undefined {
+  const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
+  return BatchSpans.of({ batch, messages: entries.length, bytes, dispositions, isRepeat, startMs })
 }
 
 /** When the events were received whose records this batch has stored. */
@@ -154,6 +184,7 @@ async function applyEffects(
   { keys, poison, handOverMessages, rows, corrections }: Effects,
   isRepeat: boolean,
   deps: ActorDeps,
+  spans: BatchSpans | undefined,
 ): Promise<void> {
   for (const { id, reason } of poison) {
     deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined a poison message')
@@ -172,7 +203,7 @@ async function applyEffects(
     await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
   }
   // At once: a record is visible sooner.
-  await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat)])
+  await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat, spans)])
   // After the rows and the events, so that a correction is never processed before its event is attributed.
   if (stage.next === undefined) return deps.correct(corrections)
   const next = invocationsSubject(stage.next, batch.partition)
