@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { isAlive } from '../support/alive.js'
+import { freeze, thaw } from '../support/freeze.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { rawExchange, rawRequest } from '../support/raw-http.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -409,17 +410,17 @@ describe('observations', () => {
 
 describe('while the broker is down', () => {
   /** Stands still instead of dying, so that nothing restarts it. */
-  const freeze = () => process.kill(service.pid('nats'), 'SIGSTOP')
-  const thaw = () => process.kill(service.pid('nats'), 'SIGCONT')
+  const freezeBroker = () => freeze(service.pid('nats'))
+  const thawBroker = () => thaw(service.pid('nats'))
 
   test('events go to the spool, survive a kill of the gateway, and are attributed once the broker is back', async () => {
-    freeze()
+    await freezeBroker()
     const bodies = Array.from({ length: 20 }, () => JSON.stringify(wireEvent({ requested_model: 'spooled' })))
     const answers = await Promise.all(bodies.map((body) => post(body)))
     const gateway = service.pid('gateway')
     process.kill(gateway, 'SIGKILL')
     while (isAlive(gateway)) await sleep(20)
-    thaw()
+    thawBroker()
     await ready()
 
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 202))
@@ -444,12 +445,12 @@ describe('while the broker is down', () => {
     ]
     const observe = (sent: string) => post(sent, key, {}, '/api/v1/events')
 
-    freeze()
+    await freezeBroker()
     let first = await observe(body)
     // A machine that is busy with other tests may need longer than a sender is kept waiting.
     while (first.status === 503) first = await observe(body)
     const meanwhile = await observe(other)
-    thaw()
+    thawBroker()
     await ready()
     const later = [await observe(other), await observe(body)]
 

@@ -13,6 +13,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { MIGRATIONS } from '../../internal/store/migrations/migrate.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { ask } from '../support/ask.js'
+import { freeze, thaw } from '../support/freeze.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 const CLI = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
@@ -166,23 +167,23 @@ test('a read model of a newer build is a failure', async () => {
 
 test('an attributor that hangs is a failure, and the others are still looked at', async () => {
   const pid = service.pid('attributor')
-  process.kill(pid, 'SIGSTOP')
+  await freeze(pid)
   try {
     await expect.poll(async () => faultsIn(await examine()), { interval: 1_000 }).toContain('failure: attributor')
   } finally {
-    process.kill(pid, 'SIGCONT')
+    thaw(pid)
   }
 })
 
 test('a store and a broker that do not answer are a failure each, within seconds', async () => {
-  process.kill(service.pid('store'), 'SIGSTOP')
-  process.kill(service.pid('nats'), 'SIGSTOP')
+  await freeze(service.pid('store'))
+  await freeze(service.pid('nats'))
   try {
     const report = await examine()
     expect(faultsIn(report)).toEqual(expect.arrayContaining(['failure: broker', 'failure: store']))
     expect(detailOf(report, 'broker')).toContain('does not answer')
   } finally {
-    process.kill(service.pid('nats'), 'SIGCONT')
-    process.kill(service.pid('store'), 'SIGCONT')
+    thaw(service.pid('nats'))
+    thaw(service.pid('store'))
   }
 })

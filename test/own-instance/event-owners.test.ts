@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freeze } from '../support/freeze.js'
 import { launchGateway, postTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -168,7 +169,7 @@ test('events whose owner is stopped have one record each, although nobody could 
   const events = Array.from({ length: 3 * EVENTS }, () => traced())
   // Once it owns events, claims for them are answered: two in three of the others' claims go to another gateway.
   await inTurns(EVENTS, (i) => post(addresses[i % 2] as string, traced()))
-  process.kill(third.pid, 'SIGSTOP')
+  await freeze(third.pid)
 
   const answers = await inTurns(events.length, (i) => {
     const event = events[i] as Fields

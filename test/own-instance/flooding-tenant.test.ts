@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService } from '../../internal/local/replay/client.js'
+import { freeze, thaw } from '../support/freeze.js'
 import { postTo, wireEvent } from '../support/gateway.js'
 import { command, untilKnown } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -29,7 +30,7 @@ const send = (key: string, body: unknown) =>
 test('a tenant that floods the log gets Retry-After while the others go on, and all accepted events are attributed', async () => {
   await expect.poll(async () => (await send(other, wireEvent())).status).toBe(202)
   const pid = service.pid('attributor')
-  process.kill(pid, 'SIGSTOP')
+  await freeze(pid)
   let flooded = 0
   let steady = 1
   let refused: Awaited<ReturnType<typeof send>> | undefined
@@ -53,7 +54,7 @@ test('a tenant that floods the log gets Retry-After while the others go on, and 
     }
     expect((await send(service.credentials.api_key, wireEvent())).status).toBe(429)
   } finally {
-    process.kill(pid, 'SIGCONT')
+    thaw(pid)
   }
 
   // It may send again once the log is worked off.

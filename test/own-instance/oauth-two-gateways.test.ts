@@ -6,6 +6,7 @@ import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { API_KEYS, CLIENTS, USERS } from '../../streams/buckets.js'
+import { freeze, thaw } from '../support/freeze.js'
 import { launchGateway } from '../support/gateway.js'
 import { command, connectTo } from '../support/instance.js'
 import { beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
@@ -181,13 +182,8 @@ test('while the broker does not answer, no token is issued and the client gets R
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }),
     })
 
-  process.kill(service.pid('nats'), 'SIGSTOP')
-  // It may still answer one that reaches it before it stands still.
-  const refused = async (): Promise<Response> => {
-    const answer = await ask()
-    return answer.status === 200 ? refused() : answer
-  }
-  const answer = await refused().finally(() => process.kill(service.pid('nats'), 'SIGCONT'))
+  await freeze(service.pid('nats'))
+  const answer = await ask().finally(() => thaw(service.pid('nats')))
 
   expect(answer.status).toBe(503)
   expect(answer.headers.get('retry-after')).toBe('1')

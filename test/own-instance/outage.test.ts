@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freeze, thaw } from '../support/freeze.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { launch } from '../support/processes.js'
 import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
@@ -30,8 +31,8 @@ afterAll(async () => {
 })
 
 /** Stands still instead of dying, so that nothing restarts it. */
-const freeze = () => process.kill(service.pid('nats'), 'SIGSTOP')
-const thaw = () => process.kill(service.pid('nats'), 'SIGCONT')
+const freezeBroker = () => freeze(service.pid('nats'))
+const thawBroker = () => thaw(service.pid('nats'))
 
 /** A large event, of which few fill the spool: sixteen tags of the greatest length. */
 const large = (): string => {
@@ -84,10 +85,10 @@ async function expectRecords(answers: readonly Sent[]): Promise<void> {
 
 describe('an outage of the broker', () => {
   test('with the broker down and the spool full, accepted events are kept, others get 503, and admission resumes with free space', async () => {
-    freeze()
+    await freezeBroker()
     const { taken, refused } = await fill()
     const ready = await fetch(`${service.baseUrl}/readyz?surface=ingestion`)
-    thaw()
+    thawBroker()
     const later = await repeated(refused)
 
     expect(ready.status).toBe(503)
@@ -101,10 +102,10 @@ describe('an outage of the broker', () => {
     const gateway = String(service.pid('gateway'))
     // No file of the gateway may grow beyond this: to it, the same as a disk without room.
     execFileSync('prlimit', ['--pid', gateway, '--fsize=65536:unlimited'])
-    freeze()
+    await freezeBroker()
     const { taken, refused } = await fill()
     execFileSync('prlimit', ['--pid', gateway, '--fsize=unlimited:unlimited'])
-    thaw()
+    thawBroker()
     const later = await repeated(refused)
 
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])

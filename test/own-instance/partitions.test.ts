@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { connectService } from '../../internal/local/replay/client.js'
 import { isAlive } from '../support/alive.js'
+import { freeze } from '../support/freeze.js'
 import { postTo, wireEvent } from '../support/gateway.js'
 import { command } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -42,7 +43,7 @@ test('fewer partitions are refused while events wait in the log, then taken; no 
   const events = newEvents(40)
   service = await launchService({ roles: [], args: ['--partitions', '4'] })
   const attributor = service.pid('attributor')
-  process.kill(attributor, 'SIGSTOP')
+  await freeze(attributor)
   expect(await Promise.all(events.map(send))).toEqual(events.map(() => false))
   await service.process.kill('SIGKILL')
   process.kill(attributor, 'SIGKILL')

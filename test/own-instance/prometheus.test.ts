@@ -63,19 +63,12 @@ test('no alert fires while nothing is wrong', async () => {
 })
 
 test('calls of a model that nobody has priced raise their alert', async () => {
-  await expect
-    .poll(
-      async () => {
-        await send({ provider: 'nobody', requested_model: 'unheard-of', served_model: 'unheard-of' })
-        return firing()
-      },
-      { interval: 200 },
-    )
-    .toContain('AttributionUnpricedCalls')
+  const unheard = { provider: 'nobody', requested_model: 'unheard-of', served_model: 'unheard-of' }
+  await watched.untilFiring('AttributionUnpricedCalls', () => send(unheard))
 })
 
 test('a role that hangs raises its alert, which ends with the fault', async () => {
-  await watched.whileFrozen('courier', () => expect.poll(firing).toContain('AttributionRoleMissing'))
+  await watched.whileFrozen('courier', () => watched.untilFiring('AttributionRoleMissing'))
 
   await expect.poll(firing).not.toContain('AttributionRoleMissing')
 })
@@ -85,18 +78,10 @@ test('a read model that hangs raises the alert of late attribution, and of late 
     // More than one in a hundred of all events are late.
     const statuses = await Promise.all(Array.from({ length: 100 }, () => send()))
     expect(new Set(statuses)).toEqual(new Set([202]))
-    await expect.poll(firing).toContain('AttributionLagging')
+    await watched.untilFiring('AttributionLagging')
   })
 
-  await expect
-    .poll(
-      async () => {
-        await send()
-        return firing()
-      },
-      { interval: 500 },
-    )
-    .toContain('AttributionVisibleLate')
+  await watched.untilFiring('AttributionVisibleLate', () => send())
   await expect.poll(firing).not.toContain('AttributionLagging')
 })
 
@@ -104,16 +89,10 @@ test('a broker that hangs raises the alerts of the spool, and of refused events 
   const tags = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`tag-${i}`, 'v'.repeat(256)]))
   await watched.whileFrozen('nats', async () => {
     expect(await send({ tags })).toBe(202)
-    await expect.poll(firing).toContain('AttributionSpooling')
-    await expect
-      .poll(
-        async () => {
-          await Promise.all(Array.from({ length: 20 }, () => send({ tags })))
-          return firing()
-        },
-        { interval: 200 },
-      )
-      .toContain('AttributionEventsRefused')
+    await watched.untilFiring('AttributionSpooling')
+    await watched.untilFiring('AttributionEventsRefused', () =>
+      Promise.all(Array.from({ length: 20 }, () => send({ tags }))),
+    )
   })
 
   await expect.poll(firing).not.toContain('AttributionSpooling')

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freeze, thaw } from '../support/freeze.js'
 import { launchGateway, type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
 import { linkTo } from '../support/silent-link.js'
@@ -32,7 +33,7 @@ test('a gateway that starts with a spool and a full log serves requests that nee
   let spooled = await send(second, event, key)
   while (spooled.status === 503) spooled = await send(second, event, key)
   await gateway.kill('SIGKILL')
-  process.kill(service.pid('attributor'), 'SIGSTOP')
+  await freeze(service.pid('attributor'))
   const fill = async (body: () => unknown): Promise<void> => {
     while ((await send(service.baseUrl, body())).status !== 503);
   }
@@ -47,7 +48,7 @@ test('a gateway that starts with a spool and a full log serves requests that nee
     read(`${PATH}/${(JSON.parse(spooled.text) as { invocation_id: string }).invocation_id}`),
     send(second, large()),
   ])
-  process.kill(service.pid('attributor'), 'SIGCONT')
+  thaw(service.pid('attributor'))
   let later = await send(second, large())
   while (later.status === 503) later = await send(second, large())
   const other = await send(second, large(), key)

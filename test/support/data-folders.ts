@@ -12,6 +12,7 @@ import { serviceVersion } from '../../internal/config/version.js'
 import { type Ask, askAs } from './ask.js'
 import { attributedAll, listedAll, type ShownRecord, untilAttributed } from './attributed.js'
 import { ROOT } from './docs.js'
+import { freeze } from './freeze.js'
 import { wireEvent } from './gateway.js'
 import { launchService, privateDataDir } from './service.js'
 
@@ -160,9 +161,9 @@ export async function writeDataFolder(): Promise<void> {
   }
 
   // Five events stay in the log, and five in the spool: no stage reads, then the broker does not answer.
-  process.kill(service.pid('attributor'), 'SIGSTOP')
+  await freeze(service.pid('attributor'))
   await tell('POST', '/api/v1/invocations', Array.from({ length: LATE.events / 2 }, late))
-  process.kill(service.pid('nats'), 'SIGSTOP')
+  await freeze(service.pid('nats'))
   const [spooled, key] = [Array.from({ length: LATE.events / 2 }, late), { 'idempotency-key': randomUUID() }]
   while ((await ask('POST', '/api/v1/invocations', spooled, key)).status !== 202) await sleep(100)
   const pids = ['up', 'gateway', 'attributor', 'store', 'nats'].map((role) => service.pid(role))

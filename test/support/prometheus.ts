@@ -4,9 +4,11 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { expect } from 'vitest'
 import { ensurePromtool } from '../../deploy/setup/promtool.mjs'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { ROOT } from './docs.js'
+import { freeze, thaw } from './freeze.js'
 import { postTo, wireEvent } from './gateway.js'
 import { launchCommand } from './processes.js'
 import { atEnd } from './run/at-end.js'
@@ -30,6 +32,8 @@ export interface WatchedService {
   asked(path: string): Promise<any>
   /** Names of the alerts that fire. */
   firing(): Promise<string[]>
+  /** Resolves once an alert fires. @throws Error with what Prometheus and the gateway saw instead */
+  untilFiring(alert: string, meanwhile?: () => Promise<unknown>): Promise<void>
   /** Sends an event. @returns the status of the answer */
   send(stated?: Readonly<Record<string, unknown>>): Promise<number>
   /** Runs something while a role hangs. */
@@ -43,14 +47,35 @@ export async function launchWatched({ args, shorten, scrapeSeconds }: WatchedOpt
   const service = await launchService({ args: ['--metrics-port', String(metricsPort), ...args] })
   const { url, stop } = await launchPrometheus({ metricsPort, shorten, scrapeSeconds })
   const asked: WatchedService['asked'] = async (path) => (await fetch(`${url}/api/v1/${path}`)).json()
+  const firing: WatchedService['firing'] = async () =>
+    (await asked('alerts')).data.alerts.flatMap(
+      ({ state, labels }: { readonly state: string; readonly labels: { readonly alertname: string } }) =>
+        state === 'firing' ? [labels.alertname] : [],
+    )
+  const seen = async () => ({
+    targets: (await asked('targets')).data.activeTargets,
+    metrics: await metricsOf(metricsPort),
+    log: readFileSync(join(service.dataDir, 'logs', 'gateway.log'), 'utf8')
+      .split('\n')
+      .slice(-LINES_SHOWN),
+  })
   return {
     service,
     asked,
-    firing: async () =>
-      (await asked('alerts')).data.alerts.flatMap(
-        ({ state, labels }: { readonly state: string; readonly labels: { readonly alertname: string } }) =>
-          state === 'firing' ? [labels.alertname] : [],
-      ),
+    firing,
+    untilFiring: (alert, meanwhile) =>
+      expect
+        .poll(
+          async () => {
+            await meanwhile?.()
+            return firing()
+          },
+          { interval: 200 },
+        )
+        .toContain(alert)
+        .catch(async (cause: unknown) => {
+          throw new Error(`${alert} does not fire:\n${JSON.stringify(await seen(), null, 1)}`, { cause })
+        }),
     async send(stated = {}) {
       const event = JSON.stringify(wireEvent(stated))
       const address = `${service.baseUrl}/api/v1/invocations`
@@ -58,11 +83,11 @@ export async function launchWatched({ args, shorten, scrapeSeconds }: WatchedOpt
     },
     async whileFrozen(role, run) {
       const pid = service.pid(role)
-      process.kill(pid, 'SIGSTOP')
+      await freeze(pid)
       try {
         await run()
       } finally {
-        process.kill(pid, 'SIGCONT')
+        thaw(pid)
       }
     },
     async stop() {
@@ -70,6 +95,15 @@ export async function launchWatched({ args, shorten, scrapeSeconds }: WatchedOpt
       await service.stop()
     },
   }
+}
+
+const LINES_SHOWN = 40
+/** Those that say whether the roles answer, and how full log and spool are. */
+const SHOWN = /^attribution_(role_up|spool|log_|stream_)/
+
+async function metricsOf(port: number): Promise<readonly string[]> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return text.split('\n').filter((line) => SHOWN.test(line))
 }
 
 async function launchPrometheus({

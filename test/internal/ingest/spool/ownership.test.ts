@@ -2,6 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimFolder } from '../../../../internal/ingest/spool/ownership.js'
+import { freeze } from '../../../support/freeze.js'
 import { launch } from '../../../support/processes.js'
 import { temporaryFolder } from '../../../support/spool.js'
 
@@ -43,7 +44,7 @@ test('a process that is stopped, not dead, keeps its folder', async () => {
   const folder = await temporaryFolder()
   const holder = launch(SCRIPT, { args: ['hold', folder] })
   await holder.line(/^open$/)
-  process.kill(holder.pid, 'SIGSTOP')
+  await freeze(holder.pid)
 
   expect(await claimFolder(folder)).toEqual({ kind: 'taken', pid: holder.pid })
 
