@@ -74,18 +74,6 @@ afterAll(async () => {
 /** An event of which a few hundred fill the stream: sixteen tags of the greatest length. */
 const LARGE = { tags: Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`tag-${i}`, 'v'.repeat(256)])) }
 
-/** Repeats something until an alert fires. */
-const untilFiring = (alert: string, repeat: () => unknown = () => undefined): Promise<void> =>
-  expect
-    .poll(
-      async () => {
-        await repeat()
-        return watched.firing()
-      },
-      { interval: 200 },
-    )
-    .toContain(alert)
-
 test('none of the alerts fires before its fault', async () => {
   await expect
     .poll(async () => (await watched.asked('query?query=attribution_store_table_parts')).data.result.length)
@@ -103,7 +91,7 @@ test('a webhook receiver that answers 500 raises the alert of webhooks', async (
   const { json: budget } = await ask('POST', '/api/v1/budgets', { name: 'all', ceiling_usd: '1000' })
   await ask('POST', `/api/v1/budgets/${budget.id}/test`, {})
 
-  await untilFiring('AttributionWebhooksFail')
+  await watched.untilFiring('AttributionWebhooksFail')
   receiver.answer = acknowledge
 })
 
@@ -118,7 +106,7 @@ test('an export whose folder is gone raises the alert of exports, with its first
   })
 
   await expect.poll(async () => (await ask('GET', failing)).json.failure?.reason).toBe('files_unavailable')
-  await untilFiring('AttributionExportsFail')
+  await watched.untilFiring('AttributionExportsFail')
   rmSync(folder)
   mkdirSync(folder, { mode: 0o700 })
   const { json } = await order()
@@ -150,7 +138,7 @@ async function orderAfterRetries(): Promise<string> {
 
 test('a read model that does not merge raises the alert of many parts, which ends when it merges again', async () => {
   await store.command({ query: 'SYSTEM STOP MERGES' })
-  await untilFiring('AttributionManyParts', () => watched.send())
+  await watched.untilFiring('AttributionManyParts', () => watched.send())
 
   await store.command({ query: 'SYSTEM START MERGES' })
   await expect.poll(watched.firing).not.toContain('AttributionManyParts')
@@ -162,7 +150,7 @@ test('attribution that stands still while events come raises the alert of a full
     await expect
       .poll(async () => new Set(await Promise.all(Array.from({ length: 50 }, () => watched.send(LARGE)))))
       .toContain(503)
-    await untilFiring('AttributionStreamFull')
+    await watched.untilFiring('AttributionStreamFull')
   })
 
   await expect.poll(watched.firing).not.toContain('AttributionStreamFull')

@@ -55,7 +55,7 @@ const counted = async () => {
 }
 
 beforeEach(() => {
-  METRICS.resetMetrics()
+  for (const name of ['exported', 'dropped']) METRICS.getSingleMetric(`attribution_spans_${name}_total`)?.reset()
   noted.length = 0
 })
 
