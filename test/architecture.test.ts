@@ -22,7 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['residency', 'text'],
   ['records', 'config', 'invocations', 'auth'],
   ['process', 'broker', 'cohorts', 'filters'],
-  ['secrets', 'events'],
+  ['secrets', 'events', 'outbound'],
   ['store'],
   ['http'],
   ['ingest'],

@@ -2,11 +2,11 @@
  * The courier: turns events into deliveries to webhook endpoints, delivers them signed, retries, gives up, replays, and
  * writes the delivery log. Several couriers share the endpoints.
  */
-import { readFileSync } from 'node:fs'
 import { settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
-import { COURIER_SETTINGS, ConfigError, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
+import { COURIER_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
 import { tenantIdsCache } from '../../internal/ids/ids.js'
+import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
 import { insertRows } from '../../internal/store/sink.js'
 import { WEBHOOK_ATTEMPTS } from '../../internal/store/tables/webhook-attempts.js'
@@ -18,7 +18,7 @@ const SETTINGS = ['baseUrl', 'region', 'memberName', ...WEBHOOK_TARGET_SETTINGS,
 
 runMain('courier', async () => {
   const configured = configureRole('courier', SETTINGS)
-  const extraCa = readCa(configured.config.webhookCaFile)
+  const extraCa = readExtraCa(configured.config.webhookCaFile)
   const role = await connectRole(configured)
   const { broker, config, onLost, member, store } = role
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost)
@@ -51,13 +51,3 @@ runMain('courier', async () => {
   await courier.stop()
   await role.close()
 })
-
-/** Certificates in PEM. @throws ConfigError before the role connects to anything */
-function readCa(file: string): string | undefined {
-  if (file === '') return undefined
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new ConfigError(`the certificates in ${file} cannot be read`, { cause })
-  }
-}

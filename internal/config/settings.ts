@@ -304,15 +304,15 @@ export const RATE_SETTINGS = [
   'rateToken',
 ] as const satisfies readonly SettingName[]
 
-/** For roles that check or call the URLs of webhook endpoints. */
+/** For roles that check or call what tenants name: webhook endpoints, and buckets of export schedules. */
 export const WEBHOOK_TARGET_SETTINGS = [
   'webhookPorts',
   'webhookAllowedNetworks',
   'webhookResolvers',
+  'webhookCaFile',
 ] as const satisfies readonly SettingName[]
 /** How couriers deliver. */
 export const COURIER_SETTINGS = [
-  'webhookCaFile',
   'webhookInFlight',
   'webhookTimeoutMs',
   'webhookRetryMaximaMs',

@@ -5,6 +5,8 @@ import type { MutationRequest, Reply } from '../http/mutations/mutation.js'
 import { invalid } from '../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../http/resource/own-id.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
+import type { Guard } from '../outbound/guard.js'
+import { readTarget, type TargetRules } from '../outbound/target-url.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { ResidencyRegion } from '../residency/residency.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
@@ -21,11 +23,9 @@ import {
   verified,
   withSecret,
 } from './endpoint.js'
-import type { Guard } from './guard.js'
 import type { StoredHealth } from './health.js'
 import { refusalOfReceiver } from './residency.js'
 import { audited, shownWebhook } from './show.js'
-import { readTarget, type TargetRules } from './target-url.js'
 
 export interface WebhookChangesDeps {
   readonly webhooks: WatchedRecords<StoredWebhook>

@@ -16,40 +16,12 @@ import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Route } from '../http/route.js'
-import { addressRule } from './addresses.js'
+import { guardOf, type TargetSettings, targetRulesOf } from '../outbound/targets.js'
 import { encodeDelivery, partitionOf } from './delivery.js'
 import type { StoredWebhook } from './endpoint.js'
-import { createGuard } from './guard.js'
 import type { StoredHealth } from './health.js'
 import { replayMessageId } from './orders.js'
 import { type WebhookRoutesDeps, webhookRoutes } from './routes.js'
-import type { TargetRules } from './target-url.js'
-
-/** The targets that the operator allows. */
-export interface TargetSettings {
-  readonly webhookPorts: readonly number[]
-  readonly webhookAllowedNetworks: readonly string[]
-  readonly webhookResolvers: readonly string[]
-}
-
-/** @param baseUrl URL of this service, which webhooks must not target */
-export const targetRulesOf = (
-  { webhookPorts, webhookAllowedNetworks }: TargetSettings,
-  baseUrl: string,
-): TargetRules => ({
-  ports: webhookPorts,
-  allowsPrivateNames: allowsPrivateNames(webhookAllowedNetworks),
-  ownHosts: baseUrl === '' ? [] : [new URL(baseUrl).hostname],
-})
-
-export const guardOf = ({ webhookAllowedNetworks, webhookResolvers }: TargetSettings) =>
-  createGuard({
-    isAllowed: addressRule(webhookAllowedNetworks),
-    resolvers: webhookResolvers,
-    allowsPrivateNames: allowsPrivateNames(webhookAllowedNetworks),
-  })
-
-const allowsPrivateNames = (allowedNetworks: readonly string[]): boolean => allowedNetworks.length > 0
 
 type Given =
   | 'mutate'

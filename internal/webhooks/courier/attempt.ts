@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
+import type { Checked, Guard } from '../../outbound/guard.js'
+import type { Target } from '../../outbound/target-url.js'
 import type { AttemptReason } from '../attempt-outcomes.js'
-import type { Checked, Guard } from '../guard.js'
 import { retryAfterMs } from '../retry-schedule.js'
-import type { Target } from '../target-url.js'
 import type { Connection, Connections } from './connections.js'
 
 /** One request to a receiver. */

@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { buildConnector, Client } from 'undici'
-import type { Target } from '../target-url.js'
+import type { Target } from '../../outbound/target-url.js'
 
 /** Kept-alive connections to receivers, each to an address that was checked. */
 export interface Connections {

@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls'
 import { EVENTS } from '../../../streams/events.js'
 import { lastSequenceOf } from '../../broker/log.js'
-import { guardOf, targetRulesOf } from '../open.js'
+import { guardOf, targetRulesOf } from '../../outbound/targets.js'
 import { refusalOfReceiver } from '../residency.js'
 import { attempt } from './attempt.js'
 import { createConnections } from './connections.js'

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
+import { readTarget, type Target, type TargetRefusal, type TargetRules } from '../../outbound/target-url.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { Delivery } from '../delivery.js'
 import { type StoredWebhook, signingKeys } from '../endpoint.js'
 import { signatureOf } from '../signature.js'
-import { readTarget, type Target, type TargetRefusal, type TargetRules } from '../target-url.js'
 import type { AttemptRequest, AttemptResult, Failed } from './attempt.js'
 import type { FINAL_REASONS } from './outcomes.js'
 

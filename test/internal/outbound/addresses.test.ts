@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseNetwork } from '../../../internal/config/networks.js'
-import { addressRule } from '../../../internal/webhooks/addresses.js'
+import { addressRule } from '../../../internal/outbound/addresses.js'
 
 const isAllowed = addressRule()
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseNetworks, parseResolvers } from '../../../internal/config/networks.js'
-import { readTarget, type TargetRules } from '../../../internal/webhooks/target-url.js'
+import { readTarget, type TargetRules } from '../../../internal/outbound/target-url.js'
 
 const RULES: TargetRules = { ports: [443, 8443], allowsPrivateNames: false, ownHosts: ['api.example.com'] }
 const read = (text: string) => readTarget(text, RULES)

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-/** The target of a webhook, from a URL that passed the checks. */
+/** A target that a tenant names (a webhook endpoint, an S3 endpoint), from a URL that passed the checks. */
 export interface Target {
   /** The canonical URL; stored, returned and called. */
   readonly href: string
@@ -47,7 +47,7 @@ const PRIVATE_SUFFIXES = [
 ]
 
 /**
- * Parses the URL of a webhook endpoint and applies the SSRF rules that need no resolver.
+ * Parses the URL of a target and applies the SSRF rules that need no resolver.
  *
  * The WHATWG parser normalises every spelling of a host (octal, hexadecimal, short and full-width IPv4, percent-encoding,
  * international names), so that the checks apply to the parsed host and never to the text.

@@ -2,7 +2,7 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { parseNetwork } from '../config/networks.js'
 
 /**
- * The addresses that a webhook may be sent to: public ones, and networks that the operator allows in addition (for
+ * The addresses that tenants' targets (webhook endpoints, buckets) may have: public ones, and networks that the operator allows in addition (for
  * development and tests). A pure rule over addresses in the form that a resolver or the URL parser writes; any other
  * spelling is refused.
  *

@@ -4,7 +4,7 @@ import type { IsAllowedAddress } from './addresses.js'
 
 /**
  * The SSRF rule that needs a resolver: a host may be called when all its addresses are allowed. Checked at registration
- * and again before each delivery, whose connection uses an address of that answer.
+ * and again before each connection, which uses an address of that answer.
  */
 export interface Guard {
   /** @returns no promise when the answer is already known: the host is an address, or was resolved a moment ago */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addressRule } from '../../../internal/webhooks/addresses.js'
-import { createGuard, type Guard } from '../../../internal/webhooks/guard.js'
+import { addressRule } from '../../../internal/outbound/addresses.js'
+import { createGuard, type Guard } from '../../../internal/outbound/guard.js'
 import { type DnsAnswer, type DnsServer, launchDnsServer } from '../../support/dns-server.js'
 
 /** Longer than an answer is shared. */
