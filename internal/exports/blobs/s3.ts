@@ -1,18 +1,13 @@
 import {
-  AbortMultipartUploadCommand,
-  type CompletedPart,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
-  PutObjectCommand,
   S3Client,
   S3ServiceException,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import type { BlobStore } from './blob-store.js'
+import { CHECKSUMS, writeObject } from './s3-upload.js'
 
 export interface S3Settings {
   readonly bucket: string
@@ -25,8 +20,6 @@ export interface S3Settings {
   readonly secretKey: string
 }
 
-/** Part size of multipart uploads: above the minimum of 5 MiB; 10,000 parts allow a file of 80 GB. */
-const PART_BYTES = 8 * 1024 * 1024
 /** Maximum number of keys per DeleteObjects request. */
 const DELETE_KEYS_MAX = 1_000
 
@@ -36,44 +29,14 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
     region,
     ...(endpoint !== '' && { endpoint, forcePathStyle: true }),
     ...(accessKey !== '' && { credentials: { accessKeyId: accessKey, secretAccessKey: secretKey } }),
-    // Some S3-compatible stores do not support the newer checksums; TLS and the manifest's digest protect the content.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
+    ...CHECKSUMS,
   })
   const of = (key: string) => ({ Bucket: bucket, Key: key })
-
-  /** Multipart upload; a failure aborts it, so that no parts remain. */
-  const upload = async (key: string, first: Buffer, rest: AsyncIterator<Buffer>): Promise<number> => {
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(of(key)))
-    const parts: CompletedPart[] = []
-    let bytes = 0
-    try {
-      for (let body: Buffer | undefined = first; body !== undefined; body = await nextOf(rest)) {
-        const PartNumber = parts.length + 1
-        const { ETag } = await client.send(new UploadPartCommand({ ...of(key), UploadId, PartNumber, Body: body }))
-        parts.push({ PartNumber, ETag })
-        bytes += body.length
-      }
-      await client.send(new CompleteMultipartUploadCommand({ ...of(key), UploadId, MultipartUpload: { Parts: parts } }))
-    } catch (cause) {
-      // If this fails too, the bucket's lifecycle rule for incomplete uploads removes the parts.
-      await client.send(new AbortMultipartUploadCommand({ ...of(key), UploadId })).catch(() => undefined)
-      throw cause
-    }
-    return bytes
-  }
 
   return {
     place: { name: 'the store of export files', region },
 
-    async write(key, parts) {
-      const blocks = inBlocks(parts)
-      const first = (await nextOf(blocks)) ?? Buffer.alloc(0)
-      const second = await nextOf(blocks)
-      if (second !== undefined) return upload(key, first, prepended(second, blocks))
-      await client.send(new PutObjectCommand({ ...of(key), Body: first }))
-      return first.length
-    },
+    write: (key, parts) => writeObject(client, of(key), parts),
 
     async size(key) {
       try {
@@ -105,33 +68,4 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
       }
     },
   }
-}
-
-async function nextOf<T>(iterator: AsyncIterator<T>): Promise<T | undefined> {
-  const next = await iterator.next()
-  return next.done === true ? undefined : next.value
-}
-
-async function* prepended<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
-  yield first
-  yield* rest
-}
-
-/** Regroups the bytes into blocks of equal size; the last may be shorter. */
-async function* inBlocks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let held: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of parts) {
-    for (let at = 0; at < part.length; ) {
-      const taken = part.subarray(at, at + PART_BYTES - bytes)
-      held.push(taken)
-      at += taken.length
-      bytes += taken.length
-      if (bytes < PART_BYTES) continue
-      yield Buffer.concat(held)
-      held = []
-      bytes = 0
-    }
-  }
-  if (bytes > 0) yield Buffer.concat(held)
 }
