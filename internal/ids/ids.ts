@@ -36,6 +36,7 @@ export type IdPrefix =
   | 'mrl'
   | 'dim'
   | 'grp'
+  | 'sch'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4
