@@ -91,6 +91,15 @@ export const JOBS = {
 /** `<tenant id>.<slot>` -> the export job that holds one of the tenant's slots for concurrent jobs. Compare-and-set. Expires when not renewed. */
 export const EXPORT_PLACES = { name: 'export_places', history: 1, ttlMs: 15_000 } as const satisfies Bucket
 
+/** `<schedule id>` -> an export schedule: cadence, selection, and the tenant's bucket with its sealed secret. Written by gateways; watched by gateways and exporters. */
+export const EXPORT_SCHEDULES = { name: 'export_schedules', history: 1 } as const satisfies Bucket
+
+/**
+ * `<schedule id>` -> how far a schedule is: the periods that are delivered or pending, and the end of its manifest chain. Written
+ * by the exporter that has claimed the schedule, compare-and-set; watched by exporters and gateways.
+ */
+export const EXPORT_PROGRESS = { name: 'export_progress', history: 1 } as const satisfies Bucket
+
 /** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
 export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket
 
@@ -272,6 +281,8 @@ export const BUCKETS: readonly Bucket[] = [
   CHECKPOINTS,
   JOBS,
   EXPORT_PLACES,
+  EXPORT_SCHEDULES,
+  EXPORT_PROGRESS,
   REATTRIBUTIONS,
   OVERRIDE_PREVIEWS,
   QUARANTINE_REPLAYS,

@@ -8,6 +8,7 @@ import { openHttp } from '../../internal/http/open.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/routes.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/routes.js'
+import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
 import { setBuildInfo } from '../../internal/telemetry/build-info.js'
 import { configureRole, connectRole } from '../role.js'
@@ -18,9 +19,10 @@ Object.assign(process.env, PARSER_ENVIRONMENT)
 runMain('gateway', async () => {
   const configured = configureRole('gateway', GATEWAY_SETTINGS)
   const http = await openHttp(configured.config, configured.log)
+  const extraCa = readExtraCa(configured.config.webhookCaFile)
   const role = await connectRole(configured, { decidesPartitions: true, makesSpans: true })
   const gateway = await openGateway(role, http)
-  const routes = await openRoutes(gateway)
+  const routes = await openRoutes(gateway, extraCa)
   const { authenticator, partnerAuthenticator, credentials } = gateway.access
   const server = await http.serve(routes.routes, {
     authenticator,

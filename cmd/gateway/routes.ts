@@ -10,6 +10,7 @@ import { consoleRoutes } from '../../internal/console/routes.js'
 import { eventLogRoutes } from '../../internal/event-log/routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
+import { openScheduleRoutes } from '../../internal/exports/schedules/open-routes.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
 import { healthRoutes, watchStore } from '../../internal/http/health.js'
 import { withDescription } from '../../internal/http/openapi/routes.js'
@@ -36,8 +37,12 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/', import.meta.url))
 /** Records, and the names that their events state. */
 const readsRecords = (path: string): boolean => path.startsWith('/v1/attribution') || path === UNKNOWN_NAMES_PATH
 
-/** Every route of the service, each area's own list after the other, and the OpenAPI document of all. */
-export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
+/**
+ * Every route of the service, each area's own list after the other, and the OpenAPI document of all.
+ *
+ * @param extraCa PEM of authorities that tenants' targets may have besides the public ones
+ */
+export async function openRoutes(gateway: Gateway, extraCa: string | undefined): Promise<OpenRoutes> {
   const { access, admission, config, directory, store } = gateway
   const attribution = await openAttributionRoutes(gateway)
   const reports = openReports({
@@ -49,6 +54,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     listEvents: (question: EventQuestion, signal: AbortSignal) => listEvents(store, question, signal),
     keptDays: config.eventLogDays,
   }
+  const blobs = await openBlobs(config)
   const routes = [
     ...healthRoutes({
       broker: gateway.brokerWatch,
@@ -87,10 +93,11 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     })),
     ...(await openExportRoutes({
       ...gateway,
-      blobs: await openBlobs(config),
+      blobs,
       downloadsKey: await gateway.signingKey('downloads'),
       downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
     })),
+    ...(await openScheduleRoutes({ ...gateway, blobs, targets: config, extraCa })),
     ...rateLimitRoutes(gateway),
     ...readsWithinRegion(eventLogRoutes({ ...gateway, ...eventLog }), gateway),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),

@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   'price.missing',
   'settings.change.scheduled',
   'attribution.merged',
+  'export.schedule.late',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -29,7 +30,8 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'coverage.degraded': "A pathway's coverage degrades",
   'coverage.restored': 'Coverage is restored',
   'degradation.state.changed': 'The serving degradation state changes',
-  'export.completed': 'An export job has finished and its result can be downloaded',
+  'export.completed':
+    'An export job has finished and its result can be downloaded; for a job of a schedule: when its files are in the bucket',
   'export.failed': 'An export job has failed',
   'anomaly.detected': 'An anomaly is detected in attributed consumption',
   'budget.threshold.crossed': 'A budget crosses 75, 100 or 150 percent',
@@ -42,4 +44,5 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'settings.change.scheduled':
     'A change of settings is requested that destroys data, or lets it leave its region, when it takes effect',
   'attribution.merged': 'Two records show one call and become one: the other one counts no longer',
+  'export.schedule.late': 'A period of an export schedule is not in its bucket twelve hours after it was due',
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DELAYED_SETTINGS } from '../auth/tenant.js'
 import { COST_BASES, FOOTPRINT_BASES, MISSING_PRICE_REASONS } from '../records/bases.js'
 import { HEALTH_STATUSES } from '../records/connector-health.js'
+import { DELIVERY_FAILURES } from '../records/delivery-failures.js'
 import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/interpretation.js'
 import { decimalText, idOf, timeText } from '../text/answer-fields.js'
 import { EVENT_CAUSES, EVENT_TYPES, type EventType } from './catalogue.js'
@@ -73,8 +74,26 @@ export const EVENT_DATA = {
   'coverage.degraded': covered,
   'coverage.restored': restored,
   'degradation.state.changed': z.object({ from: z.enum(DEGRADATION_STATES), to: z.enum(DEGRADATION_STATES) }),
-  'export.completed': exported('succeeded'),
+  'export.completed': exported('succeeded').extend({
+    delivery: z
+      .object({
+        schedule_id: idOf('sch'),
+        period: z.string().meta({ description: 'A day, or a month: `2026-11-24`, `2026-11`.' }),
+        revision: z.int().min(1).meta({ description: 'Above 1: a correction, which replaces all lower ones.' }),
+        manifest_key: z.string().meta({ description: 'Key of the manifest in the bucket of the schedule.' }),
+      })
+      .optional()
+      .meta({ description: 'Only of a job of an export schedule.' }),
+  }),
   'export.failed': exported('failed'),
+  'export.schedule.late': z.object({
+    schedule_id: idOf('sch'),
+    period: z.string().meta({ description: 'A day, or a month: `2026-11-24`, `2026-11`.' }),
+    due_at: timeText(),
+    reason: z.enum(DELIVERY_FAILURES).nullable().meta({
+      description: 'Why the last attempt failed. Null: there was no attempt, or its export is still running.',
+    }),
+  }),
   'anomaly.detected': z.object({
     scope: z.object({ service: z.string(), owner: z.string(), provider: z.string() }),
     observed: decimalText().meta({ description: 'USD in the window.' }),

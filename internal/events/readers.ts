@@ -15,6 +15,7 @@ export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'degradation.state.changed': 'read:attribution',
   'export.completed': 'export:create',
   'export.failed': 'export:create',
+  'export.schedule.late': 'export:create',
   'anomaly.detected': 'read:reporting',
   'budget.threshold.crossed': 'read:reporting',
   'budget.threshold.custom': 'read:reporting',

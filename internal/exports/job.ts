@@ -56,6 +56,8 @@ export interface StoredJob {
   readonly created_at: string
   /** Id of the credential that created the job. */
   readonly created_by: string
+  /** The schedule that has ordered it: it tells of success once the files are in the tenant's bucket. */
+  readonly schedule_id?: string
   readonly status: JobStatus
   readonly request: ExportRequest
   /** Number of attempts, not counting those that ended because the exporter was stopping. */
@@ -78,6 +80,30 @@ export interface StoredJob {
   /** Whether its temporary blobs and staged groups have been deleted. */
   readonly is_cleared: boolean
 }
+
+/** A job as it is ordered. */
+export const newJob = (
+  id: string,
+  tenantId: string,
+  createdBy: string,
+  request: ExportRequest,
+  nowMs: number,
+): StoredJob => ({
+  id,
+  tenant_id: tenantId,
+  created_at: new Date(nowMs).toISOString(),
+  created_by: createdBy,
+  status: 'queued',
+  request,
+  attempts: 0,
+  started_at: null,
+  finished_at: null,
+  percent: 0,
+  work: null,
+  result: null,
+  failure: null,
+  is_cleared: false,
+})
 
 /** Retention of a job's files (design section 8). */
 export const FILES_KEPT_MS = 7 * 24 * 60 * 60 * 1000

@@ -13,7 +13,7 @@ import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residenc
 import { CREATE_EXPORT, EXAMPLE_BODY, GET_JOB, JOBS_PATH, LIST_JOBS, PATH } from './contract.js'
 import { type DownloadRouteDeps, downloadRoute } from './download.js'
 import { showFilters } from './filters.js'
-import { hasEnded, OPEN_JOBS_MAX, type StoredJob } from './job.js'
+import { hasEnded, newJob, OPEN_JOBS_MAX, type StoredJob } from './job.js'
 import { type ExportBody, exportBody, readRequest } from './request.js'
 import { showJob, showJobWithFiles } from './show.js'
 
@@ -96,22 +96,7 @@ async function create(
   if (jobs.get(id) === undefined && openJobsOf(jobs.of(tenantId)) >= OPEN_JOBS_MAX) {
     return problem('CONFLICT', `Limit reached: at most ${OPEN_JOBS_MAX} queued or running export jobs per tenant.`)
   }
-  const job = await jobs.createOnce(id, {
-    id,
-    tenant_id: tenantId,
-    created_at: new Date(clock()).toISOString(),
-    created_by: caller.principal,
-    status: 'queued',
-    request: read.request,
-    attempts: 0,
-    started_at: null,
-    finished_at: null,
-    percent: 0,
-    work: null,
-    result: null,
-    failure: null,
-    is_cleared: false,
-  })
+  const job = await jobs.createOnce(id, newJob(id, tenantId, caller.principal, read.request, clock()))
   if (!hasEnded(job)) await enqueue(job)
   const status_url = `${JOBS_PATH}/${id}`
   const { period, group_by, file_format, filters = [] } = job.request

@@ -2085,7 +2085,7 @@ export interface BudgetGroup {
 
 export interface BudgetTestEvent {
   readonly event_id: string
-  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'
+  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'
   readonly threshold: number
 }
 
@@ -2196,7 +2196,7 @@ export interface PartnerInvocationEvent {
 export interface Webhook {
   readonly id: string
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
   readonly status: 'pending' | 'verified'
   readonly residency_region: string | null
   readonly created_at: string
@@ -2224,7 +2224,7 @@ export interface WebhookHealth {
 export interface NewWebhook {
   /** https, on an allowed port, of a host with public addresses only. */
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
   /** Region of the receiver. Default: the tenant's region; null: unknown. */
   readonly residency_region?: string | null | undefined
 }
@@ -2232,7 +2232,7 @@ export interface NewWebhook {
 export interface WebhookWithSecret {
   readonly id: string
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
   readonly status: 'pending' | 'verified'
   readonly residency_region: string | null
   readonly created_at: string
@@ -2247,7 +2247,7 @@ export interface WebhookWithSecret {
 }
 
 export interface WebhookChanges {
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
 }
 
 export interface WebhookVerification {
@@ -2286,7 +2286,7 @@ export interface DeliveryAttempt {
   /** One per event and endpoint, and one more per replay. */
   readonly delivery_id: string
   readonly event_id: string
-  readonly event_type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'
+  readonly event_type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'
   readonly sequence: number
   readonly attempt: number
   readonly attempted_at: string
@@ -2510,6 +2510,115 @@ export interface ExportManifest {
   readonly focus: { readonly [name: string]: unknown }
 }
 
+export interface ExportSchedule {
+  readonly id: string
+  readonly name: string
+  readonly status: 'active' | 'paused'
+  readonly cadence: 'daily' | 'monthly'
+  readonly format: 'focus'
+  readonly group_by: ReadonlyArray<'provider' | 'owner' | 'service' | 'served_model' | 'requested_model' | 'region' | 'ingestion_layer' | 'pathway_category' | 'output_state' | 'stage_origin' | 'cost_basis' | 'day' | 'meter' | string>
+  /** The filters of the request, in its order. */
+  readonly filters: ReadonlyArray<{
+    readonly field: 'owner' | 'service' | 'provider' | 'served_model' | 'requested_model' | 'pathway_category' | 'ingestion_layer' | 'output_state' | 'confidence_band' | 'stage_origin' | 'export_eligibility' | 'contested' | 'region' | 'cost_basis' | 'pool' | string
+    readonly operator: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+    readonly values: readonly string[]
+  }>
+  readonly file_format: 'csv' | 'parquet'
+  readonly focus_version: '1.4' | '1.2'
+  readonly columns: readonly string[]
+  readonly destination: ExportDestination
+  readonly created_at: string
+  /** The newest one. Null: nothing is delivered yet. */
+  readonly last_delivery: {
+    readonly period: string
+    readonly revision: number
+    readonly delivered_at: string
+    /** Key of its manifest in the bucket. */
+    readonly manifest_key: string
+  } | null
+  /** The periods that are due and not delivered, oldest first. */
+  readonly pending: ReadonlyArray<{
+    readonly period: string
+    readonly revision: number
+    readonly due_at: string
+    /** Failed attempts so far. */
+    readonly failures: number
+    /** Why the last attempt failed. */
+    readonly reason: 'export_failed' | 'residency_blocked' | 'address_not_allowed' | 'host_unresolved' | 'access_denied' | 'no_such_bucket' | 'redirected' | 'tls' | 'timeout' | 'connection' | 'bucket_error' | 'files_unavailable' | null
+    readonly next_attempt_at: string
+  }>
+}
+
+/** Without its secret access key, which is never returned. */
+export interface ExportDestination {
+  readonly endpoint: string
+  readonly region: string
+  readonly bucket: string
+  readonly prefix: string
+  readonly path_style: boolean
+  readonly access_key_id: string
+}
+
+export interface NewExportSchedule {
+  readonly format: 'focus'
+  /** Dimensions that rows are grouped by, in addition to calendar month and provider: those of reports that an eligible record can differ in, and `tags.<key>` of declared tag keys. The coarsest first: a group of too few people is folded into its nearest ancestor with enough, as in reports. Default: owner, service, provider and served_model. `day` gives daily charge periods. `meter` gives one row per kind of token for calls priced by the price book, and implies served_model. */
+  readonly group_by?: ReadonlyArray<'provider' | 'owner' | 'service' | 'served_model' | 'requested_model' | 'region' | 'ingestion_layer' | 'pathway_category' | 'output_state' | 'stage_origin' | 'cost_basis' | 'day' | 'meter' | string> | null | undefined
+  readonly filters?: readonly ExportFilter[] | null | undefined
+  /** Default: csv, compressed with gzip. */
+  readonly file_format?: 'csv' | 'parquet' | null | undefined
+  /** Default: 1.4. Use 1.2 for tools that still need ProviderName and PublisherName. */
+  readonly focus_version?: '1.4' | '1.2' | null | undefined
+  /** Columns to include, in the order of the standard. Default: all, but those of dimensions only if rows are grouped by them, and `x_Scope` only with filters. */
+  readonly columns?: ReadonlyArray<'BilledCost' | 'BillingAccountId' | 'BillingAccountName' | 'BillingCurrency' | 'BillingPeriodEnd' | 'BillingPeriodStart' | 'ChargeCategory' | 'ChargeClass' | 'ChargeDescription' | 'ChargeFrequency' | 'ChargePeriodEnd' | 'ChargePeriodStart' | 'ConsumedQuantity' | 'ConsumedUnit' | 'ContractedCost' | 'ContractedUnitPrice' | 'EffectiveCost' | 'HostProviderName' | 'InvoiceIssuerName' | 'ListCost' | 'ListUnitPrice' | 'PricingCategory' | 'PricingQuantity' | 'PricingUnit' | 'RegionId' | 'RegionName' | 'ServiceCategory' | 'ServiceName' | 'ServiceProviderName' | 'ServiceSubcategory' | 'SkuId' | 'SkuMeter' | 'SkuPriceDetails' | 'SkuPriceId' | 'SubAccountId' | 'SubAccountName' | 'SubAccountType' | 'Tags' | 'x_CarbonDioxideEquivalentGrams' | 'x_CarbonIsLowerBound' | 'x_CohortSuppressed' | 'x_CostBasis' | 'x_EnergyIsLowerBound' | 'x_EnergyWattHours' | 'x_IngestionLayer' | 'x_InputTokenCount' | 'x_InvocationCount' | 'x_MinimumConfidence' | 'x_OutputState' | 'x_OutputTokenCount' | 'x_PathwayCategory' | 'x_RequestedModelName' | 'x_Scope' | 'x_StageOrigin' | 'ProviderName' | 'PublisherName'> | null | undefined
+  readonly name: string
+  /** One file per day, or per calendar month; both in UTC, as FOCUS has billing periods. */
+  readonly cadence: 'daily' | 'monthly'
+  readonly destination: NewExportDestination
+}
+
+export interface NewExportDestination {
+  /** https URL of an S3-compatible store, without a path. Default: AWS S3 in the region. Only public addresses, as for webhooks, are called. */
+  readonly endpoint?: string | null | undefined
+  /** Region of the bucket. It must be the tenant's `residency_region`, if it has one. */
+  readonly region: string
+  readonly bucket: string
+  /** Prefix of all keys. */
+  readonly prefix?: string | null | undefined
+  /** Whether the bucket is in the path of URLs instead of the host name. Default: false. */
+  readonly path_style?: boolean | null | undefined
+  readonly access_key_id: string
+  /** Sealed at rest, and never returned. */
+  readonly secret_access_key: string
+}
+
+export interface ExportScheduleChanges {
+  readonly name?: string | undefined
+  /** `paused`: nothing is delivered; what is missed is delivered later, as far as it is still kept. */
+  readonly status?: 'active' | 'paused' | undefined
+  /** Replaces the destination as a whole, its secret too. */
+  readonly destination?: NewExportDestination | undefined
+}
+
+export interface ExportScheduleRun {
+  /** A closed day or month that is still looked after. Default: the newest. */
+  readonly period?: string | null | undefined
+}
+
+export interface RequestedExportScheduleRun {
+  readonly schedule_id: string
+  readonly period: string
+}
+
+export interface ExportScheduleTest {
+  readonly status: 'succeeded' | 'failed'
+  /** Null if it succeeded. */
+  readonly reason: 'export_failed' | 'residency_blocked' | 'address_not_allowed' | 'host_unresolved' | 'access_denied' | 'no_such_bucket' | 'redirected' | 'tls' | 'timeout' | 'connection' | 'bucket_error' | 'files_unavailable' | null
+  /** HTTP status of a failure; null: no response. */
+  readonly response_status: number | null
+  /** Whether the probe was deleted again: a schedule itself only needs s3:PutObject. */
+  readonly probe_removed: boolean
+}
+
 export interface RateLimit {
   readonly route_class: 'ingest' | 'read' | 'report' | 'control' | 'token'
   /** Sustained rate per second. */
@@ -2525,7 +2634,7 @@ export interface RateLimit {
 export interface LoggedEvent {
   /** The same in every delivery of the event; deduplicate by it. */
   readonly id: string
-  readonly type: 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled'
+  readonly type: 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'export.schedule.late'
   readonly created_at: string
   readonly tenant_id: string
   /** Increases within one subscription. */
@@ -2547,7 +2656,7 @@ export interface AuditRecord {
   readonly created_at: string
   /** Id of the credential, `cli` for the command line, null without authentication. */
   readonly actor: string | null
-  readonly action: 'api_key.create' | 'api_key.rotate' | 'api_key.revoke' | 'budget.create' | 'budget.update' | 'budget.test' | 'budget.delete' | 'client.create' | 'client.update' | 'client.rotate_secret' | 'client.delete' | 'connector.create' | 'connector.update' | 'connector.delete' | 'connector.report_health' | 'coverage.update' | 'directory.put' | 'directory.delete' | 'directory.import' | 'export.create' | 'identity.erase' | 'identity_provider.delete' | 'identity_provider.put' | 'master_key.rotate' | 'mapping_rule.create' | 'mapping_rule.update' | 'mapping_rule.delete' | 'mapping_rule.dry_run' | 'mapping_rule.apply' | 'model.train' | 'model.promote' | 'model_name.create' | 'model_name.delete' | 'model.recall' | 'model.restore' | 'audit.head_lost' | 'attribution.dispute' | 'attribution.undo_dispute' | 'attribution.override' | 'attribution.undo_merge' | 'attribution.undo_override' | 'attribution.preview_overrides' | 'attribution.apply_overrides' | 'attribution.undo_overrides' | 'attribution.reattribute' | 'pool.create' | 'pool.update' | 'pool.delete' | 'price_book.import' | 'price.create' | 'price.update' | 'price.delete' | 'quarantine.replay' | 'scim_group.put' | 'scim_group.delete' | 'session.set_up_second_factor' | 'session.sign_in' | 'session.sign_out' | 'settings.apply' | 'settings.cancel' | 'settings.update' | 'signing_key.rotate' | 'backup.create' | 'streams.apply' | 'tenant.create' | 'tenant.update' | 'tenant.delete' | 'token.issue' | 'token.refresh' | 'token.revoke' | 'upgrade.finish' | 'user.create' | 'user.update' | 'user.delete' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.verify' | 'webhook.rotate_secret' | 'webhook.replay'
+  readonly action: 'api_key.create' | 'api_key.rotate' | 'api_key.revoke' | 'budget.create' | 'budget.update' | 'budget.test' | 'budget.delete' | 'client.create' | 'client.update' | 'client.rotate_secret' | 'client.delete' | 'connector.create' | 'connector.update' | 'connector.delete' | 'connector.report_health' | 'coverage.update' | 'directory.put' | 'directory.delete' | 'directory.import' | 'export.create' | 'export_schedule.create' | 'export_schedule.update' | 'export_schedule.delete' | 'export_schedule.test' | 'export_schedule.run' | 'export_schedule.deliver' | 'identity.erase' | 'identity_provider.delete' | 'identity_provider.put' | 'master_key.rotate' | 'mapping_rule.create' | 'mapping_rule.update' | 'mapping_rule.delete' | 'mapping_rule.dry_run' | 'mapping_rule.apply' | 'model.train' | 'model.promote' | 'model_name.create' | 'model_name.delete' | 'model.recall' | 'model.restore' | 'audit.head_lost' | 'attribution.dispute' | 'attribution.undo_dispute' | 'attribution.override' | 'attribution.undo_merge' | 'attribution.undo_override' | 'attribution.preview_overrides' | 'attribution.apply_overrides' | 'attribution.undo_overrides' | 'attribution.reattribute' | 'pool.create' | 'pool.update' | 'pool.delete' | 'price_book.import' | 'price.create' | 'price.update' | 'price.delete' | 'quarantine.replay' | 'scim_group.put' | 'scim_group.delete' | 'session.set_up_second_factor' | 'session.sign_in' | 'session.sign_out' | 'settings.apply' | 'settings.cancel' | 'settings.update' | 'signing_key.rotate' | 'backup.create' | 'streams.apply' | 'tenant.create' | 'tenant.update' | 'tenant.delete' | 'token.issue' | 'token.refresh' | 'token.revoke' | 'upgrade.finish' | 'user.create' | 'user.update' | 'user.delete' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.verify' | 'webhook.rotate_secret' | 'webhook.replay'
   /** Id of the object of the action. */
   readonly target: string | null
   /** `refused`: rejected (4xx). `failed`: could not be performed (5xx). */
@@ -2569,7 +2678,7 @@ export interface AuditRecord {
 export interface EventEnvelope {
   /** The same in every delivery of the event; deduplicate by it. */
   readonly id: string
-  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged'
+  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'
   readonly created_at: string
   readonly tenant_id: string
   /** Increases within one subscription. */

@@ -99,6 +99,16 @@ const atOurReceiver = (value: Json): Json =>
     ? { ...value, url: target.webhookUrl }
     : value
 
+/** The same of a bucket; which tags are declared, no schema can tell either. */
+function atOurBucket(value: Json): Json {
+  const fitting = without('group_by', 'filters', 'columns')(value)
+  if (typeof fitting !== 'object' || fitting === null || !('destination' in fitting)) return fitting
+  const { destination } = fitting
+  return typeof destination === 'object' && destination !== null && !Array.isArray(destination)
+    ? { ...fitting, destination: { ...destination, endpoint: target.webhookUrl } }
+    : fitting
+}
+
 const WAYS_OF_REPLAY = [['event_id'], ['from_sequence', 'to_sequence'], ['from', 'to'], ['dead_letters']]
 
 /**
@@ -158,6 +168,8 @@ const FITTED: Readonly<Record<string, (value: Json) => Json>> = {
   updateBudget: few,
   assignUnknownName: forKnownService,
   createWebhook: atOurReceiver,
+  createExportSchedule: atOurBucket,
+  updateExportSchedule: atOurBucket,
   replayWebhook: inOneWay,
   verifyWebhook: oftenWithoutChallenge,
   overrideAttributions: selecting,

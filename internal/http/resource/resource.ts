@@ -1,4 +1,5 @@
 import type { AuditAction } from '../../auth/audit-entry.js'
+import type { Scope } from '../../auth/scopes.js'
 import type { Records } from '../../broker/records.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import type { TenantIds } from '../../ids/ids.js'
@@ -16,14 +17,22 @@ import type { Order } from './sorted-records.js'
 
 /** A kind of record that a tenant lists, gets, adds, updates and deletes: its contract, and its rules as functions. */
 export interface Resource<T, Fields, Changes> extends ResourceContract<Fields, Changes> {
+  /** Default: `admin:config`. */
+  readonly access?: Scope
   readonly actions: { readonly create: AuditAction; readonly delete: AuditAction }
   /** Which changes need a recent sign-in of a person: none unless stated. */
   readonly stepUp?: 'every_change' | 'delete'
   /** Records per tenant. */
   readonly max: number
   readonly collection: Collection<T>
-  /** A new record, with its id in the API and its key in the bucket. */
-  make(fields: Fields, tenantId: string, newId: MutationRequest<Fields>['newId']): New<T>
+  /**
+   * A new record, with its id in the API and its key in the bucket.
+   *
+   * @param principal id of the credential that creates it
+   */
+  make(fields: Fields, tenantId: string, newId: MutationRequest<Fields>['newId'], principal: string): New<T>
+  /** Why what a body states is refused, where that takes a look outside; nothing is then written. */
+  readonly screen?: (tenantId: string, stated: Fields | Changes) => Promise<Problem | undefined>
   /**
    * Detail of the 409 when the bucket already holds another record under the new key. Absent where the id is random:
    * only an earlier attempt of the same request can then have created the record.
@@ -63,17 +72,16 @@ export interface ResourceDeps {
   readonly clock: () => number
 }
 
-const ACCESS = { access: 'admin:config', rateClass: 'control' } as const
-
 /** The routes of a resource: list, get, add, update (unless its records never change) and delete. */
 export function resource<T, Fields, Changes>(
   kind: Resource<T, Fields, Changes>,
   { mutate, ...deps }: ResourceDeps,
 ): readonly Route[] {
-  const { path, prefix, collection, actions, example, changes, update: updating } = kind
+  const { path, prefix, collection, actions, example, changes, update: updating, access = 'admin:config' } = kind
+  const declared = { access, rateClass: 'control' } as const
   const operations = resourceOperations(kind)
   const onePath = `${path}/:id`
-  const change = { ...ACCESS, ...(kind.stepUp === 'every_change' && { needsStepUp: true as const }) }
+  const change = { ...declared, ...(kind.stepUp === 'every_change' && { needsStepUp: true as const }) }
   const show = (record: T | undefined, id: string) => record && kind.show(record, id)
   return [
     ...readRoutes(
@@ -81,6 +89,7 @@ export function resource<T, Fields, Changes>(
         path,
         prefix,
         what: nounOf(kind),
+        access,
         ...operations,
         filters: Object.keys(kind.filters ?? {}),
         page: (request, tenantId) => collection.page(request, tenantId, kind.show),
@@ -112,7 +121,7 @@ export function resource<T, Fields, Changes>(
           }),
         ]),
     mutate({
-      ...ACCESS,
+      ...declared,
       ...(kind.stepUp !== undefined && { needsStepUp: true as const }),
       method: 'del',
       path: onePath,
@@ -124,11 +133,17 @@ export function resource<T, Fields, Changes>(
 }
 
 async function create<T, F, C>(
-  { caller: { tenantId }, body, newId, isRepeat }: MutationRequest<F>,
+  { caller: { tenantId, principal }, body, newId, isRepeat }: MutationRequest<F>,
   kind: Resource<T, F, C>,
 ): Promise<Reply | Problem> {
   const { path, max, collection, duplicate } = kind
-  const { id, key, record } = kind.make(body, tenantId, newId)
+  if (kind.screen !== undefined) {
+    // What an earlier attempt of the same request has created was screened by it.
+    const isThere = isRepeat && collection.get(tenantId, newId(kind.prefix)) !== undefined
+    const screened = isThere ? undefined : await kind.screen(tenantId, body)
+    if (screened !== undefined) return screened
+  }
+  const { id, key, record } = kind.make(body, tenantId, newId, principal)
   if (collection.get(tenantId, id) === undefined && collection.countOf(tenantId) >= max) {
     return problem('CONFLICT', `Limit reached: at most ${max} ${nounsOf(kind)} per tenant.`)
   }
@@ -164,6 +179,8 @@ async function update<T, F, C>(
   if (foreign !== undefined) return foreign
   const key = kind.collection.keyOf(tenantId, id)
   if (key === undefined) return noSuch(what)
+  const screened = await kind.screen?.(tenantId, body)
+  if (screened !== undefined) return screened
   let before: T | undefined
   let refusal: Problem | undefined
   const after = await kind.collection.change(key, (record) => {

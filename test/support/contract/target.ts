@@ -58,7 +58,7 @@ export async function openTarget(isOwn = false): Promise<Target> {
 /** Settings that allow webhooks to a receiver of the test. */
 function allowing(receiver: Receiver): readonly string[] {
   receiver.answer = (response, received) =>
-    received.json.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
+    received.json?.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
   const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
   writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
   const networks = ['--webhook-allowed-networks', '127.0.0.0/8']

@@ -120,6 +120,37 @@ export async function hasClosedVersions(
   return (await result.json()).length > 0
 }
 
+/** The days whose records a later export would read otherwise: versions have begun or were closed after an instant. */
+export interface ChangedDays {
+  readonly tenantId: string
+  /** Time range of the records, milliseconds since the epoch; the end is exclusive. */
+  readonly fromMs: number
+  readonly toMs: number
+  readonly sinceMs: number
+}
+
+/** @returns by day, YYYY-MM-DD: its newest change, milliseconds since the epoch */
+export async function changedDays(
+  store: ClickHouseClient,
+  { tenantId, fromMs, toMs, sinceMs }: ChangedDays,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const changes = (table: string, column: string): string =>
+    `SELECT toDate(event_time) AS day, max(${column}) AS changed_at FROM ${table}
+     WHERE tenant_id = {tenant:String} AND ${IN_PERIOD} AND ${column} > fromUnixTimestamp64Milli({since:Int64})
+     GROUP BY day`
+  const result = await store.query({
+    query: `SELECT toString(day), toString(toUnixTimestamp64Milli(max(changed_at))) FROM (
+              ${changes(ATTRIBUTIONS.name, 'valid_from')} UNION ALL ${changes(CLOSED.name, 'closed_at')}
+            ) GROUP BY day`,
+    query_params: { tenant: tenantId, from: fromMs, to: toMs, since: sinceMs },
+    format: 'JSONCompactEachRow',
+    abort_signal: signal,
+  })
+  const rows = await result.json<[string, string]>()
+  return new Map(rows.map(([day, atMs]) => [day, Number(atMs)]))
+}
+
 /** Count and cost of records, by eligibility. */
 export interface Summary {
   /** YYYY-MM-DD; empty: all days of the selection together. */

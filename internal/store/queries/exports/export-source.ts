@@ -13,6 +13,7 @@ export const exportSource = (store: ClickHouseClient) => {
       question(store, ...args)
   return {
     hasClosedVersions: on(records.hasClosedVersions),
+    changedDays: on(records.changedDays),
     summarizeRecords: on(records.summarizeRecords),
     findPricedKinds: on(records.findPricedKinds),
     stageGroups: on(stageGroups),
