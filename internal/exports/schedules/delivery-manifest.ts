@@ -5,7 +5,7 @@ import { manifest as exportManifest, type Manifest } from '../contract.js'
 import type { StoredJob } from '../job.js'
 import type { Period } from './periods.js'
 import type { StoredProgress, Writing } from './progress.js'
-import type { Schedule } from './schedule.js'
+import { placeOf, type Schedule } from './schedule.js'
 
 /** The manifest of a delivery: the last object that is written, after the files that it lists. */
 
@@ -35,7 +35,7 @@ export const deliveryManifest = z
     previous: z
       .object({ key: z.string(), sha256: z.string() })
       .nullable()
-      .meta({ description: "The schedule's manifest before this one. Null: this is the first." }),
+      .meta({ description: "The schedule's manifest before this one. Null: this is the first in its place." }),
   })
   .meta({ id: 'DeliveryManifest' })
 export type DeliveryManifest = z.infer<typeof deliveryManifest>
@@ -77,6 +77,8 @@ export function writingOf(
   const keys = fileKeys(prefix, job)
   const { file, manifest } = job.result
   const sequence = (head?.sequence ?? 0) + 1
+  const place = placeOf(schedule.destination)
+  const previous = head?.place === place ? { key: head.key, sha256: head.sha256 } : null
   const content: DeliveryManifest = {
     manifest_version: 1,
     schedule_id: schedule.id,
@@ -95,13 +97,14 @@ export function writingOf(
     rows: job.result.rows,
     totals: details.totals,
     exported: details.exported,
-    previous: head === null ? null : { key: head.key, sha256: head.sha256 },
+    previous,
   }
   const text = `${JSON.stringify(content, null, 2)}\n`
   const key = `${prefix}manifest.json`
   return {
     period: period.name,
     job_id: job.id,
+    place,
     key,
     text,
     sha256: createHash('sha256').update(text).digest('hex'),

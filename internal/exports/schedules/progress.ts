@@ -1,6 +1,6 @@
 import type { DeliveryFailure } from '../../records/delivery-failures.js'
 import { type Cadence, dueAt, keptPeriods, type Period, readPeriod } from './periods.js'
-import type { Schedule } from './schedule.js'
+import { placeOf, type Schedule } from './schedule.js'
 
 /** How far a schedule is, and what is due next: values in, values out. The runner has the clock and the effects. */
 
@@ -13,8 +13,13 @@ export interface StoredProgress {
   readonly tenant_id: string
   /** Another exporter may take it over after `until_ms`. */
   readonly claim: { readonly by: string; readonly until_ms: number } | null
-  /** The newest manifest in the bucket, to which the next one refers. */
-  readonly head: { readonly sequence: number; readonly key: string; readonly sha256: string } | null
+  /** The newest manifest, to which the next one in the same place refers. */
+  readonly head: {
+    readonly sequence: number
+    readonly key: string
+    readonly sha256: string
+    readonly place: string
+  } | null
   /** By name of the period. */
   readonly delivered: Readonly<Record<string, Delivered>>
   readonly pending: Readonly<Record<string, Pending>>
@@ -53,6 +58,8 @@ export interface Pending {
 export interface Writing {
   readonly period: string
   readonly job_id: string
+  /** Where its files are (`placeOf`). */
+  readonly place: string
   readonly key: string
   /** The exact text: a repeat writes the same bytes. */
   readonly text: string
@@ -86,6 +93,8 @@ export type Step =
   /** Too old to be delivered. */
   | { readonly kind: 'give_up'; readonly period: string; readonly pending: Pending }
   | { readonly kind: 'late'; readonly period: Period; readonly pending: Pending }
+  /** The destination has changed: the files of the manifest that is being written are elsewhere. */
+  | { readonly kind: 'move' }
   | { readonly kind: 'finish'; readonly writing: Writing; readonly pending: Pending }
   | { readonly kind: 'open'; readonly period: Period; readonly dueAtMs: number; readonly request: string | null }
   | { readonly kind: 'deliver'; readonly period: Period; readonly pending: Pending }
@@ -120,6 +129,7 @@ export function nextStep(schedule: Schedule, progress: StoredProgress, nowMs: nu
     const isWanted = before === undefined ? period.toMs > createdAtMs : before.is_changed
     if (isWanted && dueAtMs <= nowMs) return { kind: 'open', period, dueAtMs, request: null }
   }
+  if (writing !== null && writing.place !== placeOf(schedule.destination)) return { kind: 'move' }
   if (writing !== null) {
     const state = pending[writing.period]
     if (state === undefined) throw new Error('the manifest that is written belongs to no pending period')
@@ -201,12 +211,12 @@ export function failed(
 export function finished(progress: StoredProgress, cadence: Cadence, nowMs: number): StoredProgress {
   const { writing } = progress
   if (writing === null) return progress
-  const { key, sha256, sequence, period } = writing
+  const { key, sha256, sequence, period, place } = writing
   const kept = new Set(keptPeriods(cadence, nowMs).map(({ name }) => name))
   const delivered = { ...progress.delivered, [period]: { ...writing.delivered, delivered_at_ms: nowMs } }
   return {
     ...progress,
-    head: { sequence, key, sha256 },
+    head: { sequence, key, sha256, place },
     delivered: Object.fromEntries(Object.entries(delivered).filter(([name]) => kept.has(name) || name === period)),
     pending: withoutPeriod(progress.pending, period),
     writing: null,

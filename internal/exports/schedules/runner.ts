@@ -137,6 +137,9 @@ async function takeStep(run: Run): Promise<boolean> {
     case 'check':
       await check(run, step.periods)
       return true
+    case 'move':
+      await hold.save((progress) => ({ ...progress, writing: null }))
+      return true
     case 'finish':
       await finish(run, step.writing, step.pending)
       return true

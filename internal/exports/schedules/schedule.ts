@@ -130,6 +130,13 @@ export type ScheduleChanges = z.infer<typeof scheduleChanges>
 export const endpointOf = ({ endpoint, region }: Pick<StatedDestination, 'endpoint' | 'region'>): string =>
   endpoint ?? `https://s3.${region}.amazonaws.com`
 
+/** Where the objects of a schedule are: another place has none of the objects before. */
+export const placeOf = ({
+  endpoint,
+  bucket,
+  prefix,
+}: Pick<StoredDestination, 'endpoint' | 'bucket' | 'prefix'>): string => `${endpoint}/${bucket}/${prefix}`
+
 const contextOf = (id: string): string => `export_schedules.${id}.secret`
 
 /** @param endpoint canonical */

@@ -14,7 +14,7 @@ import {
   unchanged,
   withoutPeriod,
 } from '../../../../internal/exports/schedules/progress.js'
-import type { Schedule } from '../../../../internal/exports/schedules/schedule.js'
+import { placeOf, type Schedule } from '../../../../internal/exports/schedules/schedule.js'
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000]
 const CREATED = Date.parse('2027-12-20T10:00:00Z')
@@ -110,7 +110,8 @@ class Simulation {
   private writing(period: string, revision: number, nowMs: number, digest: string) {
     const delivered = { revision, file_sha256: digest, as_of_ms: nowMs, manifest_key: '', is_changed: false }
     const sequence = (this.progress.head?.sequence ?? 0) + 1
-    return { period, job_id: 'job_a', key: `${period}.${revision}`, text: '', sha256: '', sequence, delivered }
+    const place = placeOf(this.schedule.destination)
+    return { period, job_id: 'job_a', place, key: `${period}.${revision}`, text: '', sha256: '', sequence, delivered }
   }
 }
 

@@ -225,6 +225,41 @@ describe('a correction', () => {
   })
 })
 
+describe('another destination', () => {
+  test('gets files and manifest together, and a chain of its own', async () => {
+    const tenant = newTenant()
+    await bench.exports.insert(callsOf(tenant))
+    const schedule = await bench.schedule(tenant)
+    // The files are in the first place when the manifest fails; then the destination changes.
+    bench.bucket.intercept = ({ url = '' }, response) => {
+      if (!url.includes('/manifest.json')) return false
+      response.writeHead(403).end()
+      return true
+    }
+    await bench.settle(schedule)
+    bench.bucket.intercept = () => false
+    const moved = { ...schedule, destination: { ...schedule.destination, prefix: 'elsewhere' } }
+    await bench.change(moved)
+    bench.now += HOUR_MS
+    await bench.settle(moved)
+    const [first] = await bench.manifests(schedule)
+    expect(first?.key).toBe(`elsewhere/${schedule.id}/2026-10/r0001/manifest.json`)
+    const objects = await objectsOf(schedule.id)
+    for (const { key, sha256 } of first?.json.files ?? []) {
+      expect(key).toMatch(/^elsewhere\//)
+      expect(objects.get(key)).toBe(sha256)
+    }
+
+    await bench.change(schedule)
+    await bench.exports.insert(callsOf(tenant, 5).map((row) => ({ ...row, validFromMs: bench.now + 1 })))
+    bench.now += 25 * HOUR_MS
+    await bench.settle(schedule)
+    const [, second] = await bench.manifests(schedule)
+    expect(second?.key).toMatch(/^chargeback\//)
+    expect(second?.json).toMatchObject({ sequence: 2, revision: 2, previous: null })
+  })
+})
+
 describe('a bucket that refuses', () => {
   test('is tried again, tells once that the period is late, and gets it when its credentials are right', async () => {
     const tenant = newTenant()
