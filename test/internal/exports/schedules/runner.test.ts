@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { CLAIM_MS } from '../../../../internal/exports/schedules/progress-hold.js'
+import { CLAIM_MS, ClaimLost, ProgressHold } from '../../../../internal/exports/schedules/progress-hold.js'
 import { type RunnerDeps, runSchedule } from '../../../../internal/exports/schedules/runner.js'
 import { secretOf, storedDestination } from '../../../../internal/exports/schedules/schedule.js'
 import { byPeople, costOf, newTenant } from '../../../support/export-jobs.js'
@@ -344,6 +344,25 @@ describe('a bucket that refuses', () => {
     expect((await bench.progressOf(schedule.id))?.pending['2026-10']).toMatchObject({ failure: reason })
     expect(bench.bucket.requests.slice(from)).toEqual([])
   })
+})
+
+test('one exporter at a time has the claim of a schedule, and a stale one cannot save', async () => {
+  const schedule = await bench.schedule(newTenant())
+  const claim = (by: string) => ProgressHold.claim(bench.progress, schedule, by, () => bench.now)
+
+  const first = await claim('exporter-1')
+  expect(await claim('exporter-2')).toBeUndefined()
+  bench.now += CLAIM_MS - 1
+  await first?.save((progress) => progress)
+  bench.now += CLAIM_MS - 1
+  expect(await claim('exporter-2')).toBeUndefined()
+  bench.now += 1
+  const second = await claim('exporter-2')
+
+  expect(second?.progress.claim?.by).toBe('exporter-2')
+  await expect(first?.save((progress) => progress)).rejects.toThrow(ClaimLost)
+  await second?.release()
+  expect((await claim('exporter-3'))?.progress.claim?.by).toBe('exporter-3')
 })
 
 test('an exporter that has lost its claim writes nothing more', async () => {
