@@ -133,7 +133,8 @@ test('after kills of the trainer during a training, another trainer creates the 
 
   const { outcome, model_id } = JSON.parse((await asked).lines[0] ?? '')
 
-  expect(outcome).toBe('promoted')
+  const { reasons } = (await storedModel(model_id)).card.gate
+  expect({ outcome, reasons }).toEqual({ outcome: 'promoted', reasons: [] })
   second = model_id
   const after = await versions()
   expect(after.filter((id) => !before.includes(id))).toEqual([model_id])
