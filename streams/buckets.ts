@@ -151,6 +151,16 @@ export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const 
  */
 export const PASSED_OVER = { name: 'passed_over', history: 1, ttlMs: 26 * 60 * 60 * 1000 } as const satisfies Bucket
 
+/**
+ * `<tenant id>.<level>` -> an episode in which the log filled up with the tenant's calls: when it began, when it was last seen, and
+ * whether the tenant was notified. Compare-and-set by gateways. Expires long after an episode has ended.
+ */
+export const BACKLOG_EPISODES = {
+  name: 'backlog_episodes',
+  history: 1,
+  ttlMs: 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
 /** `<tenant id>` -> the newest hour whose spend was checked for anomalies, so that no hour is skipped. Compare-and-set by sentinels. */
 export const SPEND_LOOKS = { name: 'spend_looks', history: 1 } as const satisfies Bucket
 
@@ -268,6 +278,7 @@ export const BUCKETS: readonly Bucket[] = [
   ANNOUNCEMENTS,
   COVERAGE_STATES,
   PASSED_OVER,
+  BACKLOG_EPISODES,
   SPEND_LOOKS,
   MISSING_PRICES,
   MODELS,

@@ -15,10 +15,12 @@ import { eventPublisher } from '../../internal/events/publish.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/open.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
+import { notifySupervisor } from '../../internal/process/notice.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
 import { settleNowAndThen } from '../../internal/store/settling.js'
-import { setTableLevels } from '../../internal/store/store-metrics.js'
+import { setTableLevels, usedDiskShare } from '../../internal/store/store-metrics.js'
+import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
 import { whenRead } from '../../internal/telemetry/metrics.js'
 import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
@@ -71,6 +73,8 @@ runMain('attributor', async () => {
   const compacting = compactNowAndThen(upkeep, signal)
   const settling = settleNowAndThen({ ...upkeep, isOwner: () => owns('settling') }, signal)
   whenRead(() => (upkeep.isOwner() ? setTableLevels(store) : undefined))
+  const storeUsed = async () => (upkeep.isOwner() ? usedDiskShare(store) : undefined)
+  void watchBound({ bound: 'store', used: storeUsed, everyMs: DISK_EVERY_MS, notify: notifySupervisor, log }, signal)
   log.info({ member: role.member, stages: config.stages, partitions }, 'attributing')
 
   await role.stopped()

@@ -15,6 +15,8 @@ import { openRunner } from '../../internal/exports/schedules/open-runner.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
+import { notifySupervisor } from '../../internal/process/notice.js'
+import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
 import { DIRECTORY } from '../../streams/buckets.js'
 import { configureRole, connectRole } from '../role.js'
 
@@ -31,10 +33,11 @@ runMain('exporter', async () => {
   const directory = new WatchedDirectory()
   await mirrorBucket(await broker.bucket(DIRECTORY), onLost, (key, value) => directory.apply(key, value))
   const identityKeyOf = identityKeysCache(await role.signingKey('identities'))
+  const blobs = await openBlobs(config)
   const shared = {
     broker,
     store: role.store,
-    blobs: await openBlobs(config),
+    blobs,
     instanceRegion: config.region === '' ? null : config.region,
     idsOf: tenantIdsCache(await role.signingKey('ids')),
     onLost,
@@ -64,6 +67,9 @@ runMain('exporter', async () => {
     },
     role.signal,
   )
+  const used = () => blobs.usedShare()
+  const watched = { bound: 'exports', used, everyMs: DISK_EVERY_MS, notify: notifySupervisor, log: role.log } as const
+  void watchBound(watched, role.signal)
   role.log.info('exporting')
 
   await role.stopped()

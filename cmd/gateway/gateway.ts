@@ -69,12 +69,14 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     directory: directoryPeople(directory, idsOf),
   })
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
+  const publishEvent = eventPublisher(publish, idsOf)
   const admission = await openAdmission({
     ...shared,
     dataDir: config.dataDir,
     spoolBytesMax: config.spoolBytesMax,
     partitions: partitionsOf(role.layout),
     publisher,
+    publishEvent,
     watermark,
     budgetExchange: access.budgetExchange,
     key: await role.signingKey('admission'),
@@ -112,7 +114,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     mutate,
     auditSink,
     publish,
-    publishEvent: eventPublisher(publish, idsOf),
+    publishEvent,
     cursors: createCursorCodec(await role.signingKey('cursors')),
     identityKeyOf: identityKeysCache(await role.signingKey('identities')),
     /** Once no request is in flight. */

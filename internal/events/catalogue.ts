@@ -19,6 +19,7 @@ export const EVENT_TYPES = [
   'settings.change.scheduled',
   'attribution.merged',
   'export.schedule.late',
+  'ingestion.backlog',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -45,4 +46,10 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
     'A change of settings is requested that destroys data, or lets it leave its region, when it takes effect',
   'attribution.merged': 'Two records show one call and become one: the other one counts no longer',
   'export.schedule.late': 'A period of an export schedule is not in its bucket twelve hours after it was due',
+  'ingestion.backlog':
+    'The log of calls that wait for their attribution fills up, and the tenant has a large share of it: it sends faster than its calls are processed',
 }
+
+/** What a tenant is notified of when the log fills up with its calls. */
+export const BACKLOG_LEVELS = ['warning', 'refused'] as const
+export type BacklogLevel = (typeof BACKLOG_LEVELS)[number]

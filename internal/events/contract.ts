@@ -5,7 +5,7 @@ import { HEALTH_STATUSES } from '../records/connector-health.js'
 import { DELIVERY_FAILURES } from '../records/delivery-failures.js'
 import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/interpretation.js'
 import { decimalText, idOf, timeText } from '../text/answer-fields.js'
-import { EVENT_CAUSES, EVENT_TYPES, type EventType } from './catalogue.js'
+import { BACKLOG_LEVELS, EVENT_CAUSES, EVENT_TYPES, type EventType } from './catalogue.js'
 import type { ExactNumber } from './exact-json.js'
 
 export { EVENT_CAUSES, EVENT_TYPES, type EventType }
@@ -152,6 +152,14 @@ export const EVENT_DATA = {
     matched_by: z
       .enum(['response_id', 'trace_and_span'])
       .meta({ description: 'What the events of both have in common.' }),
+  }),
+  'ingestion.backlog': z.object({
+    level: z.enum(BACKLOG_LEVELS).meta({
+      description:
+        '`warning`: send less, or later. `refused`: new calls of the tenant are answered 429 with Retry-After until the backlog is ' +
+        'worked off. Each once, until for ten minutes there was no occasion for it.',
+    }),
+    since: timeText().meta({ description: 'When it began.' }),
   }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { IDEMPOTENCY } from '../../streams/buckets.js'
+import { BACKLOG_EPISODES, CHECKPOINTS, IDEMPOTENCY } from '../../streams/buckets.js'
 import { INVOCATIONS, isInvocations } from '../../streams/invocations.js'
 import { observationsSubject } from '../../streams/observations.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
 import { setStreamLevels } from '../broker/log-metrics.js'
 import type { Publisher } from '../broker/publisher.js'
+import { bucketRecords } from '../broker/records.js'
 import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
+import type { PublishEvent } from '../events/publish.js'
 import type { HealthDeps } from '../http/health.js'
 import type { Route } from '../http/route.js'
 import { turnNow } from '../http/turn-clock.js'
@@ -20,6 +22,7 @@ import { mergedInto } from '../store/queries/records/merged.js'
 import type { Logger } from '../telemetry/log.js'
 import { gauge, whenRead } from '../telemetry/metrics.js'
 import { isKnownEvent } from './admission/admission.js'
+import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
@@ -39,6 +42,7 @@ import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { ingestRoutes } from './routes.js'
 import { openSpools } from './spool/open-spools.js'
 import type { Spool } from './spool/spool.js'
+import { watchIngestBounds } from './watch-bounds.js'
 
 const SPOOL_BYTES = gauge('spool_bytes', 'Bytes of events that wait on this disk while the log does not answer.')
 const SPOOL_RECORDS = gauge('spool_records', 'Messages that wait on this disk while the log does not answer.')
@@ -48,6 +52,7 @@ export interface AdmissionSettings {
   readonly broker: Broker
   readonly isBrokerUp: () => boolean
   readonly publisher: Publisher
+  readonly publishEvent: PublishEvent
   readonly store: ClickHouseClient
   readonly watermark: Watermark
   /** This gateway's name among the members; a new one per start. */
@@ -132,7 +137,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     confirmation: loader.confirmation,
     recheck: loader.recheck,
     groups,
-    tenantShares: new TenantShares(() => capacity.fill, turnNow),
+    tenantShares: await openShares(() => capacity.fill, spool, settings),
     partitions,
     idsOf,
     keyHashingOf: identityKeysCache(settings.key),
@@ -190,6 +195,18 @@ function measureWaiting(spool: Spool, groups: GroupCommit, broker: Broker): void
   })
   // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
   whenRead(() => setStreamLevels(broker.manager))
+}
+
+/** Counts what tenants send, and follows how full the log and the spool are: those that cause it are notified. */
+async function openShares(fill: () => number, spool: Spool, settings: AdmissionSettings): Promise<TenantShares> {
+  const { broker, stopping } = settings
+  const episodes = bucketRecords<BacklogEpisode>(await broker.bucket(BACKLOG_EPISODES), async () => undefined)
+  const notice = backlogNotices({ ...settings, episodes })
+  const tenantShares = new TenantShares(fill, turnNow, (tenantId) => notice(tenantId, 'refused'))
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  const onBacklog = (tenantId: string): void => notice(tenantId, 'warning')
+  watchIngestBounds({ ...settings, checkpoints, spool, tenantShares, onBacklog }, stopping)
+  return tenantShares
 }
 
 /** Delivery to the log of the events that dead gateways left in their spools. */

@@ -2085,7 +2085,7 @@ export interface BudgetGroup {
 
 export interface BudgetTestEvent {
   readonly event_id: string
-  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'
+  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'
   readonly threshold: number
 }
 
@@ -2196,7 +2196,7 @@ export interface PartnerInvocationEvent {
 export interface Webhook {
   readonly id: string
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'>
   readonly status: 'pending' | 'verified'
   readonly residency_region: string | null
   readonly created_at: string
@@ -2224,7 +2224,7 @@ export interface WebhookHealth {
 export interface NewWebhook {
   /** https, on an allowed port, of a host with public addresses only. */
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'>
   /** Region of the receiver. Default: the tenant's region; null: unknown. */
   readonly residency_region?: string | null | undefined
 }
@@ -2232,7 +2232,7 @@ export interface NewWebhook {
 export interface WebhookWithSecret {
   readonly id: string
   readonly url: string
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'>
   readonly status: 'pending' | 'verified'
   readonly residency_region: string | null
   readonly created_at: string
@@ -2247,7 +2247,7 @@ export interface WebhookWithSecret {
 }
 
 export interface WebhookChanges {
-  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'>
+  readonly events: ReadonlyArray<'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'>
 }
 
 export interface WebhookVerification {
@@ -2286,7 +2286,7 @@ export interface DeliveryAttempt {
   /** One per event and endpoint, and one more per replay. */
   readonly delivery_id: string
   readonly event_id: string
-  readonly event_type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'
+  readonly event_type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'
   readonly sequence: number
   readonly attempt: number
   readonly attempted_at: string
@@ -2634,7 +2634,7 @@ export interface RateLimit {
 export interface LoggedEvent {
   /** The same in every delivery of the event; deduplicate by it. */
   readonly id: string
-  readonly type: 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'export.schedule.late'
+  readonly type: 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'export.schedule.late' | 'ingestion.backlog'
   readonly created_at: string
   readonly tenant_id: string
   /** Increases within one subscription. */
@@ -2678,7 +2678,7 @@ export interface AuditRecord {
 export interface EventEnvelope {
   /** The same in every delivery of the event; deduplicate by it. */
   readonly id: string
-  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late'
+  readonly type: 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied' | 'coverage.degraded' | 'coverage.restored' | 'degradation.state.changed' | 'export.completed' | 'export.failed' | 'anomaly.detected' | 'budget.threshold.crossed' | 'connector.health.changed' | 'apikey.rotated' | 'webhook.verification' | 'capacity.warning' | 'budget.threshold.custom' | 'price.missing' | 'settings.change.scheduled' | 'attribution.merged' | 'export.schedule.late' | 'ingestion.backlog'
   readonly created_at: string
   readonly tenant_id: string
   /** Increases within one subscription. */

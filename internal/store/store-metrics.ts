@@ -43,6 +43,17 @@ export async function setTableLevels(store: ClickHouseClient): Promise<void> {
   UNSETTLED.set(Number(tail?.count ?? 0))
 }
 
+/** The share in use of the fullest disk of the read model; undefined when none has a size, such as an object store. */
+export async function usedDiskShare(store: ClickHouseClient): Promise<number | undefined> {
+  const [disk] = await storedRows<{ share: number | null }>(
+    store,
+    `SELECT maxOrNull(1 - free_space / total_space) AS share FROM system.disks
+     WHERE total_space > 0 AND total_space < 18446744073709551615`,
+    {},
+  )
+  return disk?.share ?? undefined
+}
+
 interface ProcessLevels {
   readonly memory: string
   readonly queries: string

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService } from '../../internal/local/replay/client.js'
+import { ask } from '../support/ask.js'
 import { freeze, thaw } from '../support/freeze.js'
 import { postTo, wireEvent } from '../support/gateway.js'
 import { command, untilKnown } from '../support/instance.js'
@@ -34,6 +35,7 @@ test('a tenant that floods the log gets Retry-After while the others go on, and 
   let flooded = 0
   let steady = 1
   let refused: Awaited<ReturnType<typeof send>> | undefined
+  const since = new Date().toISOString()
   const tags = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`tag-${i}`, 'v'.repeat(200)]))
   try {
     while (refused === undefined) {
@@ -56,6 +58,21 @@ test('a tenant that floods the log gets Retry-After while the others go on, and 
   } finally {
     thaw(pid)
   }
+
+  // Of the backlog only those hear that cause it.
+  const backlogOf = async (key: string) => {
+    const { json } = await ask(service.baseUrl, 'GET', '/api/v1/events/log?type=ingestion.backlog', {
+      'x-api-key': key,
+    })
+    return json.data.map(({ data }: { data: { level: string; since: string } }) => data)
+  }
+  await expect
+    .poll(() => backlogOf(service.credentials.api_key))
+    .toContainEqual({ level: 'refused', since: expect.stringMatching(/^20/) })
+  expect((await backlogOf(service.credentials.api_key)).every((data: { since: string }) => data.since > since)).toBe(
+    true,
+  )
+  expect(await backlogOf(other)).toEqual([])
 
   // It may send again once the log is worked off.
   while ((await send(service.credentials.api_key, wireEvent())).status !== 202) await sleep(200)

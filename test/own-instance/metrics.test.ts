@@ -85,6 +85,19 @@ describe('the metrics of an instance', () => {
     await expect.poll(async () => sizes(await textOf()).every(isKnown), { timeout: 60_000 }).toBe(true)
   })
 
+  test('say how much of each bound is in use', async () => {
+    const bounds = { log: 'gateway', spool: 'gateway', store: 'attributor', exports: 'exporter' }
+    const usedIn = (text: string) =>
+      Object.entries(bounds).map(([bound, role]) => sampleOf(text, 'attribution_bound_used_ratio', { bound, role }))
+    const isShare = (used: number | undefined): boolean => used !== undefined && used >= 0 && used <= 1
+
+    await expect.poll(async () => usedIn(await textOf()).every(isShare), { timeout: 60_000 }).toBe(true)
+    const [log = 1, spool, store = 0, exports = 0] = usedIn(await textOf())
+    expect(log).toBeLessThan(0.01)
+    expect(spool).toBe(0)
+    expect(Math.min(store, exports)).toBeGreaterThan(0)
+  })
+
   test('have the label role, and say that each role answers', async () => {
     const roles = ['gateway', 'attributor', 'courier', 'exporter', 'sentinel']
     const upOf = (text: string) => roles.map((role) => sampleOf(text, 'attribution_role_up', { role }))

@@ -93,7 +93,9 @@ test('a broker that hangs raises the alerts of the spool, and of refused events 
     await watched.untilFiring('AttributionEventsRefused', () =>
       Promise.all(Array.from({ length: 20 }, () => send({ tags }))),
     )
+    await watched.untilFiring('AttributionBoundNearlyReached')
   })
 
   await expect.poll(firing).not.toContain('AttributionSpooling')
+  await expect.poll(firing).not.toContain('AttributionBoundClose')
 })

@@ -11,7 +11,7 @@ test('every bucket has a unique name that is valid in a stream name', () => {
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only buckets of heartbeats, announcements, budget crossings, counts of a day, leases, ended jobs, dry runs, sign-ins, revocations, directory imports, stored responses, replays and daily audit heads have a TTL', () => {
+test('only buckets of heartbeats, announcements, budget crossings, counts of a day, episodes of a backlog, leases, ended jobs, dry runs, sign-ins, revocations, directory imports, stored responses, replays and daily audit heads have a TTL', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',
@@ -20,6 +20,7 @@ test('only buckets of heartbeats, announcements, budget crossings, counts of a d
     'budget_crossings',
     'announcements',
     'passed_over',
+    'backlog_episodes',
     'training_leases',
     'jobs',
     'export_places',

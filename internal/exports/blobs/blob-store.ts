@@ -15,6 +15,8 @@ export interface BlobStore {
   size(key: string): Promise<number | undefined>
   /** Streams a blob. @param range first and last byte, both inclusive; default: the whole blob */
   read(key: string, range?: { readonly first: number; readonly last: number }): AsyncIterable<Uint8Array>
+  /** The share in use of the disk; undefined when the store has no limit of its own. */
+  usedShare(): Promise<number | undefined>
   /** Deletes every blob under a prefix, which ends with a slash. Safe to repeat. */
   removeUnder(prefix: string): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -59,6 +59,13 @@ export function directoryBlobs(folder: string, region: string | null): BlobStore
         highWaterMark: READ_BYTES,
         ...(range && { start: range.first, end: range.last }),
       }),
+
+    async usedShare() {
+      // The first export makes the folder.
+      await mkdir(root, { recursive: true, mode: 0o700 })
+      const { blocks, bavail } = await statfs(root)
+      return 1 - bavail / blocks
+    },
 
     removeUnder: (prefix) => rm(pathOf(prefix.replace(/\/$/, '')), { recursive: true, force: true }),
   }

@@ -54,6 +54,8 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
       for await (const part of Body as AsyncIterable<Uint8Array>) yield part
     },
 
+    usedShare: async () => undefined,
+
     async removeUnder(prefix) {
       for (;;) {
         const listed = await client.send(

@@ -30,19 +30,24 @@ const MORE_THAN_USUAL = problem(
 export class TenantShares {
   private readonly fill: () => number
   private readonly clock: () => number
+  private readonly onRefused: (tenantId: string) => void
   /** Bytes by tenant, which decay with `HALF_LIFE_MS`. */
   private readonly sent = new Map<string, number>()
   /** Tenants that had sent more than the usual at the last look. */
   private refused: ReadonlySet<string> = new Set()
+  /** Bytes of the usual tenant at the last look. */
+  private usual = 0
   private lookedAtMs: number
 
   /**
    * @param fill of the log, as a share of its capacity for new work
    * @param clock milliseconds
+   * @param onRefused called at each refusal
    */
-  constructor(fill: () => number, clock: () => number) {
+  constructor(fill: () => number, clock: () => number, onRefused: (tenantId: string) => void) {
     this.fill = fill
     this.clock = clock
+    this.onRefused = onRefused
     this.lookedAtMs = clock()
   }
 
@@ -57,7 +62,15 @@ export class TenantShares {
   refusal(tenantId: string): Problem | undefined {
     if (this.fill() < REFUSED_FROM) return undefined
     this.look()
-    return this.refused.has(tenantId) ? MORE_THAN_USUAL : undefined
+    if (!this.refused.has(tenantId)) return undefined
+    this.onRefused(tenantId)
+    return MORE_THAN_USUAL
+  }
+
+  /** The tenants that have sent the usual or more: one that is alone is among them, and so are all that have sent equally much. */
+  largest(): readonly string[] {
+    this.look()
+    return [...this.sent].flatMap(([tenantId, bytes]) => (bytes * ROUNDING >= this.usual ? [tenantId] : []))
   }
 
   private look(): void {
@@ -74,7 +87,8 @@ export class TenantShares {
       sum += bytes
       squares += bytes * bytes
     }
-    const usual = (squares / sum) * ROUNDING
+    this.usual = squares / sum
+    const usual = this.usual * ROUNDING
     this.refused = new Set([...this.sent].flatMap(([tenantId, bytes]) => (bytes > usual ? [tenantId] : [])))
   }
 }

@@ -23,6 +23,7 @@ export async function openPlace(place: string, { endpoint, region }: S3Place): P
     write: (key, parts) => blobs.write(under(key), parts),
     size: (key) => blobs.size(under(key)),
     read: (key, range) => blobs.read(under(key), range),
+    usedShare: blobs.usedShare,
     removeUnder: (folder) => blobs.removeUnder(under(folder)),
   }
 }

@@ -1,8 +1,9 @@
+import type { StreamInfo } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL } from '../../../streams/audit.js'
 import { CHECKPOINTS } from '../../../streams/buckets.js'
 import { CHANGES, CHANGES_OF_ALL } from '../../../streams/changes.js'
-import { INVOCATIONS, invocationsSubject, STAGES } from '../../../streams/invocations.js'
+import { INVOCATIONS } from '../../../streams/invocations.js'
 import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../../streams/observations.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
 import { type Progress, readCheckpoint } from '../../broker/checkpoint.js'
@@ -11,10 +12,11 @@ import { type Layout, partitionsOf, readLayout } from '../../broker/layout.js'
 import { changesTo } from '../../broker/layout-changes.js'
 import { type LogLag, lagOf, type ReadLogOf } from '../../broker/log-lag.js'
 import { quarantineState } from '../../broker/quarantine-log.js'
+import { invocationLogs, logBound } from '../../broker/unprocessed.js'
+import { CRITICAL_FROM, WARNING_FROM } from '../../telemetry/bounds.js'
 import { type Finding, failure, graded, ok, warning } from './finding.js'
 
-/** Where gateways refuse new events (`internal/broker/stream-capacity.ts`), and where there is still time to act. */
-const FILL = { warningFrom: 0.75, failureFrom: 0.9 }
+const FILL = { warningFrom: WARNING_FROM, failureFrom: CRITICAL_FROM }
 /** Seconds; the alert for late attribution fires at 60. */
 const LAG = { warningFrom: 60, failureFrom: 300 }
 
@@ -44,13 +46,7 @@ async function checkLayout(broker: Broker, layout: Layout): Promise<Finding> {
 
 /** The logs that attributors read. */
 const logsOf = (layout: Layout): readonly ReadLogOf[] => [
-  ...STAGES.flatMap((stage) =>
-    [...Array(partitionsOf(layout)).keys()].map((partition) => ({
-      key: `${stage}.${partition}`,
-      stream: INVOCATIONS.name,
-      subject: invocationsSubject(stage, partition),
-    })),
-  ),
+  ...invocationLogs(partitionsOf(layout)),
   { key: CHANGES_CHECKPOINT, stream: CHANGES.name, subject: CHANGES_OF_ALL },
   { key: OBSERVATIONS_CHECKPOINT, stream: OBSERVATIONS.name, subject: OBSERVATIONS_OF_ALL },
   { key: AUDIT_CHECKPOINT, stream: AUDIT.name, subject: AUDIT_OF_ALL },
@@ -91,10 +87,7 @@ async function checkFill(broker: Broker, layout: Layout, lags: readonly NamedLag
     }
     const bytesMax = stream.config.max_bytes
     if (discardsOldest(stream) || bytesMax <= 0) continue
-    const { bytes, messages } = stream.state
-    const waiting = lags.filter((lag) => lag.stream === name)
-    const unprocessed = waiting.reduce((sum, lag) => sum + lag.messages, 0)
-    const share = (waiting.length > 0 && messages > 0 ? (bytes * unprocessed) / messages : bytes) / bytesMax
+    const share = name === INVOCATIONS.name ? await logShare(broker, layout) : usedShare(stream, lags)
     const seen = `${Math.round(share * 100)} % of ${mebibytes(bytesMax)} MiB is in use`
     const finding = graded(
       `stream ${name}`,
@@ -106,6 +99,18 @@ async function checkFill(broker: Broker, layout: Layout, lags: readonly NamedLag
     if (finding.status !== 'ok') findings.push(finding)
   }
   return findings.length > 0 ? findings : [ok('streams', 'all exist, none is close to its limit')]
+}
+
+/** As gateways measure it, of the part that new calls may fill. */
+async function logShare(broker: Broker, layout: Layout): Promise<number> {
+  return (await logBound(broker.manager, await broker.bucket(CHECKPOINTS), partitionsOf(layout))).share
+}
+
+function usedShare({ config, state }: StreamInfo, lags: readonly NamedLag[]): number {
+  const waiting = lags.filter((lag) => lag.stream === config.name)
+  const unprocessed = waiting.reduce((sum, lag) => sum + lag.messages, 0)
+  const bytes = waiting.length > 0 && state.messages > 0 ? (state.bytes * unprocessed) / state.messages : state.bytes
+  return bytes / config.max_bytes
 }
 
 const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { noticeIn } from '../../process/notice.js'
 
 /** A process that the supervisor keeps running. */
 export interface Role {
@@ -155,11 +156,16 @@ class Child {
       env: this.role.env,
       // A process group of its own: Ctrl-C in a terminal reaches the supervisor alone, which stops all in order.
       detached: true,
-      stdio: ['pipe', log, log],
+      // A role of ours has a channel for what the terminal should show, and no other program expects one.
+      stdio: ['pipe', log, log, ...(this.role.command === process.execPath ? ['ipc' as const] : [])],
     })
     closeSync(log)
     // Writing to a child that has just died is not an error of the supervisor.
     child.stdin?.on('error', () => undefined)
+    child.on('message', (message) => {
+      const notice = noticeIn(message)
+      if (notice !== undefined) this.print(notice)
+    })
     this.process = child
     this.ended = Promise.race([once(child, 'exit'), once(child, 'error')]).catch(() => undefined)
     this.report()

@@ -118,3 +118,11 @@ test('a directory store rejects a key outside of it', async () => {
 
   await expect(blobs.write('../elsewhere', inPieces(Buffer.from('x'), 1))).rejects.toThrow()
 })
+
+test('a directory knows how full its disk is, before its first blob too, and a bucket has no limit', async () => {
+  const empty = directoryBlobs(join(folder, 'no', 'export', 'yet'), null)
+
+  expect(await empty.usedShare()).toBeGreaterThan(0)
+  expect(await empty.usedShare()).toBeLessThanOrEqual(1)
+  expect(await storeNamed('s3').usedShare()).toBeUndefined()
+})

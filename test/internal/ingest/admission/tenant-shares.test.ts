@@ -6,18 +6,20 @@ import { TenantShares } from '../../../../internal/ingest/admission/tenant-share
 function sharesAt(fill: number) {
   const log = { fill }
   let nowMs = 0
+  const refused: string[] = []
   const shares = new TenantShares(
     () => log.fill,
     () => nowMs,
+    (tenantId) => refused.push(tenantId),
   )
   const pass = (ms: number): void => {
     nowMs += ms
   }
-  return { shares, log, pass }
+  return { shares, log, pass, refused }
 }
 
 test('a tenant that sends most of a log that fills up is refused, and the others are not', () => {
-  const { shares, log, pass } = sharesAt(0.6)
+  const { shares, log, pass, refused } = sharesAt(0.6)
   for (let i = 0; i < 100; i++) {
     shares.count('flood', 100_000)
     shares.count('steady', 2_000)
@@ -34,6 +36,7 @@ test('a tenant that sends most of a log that fills up is refused, and the others
   expect(shares.refusal('new')).toBeUndefined()
   log.fill = 0.8
   expect(shares.refusal('flood')).toBeUndefined()
+  expect(refused).toEqual(['flood'])
 })
 
 test('of two tenants the larger one is refused, however little larger it is', () => {
@@ -129,4 +132,18 @@ test('those that send as usual are not refused because many others have sent nex
 
   expect(shares.refusal('flood')).toBeDefined()
   for (let i = 0; i < 10; i++) expect(shares.refusal(`steady-${i}`)).toBeUndefined()
+})
+
+test('the tenants with the usual or more of the log are those that caused it, also one that is alone', () => {
+  const { shares, pass } = sharesAt(0.6)
+  expect(shares.largest()).toEqual([])
+  shares.count('alone', 5_000)
+  pass(200)
+  expect(shares.largest()).toEqual(['alone'])
+
+  shares.count('equal', 5_000 * 0.5 ** 0.01)
+  shares.count('small', 100)
+  pass(200)
+
+  expect(shares.largest()).toEqual(['alone', 'equal'])
 })
