@@ -28,6 +28,7 @@ export const GATEWAY_SETTINGS = [
   'baseUrl',
   'errorDocsUrl',
   'spoolBytesMax',
+  'probeEveryMs',
   'accessTokenSeconds',
   'eventLogDays',
   ...BLOB_SETTINGS,

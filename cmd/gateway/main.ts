@@ -8,6 +8,7 @@ import { openHttp } from '../../internal/http/open.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/routes.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/routes.js'
+import { openProbe } from '../../internal/ingest/probe/open.js'
 import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
 import { setBuildInfo } from '../../internal/telemetry/build-info.js'
@@ -44,7 +45,18 @@ runMain('gateway', async () => {
     },
   )
 
+  const probing = openProbe(
+    {
+      ...gateway,
+      everyMs: configured.config.probeEveryMs,
+      admission: gateway.admission.deps,
+      budgetsOf: gateway.access.budgetsOf,
+    },
+    role.signal,
+  )
+
   await role.stopped()
+  await probing
   await Promise.all([server.drain(), intake.drain()])
   await gateway.drain()
   await role.close()

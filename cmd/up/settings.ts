@@ -34,6 +34,7 @@ export const UP_SETTINGS = [
   ...BROKER_SETTINGS,
   'eventLogDays',
   'spoolBytesMax',
+  'probeEveryMs',
   'sentinelEveryMs',
   'surveyEveryMs',
   ...RATE_SETTINGS,

@@ -262,6 +262,7 @@ export const SETTINGS = {
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
   sentinelEveryMs: integer('sentinel-every-ms', 5_000, 100, 3_600_000),
+  probeEveryMs: integer('probe-every-ms', 0, 0, 3_600_000), // 0: no probe
   surveyEveryMs: integer('survey-every-ms', 60_000, 100, 3_600_000),
   trainEveryMinutes: integer('train-every-minutes', 360, 1, 525_600),
   stages,

@@ -1,3 +1,4 @@
+import { PROBE_TENANT_ID } from '../ids/probe-tenant.js'
 import { counter, TimeHistogram, whenRead } from '../telemetry/metrics.js'
 import type { AttributionRow } from './fields.js'
 
@@ -21,9 +22,10 @@ const calls = new Map<string, number>()
 const costs = new Map<string, bigint>()
 let unpriced = 0
 
-/** Counts the records of new calls; overrides and other new versions of a record are none. */
+/** Counts the records of new calls; overrides and other new versions of a record are none, nor are our own probes. */
 export function countRecords(rows: readonly AttributionRow[]): void {
-  for (const { outputState, confidenceBand, exportEligibility, costBasis, costUsd } of rows) {
+  for (const { tenantId, outputState, confidenceBand, exportEligibility, costBasis, costUsd } of rows) {
+    if (tenantId === PROBE_TENANT_ID) continue
     const band = `${outputState} ${confidenceBand}`
     const eligibility = `${outputState} ${exportEligibility}`
     calls.set(band, (calls.get(band) ?? 0) + 1)

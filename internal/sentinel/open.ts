@@ -17,6 +17,7 @@ import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
 import { followWatermark, type Watermark } from '../broker/watermark.js'
 import type { TenantIds } from '../ids/ids.js'
+import { PROBE_RETENTION_DAYS, PROBE_TENANT_ID } from '../ids/probe-tenant.js'
 import { observedSources, seenLayers } from '../store/queries/reports/coverage.js'
 import { hourlySpendOf } from '../store/queries/reports/hourly-spend.js'
 import { missingPriceOf, unpricedModels } from '../store/queries/reports/missing-prices.js'
@@ -89,12 +90,17 @@ export async function openSentinel(
     ...(await watchChecks(deps, watermark, signal)),
     { what: 'connectors', everyMs: deps.surveyEveryMs, check: deps.watchConnectors },
     { what: 'settings', everyMs: deps.surveyEveryMs, check: settingsCheck(deps, tenants.get) },
-    { what: 'retention', everyMs: RETENTION_EVERY_MS, check: retentionCheck(deps, tenants.get) },
   ]
+  const retention = { what: 'retention', everyMs: RETENTION_EVERY_MS, check: retentionCheck(deps, tenants.get) }
   const owned = function* (): Generator<string> {
     for (const [tenantId] of tenants.entries()) if (deps.membership.owns(tenantId)) yield tenantId
   }
-  return { stopped: Promise.all(checks.map((check) => repeatForEach(check, owned, deps.log, signal))) }
+  const withRecords = function* (): Generator<string> {
+    yield* owned()
+    if (deps.membership.owns(PROBE_TENANT_ID)) yield PROBE_TENANT_ID
+  }
+  const repeated = checks.map((check) => repeatForEach(check, owned, deps.log, signal))
+  return { stopped: Promise.all([...repeated, repeatForEach(retention, withRecords, deps.log, signal)]) }
 }
 
 /** Repeats a check for every tenant. A failure for one does not keep the check from the others. */
@@ -194,7 +200,8 @@ const settingsCheck =
 const retentionCheck =
   ({ store, clock, log }: SentinelDeps, findTenant: (tenantId: string) => Tenant | undefined): Check['check'] =>
   async (tenantId) => {
-    const days = settingsOf(findTenant(tenantId)).retention_days
+    const isProbe = tenantId === PROBE_TENANT_ID
+    const days = isProbe ? PROBE_RETENTION_DAYS : settingsOf(findTenant(tenantId)).retention_days
     if (await deleteCallsBefore(store, tenantId, retentionCutoff(clock(), days))) {
       log.info({ tenantId, days }, 'deleted records past retention')
     }

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from '../support/ask.js'
 import { launchWatched, MONITORING, type WatchedService } from '../support/prometheus.js'
 
 const SPOOL_BYTES_MAX = 1024 * 1024
@@ -13,7 +14,7 @@ let watched: WatchedService
 
 beforeAll(async () => {
   watched = await launchWatched({
-    args: ['--spool-bytes-max', String(SPOOL_BYTES_MAX)],
+    args: ['--spool-bytes-max', String(SPOOL_BYTES_MAX), '--probe-every-ms', '500'],
     shorten: (rules) => rules.replace('attribution_log_oldest_seconds) > 60', 'attribution_log_oldest_seconds) > 5'),
     scrapeSeconds: 5,
   })
@@ -56,6 +57,23 @@ test('each query of the boards shows something on an instance that gets events',
     )
     .toEqual([])
   expect(QUERIES.length).toBeGreaterThan(25)
+})
+
+test('probes become readable, and no tenant has them', async () => {
+  const sampleOf = async (expr: string): Promise<number> => {
+    const { data } = await watched.asked(`query?query=${expr}`)
+    return Number(data.result[0]?.value[1] ?? 0)
+  }
+  await expect.poll(() => sampleOf('attribution_probe_visible_seconds_count')).toBeGreaterThan(2)
+
+  const { baseUrl, credentials } = watched.service
+  const own = async (): Promise<{ readonly provider: string }[]> =>
+    (await ask(baseUrl, 'GET', '/v1/attribution?limit=200', { 'x-api-key': credentials.api_key })).json.data
+  expect((await own()).filter(({ provider }) => provider === 'attribution-probe')).toEqual([])
+  // The counters of records leave them out.
+  await expect
+    .poll(async () => (await own()).length - (await sampleOf('sum(attribution_records_total)')), { timeout: 30_000 })
+    .toBe(0)
 })
 
 test('no alert fires while nothing is wrong', async () => {
