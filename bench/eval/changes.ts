@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import {
-  findDrift,
   newClasses,
   type ResolvedEvent,
   SCORED_MAX,
+  scoreServing,
 } from '../../internal/attribution/inference/learning/drift.js'
 import { RESOLVED_MIN } from '../../internal/attribution/inference/learning/examples.js'
 import { type Forgotten, forgetting } from '../../internal/attribution/inference/learning/forget.js'
@@ -185,7 +185,7 @@ async function swapOf(rows: readonly TraceRow[], seed: number): Promise<SwapOutc
     ofEach(beside(one, untilMs, unresolvedIn(one, fromMs, toMs)), figuresOf)
   for (let count = WATCH_EVENTS; count <= resolved.length; count += WATCH_EVENTS) {
     const newest = resolved.slice(Math.max(0, count - SCORED_MAX), count).map(({ read }) => read)
-    const drift = findDrift(model, newest, directory, 1)
+    const { drift } = scoreServing(model, newest, directory, 1)
     if (drift === undefined) continue
     const atMs = resolved[count - 1]?.event.atMs ?? LENGTH_MS
     const next = trained(one, atMs, [{ classes: drift.classes, beforeMs: drift.fromMs }])

@@ -19,7 +19,7 @@ let port: number
 beforeAll(async () => {
   port = await freePort()
   const args = ['--metrics-port', String(port), '--metrics-token', TOKEN]
-  service = await launchService({ args, roles: ['courier', 'exporter', 'sentinel'] })
+  service = await launchService({ args, roles: ['courier', 'exporter', 'sentinel', 'trainer'] })
 })
 
 const read = (headers: Record<string, string> = {}, path = '/metrics', method = 'GET'): Promise<Response> =>
@@ -99,7 +99,7 @@ describe('the metrics of an instance', () => {
   })
 
   test('have the label role, and say that each role answers', async () => {
-    const roles = ['gateway', 'attributor', 'courier', 'exporter', 'sentinel']
+    const roles = ['gateway', 'attributor', 'courier', 'exporter', 'sentinel', 'trainer']
     const upOf = (text: string) => roles.map((role) => sampleOf(text, 'attribution_role_up', { role }))
 
     // A background role may still be starting.

@@ -27,8 +27,10 @@ export interface ModelInstance {
 
 const START_MS = Date.now() - 3 * 60 * 60 * 1000
 
-export async function launchModelInstance(): Promise<ModelInstance> {
-  const service = await launchService({ roles: ['trainer'], args: ['--rate-control', '1000', '--rate-read', '100000'] })
+/** @param args of the product, besides those that a model needs */
+export async function launchModelInstance(args: readonly string[] = []): Promise<ModelInstance> {
+  const rates = ['--rate-control', '1000', '--rate-read', '100000']
+  const service = await launchService({ roles: ['trainer'], args: [...rates, ...args] })
   const broker = await connectTo(service)
   const ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const tenantId = service.credentials.tenant_id

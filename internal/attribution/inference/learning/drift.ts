@@ -1,4 +1,5 @@
 import { CHARGEBACK_FLOOR } from '../../../records/interpretation.js'
+import type { Judged } from './calibration.js'
 import type { Labelled } from './examples.js'
 import type { EventFacts } from './features.js'
 import type { ClassLabel, Model } from './model.js'
@@ -38,42 +39,78 @@ const CLAIMS_MIN = 20
 const CHANGED_CLAIMS_MIN = 4
 const CHANGED_SHARE_MIN = 0.4
 
+/** How often the version was right on newly resolved events where it claimed 0.80 or more. */
+export interface LivePrecision {
+  /** Number of newly resolved events that were scored. */
+  readonly scored: number
+  readonly precision: number
+  /** The precision is at least this, and at most `atMost`, each with 99.5 % confidence. */
+  readonly atLeast: number
+  readonly atMost: number
+}
+
+export interface LiveScore {
+  /** Undefined: there is none. */
+  readonly drift: Drift | undefined
+  /** On as many events as were looked at; undefined: too few claims to conclude anything. */
+  readonly precision: LivePrecision | undefined
+}
+
 /** @param events in the order in which they were resolved */
-export function findDrift(
+export function scoreServing(
   model: Model,
   events: readonly ResolvedEvent[],
   directory: DirectoryFacts,
   seed: number,
-): Drift | undefined {
+): LiveScore {
+  let precision: LivePrecision | undefined
   for (const length of RUNS) {
-    const drift = driftIn(model, events.slice(-length), directory, seed)
-    if (drift !== undefined) return drift
-    if (length >= events.length) return undefined
+    const run = events.slice(-length)
+    const claims = claimsIn(model, run, directory, seed)
+    precision = precisionOf(claims, run.length)
+    if (precision !== undefined && precision.atMost < FLOOR) {
+      return { drift: driftOf(model, run, claims, precision), precision }
+    }
+    if (length >= events.length) break
   }
-  return undefined
+  return { drift: undefined, precision }
 }
 
-function driftIn(
-  model: Model,
-  run: readonly ResolvedEvent[],
-  directory: DirectoryFacts,
-  seed: number,
-): Drift | undefined {
+const FLOOR = CHARGEBACK_FLOOR / 10_000
+
+interface Claim extends Judged {
+  readonly truth: number
+}
+
+/** The events of a run for which the version claims the floor or more. */
+function claimsIn(model: Model, run: readonly ResolvedEvent[], directory: DirectoryFacts, seed: number): Claim[] {
   const scored = scoredEvents(model, run, directory, seed)
-  const floor = CHARGEBACK_FLOOR / 10_000
   const judged = judge(model.parameters, scored)
-  const claims = judged.flatMap((one, i) =>
-    one.probability >= floor ? [{ ...one, truth: scored[i]?.truth ?? NO_CLASS }] : [],
-  )
+  return judged.flatMap((one, i) => (one.probability >= FLOOR ? [{ ...one, truth: scored[i]?.truth ?? NO_CLASS }] : []))
+}
+
+function precisionOf(claims: readonly Claim[], scored: number): LivePrecision | undefined {
   const count = effectiveCount(claims)
   if (count < CLAIMS_MIN) return undefined
   const total = claims.reduce((sum, { weight }) => sum + weight, 0)
   const precision = claims.reduce((sum, { weight, isRight }) => sum + (isRight ? weight : 0), 0) / total
-  const atMost = upperBound(precision, count)
-  if (atMost >= floor) return undefined
-  const { classes } = model.card
+  // The bounds of a share and of its complement mirror each other.
   return {
-    scored: run.length,
+    scored,
+    precision,
+    atLeast: 1 - upperBound(1 - precision, count),
+    atMost: upperBound(precision, count),
+  }
+}
+
+function driftOf(
+  { card: { classes } }: Model,
+  run: readonly ResolvedEvent[],
+  claims: readonly Claim[],
+  { scored, precision, atMost }: LivePrecision,
+): Drift {
+  return {
+    scored,
     precision,
     atMost,
     fromMs: Math.min(...run.map(({ facts }) => facts.eventTimeMs)),

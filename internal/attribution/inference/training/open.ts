@@ -3,7 +3,9 @@ import { MODEL_ARTEFACTS, MODELS, TRAINING_LEASES, TRAININGS } from '../../../..
 import type { Broker } from '../../../broker/connect.js'
 import { watchRecords } from '../../../broker/watched-records.js'
 import { connectStore, type StoreConnection } from '../../../store/client.js'
+import { whenRead } from '../../../telemetry/metrics.js'
 import type { StoredModel } from '../models/version.js'
+import { setLiveModels } from './live-metrics.js'
 import { directoryFacts, resolvedEvents } from './resolved-events.js'
 import { runTraining } from './run-training.js'
 import { runTrainer, type TrainerDeps } from './trainer.js'
@@ -42,20 +44,25 @@ export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): P
   signal.addEventListener('abort', () => wake.abort())
   const artefacts = await broker.objects(MODEL_ARTEFACTS)
   const reader = connectStore(store)
+  const watch = driftWatch({
+    ...deps,
+    models,
+    artefacts,
+    trainings,
+    directoryOf: (tenantId) => directoryFacts(deps.resolvedBy(tenantId)),
+    async resolvedSince(tenantId, sinceMs, eventsMax) {
+      const asOfMs = await deps.completeAsOf()
+      return resolvedEvents(reader, { tenantId, sinceMs, asOfMs, eventsMax }, deps.resolvedBy(tenantId))
+    },
+  })
+  const stopMeasuring = whenRead(() => {
+    const watched = [...deps.tenantIds()].filter((id) => deps.owns(`training.${id}`) && deps.isEnabled(id))
+    setLiveModels(watched, { versionsOf: models.of, precisionOf: watch.precisionOf }, deps.clock())
+  })
   await runTrainer(
     {
       ...deps,
-      watch: driftWatch({
-        ...deps,
-        models,
-        artefacts,
-        trainings,
-        directoryOf: (tenantId) => directoryFacts(deps.resolvedBy(tenantId)),
-        async resolvedSince(tenantId, sinceMs, eventsMax) {
-          const asOfMs = await deps.completeAsOf()
-          return resolvedEvents(reader, { tenantId, sinceMs, asOfMs, eventsMax }, deps.resolvedBy(tenantId))
-        },
-      }),
+      watch,
       trainings,
       models,
       leases: await broker.bucket(TRAINING_LEASES),
@@ -68,6 +75,7 @@ export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): P
     },
     signal,
   )
+  stopMeasuring()
   await reader.close()
   trainings.stop()
   models.stop()

@@ -1,7 +1,7 @@
 import type { ObjectStore } from '@nats-io/obj'
 import type { WatchedRecords } from '../../../broker/watched-records.js'
 import type { Logger } from '../../../telemetry/log.js'
-import { findDrift, newClasses, type ResolvedEvent, SCORED_MAX } from '../learning/drift.js'
+import { type LivePrecision, newClasses, type ResolvedEvent, SCORED_MAX, scoreServing } from '../learning/drift.js'
 import { RESOLVED_MIN } from '../learning/examples.js'
 import type { DirectoryFacts } from '../learning/views.js'
 import { loadModel, ModelCache } from '../models/artefacts.js'
@@ -25,6 +25,8 @@ const RETRY_MS = 30 * 60 * 1000
 export interface DriftWatch {
   /** Scores the tenant's serving version on the newly resolved events; withdraws it if it is wrong too often. */
   check(tenantId: string): Promise<void>
+  /** Of the version that serves a tenant, at the last check; undefined: none serves, or too little is known of it. */
+  precisionOf(tenantId: string): LivePrecision | undefined
 }
 
 /**
@@ -33,41 +35,52 @@ export interface DriftWatch {
  */
 export function driftWatch(deps: WatchDeps): DriftWatch {
   const { models, trainings, clock, log } = deps
+  const precisions = new Map<string, LivePrecision>()
   const cache = new ModelCache((version) => loadModel(deps.artefacts, version))
+
+  /** @returns the precision of a version that goes on to serve */
+  const score = async (tenantId: string): Promise<LivePrecision | undefined> => {
+    const version = chosenVersion(models.of(tenantId))
+    if (version === undefined) return undefined
+    if (version.withdrawn != null) {
+      const last = trainings.get(tenantId)?.last ?? undefined
+      if (last !== undefined && clock() - Date.parse(last.finished_at) < RETRY_MS) return undefined
+      await request(tenantId, `withdrawn ${version.id} ${last?.finished_at ?? ''}`, deps)
+      return undefined
+    }
+    const loaded = await cache.get(version)
+    // Attributors report what is wrong with it.
+    if (loaded.kind === 'fault') return undefined
+    const events = await deps.resolvedSince(tenantId, Date.parse(version.created_at), SCORED_MAX)
+    const { drift, precision } = scoreServing(loaded.model, events, deps.directoryOf(tenantId), DEFAULT_SEED)
+    if (drift !== undefined) {
+      const withdrawn = {
+        at: new Date(clock()).toISOString(),
+        scored: drift.scored,
+        precision: drift.precision,
+        at_most: drift.atMost,
+        from: new Date(drift.fromMs).toISOString(),
+        classes: drift.classes,
+      }
+      await models.change(version.id, (found) => (found.withdrawn == null ? { ...found, withdrawn } : undefined))
+      await request(tenantId, `withdrawn ${version.id}`, deps)
+      log.warn({ tenantId, model: version.id, precision: drift.precision }, 'withdrew a model: it is wrong too often')
+      return undefined
+    }
+    const found = newClasses(loaded.model, events, RESOLVED_MIN)
+    const finishedAt = trainings.get(tenantId)?.last?.finished_at
+    const isRecent = finishedAt !== undefined && clock() - Date.parse(finishedAt) < RETRY_MS
+    if (found.length > 0 && !isRecent) await request(tenantId, `new services ${version.id} ${finishedAt ?? ''}`, deps)
+    return precision
+  }
+
   return {
     async check(tenantId) {
-      const version = chosenVersion(models.of(tenantId))
-      if (version === undefined) return
-      if (version.withdrawn != null) {
-        const last = trainings.get(tenantId)?.last ?? undefined
-        if (last !== undefined && clock() - Date.parse(last.finished_at) < RETRY_MS) return
-        await request(tenantId, `withdrawn ${version.id} ${last?.finished_at ?? ''}`, deps)
-        return
-      }
-      const loaded = await cache.get(version)
-      // Attributors report what is wrong with it.
-      if (loaded.kind === 'fault') return
-      const events = await deps.resolvedSince(tenantId, Date.parse(version.created_at), SCORED_MAX)
-      const drift = findDrift(loaded.model, events, deps.directoryOf(tenantId), DEFAULT_SEED)
-      if (drift !== undefined) {
-        const withdrawn = {
-          at: new Date(clock()).toISOString(),
-          scored: drift.scored,
-          precision: drift.precision,
-          at_most: drift.atMost,
-          from: new Date(drift.fromMs).toISOString(),
-          classes: drift.classes,
-        }
-        await models.change(version.id, (found) => (found.withdrawn == null ? { ...found, withdrawn } : undefined))
-        await request(tenantId, `withdrawn ${version.id}`, deps)
-        log.warn({ tenantId, model: version.id, precision: drift.precision }, 'withdrew a model: it is wrong too often')
-        return
-      }
-      const found = newClasses(loaded.model, events, RESOLVED_MIN)
-      const finishedAt = trainings.get(tenantId)?.last?.finished_at
-      const isRecent = finishedAt !== undefined && clock() - Date.parse(finishedAt) < RETRY_MS
-      if (found.length > 0 && !isRecent) await request(tenantId, `new services ${version.id} ${finishedAt ?? ''}`, deps)
+      const precision = await score(tenantId)
+      if (precision === undefined) precisions.delete(tenantId)
+      else precisions.set(tenantId, precision)
     },
+    precisionOf: (tenantId) => precisions.get(tenantId),
   }
 }
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
-  findDrift,
   newClasses,
   type ResolvedEvent,
+  scoreServing,
   upperBound,
 } from '../../../../../internal/attribution/inference/learning/drift.js'
 import { forgetting } from '../../../../../internal/attribution/inference/learning/forget.js'
@@ -29,19 +29,35 @@ const swapped = (label: ClassLabel): ClassLabel => (label === CHAT ? CODE : labe
 
 describe('a serving version that is scored on newly resolved events', () => {
   test('shows no drift while services look as they did', () => {
-    expect(findDrift(model, resolved(800), NO_DIRECTORY, 1)).toBeUndefined()
+    expect(scoreServing(model, resolved(800), NO_DIRECTORY, 1).drift).toBeUndefined()
   })
 
   test('shows a drift within 500 events of two services that swap their habits, and which ones have changed', () => {
-    const drift = findDrift(model, [...resolved(800), ...resolved(500, swapped)], NO_DIRECTORY, 1)
+    const { drift } = scoreServing(model, [...resolved(800), ...resolved(500, swapped)], NO_DIRECTORY, 1)
 
     expect(drift?.atMost).toBeLessThan(0.8)
     expect(drift?.scored).toBeLessThanOrEqual(500)
     expect(drift?.classes).toContainEqual(CHAT)
   })
 
+  test('has a live precision with bounds, which comes down with what changed, and none of too few claims', () => {
+    const precisionOf = (events: readonly ResolvedEvent[]) => scoreServing(model, events, NO_DIRECTORY, 1).precision
+    const right = precisionOf(resolved(800))
+    const half = precisionOf(resolved(800, (label) => (label === CHAT ? CODE : label)))
+
+    expect(right?.scored).toBe(800)
+    expect(right?.precision).toBeGreaterThan(0.9)
+    expect(right?.atLeast).toBeGreaterThan(0.8)
+    for (const one of [right, half]) {
+      expect(one?.atLeast).toBeLessThan(one?.precision ?? 0)
+      expect(one?.atMost).toBeGreaterThanOrEqual(one?.precision ?? 1)
+    }
+    expect(half?.precision).toBeLessThan(right?.precision ?? 0)
+    expect(precisionOf(resolved(10))).toBeUndefined()
+  })
+
   test('shows none while too few events say so', () => {
-    expect(findDrift(model, resolved(20, swapped), NO_DIRECTORY, 1)).toBeUndefined()
+    expect(scoreServing(model, resolved(20, swapped), NO_DIRECTORY, 1).drift).toBeUndefined()
   })
 })
 
