@@ -63,8 +63,10 @@ export function directoryBlobs(folder: string, region: string | null): BlobStore
     async usedShare() {
       // The first export makes the folder.
       await mkdir(root, { recursive: true, mode: 0o700 })
-      const { blocks, bavail } = await statfs(root)
-      return 1 - bavail / blocks
+      const { blocks, bfree, bavail } = await statfs(root)
+      // As df counts: what is reserved for root is no space, and nothing in use.
+      const used = blocks - bfree
+      return used / (used + bavail)
     },
 
     removeUnder: (prefix) => rm(pathOf(prefix.replace(/\/$/, '')), { recursive: true, force: true }),
