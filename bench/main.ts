@@ -19,6 +19,7 @@ import { type QueryOptions, query } from './query/question.js'
 import { type ReportsOptions, reports } from './reports/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
+import { type TelemetryOptions, telemetry } from './telemetry/question.js'
 import { trainingCost } from './training/question.js'
 import { type TrickleOptions, trickle } from './trickle/question.js'
 import { type WebhooksOptions, webhooks } from './webhooks/question.js'
@@ -71,6 +72,16 @@ program
   .option('--repeats <count>', 'of each form', atLeast(3), 5)
   .action(async (options: { repeats: number }) => {
     await intake({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('telemetry')
+  .description('a gateway with metrics and spans ÷ one without, at full ingest')
+  .option('--pairs <count>', 'alternating loads on both', atLeast(5), 10)
+  .option('--seconds <count>', 'length of one load', atLeast(1), 5)
+  .option('--connections <count>', 'keep-alive connections', atLeast(1), 256)
+  .action(async (options: Omit<TelemetryOptions, 'checkout' | 'natsServerBin'>) => {
+    await telemetry({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

@@ -33,11 +33,9 @@ export async function profileGateway(
   connections: number,
   folder: string,
 ): Promise<void> {
-  const server = await startGateway(ground, storeUrl, [
-    '--cpu-prof',
-    `--cpu-prof-dir=${folder}`,
-    '--cpu-prof-interval=250',
-  ])
+  const server = await startGateway(ground, storeUrl, {
+    nodeFlags: ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=250'],
+  })
   const load = { connections, pauseMs: 0 }
   const warmUp = await measure(generator, server, { ...load, seconds: 3 }, ground, requestsFile)
   const measured = await measure(generator, server, { ...load, seconds: PROFILE_SECONDS }, ground, requestsFile)

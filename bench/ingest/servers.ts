@@ -115,12 +115,20 @@ export async function startGatewayBeside(
   })
 }
 
-/** The gateway as it is deployed, with its default settings but for the rate limit. @param nodeFlags for the profiler */
+export interface GatewayOptions {
+  /** For the profiler. */
+  readonly nodeFlags?: readonly string[]
+  /** Default: none. */
+  readonly intakePort?: number
+  /** Settings beside those of every role. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The gateway as it is deployed, with its default settings but for the rate limit. */
 export async function startGateway(
   ground: Ground,
   storeUrl: string,
-  nodeFlags: readonly string[] = [],
-  intakePort = 0,
+  { nodeFlags = [], intakePort = 0, env = {} }: GatewayOptions = {},
 ): Promise<Server> {
   const port = await freePort()
   const pid = await ground.processes.start({
@@ -132,7 +140,7 @@ export async function startGateway(
       roleMain('gateway'),
       ...['--port', String(port), '--intake-port', String(intakePort)],
     ],
-    env: roleEnv(ground, storeUrl),
+    env: { ...roleEnv(ground, storeUrl), ...env },
     // Ready, and with it the history of keys, of which there is none, is loaded.
     ready: answersAt(`http://127.0.0.1:${port}/readyz`),
   })

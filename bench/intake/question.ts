@@ -55,7 +55,7 @@ async function answer({ checkout, natsServerBin, repeats }: IntakeOptions, folde
   const storePort = await freePort()
   await startStore(ground, storePort)
   const intakePort = await freePort()
-  const server = await startGateway(ground, `http://127.0.0.1:${storePort}`, [], intakePort)
+  const server = await startGateway(ground, `http://127.0.0.1:${storePort}`, { intakePort })
   const all = forms(Date.now())
   const bench = new Bench(ground, server, intakePort)
   const [native, ...others] = all as [Form, ...Form[]]
