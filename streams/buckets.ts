@@ -170,6 +170,9 @@ export const MISSING_PRICES = { name: 'missing_prices', history: 1 } as const sa
 /** `<connector id>` -> a partner connector that acts for a tenant: scopes, source systems, residency lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
 
+/** `<user id>` -> who may read a tenant's records by SQL: salt and hash of the password, expiry, status. Watched by gateways: a revocation reaches each in milliseconds. */
+export const SQL_USERS = { name: 'sql_users', history: 1 } as const satisfies Bucket
+
 /**
  * `<model id>` -> a version of a tenant's model: whether it is validated, promoted or recalled, the name of its artefact,
  * and its model card. Written by trainers, gateways and the command line; watched by attributors and gateways.
@@ -273,6 +276,7 @@ export const BUCKETS: readonly Bucket[] = [
   POOLS,
   MAPPING_RULES,
   CONNECTORS,
+  SQL_USERS,
   BUDGETS,
   BUDGET_CROSSINGS,
   ANNOUNCEMENTS,

@@ -26,7 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['store'],
   ['http'],
   ['ingest'],
-  ['attribution', 'access', 'reports', 'exports', 'webhooks', 'sentinel', 'audit', 'event-log', 'console'],
+  ['attribution', 'access', 'reports', 'exports', 'webhooks', 'sentinel', 'audit', 'event-log', 'sql', 'console'],
   // A partner's view of other areas, and what only `up` and the command line use.
   ['partner', 'local'],
 ]

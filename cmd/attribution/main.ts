@@ -18,6 +18,7 @@ import { quarantineCommand } from './quarantine.js'
 import { reattributeCommand } from './reattribute.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
+import { sqlUserCommand } from './sql-user.js'
 import { streamsCommand } from './streams.js'
 import { tailCommand } from './tail.js'
 import { tenantCommand } from './tenant.js'
@@ -30,6 +31,7 @@ const program = new Command('attribution')
   .addCommand(tenantCommand())
   .addCommand(identityProviderCommand())
   .addCommand(keyCommand())
+  .addCommand(sqlUserCommand())
   .addCommand(importCommand())
   .addCommand(directoryCommand())
   .addCommand(tailCommand())

@@ -24,6 +24,7 @@ export const GATEWAY_SETTINGS = [
   'host',
   'port',
   'intakePort',
+  'sqlPort',
   'mode',
   'baseUrl',
   'errorDocsUrl',

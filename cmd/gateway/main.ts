@@ -11,6 +11,7 @@ import { otlpRoutes } from '../../internal/ingest/otlp/routes.js'
 import { openProbe } from '../../internal/ingest/probe/open.js'
 import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
+import { openSql } from '../../internal/sql/open.js'
 import { setBuildInfo } from '../../internal/telemetry/build-info.js'
 import { configureRole, connectRole } from '../role.js'
 import { GATEWAY_SETTINGS, openGateway } from './gateway.js'
@@ -55,11 +56,22 @@ runMain('gateway', async () => {
     role.signal,
   )
 
+  const sql = await openSql(
+    { ...configured.config, port: configured.config.sqlPort },
+    {
+      ...gateway,
+      findUser: gateway.access.sqlUsers.get,
+      budgetsOf: gateway.access.budgetsOf,
+      credentialsAwayMs: credentials.awayMs,
+    },
+  )
+
   await role.stopped()
   await probing
-  await Promise.all([server.drain(), intake.drain()])
+  await Promise.all([server.drain(), intake.drain(), sql.drain()])
   await gateway.drain()
   await role.close()
   await gateway.records.close()
+  await sql.close()
   await routes.close()
 })

@@ -1,10 +1,11 @@
 import type { KV } from '@nats-io/kv'
-import { API_KEY_USES, API_KEYS, CONNECTORS, TENANTS } from '../../streams/buckets.js'
+import { API_KEY_USES, API_KEYS, CONNECTORS, SQL_USERS, TENANTS } from '../../streams/buckets.js'
 import type { Mode, StoredApiKey } from '../auth/api-keys.js'
 import type { AuditSink } from '../auth/audit-entry.js'
 import { type Authenticator, createAuthenticator } from '../auth/authenticate.js'
 import { type BudgetExchange, createBudgetExchange } from '../auth/budget-exchange.js'
 import { type BudgetsCache, budgetsCache, type RateLimits } from '../auth/rate-limits.js'
+import type { StoredSqlUser } from '../auth/sql-users.js'
 import { type DeclaredDimension, retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { type Mirror, mirrorBucket } from '../broker/mirror.js'
@@ -57,6 +58,7 @@ export interface RunningAccess extends OpenConnectors {
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly DeclaredDimension[]
   readonly apiKeys: WatchedRecords<StoredApiKey>
+  readonly sqlUsers: WatchedRecords<StoredSqlUser>
   /** When a key was last used; null when no use is stored. */
   readonly lastUsedAt: (keyId: string) => string | null
   readonly deleteUse: (keyId: string) => Promise<void>
@@ -144,6 +146,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     retainedFromMs: (tenantId, nowMs) => retentionCutoff(nowMs, settingsOf(tenants.get(tenantId)).retention_days),
     dimensionsOf: (tenantId) => settingsOf(tenants.get(tenantId)).dimensions,
     apiKeys,
+    sqlUsers: await openSqlUsers(settings, credentials),
     lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
     deleteUse: (keyId) => keyUseBucket.delete(keyId),
     connectors,
@@ -156,4 +159,14 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
       await keyUses.close()
     },
   }
+}
+
+async function openSqlUsers(
+  { broker, onLost }: AccessSettings,
+  credentials: CredentialsWatch,
+): Promise<WatchedRecords<StoredSqlUser>> {
+  const bucket = await broker.bucket(SQL_USERS)
+  const users = await watchRecords<StoredSqlUser>(bucket, onLost)
+  credentials.add(bucket, users)
+  return users
 }

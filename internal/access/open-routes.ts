@@ -12,6 +12,7 @@ import { clientRoutes } from './clients/routes.js'
 import { connectorRoutes } from './connectors/routes.js'
 import { givingOf } from './delegation/giving.js'
 import type { RunningAccess } from './open-access.js'
+import { sqlUserRoutes } from './sql-users/routes.js'
 import { settingsRoutes } from './tenants/routes.js'
 import { userRoutes } from './users/routes.js'
 
@@ -31,6 +32,7 @@ export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): rea
   const findTenant = tenants.get
   const tenantRecords = bucketRecords<Tenant>(access.tenantBucket, tenants.reached)
   const givingBy = givingOf(tenantRecords.read)
+  const lifeDaysMaxOf = (tenantId: string) => settingsOf(findTenant(tenantId)).api_key_max_lifetime_days
   return [
     ...oauth.routes,
     ...apiKeyRoutes({
@@ -39,8 +41,9 @@ export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): rea
       keys: apiKeys,
       deleteUse: access.deleteUse,
       lastUsedAt: access.lastUsedAt,
-      lifeDaysMaxOf: (tenantId) => settingsOf(findTenant(tenantId)).api_key_max_lifetime_days,
+      lifeDaysMaxOf,
     }),
+    ...sqlUserRoutes({ ...deps, givingBy, users: access.sqlUsers, lifeDaysMaxOf }),
     ...clientRoutes({ ...deps, givingBy, clients: oauth.clients }),
     ...userRoutes({
       ...deps,

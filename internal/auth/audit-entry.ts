@@ -3,7 +3,7 @@ import type { CanonicalValue } from '../text/canonical-json.js'
 
 /**
  * The closed list of audited actions, `<object>.<verb>`. Ingestion is not in it, because each event has a record of its own;
- * neither are reads.
+ * neither are reads, except those by SQL.
  */
 export const AUDIT_ACTIONS = [
   'api_key.create',
@@ -67,6 +67,9 @@ export const AUDIT_ACTIONS = [
   'quarantine.replay',
   'scim_group.put',
   'scim_group.delete',
+  'sql.query',
+  'sql_user.create',
+  'sql_user.revoke',
   'session.set_up_second_factor',
   'session.sign_in',
   'session.sign_out',

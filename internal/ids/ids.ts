@@ -37,6 +37,7 @@ export type IdPrefix =
   | 'dim'
   | 'grp'
   | 'sch'
+  | 'sql'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

@@ -22,22 +22,36 @@ const REGION = 'eu-central-1'
 
 let instance: Promise<RunningService> | undefined
 let intakePort = 0
+let sqlPort = 0
 let receiverPort = 0
 
 /** Address of the shared instance's intake, once a tenant is there. */
 export const intakeOfProduct = (): string => `http://127.0.0.1:${intakePort}`
+
+/** Address of the shared instance's SQL. */
+export const sqlOfProduct = (): string => `http://127.0.0.1:${sqlPort}`
 
 /** Port of 127.0.0.1 to which the shared instance sends webhooks: for a receiver with the certificate of receivers. */
 export const receiverPortOfProduct = (): number => receiverPort
 
 async function startProduct(): Promise<RunningService> {
   intakePort = await freePort()
+  sqlPort = await freePort()
   receiverPort = await freePort()
   const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
   writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
   const args = [
     ...RATES,
-    ...['--region', REGION, '--intake-port', String(intakePort), '--webhook-allowed-networks', '127.0.0.0/8'],
+    ...[
+      '--region',
+      REGION,
+      '--sql-port',
+      String(sqlPort),
+      '--intake-port',
+      String(intakePort),
+      '--webhook-allowed-networks',
+      '127.0.0.0/8',
+    ],
     ...['--webhook-ports', String(receiverPort), '--webhook-ca-file', caFile],
   ]
   return launchService({ args, isShared: true })

@@ -45,9 +45,20 @@ const MEASURES = [
   ['output_tokens_unknown_calls', COUNT, 'toInt64(isNull(output_tokens))'],
 ] as const
 
+/** A column of the record in the expression of a measure. */
+const COLUMN = /\b(?:\w+_(?:usd|wh|gco2e|tokens|basis))\b/g
+
 /** Column names, for code that updates rows in place. */
 export const USAGE_DIMENSIONS: readonly string[] = DIMENSIONS
 export const USAGE_MEASURES: readonly string[] = MEASURES.map(([name]) => name)
+
+/** The measures for a query over records: each with the type of its sum, and the amount that one record adds. */
+export const usageMeasures = () =>
+  MEASURES.map(([name, type, added]) => ({
+    name: name as string,
+    type: /, (.*)\)$/.exec(type)?.[1] ?? type,
+    addedBy: (of: (column: string) => string): string => added.replace(COLUMN, of),
+  }))
 
 const PEOPLE = 'Map(FixedString(16), Int64)'
 
@@ -80,7 +91,7 @@ GROUP BY tenant_id, bucket, ${DIMENSIONS.join(', ')}`
 
 /** A measure and the column that it sums share a name: qualifies the column. */
 const qualified = (expression: string, table: string): string =>
-  expression.replace(/\b(?:\w+_(?:usd|wh|gco2e|tokens|basis))\b/g, `${table}.$&`)
+  expression.replace(COLUMN, (column) => `${table}.${column}`)
 
 export const CREATE_USAGE_VIEWS = [
   `CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_attributions TO usage_15m AS ${usageOf('attributions', '')}`,

@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http'
+import { refusal } from './refusal.js'
+import { isFormat } from './statement.js'
+
+/** A request of ClickHouse's HTTP interface, as far as clients and drivers use it. */
+
+export interface SqlCredentials {
+  readonly user: string
+  readonly password: string
+}
+
+export interface SqlRequest {
+  readonly text: string
+  readonly parameters: ReadonlyMap<string, string>
+  readonly defaultFormat: string
+  /** Of the output; all other settings that a client sends are ignored, since the limits are ours. */
+  readonly settings: Readonly<Record<string, string>>
+  /** The client's own name of the query, if it has a plain one. */
+  readonly queryId: string | undefined
+}
+
+/** A text of the longest query, of characters of several bytes. */
+const BODY_BYTES_MAX = 256 * 1024
+
+const OUTPUT_SETTINGS: ReadonlySet<string> = new Set([
+  'compress',
+  'date_time_output_format',
+  'output_format_json_quote_64bit_integers',
+  'output_format_json_quote_denormals',
+  'output_format_json_named_tuples_as_objects',
+  'output_format_native_encode_types_in_binary_format',
+])
+const SETTING_VALUE = /^[a-z0-9_]{1,20}$/
+
+/** Names under which a client gives credentials in the address, where servers on the way log them. */
+const CREDENTIALS_IN_ADDRESS = ['user', 'password', 'quota_key']
+
+const QUERY_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+export const addressOf = (message: IncomingMessage): URL => new URL(message.url ?? '/', 'http://sql')
+
+/**
+ * Basic, or the headers of ClickHouse.
+ *
+ * @throws SqlRefusal where there are none, or in two ways
+ */
+export function credentialsOf({ headers }: IncomingMessage, address: URL): SqlCredentials {
+  if (CREDENTIALS_IN_ADDRESS.some((name) => address.searchParams.has(name))) {
+    throw refusal('credentials', 'Send the user and the password as Basic authorization, not in the address')
+  }
+  const { authorization } = headers
+  const [user, password] = [headers['x-clickhouse-user'], headers['x-clickhouse-key']]
+  if (authorization === undefined) {
+    if (typeof user === 'string' && typeof password === 'string') return { user, password }
+    throw refusal('missing', 'Send the user and the password as Basic authorization')
+  }
+  if (user !== undefined || password !== undefined) {
+    throw refusal('credentials', 'Send the user and the password in one way only')
+  }
+  const encoded = /^basic ([A-Za-z0-9+/=]+)$/i.exec(authorization)?.[1]
+  const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
+  const colon = pair.indexOf(':')
+  if (colon === -1) throw refusal('credentials', 'Send the user and the password as Basic authorization')
+  return { user: pair.slice(0, colon), password: pair.slice(colon + 1) }
+}
+
+/**
+ * @param database under which the views are shown
+ * @throws SqlRefusal
+ */
+export async function readSqlRequest(message: IncomingMessage, address: URL, database: string): Promise<SqlRequest> {
+  const { method, headers } = message
+  if (method !== 'GET' && method !== 'POST') throw refusal('unreadable', 'Send GET or POST')
+  if (headers['content-encoding'] !== undefined || address.searchParams.get('decompress') === '1') {
+    throw refusal('unreadable', 'Compressed queries are not read; turn off compression of requests')
+  }
+  if (headers['content-type']?.startsWith('multipart/') === true) {
+    throw refusal('unreadable', 'Multipart bodies are not read; send parameters in the address')
+  }
+  const { searchParams } = address
+  const wantedDatabase = searchParams.get('database') ?? headers['x-clickhouse-database'] ?? ''
+  if (!['', 'default', database].includes(String(wantedDatabase))) {
+    throw refusal('database', `The only database is ${database}`)
+  }
+  const text = [searchParams.get('query') ?? '', await bodyOf(message)].filter((part) => part !== '').join('\n')
+  const defaultFormat = searchParams.get('default_format') ?? String(headers['x-clickhouse-format'] ?? 'TabSeparated')
+  if (!isFormat(defaultFormat)) throw refusal('unreadable', 'This format is not allowed')
+  const queryId = searchParams.get('query_id') ?? ''
+  return {
+    text,
+    parameters: new Map(
+      [...searchParams].flatMap(([name, value]) => (name.startsWith('param_') ? [[name.slice(6), value]] : [])),
+    ),
+    defaultFormat,
+    settings: Object.fromEntries(
+      [...searchParams].filter(([name, value]) => OUTPUT_SETTINGS.has(name) && SETTING_VALUE.test(value)),
+    ),
+    queryId: QUERY_ID.test(queryId) ? queryId : undefined,
+  }
+}
+
+async function bodyOf(message: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of message) {
+    bytes += (part as Buffer).length
+    if (bytes > BODY_BYTES_MAX) throw refusal('unreadable', 'The query is too long')
+    parts.push(part as Buffer)
+  }
+  return Buffer.concat(parts).toString()
+}

@@ -1,0 +1,514 @@
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
+import { toRecord } from '../../../internal/attribution/records/record.js'
+import type { AuditEntry } from '../../../internal/auth/audit-entry.js'
+import { budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
+import { formatSqlPassword, type StoredSqlUser, storedSqlUser } from '../../../internal/auth/sql-users.js'
+import { freePort } from '../../../internal/local/supervisor/instance.js'
+import { openSql, type RunningSql } from '../../../internal/sql/open.js'
+import { namedRecord, RECORD, type StoredAttribution } from '../../../internal/store/queries/records/attributions.js'
+import { VIEW_COLUMNS } from '../../../internal/store/queries/sql/views.js'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+
+const TENANT = 'tnt_one'
+const OTHER = 'tnt_two'
+const ROWS = 2_000
+const SNAPSHOT_MS = LAST_AT_MS + 60_000
+const DECLARED = [{ key: 'Team', personal: false }]
+/** A tenth is older than the declaration, a fifth of the rest has no team. */
+const DIMENSIONS = `if(n % 10 = 0, [], [concat('team\\t', if(n % 5 = 1, '', concat('Team-', toString(n % 7))))])`
+
+let store: RunningStore
+let sql: RunningSql
+let url: string
+const users = new Map<string, StoredSqlUser>()
+const entries: AuditEntry[] = []
+let nowMs = Date.UTC(2026, 10, 1)
+let region: string | null = null
+let awayMs = 0
+
+/** @returns the user's name and password */
+function addUser(tenantId: string, changes: Partial<StoredSqlUser> = {}) {
+  const id = `sql_${String(users.size).padStart(26, '0')}`
+  const password = formatSqlPassword('production', Buffer.alloc(32, users.size))
+  const wanted = { name: 'dashboards', expiresAt: '2027-01-01T00:00:00.000Z' }
+  users.set(id, { ...storedSqlUser(id, tenantId, password, wanted, '2026-01-01T00:00:00.000Z'), ...changes })
+  return { user: id, password }
+}
+type Login = ReturnType<typeof addUser>
+let one: Login
+
+beforeAll(async () => {
+  store = await launchMigratedStore()
+  for (const tenantId of [TENANT, OTHER]) {
+    const range = { from: 0, to: ROWS, total: ROWS }
+    await generateRecords(store.client, {
+      tenantId,
+      ...range,
+      seed: tenantId === TENANT ? 1 : 2,
+      dimensions: DIMENSIONS,
+    })
+  }
+  await closeRecords(store.client, TENANT, 200, ROWS)
+  const port = await freePort()
+  url = `http://127.0.0.1:${port}`
+  sql = await openSql(
+    { host: '127.0.0.1', port, tlsCertFile: '', tlsKeyFile: '' },
+    {
+      storeConnection: store.connection,
+      executionSMax: 3,
+      mode: 'production',
+      findUser: (id) => users.get(id),
+      credentialsAwayMs: () => awayMs,
+      budgetsOf: budgetsCache(rateLimitsOf({ ingest: 1, read: 1, report: 1_000, control: 1, token: 1 })),
+      residencyRegionOf: () => region,
+      instanceRegion: 'eu-central-1',
+      watermark: { latest: async () => SNAPSHOT_MS },
+      dimensionsOf: () => DECLARED,
+      auditSink: { record: async (entry) => void entries.push(entry) },
+      clock: () => nowMs,
+      log: createLog('test', 'silent'),
+    },
+  )
+  one = addUser(TENANT)
+})
+afterAll(async () => {
+  await sql.drain()
+  await sql.close()
+  await stopStore(store)
+})
+
+const basic = ({ user, password }: Login): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+/** Sends a query as a driver does. */
+async function send(query: string, { login = one, search = '' }: { login?: Login; search?: string } = {}) {
+  const answer = await fetch(`${url}/?${search}`, {
+    method: 'POST',
+    headers: { authorization: basic(login) },
+    body: query,
+  })
+  const code = answer.headers.get('x-clickhouse-exception-code')
+  return { status: answer.status, code: code === null ? null : Number(code), text: await answer.text(), answer }
+}
+
+/** The official client as its users set it up. */
+const clientOf = ({ user, password }: Login) =>
+  createClient({ url, username: user, password, database: 'default', log: { level: ClickHouseLogLevel.OFF } })
+
+async function rowsOf<T>(query: string, login = one, query_params: Record<string, unknown> = {}): Promise<T[]> {
+  const client = clientOf(login)
+  try {
+    return await (await client.query({ query, query_params, format: 'JSONEachRow' })).json<T>()
+  } finally {
+    await client.close()
+  }
+}
+
+async function stored(tenantId: string): Promise<StoredAttribution[]> {
+  const result = await store.client.query({
+    query: `SELECT ${RECORD} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
+    query_params: snapshotParams(tenantId, SNAPSHOT_MS),
+    format: 'JSONEachRow',
+  })
+  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+}
+
+describe('the official client, unmodified, with Basic authorization', () => {
+  test('reads the records as the API shows them, current versions alone', async () => {
+    const expected = (await stored(TENANT)).map((one) => toRecord(one, DECLARED))
+    const rows = await rowsOf<Record<string, unknown>>('SELECT * FROM records', one)
+
+    const shown = new Map(rows.map((row) => [row['id'], row]))
+    expect(shown.size).toBe(expected.length)
+    for (const { interpretation, tags, ...record } of expected) {
+      const row = shown.get(record.id)
+      const { tags: shownTags, confidence, event_time, materialized_at, ...rest } = row as Record<string, unknown>
+      const { confidence: expectedConfidence, ...card } = interpretation
+      expect({
+        ...rest,
+        input_tokens: asCount(rest['input_tokens']),
+        output_tokens: asCount(rest['output_tokens']),
+      }).toEqual({
+        ...record,
+        ...card,
+        event_time: undefined,
+        materialized_at: undefined,
+      })
+      expect(shownTags).toEqual(tags)
+      expect(Number(confidence)).toBe(expectedConfidence)
+      expect([event_time, materialized_at].map(asInstant)).toEqual([record.event_time, record.materialized_at])
+    }
+    const overridden = rows.filter((row) => row['owner'] === 'team-overridden')
+    expect(overridden.length).toBeGreaterThan(100)
+  })
+
+  test('reads usage whose totals are those of the records to the digit', async () => {
+    const sums = 'toString(sum(cost_usd)) AS usd, toString(sum(energy_wh)) AS wh, toString(sum(carbon_gco2e)) AS g'
+    const [total] = await rowsOf(`SELECT ${sums}, sum(calls) AS n, sum(input_tokens) AS i FROM usage`)
+    const [oracle] = await (
+      await store.client.query({
+        query: `SELECT ${sums}, count() AS n, sum(input_tokens) AS i FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
+        query_params: snapshotParams(TENANT, SNAPSHOT_MS),
+        format: 'JSONEachRow',
+      })
+    ).json()
+
+    expect(total).toEqual(oracle)
+    expect(await rowsOf('SELECT toString(sum(cost_usd)) AS usd FROM records')).toEqual([
+      { usd: (oracle as { usd: string }).usd },
+    ])
+  })
+
+  test('binds parameters, streams, pings and gets errors with code and type', async () => {
+    const client = clientOf(one)
+
+    expect(await client.ping()).toEqual({ success: true })
+    expect(await client.ping({ select: true })).toEqual({ success: true })
+    const [{ n }] = (await rowsOf<{ n: string }>(
+      'SELECT count() AS n FROM records WHERE output_state IN ({states:Array(String)}) AND service != {odd:String}',
+      one,
+      { states: ['overridden', 'inferred'], odd: "a'b\\c\nd" },
+    )) as [{ n: string }]
+    expect(Number(n)).toBeGreaterThan(0)
+    await expect(client.query({ query: 'SELECT nothing FROM records' })).rejects.toMatchObject({
+      code: '47',
+      type: 'UNKNOWN_IDENTIFIER',
+    })
+    await expect(client.query({ query: 'SELECT * FROM attributions' })).rejects.toMatchObject({ code: '497' })
+    await client.close()
+  })
+
+  test('has neither identity hashes nor other fields that the API does not show', async () => {
+    const [row] = await rowsOf<Record<string, unknown>>('SELECT * FROM records LIMIT 1')
+
+    for (const name of ['identity_hash', 'workload_identity', 'principal', 'tenant_id'])
+      expect(row).not.toHaveProperty(name)
+    for (const name of ['identity_hash', 'tenant_id', 'source_log']) {
+      expect((await send(`SELECT ${name} FROM records`)).code).toBe(47)
+    }
+    const [group] = await rowsOf<Record<string, unknown>>('SELECT * FROM usage LIMIT 1')
+    for (const name of ['people', 'owner']) expect(group).not.toHaveProperty(name)
+  })
+})
+
+const asCount = (value: unknown) => (value === null || value === undefined ? value : Number(value))
+const asInstant = (value: unknown) => new Date(`${String(value).replace(' ', 'T')}Z`).toISOString()
+
+test('the columns that are described are those that the views have', async () => {
+  for (const table of ['records', 'usage'] as const) {
+    const { text } = await send(`SELECT * FROM ${table} LIMIT 0 FORMAT JSONCompact`)
+    const { meta } = JSON.parse(text) as { meta: unknown }
+    expect(meta).toEqual(VIEW_COLUMNS[table].map(({ name, type }) => ({ name, type })))
+    const described = await rowsOf<{ name: string; type: string }>(`DESCRIBE TABLE default.${table}`)
+    expect(described.map(({ name, type }) => ({ name, type }))).toEqual(meta)
+    const columns = await rowsOf(
+      `SELECT name, type FROM system.columns WHERE database = 'default' AND table = '${table}' ORDER BY position`,
+    )
+    expect(columns).toEqual(meta)
+  }
+})
+
+/** As Grafana, Superset, Metabase, DBeaver and people write them. */
+const ALLOWED = [
+  'SELECT 1',
+  'SELECT version(), timezone(), currentDatabase()',
+  'SHOW DATABASES',
+  'SHOW TABLES FROM `default`',
+  'show tables;',
+  'EXISTS TABLE `default`.`records`',
+  'DESCRIBE TABLE default.usage',
+  'SELECT name FROM system.databases',
+  "SELECT name, engine FROM system.tables WHERE database = 'default' ORDER BY name",
+  "SELECT DISTINCT name FROM `system`.`columns` AS c WHERE c.table = 'records'",
+  'SELECT name, value, readonly FROM system.settings LIMIT 10000',
+  // Grafana
+  `SELECT toStartOfInterval(event_time, INTERVAL 3600 second) AS time, service, sum(cost_usd) AS cost
+   FROM "default"."records" WHERE ( event_time >= toDateTime64(1700000000, 3) AND event_time <= toDateTime64(1900000000, 3) )
+   GROUP BY time, service ORDER BY time ASC LIMIT 1000`,
+  // Superset
+  `SELECT toStartOfDay(toDateTime(bucket)) AS __timestamp, service AS service, sum(cost_usd) AS "SUM(cost_usd)"
+   FROM \`default\`.usage WHERE bucket >= toDateTime('2026-01-01 00:00:00') AND service NOT IN ('a', 'b')
+   GROUP BY toStartOfDay(toDateTime(bucket)), service ORDER BY "SUM(cost_usd)" DESC LIMIT 50000`,
+  'SELECT count(*) FROM (SELECT * FROM records) AS virtual_table',
+  // Metabase
+  `-- Metabase:: userID: 1 queryType: MBQL
+   SELECT \`default\`.\`records\`.\`service\` AS \`service\`, COUNT(*) AS \`count\`, COUNT(DISTINCT \`default\`.\`records\`.\`owner\`) AS o,
+     SUM(CASE WHEN \`default\`.\`records\`.\`cost_usd\` > 0 THEN 1 ELSE 0.0 END) AS \`share\`
+   FROM \`default\`.\`records\` GROUP BY \`default\`.\`records\`.\`service\` ORDER BY \`count\` DESC, \`service\` ASC`,
+  // People
+  'WITH spend AS (SELECT service, sum(cost_usd) AS usd FROM records GROUP BY service) SELECT * FROM spend WHERE usd > (SELECT avg(usd) FROM spend)',
+  'SELECT r.service, u.calls FROM records AS r INNER JOIN usage AS u ON r.service = u.service LIMIT 3',
+  'SELECT service FROM records WHERE service IN (SELECT service FROM usage) UNION ALL SELECT owner FROM records LIMIT 3',
+  'SELECT service, rank() OVER (PARTITION BY provider ORDER BY cost_usd DESC) FROM records LIMIT 3',
+  "SELECT tags['Team'] AS team, count() FROM records GROUP BY team WITH TOTALS",
+  "SELECT quantile(0.95)(cost_usd), quantiles(0.5, 0.9)(cost_usd), sumIf(cost_usd, service = 'a') FROM records",
+  "SELECT sum(cost_usd) FILTER (WHERE service LIKE 'a%'), count(DISTINCT service) FROM records",
+  "SELECT CAST(cost_usd AS Float64), cost_usd::String, EXTRACT(YEAR FROM event_time), dateDiff('day', event_time, now()) FROM records LIMIT 1",
+  'SELECT key FROM records ARRAY JOIN mapKeys(tags) AS key LIMIT 3',
+  'SELECT service FROM records GROUP BY ALL HAVING count() > 1 ORDER BY ALL LIMIT 1 BY service',
+  "SELECT 'it''s', 'a\\'b', 'c\\\\d', '-- no comment', \"service\" FROM records /* a comment */ LIMIT 1",
+  "SELECT * FROM records WHERE event_time > now() - INTERVAL 1 DAY AND (service, owner) IN (('a', 'b'))",
+]
+
+test.each(ALLOWED)('allowed: %s', async (query) => {
+  const { status, text } = await send(query)
+
+  expect([status, status === 200 ? '' : text]).toEqual([200, ''])
+  expect(text).not.toContain(OTHER)
+})
+
+const FILE = "file('/etc/hostname')"
+/** Each must be refused before it runs. */
+const ATTACKS = [
+  `SELECT ${FILE}`,
+  `SELECT upper(${FILE})`,
+  `SELECT 1 WHERE ${FILE} = 'x'`,
+  `SELECT 1 ORDER BY ${FILE}`,
+  `SELECT sum(1) OVER (PARTITION BY ${FILE})`,
+  `SELECT 1 LIMIT length(${FILE})`,
+  `WITH ${FILE} AS x SELECT x`,
+  `WITH x AS (SELECT ${FILE} AS f) SELECT * FROM x`,
+  `SELECT (SELECT ${FILE})`,
+  `SELECT [${FILE}], (1, ${FILE}), map('a', ${FILE})`,
+  `SELECT CASE WHEN 1 THEN ${FILE} END`,
+  `SELECT 1 UNION ALL SELECT ${FILE}`,
+  `SELECT 1 FROM records JOIN usage ON records.service = ${FILE}`,
+  `SELECT 1 FROM records ARRAY JOIN [${FILE}] AS x`,
+  `SELECT FILE('/etc/hostname')`,
+  "SELECT `file`('/etc/hostname')",
+  "SELECT file/**/('/etc/hostname')",
+  'SELECT arrayMap(x -> file(x), [1])',
+  "SELECT arrayMap(file, ['/etc/hostname'])",
+  'WITH (x, y) -> 1 AS equals SELECT * FROM records',
+  'WITH lambda(tuple(x, y), 1) AS equals SELECT * FROM records',
+  'SELECT * FROM numbers(10)',
+  "SELECT * FROM file('/etc/passwd', 'LineAsString')",
+  "SELECT * FROM url('http://127.0.0.1/', 'LineAsString')",
+  "SELECT * FROM remote('127.0.0.1', default, attributions)",
+  "SELECT * FROM merge(default, '.*')",
+  'SELECT * FROM clusterAllReplicas(default, system.one)',
+  'SELECT * FROM view(SELECT 1)',
+  'SELECT * FROM generateRandom()',
+  "SELECT * FROM values('a Int8', 1)",
+  'SELECT * FROM (EXPLAIN SELECT 1)',
+  "SELECT * FROM executable('x', TSV, 'a String')",
+  "SELECT * FROM input('a String')",
+  "SELECT * FROM dictionary('d')",
+  "SELECT dictGet('d', 'a', 1)",
+  "SELECT joinGet('attributions', 'id', 1)",
+  "SELECT getSetting('readonly'), getMacro('x')",
+  'SELECT hostName(), currentUser(), serverUUID()',
+  'SELECT sleep(3)',
+  "SELECT repeat('x', 1000000000), range(1000000000)",
+  'SELECT * FROM attributions',
+  'SELECT * FROM default.attributions',
+  'SELECT * FROM `default`.`attributions`',
+  'SELECT * FROM `default.attributions`',
+  'SELECT * FROM "attributions"',
+  'SELECT * FROM closed',
+  'SELECT * FROM usage_15m',
+  'SELECT * FROM system.users',
+  'SELECT * FROM system.query_log',
+  'SELECT * FROM system.processes',
+  'SELECT * FROM `system.tables`',
+  'SELECT * FROM INFORMATION_SCHEMA.TABLES',
+  'SELECT * FROM records UNION ALL SELECT * FROM attributions',
+  'SELECT * FROM records WHERE id IN (SELECT id FROM attributions)',
+  'SELECT * FROM records WHERE id IN attributions',
+  'SELECT * FROM records WHERE id IN (attributions)',
+  'SELECT * FROM records WHERE id NOT IN default.attributions',
+  'SELECT in(1, attributions)',
+  'SELECT 1 GLOBAL IN attributions',
+  'WITH attributions AS t SELECT 1 IN (t)',
+  'SELECT * FROM records JOIN attributions USING (service)',
+  'SELECT EXISTS (SELECT 1 FROM attributions)',
+  // A name that is known in one place only.
+  'SELECT * FROM attributions WHERE 1 IN (WITH attributions AS (SELECT 1) SELECT * FROM attributions)',
+  'SELECT * FROM (WITH attributions AS (SELECT 1) SELECT * FROM attributions) AS x, attributions',
+  'WITH attributions AS (SELECT 1) SELECT * FROM attributions',
+  'WITH RECURSIVE x AS (SELECT 1 UNION ALL SELECT * FROM x) SELECT * FROM x',
+  'SELECT 1; SELECT 2',
+  'SELECT 1; DROP TABLE attributions',
+  'INSERT INTO attributions SELECT * FROM records',
+  'CREATE TABLE x (a Int8) ENGINE = Memory',
+  'DROP TABLE attributions',
+  'SYSTEM SHUTDOWN',
+  'SET readonly = 0',
+  'KILL QUERY WHERE 1',
+  'SHOW CREATE TABLE attributions',
+  'SHOW TABLES FROM system',
+  'DESCRIBE TABLE system.users',
+  'DESCRIBE TABLE attributions',
+  'EXPLAIN SELECT 1',
+  'USE system',
+  'SELECT 1 SETTINGS max_execution_time = 0',
+  'SELECT * FROM (SELECT 1 SETTINGS readonly = 0)',
+  "SELECT 1 INTO OUTFILE '/tmp/x'",
+  "SELECT 1 INTO OUTFILE '/tmp/x' FORMAT CSV",
+  'SELECT 1 FORMAT Protobuf',
+  'SELECT 1 FORMAT CSV FORMAT JSON',
+  'SELECT * FROM (SELECT 1 FORMAT JSON)',
+  'SELECT * EXCEPT (service) FROM records',
+  'SELECT * REPLACE (1 AS service) FROM records',
+  'SELECT * APPLY(file) FROM records',
+  'SELECT records.* APPLY(file) FROM records',
+  "SELECT COLUMNS('.*') FROM records",
+  "SELECT COLUMNS('.*') APPLY(file) FROM records",
+  'SELECT * FROM records SAMPLE 0.1',
+  'SELECT * FROM {t:Identifier}',
+  'SELECT {f:Identifier}',
+  'SELECT * FROM records WHERE id IN {t:Identifier}',
+  "SELECT CAST('x' AS AggregateFunction(uniqExact, UInt64))",
+  "SELECT CAST('x', concat('Str', 'ing'))",
+  // Names that look like lines of the engine's tree.
+  'SELECT 1 AS `a\n Function count`',
+  'SELECT 1 AS "a\\n Function count"',
+  "SELECT 'a\\x0A', 1",
+  'SELECT * FROM `records (alias x)`',
+  "SELECT `count (children 1)`('x')",
+  'SELECT $x$1$x$',
+  'SELECT 1 # comment',
+  'SELECT ‘x’',
+  'SELECT 1 /* not closed',
+  // Written out, these would be thousands of tables and names.
+  `WITH a0 AS (SELECT 1 AS x), ${Array.from({ length: 13 }, (_, i) => `a${i + 1} AS (SELECT p.x FROM a${i} AS p, a${i} AS q)`).join(', ')} SELECT * FROM a13`,
+  '(SELECT 1)',
+  'FROM attributions SELECT *',
+  'FROM records SELECT *',
+  '',
+]
+
+test.each(ATTACKS)('refused: %s', async (query) => {
+  const search = new URLSearchParams({ param_t: 'attributions', param_f: 'file' }).toString()
+  const { code, status, text } = await send(query, { search })
+
+  expect([497, 62, 60], text).toContain(code)
+  expect(status).toBeGreaterThanOrEqual(400)
+  expect(text).not.toContain(OTHER)
+})
+
+describe('another tenant', () => {
+  test.each([
+    "SELECT count() AS n FROM records WHERE 'tnt_two' = 'tnt_two'",
+    `WITH '${OTHER}' AS tenant_id SELECT count() AS n FROM records`,
+    `WITH tuple('${OTHER}') AS attributions SELECT count() AS n FROM records`,
+    'WITH 1 AS valid_from, 2 AS snapshot, 3 AS closed_at SELECT count() AS n FROM records',
+    'SELECT count() AS n FROM (SELECT * FROM records) AS records',
+    'SELECT count() AS n FROM records AS attributions',
+    'SELECT count() AS n FROM (WITH 1 AS id, 2 AS service SELECT * FROM records)',
+    'SELECT toUInt64(sum(calls)) AS n FROM usage',
+  ])('is not counted by: %s', async (query) => {
+    const expected = (await stored(TENANT)).length
+
+    expect(await rowsOf(query)).toEqual([{ n: String(expected) }])
+  })
+
+  test('shows in no record of either, however the query selects', async () => {
+    const other = addUser(OTHER)
+    const idsOf = async (login: Login, where = '') =>
+      new Set((await rowsOf<{ id: string }>(`SELECT id FROM records ${where}`, login)).map(({ id }) => id))
+    const theirs = await idsOf(other)
+    const [foreign = ''] = theirs
+
+    const ours = await idsOf(one)
+    expect(ours.size).toBe(ROWS)
+    expect(theirs.size).toBe(ROWS)
+    expect([...ours].filter((id) => theirs.has(id))).toEqual([])
+    expect(await idsOf(one, `WHERE id = '${foreign}' OR 1 = 1`)).toEqual(ours)
+    expect(await idsOf(one, `WHERE id = '${foreign}'`)).toEqual(new Set())
+  })
+
+  test('is not looked at by conditions that fail for some values: a failure would tell that the value is there', async () => {
+    await generateRecords(store.client, { tenantId: 'tnt_onf', from: 0, to: 50, total: 50, seed: 9 })
+    await store.client.command({
+      query:
+        "ALTER TABLE attributions UPDATE service = 'only-theirs' WHERE tenant_id = 'tnt_onf' SETTINGS mutations_sync = 2",
+    })
+    await store.client.command({ query: 'OPTIMIZE TABLE attributions FINAL' })
+
+    for (const condition of [
+      "intDiv(1, toUInt8(service != 'only-theirs')) = 1",
+      "toUInt64(if(service = 'only-theirs', service, '1')) = 1",
+    ]) {
+      expect(await rowsOf(`SELECT count() AS n FROM records WHERE ${condition}`)).toEqual([{ n: String(ROWS) }])
+      await rowsOf(`SELECT service, sum(calls) FROM usage WHERE ${condition} GROUP BY service`)
+    }
+  })
+})
+
+describe('who may ask', () => {
+  test.each([
+    ['a wrong password', () => ({ ...one, password: `${one.password.slice(0, -1)}x` }), 516],
+    ['the password of another', () => ({ ...addUser(TENANT), password: one.password }), 516],
+    ['an expired user', () => addUser(TENANT, { expires_at: '2026-10-31T23:59:59.999Z' }), 516],
+    ['a revoked user', () => addUser(TENANT, { status: 'revoked' }), 516],
+    ['an unreadable expiry', () => addUser(TENANT, { expires_at: 'never' }), 516],
+    ['a password of the sandbox', () => ({ ...one, password: one.password.replace('sp_live_', 'sp_test_') }), 516],
+  ] as const)('%s is refused', async (_, login, code) => {
+    const answer = await send('SELECT 1', { login: login() })
+
+    expect([answer.status, answer.code]).toEqual([403, code])
+  })
+
+  test('ClickHouse headers are taken, credentials in the address and in two ways are not', async () => {
+    const headers = { 'x-clickhouse-user': one.user, 'x-clickhouse-key': one.password }
+    const ask = async (search: string, sent: Record<string, string>) =>
+      (await fetch(`${url}/?query=SELECT%201${search}`, { headers: sent })).status
+
+    expect(await ask('', headers)).toBe(200)
+    expect(await ask('', {})).toBe(401)
+    expect(await ask('', { ...headers, authorization: basic(one) })).toBe(403)
+    expect(await ask(`&user=${one.user}&password=${one.password}`, {})).toBe(403)
+    expect(await ask('&user=attribution', headers)).toBe(403)
+  })
+
+  test('a user is refused once it expires, while credentials are stale, and where the data may not be', async () => {
+    nowMs = Date.UTC(2027, 0, 1)
+    expect((await send('SELECT 1')).code).toBe(516)
+    nowMs = Date.UTC(2026, 10, 1)
+    awayMs = 1
+    expect((await send('SELECT 1')).status).toBe(503)
+    awayMs = 0
+    region = 'ap-south-1'
+    expect(await send('SELECT 1')).toMatchObject({ status: 409, code: 497 })
+    region = null
+    expect((await send('SELECT 1')).status).toBe(200)
+  })
+})
+
+describe('limits and the audit log', () => {
+  test('settings of the client change no limit, and a result that is too large is an error', async () => {
+    const search = 'max_result_rows=0&readonly=0&max_execution_time=0&result_overflow_mode=break'
+    const large = 'SELECT r.service FROM records AS r, records AS s'
+    expect(await send(large, { search })).toMatchObject({ code: 396 })
+  })
+
+  test('names that double are ended by the engine before they take memory', async () => {
+    const doubled = Array.from({ length: 25 }, (_, i) => `a${i} + a${i} AS a${i + 1}`).join(', ')
+    expect((await send(`WITH 1 AS a0, ${doubled} SELECT a25`)).code).toBe(36)
+  })
+
+  test('a query that runs too long is ended', async () => {
+    const square = '(SELECT r.id AS id FROM records AS r, records AS s)'
+    const query = `SELECT count() FROM ${square} AS x, ${square} AS y WHERE position(x.id, y.id) > 40`
+    expect(await send(query)).toMatchObject({ code: 159, status: 408 })
+  })
+
+  test('each query is recorded by its hash and what it read, never by its text', async () => {
+    entries.length = 0
+    await send("SELECT count() FROM records WHERE owner = 'ada@example.com'")
+    await send("SELECT file('ada@example.com')")
+
+    expect(
+      entries.map(({ tenantId, actor, action, outcome, errorCode }) => [tenantId, actor, action, outcome, errorCode]),
+    ).toEqual([
+      [TENANT, one.user, 'sql.query', 'succeeded', null],
+      [TENANT, one.user, 'sql.query', 'refused', 'INSUFFICIENT_SCOPE'],
+    ])
+    expect(entries[0]?.changes?.after).toMatchObject({ tables: ['records'], rows: 1 })
+    expect(JSON.stringify(entries)).not.toContain('ada')
+  })
+})
