@@ -39,8 +39,8 @@ export function sqlAnswers(deps: SqlDeps) {
   const failuresOf = addressBudgets()
   const queries = new LimiterPerKey(RUNNING_MAX)
   return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const address = addressOf(message)
     try {
+      const address = addressOf(message)
       if (address.pathname === '/ping') return reply(response, 200, {}, 'Ok.\n')
       if (address.pathname !== '/' && address.pathname !== '/query') return reply(response, 404, {}, 'Not found.\n')
       await answer(message, response, address, deps, { failuresOf, queries })
@@ -62,7 +62,7 @@ async function answer(
   deps: SqlDeps,
   { failuresOf, queries }: Shared,
 ): Promise<void> {
-  const sourceAddress = plainAddress(message.socket.remoteAddress ?? '')
+  const sourceAddress = peerOf(message)
   const user = admit(message, address, deps, (nowMs) => failuresOf(sourceAddress, nowMs).take(1, nowMs))
   const gone = new AbortController()
   response.once('close', () => gone.abort())
@@ -85,6 +85,10 @@ async function answer(
     refuse(response, refused)
   }
 }
+
+/** Node writes IPv4 addresses of an IPv6 socket in another way than uWebSockets.js. */
+const peerOf = ({ socket }: IncomingMessage): string =>
+  plainAddress(socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
 /** @param onFailure counts a failed attempt of the address; milliseconds to wait when there were too many */
 function admit(

@@ -37,7 +37,12 @@ const CREDENTIALS_IN_ADDRESS = ['user', 'password', 'quota_key']
 
 const QUERY_ID = /^[A-Za-z0-9_-]{1,64}$/
 
-export const addressOf = (message: IncomingMessage): URL => new URL(message.url ?? '/', 'http://sql')
+/** @throws SqlRefusal */
+export function addressOf({ url = '' }: IncomingMessage): URL {
+  const address = url.startsWith('/') ? `http://sql${url}` : ''
+  if (!URL.canParse(address)) throw refusal('unreadable', 'The address cannot be read')
+  return new URL(address)
+}
 
 /**
  * Basic, or the headers of ClickHouse.

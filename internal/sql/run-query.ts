@@ -41,6 +41,8 @@ export interface JudgedQuery {
   readonly tables: readonly string[]
 }
 
+const CATALOGUE: readonly string[] = SYSTEM_TABLES.map(systemName)
+
 /** What the audit log keeps of a text: it may name people. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -61,7 +63,7 @@ export async function judgeQuery(asked: AskedQuery, deps: RunQueryDeps, signal: 
 }
 
 async function judgeSelect(
-  { text, parameters: names, format }: Extract<Statement, { readonly kind: 'select' }>,
+  { text, parameters: names, ownNames, format }: Extract<Statement, { readonly kind: 'select' }>,
   asked: AskedQuery,
   deps: RunQueryDeps,
   signal: AbortSignal,
@@ -73,8 +75,10 @@ async function judgeSelect(
   })
   const parameters = Object.fromEntries(given)
   const tables = [...tablesRead(await store.syntaxTree(text, parameters, signal))]
-  // Every name is that of a view or of a subquery of the query's own. One that reads a subquery outside of where it is known
-  // would read a table of that name: none may have it.
+  // Every name is that of a view or of a subquery of the query's own.
+  const isKnown = (name: string): boolean => isView(name) || ownNames.has(name) || CATALOGUE.includes(name)
+  if (!tables.every(isKnown)) throw new ForbiddenQuery('Only the documented tables can be read')
+  // One that reads a subquery outside of where it is known would read a table of that name: none may have it.
   const [existing] = await store.tablesNamed([...new Set([...tables, ...VIEWS])], signal)
   if (existing !== undefined) throw new ForbiddenQuery('Only the documented tables can be read')
   const views = viewsSql({
@@ -83,11 +87,11 @@ async function judgeSelect(
     dimensions: deps.dimensionsOf(asked.tenantId),
     database,
   })
-  const isCatalogued = SYSTEM_TABLES.some((table) => tables.includes(systemName(table)))
+  const isCatalogued = CATALOGUE.some((name) => tables.includes(name))
   const known = isCatalogued ? `${views}, ${catalogueSql(database)}` : views
   // The text begins with WITH or SELECT (`readStatement`).
   const sql = text.slice(0, 4).toUpperCase() === 'WITH' ? `WITH ${known}, ${text.slice(4)}` : `WITH ${known} ${text}`
-  return { sql, parameters, format, tables: tables.filter((name) => isView(name) || name.startsWith('system_')) }
+  return { sql, parameters, format, tables: tables.filter((name) => isView(name) || CATALOGUE.includes(name)) }
 }
 
 function listing(statement: Exclude<Statement, { readonly kind: 'select' }>, { database }: RunQueryDeps): JudgedQuery {

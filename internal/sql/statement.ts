@@ -17,6 +17,8 @@ export type Statement =
       readonly text: string
       /** `{name:Type}` in the text, which the request must give. */
       readonly parameters: readonly string[]
+      /** The names that it gives to something in parentheses, as to its own subqueries: `name AS (`. */
+      readonly ownNames: ReadonlySet<string>
       readonly format: string | undefined
     }
   | { readonly kind: 'describe' | 'exists'; readonly table: string; readonly format: string | undefined }
@@ -48,7 +50,7 @@ export function readStatement(query: string, database: string): Statement {
   if (isWord(first, 'SELECT', 'WITH')) {
     if (isWord(second, 'RECURSIVE')) throw new UnreadableQuery('WITH RECURSIVE is not allowed')
     const text = writeTokens(withoutDatabases(tokens, database))
-    return { kind: 'select', text, parameters: parametersOf(tokens), format }
+    return { kind: 'select', text, parameters: parametersOf(tokens), ownNames: ownNamesOf(tokens), format }
   }
   return { ...readListing(tokens, database), format }
 }
@@ -98,6 +100,16 @@ function withoutDatabases(tokens: readonly Token[], database: string): Token[] {
   }
   return kept
 }
+
+const ownNamesOf = (tokens: readonly Token[]): ReadonlySet<string> =>
+  new Set(
+    tokens
+      .filter(
+        ({ kind }, i) =>
+          (kind === 'word' || kind === 'name') && isWord(tokens[i + 1], 'AS') && isSign(tokens[i + 2], '('),
+      )
+      .map(({ text }) => text),
+  )
 
 export const systemName = (table: string): string => `system_${table}`
 

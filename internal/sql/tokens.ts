@@ -52,18 +52,26 @@ function tokenAt(query: string, at: number): readonly [Token, end: number] {
   const word = whole(WORD)
   if (word !== undefined) return [{ kind: 'word', text: word }, at + word.length]
   const number = whole(NUMBER)
-  if (number !== undefined) return [{ kind: 'number', text: number }, at + number.length]
+  if (number !== undefined) {
+    // `1_000` must not become `1 _000`.
+    const end = at + number.length
+    if (matchAt(WORD, query, end) !== undefined)
+      throw new UnreadableQuery(`This number cannot be read (position ${at + 1})`)
+    return [{ kind: 'number', text: number }, end]
+  }
   const name = matchAt(QUOTED_NAME, query, at)
   if (name !== undefined) return [{ kind: 'name', text: name[1] ?? name[2] ?? '' }, at + name[0].length]
   const text = matchAt(TEXT, query, at)
   if (text !== undefined) return [{ kind: 'text', text: rewritten(text[1] ?? '') }, at + text[0].length]
   const sign = whole(SIGN)
-  if (sign !== undefined && !query.startsWith('->', at)) return [{ kind: 'sign', text: sign }, at + sign.length]
+  if (sign !== undefined && !query.startsWith('->', at) && !query.startsWith('/*', at))
+    return [{ kind: 'sign', text: sign }, at + sign.length]
   throw new UnreadableQuery(`${reasonAt(query, at)} (position ${at + 1})`)
 }
 
 function reasonAt(query: string, at: number): string {
   if (query.startsWith('->', at)) return 'Lambda functions are not allowed'
+  if (query.startsWith('/*', at)) return 'This comment is not closed'
   switch (query[at]) {
     case "'":
       return "This text is not closed, or contains a control character or another escape than \\\\ and \\'; send it as a parameter"

@@ -129,3 +129,10 @@ test('the command line creates, lists and revokes', async () => {
   expect((await command(service, ['sql-user', 'revoke', login.id, '--tenant', tenant])).code).toBe(0)
   await expect.poll(() => rowsOf(login, 'SELECT 1').catch(({ code }) => code)).toBe('516')
 })
+
+test('a tenant whose data stays in another region reads nothing by SQL', async () => {
+  const login = await known(await create(other))
+  expect((await other('PATCH', '/api/v1/settings', { residency_region: 'ap-south-1' })).status).toBe(200)
+
+  await expect.poll(() => rowsOf(login, 'SELECT 1').catch(({ code }) => code)).toBe('497')
+})

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { freePort } from '../../internal/local/supervisor/instance.js'
-import { connectStore } from '../../internal/store/client.js'
+import { connectStore, type StoreConnection } from '../../internal/store/client.js'
 import { schemaFor } from '../../internal/store/migrations/migrate.js'
 import { changeOnShards } from '../../internal/store/on-shards.js'
 import { launch } from './processes.js'
@@ -19,6 +19,8 @@ export interface Shards {
   /** Of the server that clients ask; it changes rows on both shards. */
   readonly front: ClickHouseClient
   readonly each: readonly ClickHouseClient[]
+  /** Of the same server. */
+  readonly connection: StoreConnection
   close(): Promise<void>
 }
 
@@ -48,6 +50,7 @@ export async function launchShards(): Promise<Shards> {
   return {
     front,
     each,
+    connection: { ...first, cluster: CLUSTER },
     async close() {
       await Promise.all([asking, ...each].map((client) => client.close()))
     },

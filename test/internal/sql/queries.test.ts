@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
@@ -329,6 +330,7 @@ const ATTACKS = [
   'SELECT * FROM attributions WHERE 1 IN (WITH attributions AS (SELECT 1) SELECT * FROM attributions)',
   'SELECT * FROM (WITH attributions AS (SELECT 1) SELECT * FROM attributions) AS x, attributions',
   'WITH attributions AS (SELECT 1) SELECT * FROM attributions',
+  'SELECT 1 AS x ORDER BY x WITH FILL FROM 0 TO 10 INTERPOLATE (x AS file(x))',
   'WITH RECURSIVE x AS (SELECT 1 UNION ALL SELECT * FROM x) SELECT * FROM x',
   'SELECT 1; SELECT 2',
   'SELECT 1; DROP TABLE attributions',
@@ -434,7 +436,18 @@ describe('another tenant', () => {
       "toUInt64(if(service = 'only-theirs', service, '1')) = 1",
     ]) {
       expect(await rowsOf(`SELECT count() AS n FROM records WHERE ${condition}`)).toEqual([{ n: String(ROWS) }])
-      await rowsOf(`SELECT service, sum(calls) FROM usage WHERE ${condition} GROUP BY service`)
+      for (const query of [
+        `SELECT service, sum(calls) FROM usage WHERE ${condition} GROUP BY service`,
+        `SELECT count() FROM records AS r INNER JOIN usage AS u ON r.service = u.service AND ${condition.replaceAll('service', 'u.service')}`,
+        `SELECT count() FROM records AS r INNER JOIN usage AS u ON r.service = u.service WHERE ${condition.replaceAll('service', 'r.service')}`,
+        `SELECT event_time FROM records WHERE event_time > '2020-01-01' AND ${condition} ORDER BY event_time DESC LIMIT 5`,
+        `SELECT id FROM records ORDER BY ${condition}, event_time LIMIT 5`,
+        `SELECT DISTINCT provider FROM (SELECT provider, ${condition} AS c FROM records) WHERE c OR provider = 'x'`,
+        `SELECT count() FROM records WHERE id IN (SELECT id FROM records WHERE ${condition}) QUALIFY ${condition.replaceAll('service', "'x'")}`,
+        `SELECT countIf(${condition}), max(${condition}) FROM records WHERE provider LIKE '%' AND if(cost_usd >= 0, ${condition}, 0)`,
+      ]) {
+        await rowsOf(query)
+      }
     }
   })
 })
@@ -464,6 +477,23 @@ describe('who may ask', () => {
     expect(await ask(`&user=${one.user}&password=${one.password}`, {})).toBe(403)
     expect(await ask('&user=attribution', headers)).toBe(403)
   })
+
+  test.each(['//', '/\\', '*', 'http://[', '/%', '//@:x'])(
+    'an odd address (%s) is answered, and the next request too',
+    async (path) => {
+      const { port } = new URL(url)
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        request({ host: '127.0.0.1', port, path }, (answer) => {
+          answer.resume()
+          resolve(answer.statusCode)
+        })
+          .on('error', reject)
+          .end()
+      })
+      expect([400, 401, 404]).toContain(status)
+      expect(await (await fetch(`${url}/ping`)).text()).toBe('Ok.\n')
+    },
+  )
 
   test('a user is refused once it expires, while credentials are stale, and where the data may not be', async () => {
     nowMs = Date.UTC(2027, 0, 1)

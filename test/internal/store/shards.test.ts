@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
+import { judgeQuery, runQuery } from '../../../internal/sql/run-query.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
 import { changeOnShards } from '../../../internal/store/on-shards.js'
 import { listRecords } from '../../../internal/store/queries/records/list-records.js'
 import { insertVersions } from '../../../internal/store/queries/records/versions-sink.js'
+import { openSqlStore } from '../../../internal/store/queries/sql/open.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { settle } from '../../../internal/store/settling.js'
 import { insertRows } from '../../../internal/store/sink.js'
@@ -175,4 +177,36 @@ test('changes of rows go to the own tables of all shards, inserts and schema sta
   ]) {
     expect(changed(statement)).toBe(statement)
   }
+})
+
+test('SQL users read their own records on whichever shard they are, through tables of a cluster', async () => {
+  const closing = rowsOf(3, { tenants: ['tnt_0', 'tnt_1'] })
+  await insertRows(shards.front, ATTRIBUTIONS, closing, 'sql-users')
+  const store = openSqlStore(shards.connection)
+  const deps = { store, database: 'default', watermark: { latest: async () => Date.now() }, dimensionsOf: () => [] }
+  const signal = new AbortController().signal
+  const ask = async (tenantId: string, text: string): Promise<unknown> => {
+    const asked = {
+      tenantId,
+      text,
+      parameters: new Map<string, string>(),
+      defaultFormat: 'JSONCompactEachRow',
+      settings: {},
+    }
+    const { body } = await runQuery(await judgeQuery(asked, deps, signal), asked, deps, signal)
+    return JSON.parse(body.toString())
+  }
+  for (const tenantId of TENANTS) {
+    const expected = await countIn(
+      'attributions',
+      `tenant_id = '${tenantId}' AND (id, valid_from) NOT IN (SELECT id, valid_from FROM closed_local)`,
+    )
+
+    expect(await ask(tenantId, 'SELECT toUInt32(count()) FROM records')).toEqual([expected])
+    expect(await ask(tenantId, 'SELECT toUInt32(sum(calls)) FROM usage')).toEqual([expected])
+    const joined =
+      'SELECT toUInt32(count()) FROM records AS r INNER JOIN records AS s ON r.id = s.id WHERE s.id IN (SELECT id FROM records)'
+    expect(await ask(tenantId, joined)).toEqual([expected])
+  }
+  await store.close()
 })
