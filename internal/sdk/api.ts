@@ -265,6 +265,36 @@ export interface ApiKeyRotation {
   readonly overlap_seconds?: number | null | undefined
 }
 
+export interface SqlUser {
+  /** Also the user name for SQL. */
+  readonly id: string
+  readonly name: string
+  readonly expires_at: string
+  readonly created_at: string
+  /** The last characters of the password. */
+  readonly last_four: string
+  readonly status: 'active' | 'expired' | 'revoked'
+}
+
+export interface NewSqlUser {
+  readonly name: string
+  /** Within the tenant's maximum lifetime of API keys. Default: as late as that allows. */
+  readonly expires_at?: string | null | undefined
+}
+
+export interface CreatedSqlUser {
+  /** Also the user name for SQL. */
+  readonly id: string
+  readonly name: string
+  readonly expires_at: string
+  readonly created_at: string
+  /** The last characters of the password. */
+  readonly last_four: string
+  readonly status: 'active' | 'expired' | 'revoked'
+  /** The password for SQL. Shown only once. */
+  readonly password: string
+}
+
 export interface Client {
   /** The `client_id`. */
   readonly id: string
@@ -2656,7 +2686,7 @@ export interface AuditRecord {
   readonly created_at: string
   /** Id of the credential, `cli` for the command line, null without authentication. */
   readonly actor: string | null
-  readonly action: 'api_key.create' | 'api_key.rotate' | 'api_key.revoke' | 'budget.create' | 'budget.update' | 'budget.test' | 'budget.delete' | 'client.create' | 'client.update' | 'client.rotate_secret' | 'client.delete' | 'connector.create' | 'connector.update' | 'connector.delete' | 'connector.report_health' | 'coverage.update' | 'directory.put' | 'directory.delete' | 'directory.import' | 'export.create' | 'export_schedule.create' | 'export_schedule.update' | 'export_schedule.delete' | 'export_schedule.test' | 'export_schedule.run' | 'export_schedule.deliver' | 'identity.erase' | 'identity_provider.delete' | 'identity_provider.put' | 'master_key.rotate' | 'mapping_rule.create' | 'mapping_rule.update' | 'mapping_rule.delete' | 'mapping_rule.dry_run' | 'mapping_rule.apply' | 'model.train' | 'model.promote' | 'model_name.create' | 'model_name.delete' | 'model.recall' | 'model.restore' | 'audit.head_lost' | 'attribution.dispute' | 'attribution.undo_dispute' | 'attribution.override' | 'attribution.undo_merge' | 'attribution.undo_override' | 'attribution.preview_overrides' | 'attribution.apply_overrides' | 'attribution.undo_overrides' | 'attribution.reattribute' | 'pool.create' | 'pool.update' | 'pool.delete' | 'price_book.import' | 'price.create' | 'price.update' | 'price.delete' | 'quarantine.replay' | 'scim_group.put' | 'scim_group.delete' | 'session.set_up_second_factor' | 'session.sign_in' | 'session.sign_out' | 'settings.apply' | 'settings.cancel' | 'settings.update' | 'signing_key.rotate' | 'backup.create' | 'streams.apply' | 'tenant.create' | 'tenant.update' | 'tenant.delete' | 'token.issue' | 'token.refresh' | 'token.revoke' | 'upgrade.finish' | 'user.create' | 'user.update' | 'user.delete' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.verify' | 'webhook.rotate_secret' | 'webhook.replay'
+  readonly action: 'api_key.create' | 'api_key.rotate' | 'api_key.revoke' | 'budget.create' | 'budget.update' | 'budget.test' | 'budget.delete' | 'client.create' | 'client.update' | 'client.rotate_secret' | 'client.delete' | 'connector.create' | 'connector.update' | 'connector.delete' | 'connector.report_health' | 'coverage.update' | 'directory.put' | 'directory.delete' | 'directory.import' | 'export.create' | 'export_schedule.create' | 'export_schedule.update' | 'export_schedule.delete' | 'export_schedule.test' | 'export_schedule.run' | 'export_schedule.deliver' | 'identity.erase' | 'identity_provider.delete' | 'identity_provider.put' | 'master_key.rotate' | 'mapping_rule.create' | 'mapping_rule.update' | 'mapping_rule.delete' | 'mapping_rule.dry_run' | 'mapping_rule.apply' | 'model.train' | 'model.promote' | 'model_name.create' | 'model_name.delete' | 'model.recall' | 'model.restore' | 'audit.head_lost' | 'attribution.dispute' | 'attribution.undo_dispute' | 'attribution.override' | 'attribution.undo_merge' | 'attribution.undo_override' | 'attribution.preview_overrides' | 'attribution.apply_overrides' | 'attribution.undo_overrides' | 'attribution.reattribute' | 'pool.create' | 'pool.update' | 'pool.delete' | 'price_book.import' | 'price.create' | 'price.update' | 'price.delete' | 'quarantine.replay' | 'scim_group.put' | 'scim_group.delete' | 'sql.query' | 'sql_user.create' | 'sql_user.revoke' | 'session.set_up_second_factor' | 'session.sign_in' | 'session.sign_out' | 'settings.apply' | 'settings.cancel' | 'settings.update' | 'signing_key.rotate' | 'backup.create' | 'streams.apply' | 'tenant.create' | 'tenant.update' | 'tenant.delete' | 'token.issue' | 'token.refresh' | 'token.revoke' | 'upgrade.finish' | 'user.create' | 'user.update' | 'user.delete' | 'webhook.create' | 'webhook.update' | 'webhook.delete' | 'webhook.verify' | 'webhook.rotate_secret' | 'webhook.replay'
   /** Id of the object of the action. */
   readonly target: string | null
   /** `refused`: rejected (4xx). `failed`: could not be performed (5xx). */
