@@ -16,16 +16,31 @@ export interface Cluster {
   /** The addresses of all servers, comma-separated. */
   readonly url: string
   readonly urls: readonly string[]
+  readonly ports: readonly number[]
+  readonly folders: readonly string[]
   /** Kills a server, as `kill -9` does. */
   kill(server: number): Promise<void>
+  /** Starts a server that was killed, on its folder and ports. */
+  start(server: number): void
+  pid(server: number): number
+}
+
+export interface ClusterOptions {
+  /** Through which port a server reaches the route port of another one; that port itself unless it is given. */
+  readonly through?: (routePort: number, from: number, to: number) => Promise<number>
 }
 
 /** Resolves once JetStream has a leader. The servers end with the test file, or with this process, even if that is killed. */
-export async function launchCluster(): Promise<Cluster> {
+export async function launchCluster({ through = async (port) => port }: ClusterOptions = {}): Promise<Cluster> {
   const names = ['n0', 'n1', 'n2']
   const ports = await Promise.all(names.map(() => freePort()))
   const routePorts = await Promise.all(names.map(() => freePort()))
-  const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`).join(', ')
+  const routesOf = async (from: number): Promise<string> => {
+    const others = names.map((_, to) => to).filter((to) => to !== from)
+    const reached = await Promise.all(others.map((to) => through(routePorts[to] as number, from, to)))
+    return reached.map((port) => `nats://127.0.0.1:${port}`).join(', ')
+  }
+  const routes = await Promise.all(names.map((_, i) => routesOf(i)))
   const servers = names.map((name, i) => {
     const folder = mkdtempSync(join(tmpdir(), `attribution-nats-${name}-`))
     const pidFile = join(folder, 'pid')
@@ -36,20 +51,32 @@ export async function launchCluster(): Promise<Cluster> {
 listen: "127.0.0.1:${ports[i]}"
 pid_file: ${JSON.stringify(pidFile)}
 jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))}, max_file_store: 64GB }
-cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes}], no_advertise: true }
+cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes[i]}], no_advertise: true }
 `,
     )
     const { command, args } = watchedNatsServer(natsServerBin(), ['--config', config])
-    // Its stdin is a pipe that closes with this process, and the server then exits.
-    const shell = spawn(command, args, { stdio: ['pipe', 'ignore', 'ignore'] })
-    const ended = new Promise<void>((resolve) => shell.once('close', () => resolve()))
+    const start = () => {
+      // Its stdin is a pipe that closes with this process, and the server then exits.
+      const shell = spawn(command, args, { stdio: ['pipe', 'ignore', 'ignore'] })
+      const ended = new Promise<void>((resolve) => shell.once('close', () => resolve()))
+      return { shell, ended }
+    }
+    let running = start()
     atEnd(async () => {
-      shell.stdin.end()
-      await ended
+      running.shell.stdin.end()
+      await running.ended
       rmSync(folder, { recursive: true, force: true })
     })
-    return { pid: () => Number(readFileSync(pidFile, 'utf8')), ended }
+    return {
+      folder,
+      pid: () => Number(readFileSync(pidFile, 'utf8')),
+      ended: () => running.ended,
+      start: () => {
+        running = start()
+      },
+    }
   })
+  const serverOf = (server: number) => servers[server] as (typeof servers)[number]
   const urls = ports.map((port) => `nats://127.0.0.1:${port}`)
   const url = urls.join()
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
@@ -58,13 +85,17 @@ cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes}],
   return {
     url,
     urls,
+    ports,
+    folders: servers.map(({ folder }) => folder),
     async kill(server) {
-      const { pid, ended } = servers[server] as (typeof servers)[number]
+      const { pid, ended } = serverOf(server)
       const id = pid()
       process.kill(id, 'SIGKILL')
       while (isAlive(id)) await sleep(10)
-      await ended
+      await ended()
     },
+    start: (server) => serverOf(server).start(),
+    pid: (server) => serverOf(server).pid(),
   }
 }
 
