@@ -1,0 +1,23 @@
+/**
+ * `npm run test:faults`: the set-up and the last released version, then the random faults for ten minutes, or for as long as
+ * ATTRIBUTION_FAULTS_MINUTES says. Arguments go to vitest.
+ */
+import { join } from 'node:path'
+import { foreground } from './commands.mjs'
+import { olderBuild } from './older-build.mjs'
+import { ROOT, setUp } from './setup.mjs'
+import { runSetUpMain } from './steps.mjs'
+
+await runSetUpMain(() => setUp())
+
+const { folder, reason } = await olderBuild(ROOT)
+if (reason !== undefined) console.log(`No role runs with an older build: ${reason}.`)
+const env = {
+  ATTRIBUTION_FAULTS_MINUTES: '10',
+  ...(folder !== undefined && { ATTRIBUTION_FAULTS_OLDER_BUILD: folder }),
+  ...process.env,
+}
+const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
+// A run that passes only the second time has found something.
+const args = ['run', '--retry=0', 'test/faults/random-faults.test.ts', ...process.argv.slice(2)]
+process.exit(await foreground(process.execPath, [vitest, ...args], { cwd: ROOT, env }))
