@@ -54,8 +54,8 @@ export interface CallsOptions {
   readonly urls: readonly string[]
   readonly tenants: readonly TenantAccess[]
   readonly eventsPerSecond: number
-  /** Whether repeats of an event under a new key have another trace, and so another partition. */
-  readonly hasOtherTraces: boolean
+  /** Whether repeats of an event under a new key have another trace, and so another partition, at this time of the run. */
+  readonly hasOtherTraces: (elapsedMs: number) => boolean
 }
 
 /** So that answers which never come are noticed before the test ends. */
@@ -98,8 +98,8 @@ export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces
     events.push(event)
     return event
   }
-  const requestOf = (tenant: number, of: readonly SentEvent[]): Request => {
-    const bodies = of.map((event) => bodyOf(event, hasOtherTraces ? uuid(random) : event.eventId))
+  const requestOf = (tenant: number, of: readonly SentEvent[], hasOtherTrace = false): Request => {
+    const bodies = of.map((event) => bodyOf(event, hasOtherTrace ? uuid(random) : event.eventId))
     return {
       ...{ tenant, events: of, key: uuid(random) },
       body: JSON.stringify(bodies.length === 1 ? bodies[0] : bodies),
@@ -138,11 +138,13 @@ export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces
   }
 
   const recent: Request[] = []
-  const next = (): Request => {
+  const next = (elapsedMs: number): Request => {
     const before = recent.length > 0 && random.happens(0.15) ? random.pick(recent) : undefined
     if (before !== undefined) {
       // The same request again; or its events under a new key.
-      return random.happens(0.5) ? { ...before, attemptsMax: 1 } : requestOf(before.tenant, before.events)
+      return random.happens(0.5)
+        ? { ...before, attemptsMax: 1 }
+        : requestOf(before.tenant, before.events, hasOtherTraces(elapsedMs))
     }
     const tenant = random.whole(0, tenants.length - 1)
     const count = random.happens(0.05) ? random.whole(2, BULK_MAX) : 1
@@ -170,7 +172,7 @@ export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces
             sent = (elapsed * eventsPerSecond) / 1_000
             break
           }
-          const request = next()
+          const request = next(elapsed)
           sent += request.events.length
           const delivered = deliver(request).finally(() => underWay.delete(delivered))
           underWay.add(delivered)
