@@ -18,10 +18,12 @@ export interface EventClaimsDeps {
   readonly sender: PeerId
   /** The gateways that can own events: builds up to 0.2 do not know these claims. */
   readonly owners: KeyOwners
-  readonly changes: Pick<OwnerChanges, 'areSettled'>
+  readonly changes: Pick<OwnerChanges, 'areSettled' | 'noteSilence'>
   readonly owned: Pick<OwnedEvents, 'claim' | 'release'>
   /** Sends a notice at the end of this event-loop iteration, in the order of the calls. */
   readonly post: (owner: string, notice: EventNotice) => void
+  /** An owner that was silent answers again. Neither has heard of all events that the other had claimed. */
+  readonly onReturn: (owner: string) => void
   readonly partitions: number
   /** An owner that has not answered within this time is silent: nobody waits for it until it has answered again. */
   readonly answerWithinMs: number
@@ -109,7 +111,7 @@ export class EventClaims {
       const { data } = await connection.request(claimsSubject(owner), request, { timeout: 2 * answerWithinMs })
       const isIntelligible = data.length === notices.length && data.every((byte) => isEventAnswer(byte, partitions))
       if (!isIntelligible) return this.onSilence(batch)
-      this.silentOwners.delete(owner)
+      if (this.endSilence(owner)) this.deps.onReturn(owner)
       if (this.waiting.delete(batch)) this.report(batch, data)
     } catch {
       this.onSilence(batch)
@@ -120,7 +122,7 @@ export class EventClaims {
 
   /** A gateway has departed: nobody waits for its answers. */
   forgetOwner(owner: string): void {
-    this.silentOwners.delete(owner)
+    this.endSilence(owner)
     this.endWaiting((batch) => batch.owner === owner)
   }
 
@@ -134,11 +136,19 @@ export class EventClaims {
     if (!this.waiting.has(batch)) return
     const { owner, notices } = batch
     this.silentOwners.add(owner)
+    this.deps.changes.noteSilence(true)
     this.deps.log.warn(
       { owner, events: notices.length },
       'a peer gateway does not answer claims for the events it owns',
     )
     this.endWaiting((other) => other.owner === owner)
+  }
+
+  /** @returns whether it was silent */
+  private endSilence(owner: string): boolean {
+    if (!this.silentOwners.delete(owner)) return false
+    this.deps.changes.noteSilence(this.silentOwners.size > 0)
+    return true
   }
 
   private endWaiting(isOver: (batch: Batch) => boolean): void {

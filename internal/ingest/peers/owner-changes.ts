@@ -4,10 +4,15 @@
  */
 const UNSETTLED_MS = 5_000
 
-/** Whether the owners of events have changed lately, as this gateway sees them. */
+/**
+ * Whether the owners of events have changed lately, as this gateway sees them. While an owner does not answer, it may not hear
+ * of this gateway's events either, nor this gateway of its: brokers that cannot reach each other pass on no claims, and both
+ * gateways still write to the log.
+ */
 export class OwnerChanges {
   private readonly clock: () => number
   private settledAtMs = Number.NEGATIVE_INFINITY
+  private isAnySilent = false
 
   /** @param clock milliseconds, monotonic */
   constructor(clock: () => number) {
@@ -18,7 +23,13 @@ export class OwnerChanges {
     this.settledAtMs = this.clock() + UNSETTLED_MS
   }
 
+  /** @param isAny whether some owner does not answer now */
+  noteSilence(isAny: boolean): void {
+    this.isAnySilent = isAny
+    this.noteChange()
+  }
+
   get areSettled(): boolean {
-    return this.clock() >= this.settledAtMs
+    return !this.isAnySilent && this.clock() >= this.settledAtMs
   }
 }

@@ -55,8 +55,8 @@ export interface Peers {
    */
   settled(ticket: PeerTicket, isAdmitted: boolean, flags: number): void
   /**
-   * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection.
-   * This gateway does not know what they knew of the keys that it now owns: load the history again, and confirm each
+   * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection; and
+   * when an owner of events answers again that was silent. This gateway does not know what they knew of the keys that it now owns: load the history again, and confirm each
    * new key until then.
    */
   onDeparture(listener: (departed: readonly string[]) => void): void
@@ -79,7 +79,7 @@ export interface PeersDeps {
   readonly self: string
   readonly local: LocalKeys
   readonly owned: OwnedEvents
-  readonly ownerChanges: Pick<OwnerChanges, 'noteChange' | 'areSettled'>
+  readonly ownerChanges: Pick<OwnerChanges, 'noteChange' | 'noteSilence' | 'areSettled'>
   /** Resolves when the log holds the events that are under way now. */
   readonly flushed: () => Promise<void>
   /** Partitions of the log. */
@@ -126,6 +126,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     changes: ownerChanges,
     owned,
     post: (owner, notice) => outbox.addEvent(owner, notice),
+    onReturn: (owner) => void joined.then(({ departures }) => departures.notify([owner])),
     partitions,
     answerWithinMs: eventAnswerWithinMs,
     log,
@@ -192,6 +193,8 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
 interface FollowedMembers extends Pick<Peers, 'onDeparture'> {
   /** Resolves when this gateway is among the members, as this one sees them. */
   untilMember(name: string): Promise<void>
+  /** Calls the listeners of `onDeparture`. */
+  notify(departed: readonly string[]): void
   close(): void
 }
 
@@ -206,6 +209,9 @@ function followMembers(
   const listeners: ((departed: readonly string[]) => void)[] = []
   let expected: { readonly name: string; readonly resolve: () => void }[] = []
   let isClosed = false
+  const notifyAll = (departed: readonly string[]): void => {
+    if (!isClosed) for (const notify of listeners) notify(departed)
+  }
   const setMembers = (): void => {
     owners.setMembers(members.live())
     eventOwners.setMembers(members.live(OWNS_EVENTS))
@@ -221,9 +227,10 @@ function followMembers(
     const now = owners.peers
     const departed = before.filter((peer) => !now.includes(peer))
     onDeparted(departed)
-    if (departed.length > 0 && !isClosed) for (const notify of listeners) notify(departed)
+    if (departed.length > 0) notifyAll(departed)
   })
   return {
+    notify: notifyAll,
     onDeparture: (listener) => void listeners.push(listener),
     async untilMember(name) {
       if (owners.peers.includes(name)) return

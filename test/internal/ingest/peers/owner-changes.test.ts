@@ -15,3 +15,17 @@ test('owners are settled until they change, and again five seconds after the las
   nowMs = 9_999
   expect(changes.areSettled).toBe(true)
 })
+
+test('owners are not settled while one of them is silent, nor five seconds after its return', () => {
+  let nowMs = 0
+  const changes = new OwnerChanges(() => nowMs)
+
+  changes.noteSilence(true)
+  nowMs = 60_000
+  expect(changes.areSettled).toBe(false)
+  changes.noteSilence(false)
+  nowMs = 64_999
+  expect(changes.areSettled).toBe(false)
+  nowMs = 65_000
+  expect(changes.areSettled).toBe(true)
+})

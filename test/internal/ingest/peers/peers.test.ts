@@ -77,6 +77,8 @@ interface Gateway {
   readonly broker: Broker
   readonly peers: Peers
   readonly time: { ms: number }
+  /** Whether some owner of events is silent, at each change. */
+  readonly silences: readonly boolean[]
   /** One request, from its key to its answer, as admission.ts does it. */
   submit(key: number, body: number, commit?: () => Promise<boolean>): Promise<Fate>
   claim(owner: string, key: number, body: number): Promise<ClaimVerdict>
@@ -102,6 +104,7 @@ async function gateway(
 ): Promise<Gateway> {
   const broker = await connectBroker({ url, user: '', password: '', name })
   const time = { ms: 1_000_000 }
+  const silences: boolean[] = []
   const clock = (): number => time.ms
   const index = new AdmissionIndex({
     windowMs: WINDOW_MS,
@@ -136,7 +139,7 @@ async function gateway(
       partitionInFlight: () => undefined,
       clock,
     }),
-    ownerChanges: { noteChange: () => undefined, areSettled: true },
+    ownerChanges: { noteChange: () => undefined, noteSilence: (isAny) => void silences.push(isAny), areSettled: true },
     flushed: () => Promise.resolve(),
     partitions: 4,
     clock,
@@ -204,6 +207,7 @@ async function gateway(
     broker,
     peers,
     time,
+    silences,
     submit,
     claim: (owner, key, body) =>
       new Promise((resolve) => peers.claim(owner, keyOf(numbered(key)), fingerprintOf(body), resolve)),
@@ -600,7 +604,10 @@ test('nobody waits for an owner of events that is silent, which still hears of t
   const heard: ((bytes?: Uint8Array) => void)[] = []
   await playedBy(nameB, (_, respond) => void heard.push(respond))
   const [one = -1, two = -1, three = -1] = keysOwnedBy(nameB, a, 3)
+  const returned: string[] = []
+  a.peers.onDeparture((peers) => void returned.push(...peers))
   expect(await a.take(one, 0)).toBe(UNSURE)
+  expect(a.silences).toEqual([true])
 
   let answer: EventAnswer | undefined
   a.peers.events.claim(keyOf(numbered(two)), 2, (told) => {
@@ -620,6 +627,9 @@ test('nobody waits for an owner of events that is silent, which still hears of t
       return told
     })
     .toBeUndefined()
+  // What it has admitted meanwhile may have been told to nobody.
+  expect(a.silences).toEqual([true, false])
+  expect(returned).toEqual([nameB])
 })
 
 test('a gateway that does not state that it owns events is asked for none', async () => {
