@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { KV } from '@nats-io/kv'
 import { DEFAULT_SETTINGS } from '../../internal/auth/tenant.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
-import type { StoredJob } from '../../internal/exports/job.js'
+import { newJob, type StoredJob } from '../../internal/exports/job.js'
 import { isQueuedIn, jobQueue } from '../../internal/exports/queue.js'
 import { type ExportBody, readRequest } from '../../internal/exports/request.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
@@ -199,22 +199,8 @@ class Bench {
       Date.now(),
     )
     if (!read.ok) throw new Error('the order is not valid')
-    const job: StoredJob = {
-      id: `job_${randomUUID().replaceAll('-', '')}`,
-      tenant_id: BENCH_TENANT,
-      created_at: new Date().toISOString(),
-      created_by: 'bench',
-      status: 'queued',
-      request: read.request,
-      attempts: 0,
-      started_at: null,
-      finished_at: null,
-      percent: 0,
-      work: null,
-      result: null,
-      failure: null,
-      is_cleared: false,
-    }
+    const id = `job_${randomUUID().replaceAll('-', '')}`
+    const job = newJob(id, BENCH_TENANT, 'bench', read.request, Date.now())
     const startedAt = performance.now()
     await this.jobs.create(job.id, JSON.stringify(job))
     await this.enqueue(job)

@@ -56,7 +56,7 @@ export interface StoredJob {
   readonly created_at: string
   /** Id of the credential that created the job. */
   readonly created_by: string
-  /** The schedule that has ordered it: it tells of success once the files are in the tenant's bucket. */
+  /** The schedule that has ordered it: it reports success once the files are in the tenant's bucket. */
   readonly schedule_id?: string
   readonly status: JobStatus
   readonly request: ExportRequest

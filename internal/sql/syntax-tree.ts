@@ -7,7 +7,7 @@
  */
 import { isAllowedFunction, isAllowedType, isCast, isMembership } from './functions.js'
 
-/** A query that may not run; the message is shown to whoever sent it. */
+/** A query that may not run; the message is shown to its sender. */
 export class ForbiddenQuery extends Error {}
 
 interface Node {

@@ -12,7 +12,7 @@ export interface Token {
   readonly text: string
 }
 
-/** A query that cannot be read; the message is shown to whoever sent it. */
+/** A query that cannot be read; the message is shown to its sender. */
 export class UnreadableQuery extends Error {}
 
 /** Characters of a query. */

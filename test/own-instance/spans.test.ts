@@ -168,7 +168,7 @@ test('spans that a collector passes on to the product itself become no records a
   expect(texts).not.toContain(service.credentials.api_key)
 })
 
-test('a collector that is away costs no event', async () => {
+test('a collector that does not answer costs no event', async () => {
   await collector.close()
   const calls = Array.from({ length: 20 }, () => ({ event_id: crypto.randomUUID() }))
   const traceparent = `00-${newTrace()}-${newSpan()}-01`

@@ -15,7 +15,7 @@ const EXPORTED = counter('spans_exported_total', 'Spans that the collector has t
 const DROPPED = counter('spans_dropped_total', 'Spans that were dropped, by reason.', ['reason'])
 
 /**
- * Spans on their way to the collector. Whoever adds one never waits: beyond its bound, and when the collector does not take
+ * Spans on their way to the collector. The caller that adds one never waits: beyond its bound, and when the collector does not take
  * them, spans are dropped and counted.
  */
 export class SpanQueue {

@@ -1,22 +1,18 @@
 import { expect, test } from 'vitest'
-import type { StoredJob } from '../../../internal/exports/job.js'
+import { newJob, type StoredJob } from '../../../internal/exports/job.js'
 import { nextJobs } from '../../../internal/exports/waiting.js'
 
+const REQUEST = {
+  period: { from: '', to: '' },
+  group_by: [],
+  file_format: 'csv',
+  focus_version: '1.4',
+  columns: [],
+} as const
+
 const job = (tenant_id: string, id: string, minute: number, status: StoredJob['status'] = 'queued'): StoredJob => ({
-  id,
-  tenant_id,
-  created_at: new Date(Date.UTC(2026, 10, 3, 12, minute)).toISOString(),
-  created_by: 'key_one',
+  ...newJob(id, tenant_id, 'key_one', REQUEST, Date.UTC(2026, 10, 3, 12, minute)),
   status,
-  request: { period: { from: '', to: '' }, group_by: [], file_format: 'csv', focus_version: '1.4', columns: [] },
-  attempts: 0,
-  started_at: null,
-  finished_at: null,
-  percent: 0,
-  work: null,
-  result: null,
-  failure: null,
-  is_cleared: false,
 })
 
 test("a tenant's next jobs are its oldest queued ones, as many as it has slots", () => {

@@ -105,7 +105,7 @@ test('a collector gets spans in OTLP, with what sent them, and no request of it 
   ])
 })
 
-test('a collector that refuses or is away costs the spans, which are counted', async () => {
+test('a collector that refuses or does not answer costs the spans, which are counted', async () => {
   METRICS.getSingleMetric('attribution_spans_dropped_total')?.reset()
   const collector = await launchCollector()
   collector.status = 401
