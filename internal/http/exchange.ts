@@ -245,7 +245,10 @@ export class Exchange {
   /** The request's span, if it is sampled. It must be decided before the request's trace is shown to anybody. */
   private get span(): BegunSpan | undefined {
     if (!SPANS.isOn) return undefined
-    this.begunSpan ??= this.isTraced ? (SPANS.beginRequest(this.headers.traceparent, () => this.traceId) ?? null) : null
+    // Once: a second decision by chance would sample more than the ratio, and requests whose events are not.
+    if (this.begunSpan === undefined) {
+      this.begunSpan = (this.isTraced && SPANS.beginRequest(this.headers.traceparent, () => this.traceId)) || null
+    }
     return this.begunSpan ?? undefined
   }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Route } from '../../../internal/http/route.js'
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
@@ -138,4 +138,13 @@ test('an unsampled request, a probe and a path that is no route have none', asyn
   await collector.until(1, ({ traceId }) => traceId === trace('6'))
 
   expect(collector.spans.length - before).toBe(1)
+})
+
+test('whether a request is sampled is decided once, for its events, its answer and its end', async () => {
+  const decide = vi.spyOn(SPANS, 'beginRequest')
+  const answer = await ask('/things/1', `00-${trace('7')}-${PARENT}-00`)
+
+  expect(answer.headers.get('traceparent')).toMatch(/-00$/)
+  expect(decide).toHaveBeenCalledTimes(1)
+  decide.mockRestore()
 })
