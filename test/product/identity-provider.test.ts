@@ -261,7 +261,8 @@ test('where the tenant wants a second factor, people set it up at their next sig
   expect(setUp?.text).toContain('<svg')
   const wrong = await browser.submit({ code: '000000', decision: 'allow' })
   expect([wrong.status, wrong.text.includes('The code is wrong')]).toEqual([401, true])
-  const { location } = await browser.submit({ code: codeOf(secret), decision: 'allow' })
+  const code = codeOf(secret)
+  const { location } = await browser.submit({ code, decision: 'allow' })
   await redeem(flow, location as URL)
   const named = service.credentials.admin_username
   expect(await userNamed(named)).toMatchObject({ second_factor: true })
@@ -272,7 +273,7 @@ test('where the tenant wants a second factor, people set it up at their next sig
   await other.open(again.address)
   const asked = await other.submit(adminFields(service))
   expect([asked.status, secretOn(asked)]).toEqual([200, ''])
-  expect((await other.submit({ code: codeOf(secret), decision: 'allow' })).status).toBe(401)
+  expect((await other.submit({ code, decision: 'allow' })).status).toBe(401)
   const next = await other.submit({ code: codeOf(secret, 1), decision: 'allow' })
   const { access_token: token } = await redeem(again, next.location as URL)
 
