@@ -13,7 +13,7 @@ import type { Settlement } from '../../internal/broker/work-queue.js'
 import type { NewEvent } from '../../internal/events/event.js'
 import { directoryBlobs } from '../../internal/exports/blobs/directory.js'
 import type { Manifest } from '../../internal/exports/contract.js'
-import type { StoredJob } from '../../internal/exports/job.js'
+import { newJob, type StoredJob } from '../../internal/exports/job.js'
 import { type ExportBody, readRequest } from '../../internal/exports/request.js'
 import { type WorkerDeps, workOnJob } from '../../internal/exports/worker.js'
 import type { Invocation } from '../../internal/invocations/invocation.js'
@@ -107,20 +107,7 @@ export async function launchExports(): Promise<ExportBench> {
       )
       if (!read.ok) throw new Error(JSON.stringify(read.errors))
       const job: StoredJob = {
-        id: `job_${++made}`,
-        tenant_id: tenantId,
-        created_at: new Date().toISOString(),
-        created_by: 'key_one',
-        status: 'queued',
-        request: read.request,
-        attempts: 0,
-        started_at: null,
-        finished_at: null,
-        percent: 0,
-        work: null,
-        result: null,
-        failure: null,
-        is_cleared: false,
+        ...newJob(`job_${++made}`, tenantId, 'key_one', read.request, Date.now()),
         ...stated,
       }
       await jobs.create(job.id, JSON.stringify(job))

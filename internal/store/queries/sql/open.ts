@@ -62,6 +62,9 @@ const PARSE_S_MAX = 5
 const LIMITS = {
   timeout_overflow_mode: 'throw',
   max_memory_usage: String(MEMORY_BYTES_MAX),
+  // `usage` over ten million records can have millions of groups: what does not fit goes to disk.
+  max_bytes_before_external_group_by: String(MEMORY_BYTES_MAX / 4),
+  max_bytes_before_external_sort: String(MEMORY_BYTES_MAX / 4),
   max_rows_to_read: String(ROWS_READ_MAX),
   read_overflow_mode: 'throw',
   max_result_rows: String(RESULT_ROWS_MAX),
