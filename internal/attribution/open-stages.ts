@@ -15,6 +15,7 @@ import type { Logger } from '../telemetry/log.js'
 import { loadSeenEvents } from './actor/load-seen.js'
 import { OtherPartitions } from './actor/other-partitions.js'
 import type { Stage } from './actor/stage.js'
+import { UnconfirmedIds } from './actor/unconfirmed-ids.js'
 import { workloadHashes } from './directory/workloads.js'
 import { measureServing } from './inference/models/serving-metrics.js'
 import type { ReferenceData } from './open-reference-data.js'
@@ -100,6 +101,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
       ...rowDeps,
       ...facts,
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
+      unconfirmed: new UnconfirmedIds(deps.broker.manager, () => performance.now()),
       otherPartitions: (partition) =>
         new OtherPartitions(partition, { ...seenDeps, held, partitions: deps.partitions }),
       loadTraces: (partition) => loadTraces(partition, traceDeps),

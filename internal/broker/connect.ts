@@ -19,6 +19,7 @@ import { INVOCATIONS, PAYLOAD_BYTES_MIN } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
+import { UNCONFIRMED } from '../../streams/unconfirmed.js'
 import { ConfigError } from '../config/settings.js'
 import { sayWhileWaiting } from '../telemetry/waiting.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
@@ -135,6 +136,7 @@ export const declaredStreams = (settings: StreamSettings): readonly DeclaredStre
   DEADLETTERS,
   ATTEMPTS,
   EXPORTS,
+  UNCONFIRMED,
 ]
 
 /** The streams whose size belongs to the layout. */

@@ -27,7 +27,7 @@ import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
 import { GroupCommit } from './commit/group-commit.js'
-import { createLogWriter, deliverOrphans, writerBehind } from './commit/log-writer.js'
+import { createLogWriter, deliverOrphans, type LogWriter, writerBehind } from './commit/log-writer.js'
 import type { InvocationStatusDeps } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
 import { keptRecords } from './keys/kept-records.js'
@@ -37,6 +37,7 @@ import { OwnedEvents } from './keys/owned-events.js'
 import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
 import { openKeyClaims } from './open-key-claims.js'
+import type { EventClaims } from './peers/event-claims.js'
 import { OwnerChanges } from './peers/owner-changes.js'
 import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { ingestRoutes } from './routes.js'
@@ -104,12 +105,12 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
   const { spool, orphans } = await openSpools(settings)
   const delivery = await startOrphanDelivery(orphans, publisher, settings)
-  const writer = writerBehind(() => !delivery.isDone, createLogWriter(publisher, spool, isBrokerUp, log))
+  const ownerChanges = new OwnerChanges(() => performance.now())
+  const writer = openWriter({ ...settings, publisher, spool, delivery, claims: () => keyClaims.peers.events })
   const groups = new GroupCommit(writer, partitions)
   measureWaiting(spool, groups, broker)
 
   const { index, loader } = await openIndex(broker, store, clock, log)
-  const ownerChanges = new OwnerChanges(() => performance.now())
   const owned = new OwnedEvents({
     index: index.events,
     isSure: () => loader.isLoaded() && ownerChanges.areSettled && isBrokerUp(),
@@ -185,6 +186,19 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       await writer.close()
     },
   }
+}
+
+interface WriterSettings extends Pick<AdmissionSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {
+  readonly spool: Spool
+  readonly delivery: Pick<OrphanDelivery, 'isDone'>
+  readonly claims: () => EventClaims
+}
+
+/** With one partition, no event can be in another one. */
+function openWriter({ delivery, partitions, claims, ...deps }: WriterSettings): LogWriter {
+  const isAlone = (): boolean => partitions === 1 || (claims().isAlone && claims().areOwnersSettled)
+  const writer = createLogWriter({ ...deps, isAlone })
+  return writerBehind(() => !delivery.isDone, writer)
 }
 
 function measureWaiting(spool: Spool, groups: GroupCommit, broker: Broker): void {

@@ -106,6 +106,8 @@ export interface Admission {
   readonly id: Uint8Array
   readonly receivedAtMs: number
   readonly isUnconfirmed?: boolean
+  /** Whether the stream UNCONFIRMED must have its id before the log has the event. */
+  readonly isAnnounced?: boolean
   readonly traceparent?: string | undefined
   readonly traceServices?: readonly string[]
   readonly key?: AdmissionKey | undefined

@@ -17,8 +17,6 @@ test('whatever fails, each 202 is one record, totals are exact, webhooks arrive 
     seed,
     durationMs: minutes * 60_000,
     eventsPerSecond: Number(env['ATTRIBUTION_FAULTS_RATE'] ?? (isLong ? 200 : 60)),
-    // While brokers are parted, such repeats can still leave two records (deploy/decisions/event-ids-have-owners.md).
-    hasOtherTraces: isLong,
     gapMs: isLong ? [3_000, 11_000] : [1_500, 3_500],
     lengthMs: isLong ? [500, 10_000] : [500, 4_000],
     olderBuild: env['ATTRIBUTION_FAULTS_OLDER_BUILD'],

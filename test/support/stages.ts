@@ -52,6 +52,8 @@ export const noOtherPartitions: StageADeps['otherPartitions'] = () => ({
   forget: () => undefined,
 })
 
+export const nothingUnconfirmed: StageADeps['unconfirmed'] = { upToNow: async () => undefined, mayHave: () => false }
+
 /** The traces of a partition that has seen nothing yet. */
 export const noTraces = (directory: Directory = directoryOf()): PartitionTraces =>
   new PartitionTraces({ ...STAGE_C_DEPS, directory })

@@ -74,6 +74,7 @@ export async function openReattribution(
           ...facts,
           mappingOf: mappingWith(draft, rules),
           loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
+          unconfirmed: { upToNow: async () => undefined, mayHave: () => false },
           otherPartitions: () => ({ haveFirst: async (events) => events.map(() => false), forget: () => undefined }),
           loadTraces: async () => new PartitionTraces({ ...allocation, directory }),
         }),

@@ -367,6 +367,8 @@ export function addToGroup(
     traceparent,
     // The one that took it before may have been unsure, and leave no trace in this partition if another one has the event.
     ...(claimed !== FIRST && !isStored(claimed) && { isUnconfirmed: true }),
+    // Another gateway may find it new meanwhile, and be sure of it.
+    ...(claimed === UNSURE && { isAnnounced: true }),
     key,
   }
   if (claimed === UNSURE) UNCONFIRMED_EVENTS.count++

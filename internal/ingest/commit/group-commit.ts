@@ -147,7 +147,8 @@ export class GroupCommit {
     if (group === undefined) return
     queue.isWriting = true
     const end = WRITE_SECONDS.startTimer()
-    const result = await this.writer.store(queue.subject, payloadOf(group), `${this.run}.${this.groupsWritten++}`)
+    const messageId = `${this.run}.${this.groupsWritten++}`
+    const result = await this.writer.store(queue.subject, payloadOf(group), messageId, group.unconfirmed)
     end()
     GROUP_EVENTS.observe(group.events)
     queue.isWriting = false

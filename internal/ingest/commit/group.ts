@@ -22,6 +22,8 @@ export interface OpenGroup extends Group {
   readonly settlers: Settler[]
   /** Slots of its events in `EventsInFlight`. */
   readonly slots: number[]
+  /** Ids of events whose owner could not say that they are new. */
+  readonly unconfirmed: Uint8Array[]
   readonly buffer: Buffer
 }
 
@@ -41,7 +43,7 @@ export class GroupBuffers {
     const buffer =
       bytes < GROUP_BYTES_MAX ? (this.spare.pop() ?? Buffer.allocUnsafeSlow(GROUP_BYTES_MAX)) : Buffer.alloc(bytes + 1)
     buffer[0] = OPEN_ARRAY
-    return { events: 0, length: 1, settlers: [], slots: [], buffer }
+    return { events: 0, length: 1, settlers: [], slots: [], unconfirmed: [], buffer }
   }
 
   release({ buffer }: OpenGroup): void {
@@ -56,6 +58,7 @@ export function appendEntry(
   text: TextRange,
   parsed: ParsedEvent | undefined,
 ): void {
+  if (admission.isAnnounced === true) group.unconfirmed.push(Uint8Array.from(admission.id))
   const end = writeEntry(group.buffer, group.length, admission, text, parsed)
   group.buffer[end] = COMMA
   group.length = end + 1

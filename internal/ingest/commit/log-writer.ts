@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isInvocations } from '../../../streams/invocations.js'
+import { UNCONFIRMED_SUBJECT } from '../../../streams/unconfirmed.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { STREAM_FULL } from '../../broker/publisher.js'
+import { identifyEntries } from '../../invocations/group.js'
 import type { Logger } from '../../telemetry/log.js'
+import type { SpoolRecord } from '../spool/record.js'
 import type { Deliver, Drained, Spool } from '../spool/spool.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
@@ -12,11 +16,23 @@ export type Commit = ({ readonly kind: 'stored' } | { readonly kind: 'unavailabl
 
 /** Writes messages to the log. */
 export interface LogWriter {
-  /** @param payload must not change until the outcome is known, and not afterwards if it is held */
-  store(subject: string, payload: Uint8Array, messageId: string): Promise<Commit>
+  /**
+   * @param payload must not change until the outcome is known, and not afterwards if it is held
+   * @param unconfirmed ids of its events that UNCONFIRMED must have before the log has the message
+   */
+  store(subject: string, payload: Uint8Array, messageId: string, unconfirmed?: readonly Uint8Array[]): Promise<Commit>
   /** Whether the spool is empty. */
   readonly isCaughtUp: boolean
   close(): Promise<void>
+}
+
+export interface LogWriterDeps {
+  readonly publisher: Publisher
+  readonly spool: Spool
+  readonly isBrokerUp: () => boolean
+  /** Whether no other gateway, and no other partition, can get the same events. */
+  readonly isAlone: () => boolean
+  readonly log: Logger
 }
 
 /** Time for one attempt; then the log counts as unavailable, and the message goes to the spool under the same id. */
@@ -28,15 +44,20 @@ const DRAIN_EVERY_MS = 100
  * message is durable before it is acknowledged. While the spool is not empty, new messages are appended to it, so that
  * the log gets them in order; it is drained as soon as the broker is back. A message whose acknowledgement was lost is
  * sent twice under one id; the log or, later, the event_id deduplicates it.
+ *
+ * An event that waits in the spool may be admitted again meanwhile, by a gateway that cannot know it: UNCONFIRMED gets the ids of
+ * all events that were spooled, unless this gateway has no other beside it.
  */
-export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: () => boolean, log: Logger): LogWriter {
+export function createLogWriter(deps: LogWriterDeps): LogWriter {
+  const { publisher, spool, isBrokerUp, isAlone, log } = deps
+  const deliver = deliverTo(publisher)
   let isClosing = false
   let draining: Promise<Drained> | undefined
 
   const drainSoon = setInterval(() => {
     if (draining !== undefined || spool.isEmpty || !isBrokerUp()) return
     draining = spool
-      .drain(deliverTo(publisher))
+      .drain(deliver)
       .then((drained) => {
         if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind }, 'drained the spool')
         if (drained.kind === 'failed') log.error({ err: drained.error }, 'the spool could not be drained')
@@ -48,7 +69,10 @@ export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: 
   }, DRAIN_EVERY_MS)
 
   const spoolIt = async (subject: string, payload: Uint8Array, messageId: string): Promise<Commit> => {
-    const appended = await spool.append([{ subject, payload, messageId }])
+    const message = { subject, payload, messageId }
+    const isShared = isInvocations(subject) && !isAlone()
+    const ids = isShared ? identifyEntries(payload).map(({ id }) => id) : []
+    const appended = await spool.append(isShared ? [noticeOf(ids, `${messageId}.s`), message] : [message])
     switch (appended.kind) {
       case 'stored':
         return { kind: 'stored' }
@@ -65,8 +89,12 @@ export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: 
       return spool.isEmpty
     },
 
-    async store(subject, payload, messageId) {
+    async store(subject, payload, messageId, unconfirmed = []) {
       if (!isBrokerUp() || !spool.isEmpty) return spoolIt(subject, payload, messageId)
+      if (unconfirmed.length > 0) {
+        const isKnown = await deliver(noticeOf(unconfirmed, `${messageId}.n`))
+        if (!isKnown) return spoolIt(subject, payload, messageId)
+      }
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
         case 'stored':
@@ -137,6 +165,13 @@ export async function deliverOrphans(
     await spool.close()
   }
 }
+
+/** The message of UNCONFIRMED with these ids. */
+const noticeOf = (ids: readonly Uint8Array[], messageId: string): SpoolRecord => ({
+  subject: UNCONFIRMED_SUBJECT,
+  payload: Buffer.concat(ids),
+  messageId,
+})
 
 const deliverTo =
   (publisher: Publisher): Deliver =>

@@ -13,8 +13,6 @@ export interface RunOptions {
   readonly seed: string
   readonly durationMs: number
   readonly eventsPerSecond: number
-  /** Whether repeats of an event may have another trace. */
-  readonly hasOtherTraces: boolean
   readonly gapMs: ScheduleOptions['gapMs']
   readonly lengthMs: ScheduleOptions['lengthMs']
   readonly olderBuild: string | undefined
@@ -68,7 +66,7 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
     urls,
     tenants,
     eventsPerSecond,
-    hasOtherTraces: (elapsedMs) => options.hasOtherTraces && !isNearOlderGateway(schedule, elapsedMs),
+    hasOtherTraces: (elapsedMs) => !isNearOlderGateway(schedule, elapsedMs),
   })
   const over = new AbortController()
   const failures: string[] = []

@@ -2,6 +2,7 @@ import { type AdmittedInvocation, WAS_DUPLICATE } from '../../../invocations/gro
 import type { OtherPartitions } from '../../actor/other-partitions.js'
 import type { SeenEvents } from '../../actor/seen-events.js'
 import { DROP, eachInvocation, type Stage } from '../../actor/stage.js'
+import type { UnconfirmedIds } from '../../actor/unconfirmed-ids.js'
 import { type RowDeps, toRow } from '../../records/row.js'
 import { type DecideDeps, decideBatch } from './decide.js'
 import { verdictOf } from './evidence.js'
@@ -12,6 +13,8 @@ export interface StageADeps extends RowDeps, DecideDeps {
   readonly loadSeen: (partition: number) => Promise<Pick<SeenEvents, 'duplicatesIn'>>
   /** Where events are that a partition does not know: for those whose owner has not confirmed that they are new. */
   readonly otherPartitions: (partition: number) => Pick<OtherPartitions, 'haveFirst' | 'forget'>
+  /** The events that may have been admitted without confirmation, here or in another partition. */
+  readonly unconfirmed: Pick<UnconfirmedIds, 'upToNow' | 'mayHave'>
   /** The partition's traces of the last hour, rebuilt from the same sources. */
   readonly loadTraces: (partition: number) => Promise<PartitionTraces>
 }
@@ -33,9 +36,10 @@ export function stageA(deps: StageADeps): Stage {
       return {
         async handle({ invocations, validFromMs }) {
           const events = invocations.filter((admitted) => !wasAdmittedBefore(admitted))
-          const isDuplicate = await seen.duplicatesIn(events, validFromMs)
+          const [isDuplicate] = await Promise.all([seen.duplicatesIn(events, validFromMs), deps.unconfirmed.upToNow()])
           const kept = new Set(events.filter((_, i) => isDuplicate[i] !== true))
-          for (const event of await elsewhere(kept, others, validFromMs)) kept.delete(event)
+          const unconfirmed = [...kept].filter(({ id, isUnconfirmed }) => isUnconfirmed || deps.unconfirmed.mayHave(id))
+          for (const event of await elsewhere(unconfirmed, others, validFromMs)) kept.delete(event)
           const decided = decideBatch(
             invocations.filter((admitted) => kept.has(admitted)),
             traces,
@@ -57,13 +61,12 @@ export function stageA(deps: StageADeps): Stage {
   }
 }
 
-/** The unconfirmed ones of these events whose first request went to another partition. */
+/** Those of these events whose first request went to another partition. */
 async function elsewhere(
-  events: Iterable<AdmittedInvocation>,
+  unconfirmed: readonly AdmittedInvocation[],
   others: Pick<OtherPartitions, 'haveFirst' | 'forget'>,
   nowMs: number,
 ): Promise<readonly AdmittedInvocation[]> {
-  const unconfirmed = [...events].filter(({ isUnconfirmed }) => isUnconfirmed === true)
   if (unconfirmed.length === 0) {
     others.forget()
     return []

@@ -17,7 +17,14 @@ import type { AttributionRow } from '../../../../internal/store/tables/attributi
 import { parseQuantity } from '../../../../internal/units/quantity.js'
 import { directoryKey, directoryOf } from '../../../support/directory.js'
 import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
-import { batchOf, noOtherPartitions, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
+import {
+  batchOf,
+  noOtherPartitions,
+  noTraces,
+  nothingUnconfirmed,
+  ROW_DEPS,
+  STAGE_C_DEPS,
+} from '../../../support/stages.js'
 
 /** Stages A and C with a directory, for new events and for re-attributed records. */
 const stagesBy = (
@@ -33,6 +40,7 @@ const stagesBy = (
     mappingOf: () => mapping,
     loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
     otherPartitions: noOtherPartitions,
+    unconfirmed: nothingUnconfirmed,
     loadTraces: async () => noTraces(directory),
   }),
   stageC({ ...STAGE_C_DEPS, ...rowDeps }),

@@ -12,15 +12,16 @@ function heldLog() {
     payload: Uint8Array
     models: string[]
     messageId: string
+    unconfirmed: readonly Uint8Array[] | undefined
     settle: (commit: Commit) => void
   }[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
     isCaughtUp: true,
-    store: (subject, payload, messageId) =>
+    store: (subject, payload, messageId, unconfirmed) =>
       new Promise((settle) => {
         const models = decodeGroup(payload, 1).map(({ event }) => event.requested_model)
-        writes.push({ subject, payload, models, messageId, settle })
+        writes.push({ subject, payload, models, messageId, unconfirmed, settle })
         for (const arrived of arrivals.splice(0)) arrived()
       }),
     close: async () => undefined,
@@ -67,6 +68,22 @@ test('events of one turn become one message per partition, and each event is not
   // All of a group have what they need brought near before the first one uses it.
   expect(told.filter((line) => !line.startsWith('b'))).toEqual(['a foreseen', 'c foreseen', 'a stored', 'c stored'])
   expect(told.filter((line) => line.startsWith('b'))).toEqual(['b foreseen', 'b stored'])
+})
+
+test('a message is written with the ids of those of its events that must be announced', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const groups = new GroupCommit(writer, 2)
+  const written = nextWrite()
+  for (const text of ['a', 'b', 'c']) {
+    groups.add(0, { ...eventOf(text), ...(text !== 'b' && { isAnnounced: true }) }, textOf(text), undefined, nobody)
+  }
+  await written
+  writes[0]?.settle({ kind: 'stored' })
+  await groups.idle()
+
+  expect(writes.map(({ unconfirmed }) => unconfirmed)).toEqual([
+    [eventOf('a').id, eventOf('c').id].map((id) => Uint8Array.from(id)),
+  ])
 })
 
 test('while a message is in flight the next group fills, and is sent after the acknowledgement', async () => {

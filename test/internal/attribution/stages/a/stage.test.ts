@@ -11,6 +11,7 @@ import {
   kindsOf,
   noOtherPartitions,
   noTraces,
+  nothingUnconfirmed,
   ROW_DEPS,
   STAGE_C_DEPS,
 } from '../../../../support/stages.js'
@@ -18,7 +19,7 @@ import {
 const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
 
 describe('stage A', () => {
-  const open = (seen = nothingSeen(), otherPartitions = noOtherPartitions) =>
+  const open = (seen = nothingSeen(), otherPartitions = noOtherPartitions, unconfirmed = nothingUnconfirmed) =>
     stageA({
       ...ROW_DEPS,
       directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
@@ -27,6 +28,7 @@ describe('stage A', () => {
       mappingOf: () => NO_RULES,
       loadSeen: async () => seen,
       otherPartitions,
+      unconfirmed,
       loadTraces: async () => noTraces(),
     }).open(2)
 
@@ -87,6 +89,22 @@ describe('stage A', () => {
 
     expect(kindsOf(await handle(batch))).toEqual(['hand_on', 'drop', 'hand_on', 'drop'])
     expect(asked).toEqual([2, 2])
+  })
+
+  test('stage A drops a confirmed event that another partition has without confirmation', async () => {
+    let hasRead = false
+    const { handle } = await open(
+      nothingSeen(),
+      () => ({ haveFirst: async (events) => events.map(() => hasRead), forget: () => undefined }),
+      {
+        upToNow: async () => {
+          hasRead = true
+        },
+        mayHave: (id) => Buffer.from(id).equals(idOf(2)),
+      },
+    )
+
+    expect(kindsOf(await handle(batchOf('a', [event(1, 0), event(2, 1)])))).toEqual(['hand_on', 'drop'])
   })
 
   test('stage A fails an event whose rule throws, and continues with the rest', async () => {
