@@ -3,6 +3,7 @@ import type { KV } from '@nats-io/kv'
 import { serviceVersion } from '../config/version.js'
 import { counter, gauge } from '../telemetry/metrics.js'
 import { mirrorBucket } from './mirror.js'
+import { OwnHeartbeats } from './own-heartbeats.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
 export interface Membership {
@@ -15,6 +16,10 @@ export interface Membership {
   owns(name: string, part?: string): boolean
   /** Names of the live members, including this one, sorted. @param part only those whose heartbeat states this part */
   live(part?: string): readonly string[]
+  /** Whether this process is surely a member, and sees the members as they are (`own-heartbeats.ts`). */
+  isCurrent(): boolean
+  /** Calls back when `isCurrent` is true again that was false. */
+  onCurrentAgain(listener: () => void): void
   /** Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires. */
   onChange(listener: () => void): void
   leave(): Promise<void>
@@ -30,6 +35,8 @@ interface Heartbeat {
   readonly http?: string
   /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
+  /** Number of the heartbeat; absent in builds up to 0.2. */
+  readonly beat?: number
 }
 
 interface SeenMember extends Pick<Heartbeat, 'parts'> {
@@ -72,6 +79,7 @@ export async function joinMembers(
     ...(http !== undefined && { http }),
     ...(parts !== undefined && { parts }),
   }
+  const heartbeats = new OwnHeartbeats(() => performance.now())
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 
@@ -102,7 +110,8 @@ export async function joinMembers(
     members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
   }
   const sendHeartbeat = async (): Promise<void> => {
-    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
+    const heartbeat: Heartbeat = { at: new Date().toISOString(), ...self, beat: heartbeats.next() }
+    await bucket.put(own, JSON.stringify(heartbeat))
   }
   // First, so that the watch of this role's members finds one.
   await sendHeartbeat()
@@ -113,6 +122,8 @@ export async function joinMembers(
       if (heartbeat === undefined) members.delete(key)
       else onHeartbeat(key, heartbeat)
       notifyIfChanged()
+      // The change first: it is older than the heartbeat that proves this view.
+      if (key === own) heartbeats.cameBack(heartbeat?.beat)
     },
     `${role}.>`,
   )
@@ -137,6 +148,8 @@ export async function joinMembers(
       return true
     },
     live,
+    isCurrent: () => heartbeats.areCurrent,
+    onCurrentAgain: (listener) => heartbeats.onCurrentAgain(listener),
     onChange(listener) {
       listeners.push(listener)
     },

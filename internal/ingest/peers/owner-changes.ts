@@ -11,12 +11,24 @@ const UNSETTLED_MS = 5_000
  */
 export class OwnerChanges {
   private readonly clock: () => number
+  private isViewCurrent = (): boolean => false
   private settledAtMs = Number.NEGATIVE_INFINITY
   private isAnySilent = false
 
   /** @param clock milliseconds, monotonic */
   constructor(clock: () => number) {
     this.clock = clock
+  }
+
+  /**
+   * Follows the members, which this gateway has joined.
+   *
+   * While their bucket has no leader, no heartbeat is stored, and each gateway would count the others as dead and itself as
+   * the only owner. So it is sure of nothing while its view of the members is not current, nor shortly after.
+   */
+  follow(members: { isCurrent(): boolean; onCurrentAgain(listener: () => void): void }): void {
+    this.isViewCurrent = () => members.isCurrent()
+    members.onCurrentAgain(() => this.noteChange())
   }
 
   noteChange(): void {
@@ -30,6 +42,6 @@ export class OwnerChanges {
   }
 
   get areSettled(): boolean {
-    return !this.isAnySilent && this.clock() >= this.settledAtMs
+    return !this.isAnySilent && this.clock() >= this.settledAtMs && this.isViewCurrent()
   }
 }

@@ -68,6 +68,8 @@ export interface PeerMembers {
   /** Names of the live gateways. @param part only those that state that they do it; this one does */
   live(part?: string): readonly string[]
   onChange(listener: () => void): void
+  isCurrent(): boolean
+  onCurrentAgain(listener: () => void): void
   leave(): Promise<void>
 }
 
@@ -79,7 +81,7 @@ export interface PeersDeps {
   readonly self: string
   readonly local: LocalKeys
   readonly owned: OwnedEvents
-  readonly ownerChanges: Pick<OwnerChanges, 'noteChange' | 'noteSilence' | 'areSettled'>
+  readonly ownerChanges: Pick<OwnerChanges, 'follow' | 'noteChange' | 'noteSilence' | 'areSettled'>
   /** Resolves when the log holds the events that are under way now. */
   readonly flushed: () => Promise<void>
   /** Partitions of the log. */
@@ -144,6 +146,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   // A peer that sees this gateway among the members may claim keys, and answer a greeting, at once.
   const joined = connection.flush().then(async () => {
     const members = await join()
+    ownerChanges.follow(members)
     return { members, departures: followMembers(members, owners, eventOwners, ownerChanges, forget) }
   })
   const { members, departures } = await joined

@@ -75,3 +75,15 @@ test('a member without listed parts can own all parts, and keys without a part a
   expect(new Set(MAILBOXES.flatMap((what) => ownersOf(joined, what)))).toEqual(new Set([0, 1]))
   for (const membership of joined) await membership.leave()
 })
+
+test('a member that has joined has a current view, and one whose heartbeats are not stored has none any more', async () => {
+  // Without its bucket it also loses its watch.
+  const joined = await joinMembers(await buckets.open(MEMBERS), 'current', 'one', () => undefined)
+  expect(joined.isCurrent()).toBe(true)
+
+  const { manager } = await buckets.connect()
+  const { config } = await manager.streams.info('KV_members')
+  await manager.streams.delete('KV_members')
+  await expect.poll(() => joined.isCurrent(), { timeout: 10_000 }).toBe(false)
+  await manager.streams.add(config)
+})

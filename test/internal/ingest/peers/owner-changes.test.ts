@@ -4,6 +4,7 @@ import { OwnerChanges } from '../../../../internal/ingest/peers/owner-changes.js
 test('owners are settled until they change, and again five seconds after the last change', () => {
   let nowMs = 0
   const changes = new OwnerChanges(() => nowMs)
+  changes.follow({ isCurrent: () => true, onCurrentAgain: () => undefined })
   expect(changes.areSettled).toBe(true)
 
   changes.noteChange()
@@ -19,6 +20,7 @@ test('owners are settled until they change, and again five seconds after the las
 test('owners are not settled while one of them is silent, nor five seconds after its return', () => {
   let nowMs = 0
   const changes = new OwnerChanges(() => nowMs)
+  changes.follow({ isCurrent: () => true, onCurrentAgain: () => undefined })
 
   changes.noteSilence(true)
   nowMs = 60_000
@@ -28,4 +30,29 @@ test('owners are not settled while one of them is silent, nor five seconds after
   expect(changes.areSettled).toBe(false)
   nowMs = 65_000
   expect(changes.areSettled).toBe(true)
+})
+
+test('owners are not settled while the view of the members is not current, nor five seconds after it is again', () => {
+  let nowMs = 0
+  let isCurrent = false
+  let again = (): void => undefined
+  const changes = new OwnerChanges(() => nowMs)
+  expect(changes.areSettled).toBe(false)
+  changes.follow({
+    isCurrent: () => isCurrent,
+    onCurrentAgain: (listener) => {
+      again = listener
+    },
+  })
+  expect(changes.areSettled).toBe(false)
+
+  isCurrent = true
+  nowMs = 10_000
+  again()
+  nowMs = 14_999
+  expect(changes.areSettled).toBe(false)
+  nowMs = 15_000
+  expect(changes.areSettled).toBe(true)
+  isCurrent = false
+  expect(changes.areSettled).toBe(false)
 })

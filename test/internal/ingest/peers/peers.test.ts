@@ -59,6 +59,8 @@ function membersOf(names: readonly string[]) {
   return {
     live: () => live,
     onChange: (tell: () => void) => void listeners.push(tell),
+    isCurrent: () => true,
+    onCurrentAgain: () => undefined,
     leave: () => Promise.resolve(),
     become(now: readonly string[]) {
       live = now
@@ -137,9 +139,15 @@ async function gateway(
       index: eventIndex,
       isSure: () => true,
       partitionInFlight: () => undefined,
+      partitions: 64,
       clock,
     }),
-    ownerChanges: { noteChange: () => undefined, noteSilence: (isAny) => void silences.push(isAny), areSettled: true },
+    ownerChanges: {
+      follow: () => undefined,
+      noteChange: () => undefined,
+      noteSilence: (isAny) => void silences.push(isAny),
+      areSettled: true,
+    },
     flushed: () => Promise.resolve(),
     partitions: 4,
     clock,

@@ -1,0 +1,49 @@
+/** Less than the time after which a member counts as dead, so that it ends here before any other one can count so. */
+const CURRENT_MS = 2_500
+/** One that comes back later proves nothing any more. */
+const KEPT = 10
+
+/**
+ * Whether a process is surely a member, and sees the members as they are: one of its own heartbeats has come back through the bucket
+ * that was sent so lately that no other member can count it as dead. Heartbeats come back in the order of the bucket, so
+ * everything that was stored before has been seen. Of two processes that are current, at least the one whose heartbeat was stored later
+ * sees the other; and once both have been for longer than `CURRENT_MS`, both do.
+ */
+export class OwnHeartbeats {
+  private readonly clock: () => number
+  private readonly sentAtMs = new Map<number, number>()
+  private readonly listeners: (() => void)[] = []
+  private sent = 0
+  private provenAtMs = Number.NEGATIVE_INFINITY
+
+  /** @param clock milliseconds, monotonic */
+  constructor(clock: () => number) {
+    this.clock = clock
+  }
+
+  get areCurrent(): boolean {
+    return this.clock() - this.provenAtMs <= CURRENT_MS
+  }
+
+  /** Calls back when `areCurrent` is true again that was false. */
+  onCurrentAgain(listener: () => void): void {
+    this.listeners.push(listener)
+  }
+
+  /** @returns the number of the heartbeat that is sent now */
+  next(): number {
+    const beat = this.sent++
+    this.sentAtMs.set(beat, this.clock())
+    this.sentAtMs.delete(beat - KEPT)
+    return beat
+  }
+
+  /** A heartbeat of this process was read from the bucket. */
+  cameBack(beat: number | undefined): void {
+    const sentAtMs = beat === undefined ? undefined : this.sentAtMs.get(beat)
+    if (sentAtMs === undefined) return
+    const wereCurrent = this.areCurrent
+    this.provenAtMs = Math.max(this.provenAtMs, sentAtMs)
+    if (!wereCurrent && this.areCurrent) for (const listener of this.listeners) listener()
+  }
+}

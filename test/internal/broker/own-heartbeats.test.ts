@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { OwnHeartbeats } from '../../../internal/broker/own-heartbeats.js'
+
+function beating() {
+  let nowMs = 0
+  let regained = 0
+  const own = new OwnHeartbeats(() => nowMs)
+  own.onCurrentAgain(() => regained++)
+  return {
+    own,
+    to: (ms: number): void => {
+      nowMs = ms
+    },
+    regained: () => regained,
+  }
+}
+
+test('a view of the members is current for 2.5 s after the sending of a heartbeat that has come back', () => {
+  const { own, to } = beating()
+  expect(own.areCurrent).toBe(false)
+  const beat = own.next()
+  to(2_000)
+  own.cameBack(beat)
+  expect(own.areCurrent).toBe(true)
+  to(2_500)
+  expect(own.areCurrent).toBe(true)
+  to(2_501)
+  expect(own.areCurrent).toBe(false)
+})
+
+test('a heartbeat that comes back too late, of another process or an older build proves nothing', () => {
+  const { own, to, regained } = beating()
+  const beat = own.next()
+  to(2_600)
+  own.cameBack(beat)
+  own.cameBack(77)
+  own.cameBack(undefined)
+
+  expect([own.areCurrent, regained()]).toEqual([false, 0])
+})
+
+test('each gap is reported once, however short it was, and although nobody asked meanwhile', () => {
+  const { own, to, regained } = beating()
+  for (const ms of [0, 1_000, 2_000]) {
+    to(ms)
+    own.cameBack(own.next())
+  }
+  expect(regained()).toBe(1)
+
+  to(4_600) // a gap of 0.1 s
+  own.cameBack(own.next())
+  own.cameBack(own.next())
+  expect(regained()).toBe(2)
+})
