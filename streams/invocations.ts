@@ -34,6 +34,18 @@ export const isInvocations = (subject: string): boolean => subject.startsWith('i
 
 export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
 
+/** The most partitions that events can have: the answer to a claim has six bits for one (`internal/ingest/keys/event-answers.ts`). */
+export const PARTITIONS_MAX = 64
+
+/**
+ * The partition behind the configured ones, to which gateways send the events of tenants that send more than is worked off, so
+ * that the others' need not wait behind them (`internal/ingest/admission/lane.ts`). Undefined when the configured ones leave none.
+ */
+export const laneOf = (partitions: number): number | undefined => (partitions < PARTITIONS_MAX ? partitions : undefined)
+
+/** The number of partitions that events go to, the lane included. */
+export const partitionsWithLane = (partitions: number): number => Math.min(partitions + 1, PARTITIONS_MAX)
+
 /** The least `max_payload` that the broker must have, headers included; also its default. */
 export const PAYLOAD_BYTES_MIN = 1024 * 1024
 /** Reserved for a message's headers; actual ones have a few hundred bytes. */

@@ -1,14 +1,14 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
-import { INVOCATIONS, invocationsSubject, STAGES } from '../../streams/invocations.js'
+import { INVOCATIONS, invocationsSubject, partitionsWithLane, STAGES } from '../../streams/invocations.js'
 import { readCheckpoint } from './checkpoint.js'
 import type { ReadLogOf } from './log-lag.js'
 import { admittableBytes } from './stream-capacity.js'
 
-/** The mailboxes of all stages and partitions. */
+/** The mailboxes of all stages and partitions, the lane included. */
 export const invocationLogs = (partitions: number): readonly ReadLogOf[] =>
   STAGES.flatMap((stage) =>
-    Array.from({ length: partitions }, (_, partition) => ({
+    Array.from({ length: partitionsWithLane(partitions) }, (_, partition) => ({
       key: `${stage}.${partition}`,
       stream: INVOCATIONS.name,
       subject: invocationsSubject(stage, partition),

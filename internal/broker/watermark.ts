@@ -29,6 +29,8 @@ export interface Watermark {
   newestPlanned(): number
   /** Counts the progress of writers: while it is the same, no record was stored or closed. */
   progress(): number
+  /** The sequence up to which a log's reader has processed it, as far as this process has heard; 0 when it has not begun. */
+  doneOf(checkpoint: string): number
   /** Whether a log's reader has processed the message with a sequence; waits up to `withinMs`. */
   isDone(checkpoint: string, sequence: number, withinMs: number): Promise<boolean>
 }
@@ -116,6 +118,7 @@ export async function followWatermark(
       return newest
     },
     progress: () => progress,
+    doneOf: (checkpoint) => mirror.get(checkpoint)?.done ?? 0,
     isDone(checkpoint, sequence, withinMs) {
       return new Promise((resolve) => {
         const settle = (isDone: boolean): void => {

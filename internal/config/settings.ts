@@ -1,3 +1,4 @@
+import { PARTITIONS_MAX } from '../../streams/invocations.js'
 import { REGION_PATTERN } from '../residency/residency.js'
 import { nearestOf } from './nearest.js'
 import { parseNetworks, parseResolvers } from './networks.js'
@@ -219,7 +220,7 @@ export const SETTINGS = {
   natsPassword: text('nats-password', ''),
   natsServerBin: text('nats-server-bin', ''),
   streamReplicas: ofLayout('stream-replicas', 1, 1, 5),
-  partitions: ofLayout('partitions', 2, 1, 64),
+  partitions: ofLayout('partitions', 2, 1, PARTITIONS_MAX),
   indexStaleSeconds: integer('index-stale-seconds', 300, 0, 86_400),
   invocationsBytesMax: ofLayout('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
   observationsBytesMax: ofLayout('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),

@@ -1,4 +1,5 @@
 import { MEMBERS } from '../../streams/buckets.js'
+import { partitionsWithLane } from '../../streams/invocations.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
 import { joinMembers } from '../broker/members.js'
@@ -78,7 +79,7 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     owned,
     ownerChanges,
     flushed,
-    partitions,
+    partitions: partitionsWithLane(partitions),
     clock: () => performance.now(),
     log,
   })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { BACKLOG_EPISODES, CHECKPOINTS, IDEMPOTENCY } from '../../streams/buckets.js'
-import { INVOCATIONS, isInvocations } from '../../streams/invocations.js'
+import { INVOCATIONS, isInvocations, laneOf, partitionsWithLane } from '../../streams/invocations.js'
 import { observationsSubject } from '../../streams/observations.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
@@ -23,11 +23,13 @@ import type { Logger } from '../telemetry/log.js'
 import { gauge, whenRead } from '../telemetry/metrics.js'
 import { isKnownEvent } from './admission/admission.js'
 import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
+import { Lane, NO_LANE } from './admission/lane.js'
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
 import { GroupCommit } from './commit/group-commit.js'
 import { createLogWriter, deliverOrphans, type LogWriter, writerBehind } from './commit/log-writer.js'
+import { PartitionLag } from './commit/partition-lag.js'
 import type { InvocationStatusDeps } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
 import { keptRecords } from './keys/kept-records.js'
@@ -107,7 +109,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const delivery = await startOrphanDelivery(orphans, publisher, settings)
   const ownerChanges = new OwnerChanges(() => performance.now())
   const writer = openWriter({ ...settings, publisher, spool, delivery, claims: () => keyClaims.peers.events })
-  const groups = new GroupCommit(writer, partitions)
+  const { groups, lane } = openGroups(writer, settings)
   measureWaiting(spool, groups, broker)
 
   const { index, loader } = await openIndex(broker, store, clock, log)
@@ -115,16 +117,11 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     index: index.events,
     isSure: () => loader.isLoaded() && ownerChanges.areSettled && isBrokerUp(),
     partitionInFlight: (key) => groups.partitionInFlight(key),
+    partitions,
     clock,
   })
-  const keyClaims = await openKeyClaims({
-    ...settings,
-    keys: index.keys,
-    owned,
-    ownerChanges,
-    flushed: () => groups.flushed(),
-    loader,
-  })
+  const claiming = { keys: index.keys, owned, ownerChanges, loader, flushed: () => groups.flushed() }
+  const keyClaims = await openKeyClaims({ ...settings, ...claiming })
   await loader.load()
   if (!delivery.isDone) admitAfterOrphans(delivery, loader, settings)
 
@@ -138,6 +135,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     confirmation: loader.confirmation,
     recheck: loader.recheck,
     groups,
+    lane,
     tenantShares: await openShares(() => capacity.fill, spool, settings),
     partitions,
     idsOf,
@@ -186,6 +184,26 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       await writer.close()
     },
   }
+}
+
+/** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */
+function openGroups(
+  writer: LogWriter,
+  { partitions, watermark, log }: AdmissionSettings,
+): { readonly groups: GroupCommit; readonly lane: Pick<Lane, 'partitionFor' | 'count'> } {
+  const all = partitionsWithLane(partitions)
+  const doneOf = (partition: number): number => watermark.doneOf(`a.${partition}`)
+  const lag = new PartitionLag(all, doneOf)
+  const groups = new GroupCommit(writer, all, (partition, sequence) => lag.stored(partition, sequence, turnNow()))
+  const lane = laneOf(partitions)
+  if (lane === undefined) return { groups, lane: NO_LANE }
+  const lagMs = (partition: number): number => lag.ageMs(partition, turnNow())
+  const progress = (): number => {
+    let sum = 0
+    for (let partition = 0; partition < all; partition++) sum += doneOf(partition)
+    return sum
+  }
+  return { groups, lane: new Lane({ lane, lagMs, progress, clock: turnNow, log }) }
 }
 
 interface WriterSettings extends Pick<AdmissionSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {

@@ -1,4 +1,5 @@
 /** A gateway that accepts events; the test supplies everything behind its log. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { serve } from '../../internal/http/server.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
@@ -6,6 +7,7 @@ import type { KeyHash } from '../../internal/ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey } from '../../internal/ids/key-hash.js'
 import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js'
 import { ELSEWHERE, type SharedAnswer } from '../../internal/ingest/admission/answers.js'
+import { NO_LANE } from '../../internal/ingest/admission/lane.js'
 import type { BulkRecord } from '../../internal/ingest/bulk/bulk-outcomes.js'
 import { GroupCommit } from '../../internal/ingest/commit/group-commit.js'
 import type { Commit } from '../../internal/ingest/commit/log-writer.js'
@@ -24,6 +26,8 @@ import { type Posted, postTo } from './gateway.js'
 import { scopeKeys, TENANT } from './scope-keys.js'
 
 export interface AdmissionGatewayOptions {
+  /** Where events go; two partitions are configured, and the lane is the third. */
+  readonly lane?: AdmissionDeps['lane']
   /** Keys and bodies that only the read model knows; the index then holds no history. */
   readonly recorded?: readonly { readonly key: string; readonly body: string; readonly flags: number }[]
   /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
@@ -163,8 +167,9 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     recheck: async (): Promise<Confirmation> => 'unknown',
     fingerprints,
     confirmation: createKeyConfirmation(async () => found, Date.now, log),
-    groups: new GroupCommit(writer, 2),
+    groups: new GroupCommit(writer, 3),
     tenantShares: { count: () => undefined, refusal: () => undefined },
+    lane: options.lane ?? NO_LANE,
     partitions: 2,
     idsOf: () => ids,
     keyHashingOf: () => ids.sip,

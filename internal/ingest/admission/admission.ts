@@ -30,6 +30,7 @@ import {
   newEventIds,
 } from './check-event.js'
 import { type KeyedRequest, type KeyLock, type KeyLockDeps, type KeyLockHandlers, withKeyLock } from './key-lock.js'
+import type { Lane } from './lane.js'
 import type { TenantShares } from './tenant-shares.js'
 
 export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
@@ -45,6 +46,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   readonly confirmation: KeyConfirmation
   readonly groups: GroupCommit
   readonly tenantShares: Pick<TenantShares, 'count' | 'refusal'>
+  readonly lane: Pick<Lane, 'partitionFor' | 'count'>
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly clock: () => number
@@ -279,9 +281,18 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
 const NO_BYTES = Buffer.alloc(0)
 
 /** Whether the event was admitted before, under any key. Events that only a filter reports are left to the actors. */
-export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean {
+export const isKnownEvent = (id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean =>
+  lookUpEvent(id, deps, nowMs) === 'known'
+
+function lookUpEvent(
+  id: Uint8Array,
+  { events }: Pick<AdmissionDeps, 'events'>,
+  nowMs: number,
+): 'known' | 'maybe' | 'unknown' {
   hashOfInvocationId(id, eventKey)
-  return deps.events.lookup(eventKey, NO_FINGERPRINT, nowMs) === 'same' && isStored(deps.events.flags)
+  const verdict = events.lookup(eventKey, NO_FINGERPRINT, nowMs)
+  if (verdict === 'maybe') return 'maybe'
+  return verdict === 'same' && isStored(events.flags) ? 'known' : 'unknown'
 }
 
 /** The hash of an event's id, to keep. */
@@ -293,11 +304,14 @@ export function newEventKey(id: Uint8Array): KeyHash {
 
 /** What this gateway knows of an event by itself; undefined when the event must be claimed. */
 export function answerHere(
-  { ids, receivedAtMs }: Pick<CheckedEvent, 'ids' | 'receivedAtMs'>,
-  deps: Pick<AdmissionDeps, 'events' | 'eventClaims' | 'isLoaded'>,
+  { ids, partition, receivedAtMs }: Pick<CheckedEvent, 'ids' | 'partition' | 'receivedAtMs'>,
+  deps: Pick<AdmissionDeps, 'events' | 'eventClaims' | 'isLoaded' | 'partitions'>,
 ): EventAnswer | undefined {
-  if (isKnownEvent(ids.id, deps, receivedAtMs)) return STORED
+  const known = lookUpEvent(ids.id, deps, receivedAtMs)
+  if (known === 'known') return STORED
   if (!deps.eventClaims.isAlone) return undefined
+  // In its own partition, stage A knows whether it is a repeat; in the lane it does not.
+  if (known === 'maybe' && partition >= deps.partitions) return UNSURE
   // Another gateway may have admitted it before it departed.
   return deps.isLoaded() && deps.eventClaims.areOwnersSettled ? FIRST : UNSURE
 }
@@ -352,10 +366,11 @@ export function addToGroup(
   text: TextRange,
   { tenantId, principal, trustsCost, isGateway, intake, traceparent }: EventSender,
   key: AdmissionKey | undefined,
-  deps: Pick<AdmissionDeps, 'groups' | 'tenantShares'>,
+  deps: Pick<AdmissionDeps, 'groups' | 'tenantShares' | 'lane'>,
   settler: Settler,
 ): Group | undefined {
   deps.tenantShares.count(tenantId, text.end - text.start)
+  deps.lane.count(tenantId, text.end - text.start)
   const admission: Admission = {
     tenantId,
     principal,

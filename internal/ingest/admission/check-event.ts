@@ -6,9 +6,11 @@ import { validateInvocation } from '../../invocations/validate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { partitionOf, partitionOfTrace } from '../commit/partition.js'
 import { KEY_CONFLICT } from './answers.js'
+import type { Lane } from './lane.js'
 
 export interface CheckDeps {
   readonly partitions: number
+  readonly lane: Pick<Lane, 'partitionFor'>
   readonly idsOf: (tenantId: string) => TenantIds
   /** Whether a source is discovery-only and must not send single calls. */
   readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
@@ -61,11 +63,11 @@ export function checkEvent(
     const refused = refusalOf(caller, ingestionLayer, deps)
     if (refused !== undefined) return refused
     setIds(ids, tenant, usual.uuid)
-    const partition =
+    const own =
       traceIdStart === traceIdEnd
         ? partitionOf(tenant, undefined, ids.id, deps.partitions)
         : partitionOfTrace(tenant, text.bytes, traceIdStart, traceIdEnd, deps.partitions)
-    return { ids, partition, receivedAtMs, parsed: undefined }
+    return { ids, partition: deps.lane.partitionFor(caller.tenantId, own), receivedAtMs, parsed: undefined }
   }
 
   const value = text.value()
@@ -78,8 +80,8 @@ export function checkEvent(
   const refused = refusalOf(caller, event.ingestion_layer, deps)
   if (refused !== undefined) return refused
   setIds(ids, tenant, uuidBytes(event.event_id, eventIdBytes))
-  const partition = partitionOf(tenant, event.trace_id, ids.id, deps.partitions)
-  return { ids, partition, receivedAtMs, parsed: { event, shape } }
+  const own = partitionOf(tenant, event.trace_id, ids.id, deps.partitions)
+  return { ids, partition: deps.lane.partitionFor(caller.tenantId, own), receivedAtMs, parsed: { event, shape } }
 }
 
 /**

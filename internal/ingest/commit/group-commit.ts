@@ -25,8 +25,12 @@ const WRITE_SECONDS = histogram(
   SECONDS_BUCKETS,
 )
 
+/** Called for each message that the log has. */
+type OnStored = (partition: number, sequence: number) => void
+
 /** The groups of one partition, of which one at a time is written to the log. */
 interface PartitionQueue {
+  readonly partition: number
   readonly subject: string
   /** Full groups, in order, then the one being filled. */
   waiting: OpenGroup[]
@@ -42,6 +46,7 @@ interface PartitionQueue {
  */
 export class GroupCommit {
   private readonly writer: LogWriter
+  private readonly onStored: OnStored
   private readonly queues: readonly PartitionQueue[]
   /** Prefix of message ids, distinct per process start, so that no two gateways' groups are mistaken for each other. */
   private readonly run = randomBytes(9).toString('base64url')
@@ -59,9 +64,11 @@ export class GroupCommit {
     for (const queue of this.queues) if (!queue.isWriting && queue.waiting.length > 0) void this.commitNext(queue)
   }
 
-  constructor(writer: LogWriter, partitions: number) {
+  constructor(writer: LogWriter, partitions: number, onStored: OnStored = () => undefined) {
     this.writer = writer
+    this.onStored = onStored
     this.queues = Array.from({ length: partitions }, (_, partition) => ({
+      partition,
       subject: invocationsSubject('a', partition),
       waiting: [],
       isWriting: false,
@@ -150,6 +157,7 @@ export class GroupCommit {
     const messageId = `${this.run}.${this.groupsWritten++}`
     const result = await this.writer.store(queue.subject, payloadOf(group), messageId, group.unconfirmed)
     end()
+    if (result.kind === 'stored' && result.sequence !== undefined) this.onStored(queue.partition, result.sequence)
     GROUP_EVENTS.observe(group.events)
     queue.isWriting = false
     this.waitingEvents -= group.events

@@ -9,7 +9,14 @@ import type { SpoolRecord } from '../spool/record.js'
 import type { Deliver, Drained, Spool } from '../spool/spool.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
-export type Commit = ({ readonly kind: 'stored' } | { readonly kind: 'unavailable'; readonly detail: string }) & {
+export type Commit = (
+  | {
+      readonly kind: 'stored'
+      /** Of the message; absent when it is in the spool. */
+      readonly sequence?: number
+    }
+  | { readonly kind: 'unavailable'; readonly detail: string }
+) & {
   /** The message's bytes must not change yet: the broker did not answer, and its client may still have them to send. */
   readonly areBytesHeld?: boolean
 }
@@ -98,7 +105,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
         case 'stored':
-          return { kind: 'stored' }
+          return { kind: 'stored', sequence: result.sequence }
         case 'refused':
           // Full means unprocessed: the spool would only hide it.
           return {

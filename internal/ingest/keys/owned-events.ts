@@ -23,6 +23,8 @@ export interface OwnedEventsDeps {
   readonly isSure: () => boolean
   /** Where an event that this gateway is writing goes: one that it admitted while it was alone has no claim. */
   readonly partitionInFlight: (key: KeyHash) => number | undefined
+  /** Events for a higher one are for the lane (`streams/invocations.ts`). */
+  readonly partitions: number
   readonly clock: () => number
 }
 
@@ -44,7 +46,8 @@ export class OwnedEvents {
   claim(key: KeyHash, partition: number): EventAnswer {
     const { index, isSure, partitionInFlight, clock } = this.deps
     const nowMs = clock()
-    if (index.lookup(key, NO_FINGERPRINT, nowMs) === 'same') {
+    const verdict = index.lookup(key, NO_FINGERPRINT, nowMs)
+    if (verdict === 'same') {
       const known = index.flags
       if (isReleased(known)) index.set(key, NO_FINGERPRINT, takenBy(partitionFor(known, partition)), nowMs)
       return known
@@ -52,7 +55,9 @@ export class OwnedEvents {
     const underWay = partitionInFlight(key)
     index.set(key, NO_FINGERPRINT, takenBy(underWay ?? partition), nowMs)
     if (underWay !== undefined) return takenBy(underWay)
-    return isSure() ? FIRST : UNSURE
+    // Only its own partition knows whether one that only a filter has is a repeat.
+    const isForLane = partition >= this.deps.partitions
+    return isSure() && !(verdict === 'maybe' && isForLane) ? FIRST : UNSURE
   }
 
   /** The claim's event was not stored, as far as its gateway knows. */

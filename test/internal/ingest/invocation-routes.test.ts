@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
 import { FIRST, releasedBy, STORED, takenBy, UNSURE } from '../../../internal/ingest/keys/event-answers.js'
 import { decodeGroup, WAS_DUPLICATE, WAS_REPEATED } from '../../../internal/invocations/group.js'
+import { invocationsSubject } from '../../../streams/invocations.js'
 import {
   type AdmissionGateway,
   type AdmissionGatewayOptions,
@@ -244,6 +245,34 @@ describe.each(singleAndBulk)('the owner of the event of %s', (_, bodyOf) => {
     expect((await gateway.post(bodyOf(event()), randomUUID())).status).toBe(422)
     expect(gateway.eventClaims).toEqual([])
   })
+})
+
+test('the events of a tenant that has the lane go there, alone and in bulk, and are counted; a repeat of an earlier one does not', async () => {
+  const counted: string[] = []
+  let isFlooding = false
+  await start({
+    lane: {
+      partitionFor: (_, own) => (isFlooding ? 2 : own),
+      count: (tenantId) => void counted.push(tenantId),
+    },
+  })
+  const early = wireEvent()
+  expect((await gateway.post(JSON.stringify(early), randomUUID())).status).toBe(202)
+  isFlooding = true
+  const repeat = await gateway.post(JSON.stringify(early), randomUUID())
+  expect(repeat.text).toContain('"duplicate":true')
+  expect((await gateway.post(JSON.stringify(wireEvent()), randomUUID())).status).toBe(202)
+  expect((await gateway.post(JSON.stringify([wireEvent(), wireEvent()]), randomUUID())).status).toBe(202)
+
+  const lane = invocationsSubject('a', 2)
+  // The repeat is there for its key alone: its event was stored before.
+  expect(gateway.subjects.slice(1)).toEqual([lane, lane, lane])
+  expect(gateway.stored.slice(1).map((message) => decodeGroup(message, 1).map(({ key }) => key?.flags ?? 0))).toEqual([
+    [WAS_DUPLICATE],
+    [0],
+    [WAS_BULK, 0],
+  ])
+  expect(counted).toHaveLength(5)
 })
 
 test('no request gets a 202 before the log holds its events', async () => {

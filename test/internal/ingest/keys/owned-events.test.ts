@@ -26,7 +26,7 @@ function owner({ isSure = (): boolean => true, partitionInFlight = (): number | 
     hasFingerprint: false,
     filterBitsPerKey: 16,
   })
-  return new OwnedEvents({ index, isSure, partitionInFlight, clock: () => Date.UTC(2026, 10, 14, 10) })
+  return new OwnedEvents({ index, isSure, partitionInFlight, partitions: 64, clock: () => Date.UTC(2026, 10, 14, 10) })
 }
 
 const steps = fc.array(
@@ -98,4 +98,30 @@ test('every byte is one kind of answer at most, and names a partition that exist
       expect(isEventAnswer(takenBy(partition), partition)).toBe(false)
     }),
   )
+})
+
+test('an event for the lane of which only a filter knows is not surely new; in its own partition it is', () => {
+  const index = new AdmissionIndex({
+    windowMs: 7 * DAY_MS,
+    periodMs: DAY_MS,
+    exactKeysMax: 64,
+    hasFingerprint: false,
+    filterBitsPerKey: 16,
+  })
+  const nowMs = Date.UTC(2026, 10, 14, 10)
+  const owned = new OwnedEvents({
+    index,
+    isSure: () => true,
+    partitionInFlight: () => undefined,
+    partitions: 2,
+    clock: () => nowMs,
+  })
+  for (let event = 0; event < 4_000; event++) owned.stored(keyOf(event))
+  const maybe = [...Array(4_000).keys()].filter(
+    (event) => index.lookup(keyOf(event), new Int32Array(2), nowMs) === 'maybe',
+  )
+  expect(maybe.length).toBeGreaterThan(2)
+
+  expect(owned.claim(keyOf(maybe[0] ?? -1), 2)).toBe(UNSURE)
+  expect(owned.claim(keyOf(maybe[1] ?? -1), 1)).toBe(FIRST)
 })
