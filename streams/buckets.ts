@@ -233,6 +233,16 @@ export const QUARANTINE_REPLAYS = {
   ttlMs: 40 * 24 * 60 * 60 * 1000,
 } as const satisfies Bucket
 
+/**
+ * `<tenant id>.<identity id>` -> a person who was erased: the hash under which records had them, and when. No name. A restored backup from
+ * before erases them again (`internal/local/backup/later-changes.ts`). Kept for longer than backups usually are.
+ */
+export const ERASURES = {
+  name: 'erasures',
+  history: 1,
+  ttlMs: 800 * 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
 /** `<purpose>` -> one of the instance's secret keys, sealed by the master key (ids, cursors, identities, …). */
 export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
 
@@ -301,6 +311,7 @@ export const BUCKETS: readonly Bucket[] = [
   REATTRIBUTIONS,
   OVERRIDE_PREVIEWS,
   QUARANTINE_REPLAYS,
+  ERASURES,
   SIGNING_KEYS,
   IDEMPOTENCY,
   AUDIT_HEADS,

@@ -1,14 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { ConfigError } from '../../internal/config/settings.js'
+import { ConfigError, readConfig } from '../../internal/config/settings.js'
 import { serviceVersion } from '../../internal/config/version.js'
+import type { BlobStore } from '../../internal/exports/blobs/blob-store.js'
+import { directoryBlobs } from '../../internal/exports/blobs/directory.js'
 import { createBackup } from '../../internal/local/backup/create.js'
+import { readLaterChanges } from '../../internal/local/backup/later-changes.js'
+import { withLock } from '../../internal/local/backup/lock.js'
+import type { Manifest } from '../../internal/local/backup/manifest.js'
 import { openPlace } from '../../internal/local/backup/place.js'
 import { Repository } from '../../internal/local/backup/repository.js'
-import { restoreBackup } from '../../internal/local/backup/restore.js'
+import { type AppliedChanges, restoreBackup } from '../../internal/local/backup/restore.js'
 import type { InstanceKeys } from '../../internal/local/backup/sealed-keys.js'
 import { faultsOf } from '../../internal/local/backup/verify.js'
+import { inherited } from '../../internal/local/supervisor/environment.js'
 import { environmentIn } from '../../internal/local/supervisor/instance.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { recordByCli } from './audited.js'
@@ -84,7 +91,9 @@ const pruneCommand = (): Command =>
       .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
       .addOption(keepOption('how many of the newest stay').makeOptionMandatory())
       .action(async ({ from, keep, ...place }: PlaceOptions & { readonly from: string; readonly keep: number }) => {
-        for (const id of await (await repositoryAt(from, place)).prune(keep)) print(`removed ${id}`)
+        const blobs = await openPlaceOf(from, place)
+        const removed = await withLock(blobs, () => new Repository(blobs).prune(keep))
+        for (const id of removed) print(`removed ${id}`)
       }),
   )
 
@@ -104,6 +113,10 @@ const restoreCommand = (): Command =>
       .option(
         '--credentials-file <file>',
         'credentials.json of the instance; without it, its first start makes another tenant',
+      )
+      .option(
+        '--changes-from <folder>',
+        'the data folder that has survived, of the stopped instance: what was revoked, replaced or erased since the backup is so again',
       )
       .addOption(
         new Option('--nats-server-bin <file>', 'the nats-server program')
@@ -126,8 +139,11 @@ const keepOption = (description: string): Option =>
     return keep
   })
 
-const repositoryAt = async (place: string, { s3Endpoint, s3Region }: PlaceOptions): Promise<Repository> =>
-  new Repository(await openPlace(place, { endpoint: s3Endpoint, region: s3Region }))
+const openPlaceOf = (place: string, { s3Endpoint, s3Region }: PlaceOptions): Promise<BlobStore> =>
+  openPlace(place, { endpoint: s3Endpoint, region: s3Region })
+
+const repositoryAt = async (place: string, options: PlaceOptions): Promise<Repository> =>
+  new Repository(await openPlaceOf(place, options))
 
 /** Where the broker and the store of `npm start` listen. */
 const ON_LOOPBACK = /^(nats|http):\/\/127\.0\.0\.1:\d+$/
@@ -151,16 +167,23 @@ async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): 
   const broker = await connectInstanceBroker(config)
   const store = connectInstanceStore(config)
   try {
-    const repository = await repositoryAt(to, place)
-    const { pausedMs, ...made } = await createBackup({
-      ...{ broker, store, database: config.storeDatabase, storeDataFolder, repository },
-      serviceVersion: serviceVersion(),
-      masterKeyId: readMasterKeys(config).current().id,
-      keys: passphrase === undefined || passphrase === '' ? undefined : { kept: keysIn(dataDir), passphrase },
-      say: json === true ? () => undefined : print,
-    })
-    await recordByCli(broker, 'backup.create', made.id, { after: { consistent_at: made.consistent_at } })
-    const removed = keep === undefined ? [] : await repository.prune(keep)
+    const blobs = await openPlaceOf(to, place)
+    const repository = new Repository(blobs)
+    const make = (assertHeld: () => Promise<void>) =>
+      createBackup({
+        ...{ broker, store, database: config.storeDatabase, storeDataFolder, repository, assertHeld },
+        serviceVersion: serviceVersion(),
+        masterKeyId: readMasterKeys(config).current().id,
+        keys: passphrase === undefined || passphrase === '' ? undefined : { kept: keysIn(dataDir), passphrase },
+        say: json === true ? () => undefined : print,
+      })
+    const { pausedMs, removed, ...made } = await withLock(directoryBlobs(dataDir, null), () =>
+      withLock(blobs, async (assertHeld) => {
+        const made = await make(assertHeld)
+        await recordByCli(broker, 'backup.create', made.id, { after: { consistent_at: made.consistent_at } })
+        return { ...made, removed: keep === undefined ? [] : await repository.prune(keep) }
+      }),
+    )
     if (json === true) print(JSON.stringify({ ...shown(made), paused_ms: Math.round(pausedMs), removed }))
     else print(lineOf(made))
   } finally {
@@ -186,6 +209,7 @@ interface RestoreOptions extends PlaceOptions {
   readonly id?: string
   readonly masterKeyFile?: string
   readonly credentialsFile?: string
+  readonly changesFrom?: string
   readonly natsServerBin: string
 }
 
@@ -195,13 +219,17 @@ async function runRestore({
   id,
   masterKeyFile,
   credentialsFile,
+  changesFrom,
   natsServerBin,
   ...place
 }: RestoreOptions): Promise<void> {
   const repository = await repositoryAt(from, place)
   const manifest = await repository.manifest(id)
-  await restoreBackup(manifest, {
-    ...{ repository, dataDir: to, natsServerBin, say: print },
+  const { storeUser: user, storeDatabase: database } = readConfig(['storeUser', 'storeDatabase'], [], {})
+  const applied = await restoreBackup(manifest, {
+    ...{ repository, dataDir: to, natsServerBin, mainOf, storeAccount: { user, database }, say: print },
+    environment: inherited(process.env),
+    laterChanges: changesFrom === undefined ? undefined : await readLaterChanges(changesFrom, natsServerBin),
     keys:
       masterKeyFile === undefined
         ? undefined
@@ -214,17 +242,33 @@ async function runRestore({
   print(
     `restored ${manifest.id}, as of ${manifest.consistent_at}: ${manifest.records} versions of records, USD ${manifest.cost_usd}`,
   )
-  for (const line of afterwards(manifest.consistent_at)) print(line)
+  for (const line of applied === undefined ? toDoAgain(manifest.consistent_at) : doneAgain(applied, manifest))
+    print(line)
+  print('All sessions and access tokens have ended. Export files are not restored: create them again.')
 }
 
 /** What a backup cannot know. */
-const afterwards = (consistentAt: string): readonly string[] => [
+const toDoAgain = (consistentAt: string): readonly string[] => [
   `Not in it: events, and all changes, after ${consistentAt}. Do again what must not come back:`,
   '  - revoke API keys, clients and people that were removed since (the audit log of the old instance lists them)',
   '  - erase the identities that were erased since: attribution erase-identity',
   '  - replace secrets of webhooks and signing keys that were replaced since',
-  'All sessions and access tokens have ended. Export files are not restored: create them again.',
 ]
+
+const doneAgain = ({ credentials, erased }: AppliedChanges, { consistent_at }: Manifest): readonly string[] => [
+  `Not in it: events, and changes of the configuration, after ${consistent_at}. Applied since then:`,
+  ...(credentials.size === 0 ? ['  - no change of credentials'] : []),
+  ...[...credentials].map(([bucket, count]) => `  - ${count} in ${bucket.replaceAll('_', ' ')}`),
+  `  - ${erased} erasures of people`,
+  ...(erased === 0
+    ? []
+    : [
+        'Calls that were not attributed at the time of the backup are attributed at the next start: erase these people again then.',
+      ]),
+]
+
+/** `dist/cmd/<role>/main.js` */
+const mainOf = (role: string): string => fileURLToPath(new URL(`../${role}/main.js`, import.meta.url))
 
 type Listed = Awaited<ReturnType<Repository['list']>>[number]
 

@@ -3,10 +3,11 @@ import { entryId } from '../../internal/attribution/directory/entry-index.js'
 import { directoryKey } from '../../internal/attribution/directory/import-directory.js'
 import { identityHash } from '../../internal/ids/identity-hash.js'
 import { deriveTenantIds, identityKeysCache } from '../../internal/ids/ids.js'
+import { keepErasure } from '../../internal/local/backup/erasures.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { ERASED_OWNER, eraseIdentity } from '../../internal/store/erasure.js'
-import { DIRECTORY, SIGNING_KEYS } from '../../streams/buckets.js'
+import { DIRECTORY, ERASURES, SIGNING_KEYS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import {
   connectInstanceBroker,
@@ -49,9 +50,11 @@ async function run({ tenant: tenantId, identity, ...options }: EraseOptions): Pr
     const ids = deriveTenantIds(await signingKey(keys, masterKeys, 'ids'), tenantId)
     // Audit entries are never erased: they name the person by id only.
     const id = entryId('identities', identity, ids)
+    const hash = Buffer.from(identityHash(identityKeyOf(tenantId), identity)).toString('hex')
+    // First: a backup that is restored after an interruption erases the person, too.
+    await keepErasure(await broker.bucket(ERASURES), { tenantId, identityId: id, hash, atMs: Date.now() })
     const directory = await broker.bucket(DIRECTORY)
     await directory.delete(directoryKey(tenantId, 'identities', identity))
-    const hash = Buffer.from(identityHash(identityKeyOf(tenantId), identity)).toString('hex')
     await eraseIdentity(store, { tenantId, hash, name: identity })
     await recordByCli(broker, 'identity.erase', id, {}, tenantId)
     const done = { identity_id: id, tenant_id: tenantId, erased: true }

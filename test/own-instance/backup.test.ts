@@ -12,7 +12,7 @@ import { wireEvent } from '../support/gateway.js'
 import { CLI_MAIN } from '../support/instance.js'
 import { launch } from '../support/processes.js'
 import { launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/receiver.js'
-import { launchService, natsServerBin, privateDataDir, type RunningService } from '../support/service.js'
+import { launchService, natsServerBin, privateDataDir, type RunningService, UP_MAIN } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** The drill: under load, back up, kill everything, restore elsewhere; totals equal to the digit, and new events flow. */
@@ -95,11 +95,23 @@ const totalsOf = async (of: Ask) => (await of('GET', OCTOBER)).json.data
 /** Nothing of it changes any more: the load is of November. */
 const october = (stated: object) => ({ ingestion_timestamp: '2026-10-07T08:00:00Z', ...stated })
 
+const PERSON = 'grace.hopper@example.com'
+const statusOf = async ({ secret }: { secret: string }): Promise<number> =>
+  (await askAs(service.baseUrl, { 'x-api-key': secret })('GET', '/v1/attribution?limit=1')).status
+const newKey = async (): Promise<{ id: string; secret: string }> => {
+  const { status, json } = await ask('POST', '/api/v1/api-keys', { name: 'of a program', scopes: ['read:attribution'] })
+  expect(status, JSON.stringify(json)).toBe(201)
+  return json
+}
+
 const key = randomUUID()
 const repeated = wireEvent(october({}))
 let first: string
 let overridden: string
 let bearer: Record<string, string>
+let ofPerson: string
+let revoked: { id: string; secret: string }
+let madeLater: { id: string; secret: string }
 let backedUp: Map<string, number>
 let consistentMs: number
 
@@ -128,6 +140,11 @@ test('a backup is made of a running instance under load, and a second one only o
   for (let i = 0; i < 40; i++) {
     await attributed(ask, october({ attributed_service: `service-${i % 3}`, estimated_cost_usd: `0.0${i}1` }))
   }
+  const person = await attributed(ask, october({ attributed_service: 'notebook', attributed_identity: PERSON }))
+  expect(person.owner).toBe(PERSON)
+  ofPerson = person.id
+  revoked = await newKey()
+  expect(await statusOf(revoked)).toBe(200)
   overridden = (await attributed(ask, october({ attributed_service: 'wrong' }))).id
   const override = { service: 'right', owner: 'team-right', reason: 'It was theirs.' }
   expect((await ask('POST', `/v1/attribution/${overridden}/override`, override)).status).toBeLessThan(300)
@@ -157,6 +174,27 @@ test('a backup is made of a running instance under load, and a second one only o
   expect(readdirSync(join(service.dataDir, 'store', 'data', 'shadow'))).toEqual(['increment.txt'])
 })
 
+test('two backups are not made at once', async () => {
+  const both = await Promise.all([create(), create()])
+
+  expect(both.map(({ code }) => code).sort()).toEqual([0, 1])
+  expect(both.find(({ code }) => code === 1)?.said).toContain('make one at a time')
+})
+
+test('what is revoked, made and erased after the last backup is not in it', async () => {
+  expect((await ask('DELETE', `/api/v1/api-keys/${revoked.id}`)).status).toBe(204)
+  madeLater = await newKey()
+  const erased = launch(CLI_MAIN, {
+    args: [
+      ...['erase-identity', '--tenant', service.credentials.tenant_id, '--identity', PERSON],
+      ...['--data-dir', service.dataDir],
+    ],
+  })
+  expect(await erased.exited).toMatchObject({ code: 0 })
+  expect([await statusOf(revoked), await statusOf(madeLater)]).toEqual([401, 200])
+  expect((await ask('GET', `/v1/attribution/${ofPerson}`)).json.owner).toBe('erased')
+})
+
 test('it is restored elsewhere after everything was killed: equal to the digit, nothing lost, nothing doubled', async () => {
   const before = await totalsOf(ask)
   for (const role of ['up', 'gateway', 'attributor', 'courier', 'store', 'nats'])
@@ -164,9 +202,10 @@ test('it is restored elsewhere after everything was killed: equal to the digit, 
   await service.process.exited
   const delivered = receiver.received.length
 
-  const restored = await restoreTo(restoredFolder)
-  expect(restored).toMatchObject({ code: 0 })
-  expect(restored.said).toContain('erase the identities that were erased since')
+  const restored = await restoreTo(restoredFolder, '--changes-from', service.dataDir)
+  expect(restored, restored.said).toMatchObject({ code: 0 })
+  expect(restored.said).toContain('2 in api keys')
+  expect(restored.said).toContain('1 erasures of people')
   service = await launchService({ dataDir: restoredFolder, roles: ['courier'], args })
   ask = askOf(service)
 
@@ -177,6 +216,9 @@ test('it is restored elsewhere after everything was killed: equal to the digit, 
     service: 'right',
     output_state: 'overridden',
   })
+
+  expect((await ask('GET', `/v1/attribution/${ofPerson}`)).json.owner).toBe('erased')
+  expect([await statusOf(revoked), await statusOf(madeLater)]).toEqual([401, 200])
 
   const wanted = [...backedUp].filter(([, atMs]) => atMs < consistentMs).map(([id]) => id)
   expect(wanted.length).toBeGreaterThan(200)
@@ -232,6 +274,33 @@ test('a restored instance is backed up in its turn; the oldest ones are removed 
   for (const { id } of JSON.parse((await backup(['list', '--from', place, '--json'])).said)) {
     expect(await backup(['verify', '--from', place, '--id', id])).toEqual({ code: 0, said: `${id} is whole` })
   }
+})
+
+test('a restore that is killed leaves a folder that does not start', async () => {
+  const folder = join(privateDataDir(), 'half')
+  const restoring = launch(CLI_MAIN, {
+    args: ['backup', 'restore', '--from', place, '--to', folder, '--nats-server-bin', natsServerBin()],
+    env: { ATTRIBUTION_BACKUP_PASSPHRASE: PASSPHRASE },
+  })
+  while (!existsSync(join(folder, 'store', 'data'))) await sleep(1)
+  await restoring.kill('SIGKILL')
+
+  const started = launch(UP_MAIN, { args: ['--data-dir', folder, '--nats-server-bin', natsServerBin()] })
+  expect([(await started.exited).code, started.lines.join()]).toEqual([
+    1,
+    expect.stringContaining('has not ended: remove the folder'),
+  ])
+})
+
+test('without a folder that has survived, a restore lists what has to be done again', async () => {
+  const restored = await restoreTo(join(privateDataDir(), 'listed'))
+  expect(restored, restored.said).toMatchObject({ code: 0 })
+  expect(restored.said).toContain('erase the identities that were erased since')
+
+  const running = await restoreTo(join(privateDataDir(), 'new'), '--changes-from', service.dataDir)
+  expect(running).toMatchObject({ code: 1, said: expect.stringContaining('stop it first') })
+  const empty = await restoreTo(join(privateDataDir(), 'new'), '--changes-from', privateDataDir())
+  expect(empty).toMatchObject({ code: 1, said: expect.stringContaining('has no broker any more') })
 })
 
 test('a restore refuses a folder that is in use, another passphrase, another key, and a damaged backup', async () => {

@@ -11,6 +11,12 @@ export interface BlobStore {
   readonly place: Place
   /** Streams a blob into the store with bounded memory. @returns its size in bytes */
   write(key: string, parts: AsyncIterable<Uint8Array>): Promise<number>
+  /**
+   * Writes a small blob unless there is one, atomically: of several callers, one succeeds.
+   *
+   * @returns whether it was written; always true in an S3-compatible store that ignores `If-None-Match`
+   */
+  create(key: string, bytes: Uint8Array): Promise<boolean>
   /** @returns undefined when the blob does not exist */
   size(key: string): Promise<number | undefined>
   /** Streams a blob. @param range first and last byte, both inclusive; default: the whole blob */

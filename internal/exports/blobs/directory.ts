@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises'
+import { link, mkdir, open, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -43,6 +43,23 @@ export function directoryBlobs(folder: string, region: string | null): BlobStore
       const folderHandle = await open(dirname(path))
       await folderHandle.sync().finally(() => folderHandle.close())
       return (await stat(path)).size
+    },
+
+    async create(key, bytes) {
+      const path = pathOf(key)
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      const partial = `${path}.${randomBytes(6).toString('hex')}.partial`
+      try {
+        await writeFile(partial, bytes, { mode: 0o600, flush: true })
+        // Unlike a rename, a link does not replace what is there.
+        await link(partial, path)
+        return true
+      } catch (cause) {
+        if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false
+        throw cause
+      } finally {
+        await rm(partial, { force: true })
+      }
     },
 
     async size(key) {

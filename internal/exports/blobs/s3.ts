@@ -3,6 +3,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
@@ -37,6 +38,18 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
     place: { name: 'the store of export files', region },
 
     write: (key, parts) => writeObject(client, of(key), parts),
+
+    async create(key, bytes) {
+      try {
+        await client.send(new PutObjectCommand({ ...of(key), Body: bytes, IfNoneMatch: '*' }))
+        return true
+      } catch (cause) {
+        // 409: another caller's write of it is under way.
+        if (cause instanceof S3ServiceException && [409, 412].includes(cause.$metadata.httpStatusCode ?? 0))
+          return false
+        throw cause
+      }
+    },
 
     async size(key) {
       try {

@@ -33,6 +33,8 @@ export interface BackupDeps {
   readonly masterKeyId: string
   /** Undefined: they stay out of the backup. */
   readonly keys: { readonly kept: InstanceKeys; readonly passphrase: string } | undefined
+  /** Throws when another process works on the place by now. */
+  readonly assertHeld: () => Promise<void>
   readonly say: (line: string) => void
 }
 
@@ -96,6 +98,7 @@ export async function createBackup(deps: BackupDeps): Promise<IndexEntry & { rea
       tails,
     }
     const fresh = [files, tails, ...snapshots].reduce((sum, { bytes }) => sum + bytes, newBytes)
+    await deps.assertHeld()
     return { ...(await repository.add(manifest, fresh)), pausedMs }
   } finally {
     await unfreeze(storeDataFolder, frozen)

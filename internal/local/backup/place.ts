@@ -21,6 +21,7 @@ export async function openPlace(place: string, { endpoint, region }: S3Place): P
   return {
     place: blobs.place,
     write: (key, parts) => blobs.write(under(key), parts),
+    create: (key, bytes) => blobs.create(under(key), bytes),
     size: (key) => blobs.size(under(key)),
     read: (key, range) => blobs.read(under(key), range),
     usedShare: blobs.usedShare,

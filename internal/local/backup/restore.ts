@@ -1,21 +1,38 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { DIRECTORY, ERASURES, SIGNING_KEYS } from '../../../streams/buckets.js'
 import { CHANGES } from '../../../streams/changes.js'
 import { INVOCATIONS } from '../../../streams/invocations.js'
-import { type Broker, connectBroker } from '../../broker/connect.js'
+import type { Broker } from '../../broker/connect.js'
 import { restoreStream } from '../../broker/stream-snapshot.js'
 import { replayTail } from '../../broker/stream-tail.js'
 import { ConfigError } from '../../config/settings.js'
-import { readMasterKeys } from '../../secrets/master-keys.js'
+import { deriveTenantIds } from '../../ids/ids.js'
+import { type MasterKeys, readMasterKeys } from '../../secrets/master-keys.js'
+import { signingKey } from '../../secrets/signing-keys.js'
+import { connectStore, type StoreConnection } from '../../store/client.js'
+import { migrate } from '../../store/migrations/migrate.js'
 import { Supervisor } from '../supervisor/children.js'
-import { freePort, openInstance, writePrivate } from '../supervisor/instance.js'
-import { natsServerRole } from '../supervisor/nats-server.js'
+import {
+  freePort,
+  type InstanceFiles,
+  type InstanceSecrets,
+  openInstance,
+  UNFINISHED_RESTORE,
+  writePrivate,
+} from '../supervisor/instance.js'
+import { flagsOfFolder } from '../supervisor/processes.js'
+import { answersAt } from '../supervisor/readiness.js'
 import type { Tail } from './create.js'
+import { eraseAgain, readErasures } from './erasures.js'
+import { applyCredentials, erasuresSince, type LaterChanges } from './later-changes.js'
 import type { Manifest } from './manifest.js'
 import { unpack } from './pack.js'
+import { withPrivateBroker } from './private-broker.js'
 import type { Repository } from './repository.js'
 import { type InstanceKeys, unsealKeys } from './sealed-keys.js'
 
@@ -27,19 +44,35 @@ export interface RestoreDeps {
   /** Undefined: they are in the backup, under the passphrase. */
   readonly keys: InstanceKeys | undefined
   readonly passphrase: string | undefined
+  /** What the instance had after the backup; undefined: it is not known. */
+  readonly laterChanges: LaterChanges | undefined
+  /** The script of a role. */
+  readonly mainOf: (role: string) => string
+  /** For the process of a role. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly storeAccount: Pick<StoreConnection, 'user' | 'database'>
   readonly say: (line: string) => void
+}
+
+export interface AppliedChanges {
+  /** Entries that changed, by bucket. */
+  readonly credentials: ReadonlyMap<string, number>
+  /** People who were erased again. */
+  readonly erased: number
 }
 
 /** Streams whose checkpoints name their messages by sequence: a restored one must have the same. */
 const READ_BY_SEQUENCE = new Set<string>([INVOCATIONS.name, CHANGES.name])
 
 /**
- * Makes the data folder of an instance from a backup. The instance is started afterwards, as any other.
+ * Makes the data folder of an instance from a backup. The instance is started afterwards, as any other; it refuses to start while a
+ * restore is not finished, or was ended in the middle.
  *
+ * @returns the changes after the backup that were applied; undefined when they are not known
  * @throws ConfigError when the folder is in use, or the master key is not the backup's
  * @throws Error when a blob of the backup is damaged or missing; the folder is then of no use
  */
-export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Promise<void> {
+export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Promise<AppliedChanges | undefined> {
   const { repository, say } = deps
   const folder = resolve(deps.dataDir)
   if (existsSync(folder) && readdirSync(folder).length > 0) {
@@ -47,6 +80,8 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   }
   const keys = await keysFor(manifest, deps)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const unfinished = join(folder, UNFINISHED_RESTORE)
+  writePrivate(unfinished, `${manifest.id}\n`)
   const { files, secrets } = openInstance(folder, false)
   writePrivate(files.masterKey, keys.masterKey)
   if (keys.credentials !== undefined) writePrivate(files.credentials, keys.credentials)
@@ -63,23 +98,73 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   }
   say(`the read model: ${manifest.parts.length} parts, ${manifest.records} versions of records`)
 
+  const { laterChanges, natsServerBin } = deps
+  const applied = await withPrivateBroker(folder, natsServerBin, say, async (broker) => {
+    await restoreStreams(manifest, broker, repository)
+    say(`the broker: ${manifest.streams.length} streams`)
+    const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey })
+    return laterChanges && (await applyLaterChanges(laterChanges, broker, masterKeys, { ...deps, files, secrets }))
+  })
+  rmSync(unfinished)
+  return applied
+}
+
+interface ChangedInstance extends RestoreDeps {
+  readonly files: InstanceFiles
+  readonly secrets: InstanceSecrets
+}
+
+async function applyLaterChanges(
+  changes: LaterChanges,
+  broker: Broker,
+  masterKeys: MasterKeys,
+  deps: ChangedInstance,
+): Promise<AppliedChanges> {
+  const credentials = await applyCredentials(broker, changes)
+  const kept = await broker.bucket(ERASURES)
+  const erasures = erasuresSince(changes, await readErasures(kept))
+  if (erasures.length > 0) {
+    const secret = await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids')
+    const directory = await broker.bucket(DIRECTORY)
+    await withPrivateStore(deps, async (store) => {
+      await migrate(store)
+      const idsOf = (tenantId: string) => deriveTenantIds(secret, tenantId)
+      for (const erasure of erasures) await eraseAgain(erasure, { store, directory, erasures: kept, idsOf })
+    })
+  }
+  return { credentials, erased: erasures.length }
+}
+
+/** Runs the embedded engine on a data folder for as long as some work takes. */
+async function withPrivateStore(
+  { files, secrets, mainOf, environment, storeAccount, say }: ChangedInstance,
+  work: (store: ClickHouseClient) => Promise<void>,
+): Promise<void> {
   const port = await freePort()
-  const user = 'attribution'
-  const role = natsServerRole(deps.natsServerBin, files, port, user, secrets.natsPassword)
+  const url = `http://127.0.0.1:${port}`
   const supervisor = new Supervisor({ logsDir: files.logsDir, print: say, onChange: () => undefined })
   try {
-    await supervisor.startAll([role])
-    const url = `nats://127.0.0.1:${port}`
-    const broker = await connectBroker({ url, user, password: secrets.natsPassword, name: 'attribution-restore' })
-    try {
-      await restoreStreams(manifest, broker, repository)
-    } finally {
-      await broker.close()
-    }
+    await supervisor.startAll([
+      {
+        name: 'store',
+        command: process.execPath,
+        args: [
+          ...flagsOfFolder(files.logsDir),
+          mainOf('store'),
+          '--data-dir',
+          files.dataDir,
+          '--store-port',
+          String(port),
+        ],
+        env: { ...environment, ATTRIBUTION_STORE_PASSWORD: secrets.storePassword },
+        ready: answersAt(`${url}/ping`),
+      },
+    ])
+    const store = connectStore({ ...storeAccount, url, password: secrets.storePassword, cluster: '' })
+    await work(store).finally(() => store.close())
   } finally {
     await supervisor.stop()
   }
-  say(`the broker: ${manifest.streams.length} streams`)
 }
 
 async function keysFor(

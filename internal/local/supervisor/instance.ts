@@ -35,6 +35,9 @@ export interface RunFile {
 
 const ENVIRONMENT_FILE = 'environment.json'
 
+/** In a data folder while a backup is restored into it, and afterwards if that was ended in the middle. */
+export const UNFINISHED_RESTORE = 'restore-unfinished'
+
 /**
  * The settings (`ATTRIBUTION_*`) of the roles at the last start of the instance in a data folder, with which a command
  * connects to it.
@@ -114,9 +117,15 @@ const ORPHANS_MS_MAX = 15_000
  * Takes over the data folder. The roles of a killed supervisor stop by themselves: waits for them, and kills those that
  * have not stopped in time. Processes of another folder, of which this one is a copy, are left alone.
  *
- * @throws ConfigError when another supervisor is running on the folder, or on the one of which it is a copy
+ * @throws ConfigError when another supervisor is running on the folder, or on the one of which it is a copy; or when a backup
+ *   was not restored into it to the end
  */
 export async function takeOver(files: InstanceFiles): Promise<void> {
+  if (existsSync(join(files.dataDir, UNFINISHED_RESTORE))) {
+    throw new ConfigError(
+      `a restore into ${files.dataDir} has not ended: remove the folder, and restore the backup into a new one`,
+    )
+  }
   if (!existsSync(files.run)) return
   const { folder, up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
   const isRunning = up !== process.pid && isOurProcess(up, 'up')

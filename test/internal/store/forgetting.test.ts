@@ -10,6 +10,7 @@ import {
   findAllocationWeights,
   findSpreadWeights,
 } from '../../../internal/store/queries/attribution/allocation-weights.js'
+import { valuesNamed } from '../../../internal/store/queries/named-values.js'
 import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { settle } from '../../../internal/store/settling.js'
@@ -459,4 +460,22 @@ describe('retention', () => {
     expect(Math.max(...found)).toBe(1)
     expect(found.at(-1)).toBe(0)
   })
+})
+
+test('the name of a person is found among owners and values of tags by a question, without being known', async () => {
+  await insertRows(
+    store.client,
+    ATTRIBUTIONS,
+    [rowOf('ada'), rowOf('grace'), { ...rowOf('joan'), tags: { who: 'katherine' } }],
+    'named',
+  )
+  await insertRows(store.client, ATTRIBUTIONS, [rowOf('mary', { tenantId: 'tnt_other' })], 'named elsewhere')
+  const find = (name: string) => valuesNamed(store.client, tenantId, (text) => text === name)
+
+  expect(await Promise.all(['grace', 'katherine', 'mary', 'nobody knows'].map(find))).toEqual([
+    'grace',
+    'katherine',
+    undefined,
+    undefined,
+  ])
 })

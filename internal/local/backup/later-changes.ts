@@ -1,0 +1,144 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { KV } from '@nats-io/kv'
+import {
+  API_KEYS,
+  type Bucket,
+  CLIENTS,
+  CONNECTORS,
+  ERASURES,
+  EXPORT_SCHEDULES,
+  IDENTITY_PROVIDERS,
+  SCIM_GROUPS,
+  SIGNING_KEYS,
+  SQL_USERS,
+  TENANTS,
+  USERS,
+  WEBHOOKS,
+} from '../../../streams/buckets.js'
+import type { Broker } from '../../broker/connect.js'
+import { ConfigError } from '../../config/settings.js'
+import type { RunFile } from '../supervisor/instance.js'
+import { isOurProcess } from '../supervisor/processes.js'
+import { type Erasure, readErasures } from './erasures.js'
+import { withPrivateBroker } from './private-broker.js'
+
+/** Who may do what, and with which secrets: of these, the newest state counts, not that of the backup. */
+const CREDENTIALS: readonly Bucket[] = [
+  TENANTS,
+  API_KEYS,
+  CLIENTS,
+  USERS,
+  IDENTITY_PROVIDERS,
+  SCIM_GROUPS,
+  CONNECTORS,
+  SQL_USERS,
+  WEBHOOKS,
+  EXPORT_SCHEDULES,
+  SIGNING_KEYS,
+]
+
+/** What an instance had after a backup that must not be undone by restoring it. */
+export interface LaterChanges {
+  /** Every entry of the buckets of credentials. */
+  readonly credentials: readonly { readonly bucket: Bucket; readonly entries: ReadonlyMap<string, Uint8Array> }[]
+  readonly erasures: ReadonlyMap<string, Erasure>
+}
+
+/**
+ * Reads the broker of a data folder that has survived. Works on a copy: the folder stays as it is.
+ *
+ * @throws ConfigError when an instance runs on the folder, or its broker is not there any more
+ */
+export async function readLaterChanges(dataDir: string, natsServerBin: string): Promise<LaterChanges> {
+  const folder = resolve(dataDir)
+  requireStopped(folder)
+  const streams = join(folder, 'nats', 'data', 'jetstream', '$G', 'streams')
+  const wanted = [...CREDENTIALS, ERASURES].map(({ name }) => `KV_${name}`)
+  if (!existsSync(streams) || !wanted.slice(0, 2).every((name) => readdirSync(streams).includes(name))) {
+    throw new ConfigError(`${folder} has no broker any more: restore without --changes-from, and follow its list`)
+  }
+  const copy = mkdtempSync(join(tmpdir(), 'attribution-changes-'))
+  try {
+    for (const name of wanted) {
+      const from = join(streams, name)
+      // An older version does not have every bucket.
+      if (existsSync(from))
+        cpSync(from, join(copy, 'nats', 'data', 'jetstream', '$G', 'streams', name), { recursive: true })
+    }
+    return await withPrivateBroker(
+      copy,
+      natsServerBin,
+      () => undefined,
+      async (broker) => ({
+        credentials: await Promise.all(
+          CREDENTIALS.filter(({ name }) => existsSync(join(streams, `KV_${name}`))).map(async (bucket) => ({
+            bucket,
+            entries: await entriesOf(await broker.bucket(bucket)),
+          })),
+        ),
+        erasures: existsSync(join(streams, `KV_${ERASURES.name}`))
+          ? await readErasures(await broker.bucket(ERASURES))
+          : new Map<string, Erasure>(),
+      }),
+    )
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+function requireStopped(folder: string): void {
+  const file = join(folder, 'run.json')
+  if (!existsSync(file)) return
+  const { up, roles } = JSON.parse(readFileSync(file, 'utf8')) as RunFile
+  const running = [['up', up] as const, ...Object.entries(roles)].filter(([role, pid]) => isOurProcess(pid, role))
+  if (running.length > 0) {
+    const names = running.map(([role, pid]) => `${role} (process ${pid})`).join(', ')
+    throw new ConfigError(`the instance in ${folder} is running: ${names}; stop it first`)
+  }
+}
+
+/**
+ * Gives a restored broker the credentials as they were last: what was revoked or removed since the backup is so again, what was
+ * replaced has its newer secret, what was made since is there.
+ *
+ * @returns how many entries of each bucket changed
+ */
+export async function applyCredentials(
+  broker: Broker,
+  { credentials }: LaterChanges,
+): Promise<ReadonlyMap<string, number>> {
+  const changed = new Map<string, number>()
+  for (const { bucket, entries } of credentials) {
+    const restored = await broker.bucket(bucket)
+    const before = await entriesOf(restored)
+    let count = 0
+    for (const key of before.keys()) {
+      if (entries.has(key)) continue
+      await restored.delete(key)
+      count++
+    }
+    for (const [key, value] of entries) {
+      const old = before.get(key)
+      if (old !== undefined && Buffer.compare(old, value) === 0) continue
+      await restored.put(key, value)
+      count++
+    }
+    if (count > 0) changed.set(bucket.name, count)
+  }
+  return changed
+}
+
+/** @param known of the restored broker */
+export const erasuresSince = ({ erasures }: LaterChanges, known: ReadonlyMap<string, Erasure>): readonly Erasure[] =>
+  [...erasures].flatMap(([key, erasure]) => (known.has(key) ? [] : [erasure]))
+
+async function entriesOf(bucket: KV): Promise<ReadonlyMap<string, Uint8Array>> {
+  const entries = new Map<string, Uint8Array>()
+  for await (const key of await bucket.keys()) {
+    const entry = await bucket.get(key)
+    if (entry?.operation === 'PUT') entries.set(key, entry.value)
+  }
+  return entries
+}

@@ -1,0 +1,31 @@
+import { type Broker, connectBroker } from '../../broker/connect.js'
+import { Supervisor } from '../supervisor/children.js'
+import { freePort, openInstance } from '../supervisor/instance.js'
+import { natsServerRole } from '../supervisor/nats-server.js'
+
+const USER = 'attribution'
+
+/** Runs a broker on a data folder for as long as some work takes, on a free port of loopback. */
+export async function withPrivateBroker<T>(
+  dataDir: string,
+  natsServerBin: string,
+  say: (line: string) => void,
+  work: (broker: Broker) => Promise<T>,
+): Promise<T> {
+  const { files, secrets } = openInstance(dataDir, false)
+  const port = await freePort()
+  const role = natsServerRole(natsServerBin, files, port, USER, secrets.natsPassword)
+  const supervisor = new Supervisor({ logsDir: files.logsDir, print: say, onChange: () => undefined })
+  try {
+    await supervisor.startAll([role])
+    const url = `nats://127.0.0.1:${port}`
+    const broker = await connectBroker({ url, user: USER, password: secrets.natsPassword, name: 'attribution-restore' })
+    try {
+      return await work(broker)
+    } finally {
+      await broker.close()
+    }
+  } finally {
+    await supervisor.stop()
+  }
+}
