@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import {
   BROKER_SETTINGS,
@@ -37,8 +38,11 @@ export const doctorCommand = (): Command =>
     .addOption(dataDirOption())
     .option('--json', 'print each check as JSON, one per line')
     .action((options: DoctorOptions, command: Command) => {
-      const isUrlGiven = command.getOptionValueSource('url') !== 'default'
-      return report(options.part === 'intake' ? checkedIntake(options) : checkedInstance(options, isUrlGiven), options)
+      const isGiven = (name: keyof DoctorOptions): boolean => command.getOptionValueSource(name) !== 'default'
+      return report(
+        options.part === 'intake' ? checkedIntake(options, isGiven) : checkedInstance(options, isGiven('url')),
+        options,
+      )
     })
 
 async function report(findings: AsyncIterable<Finding>, { json }: DoctorOptions): Promise<void> {
@@ -53,7 +57,18 @@ async function report(findings: AsyncIterable<Finding>, { json }: DoctorOptions)
 const WORDS: Readonly<Record<FindingStatus, string>> = { ok: 'ok  ', warning: 'WARN', failure: 'FAIL' }
 const lineOf = ({ check, status, detail }: Finding): string => `${WORDS[status]} ${check.padEnd(21)} ${detail}\n`
 
-async function* checkedIntake({ intakeUrl, credentials, url }: DoctorOptions): AsyncGenerator<Finding> {
+/** @param isGiven whether an option was stated; the others are those of the instance, if its data folder is */
+async function* checkedIntake(
+  { dataDir, ...options }: DoctorOptions,
+  isGiven: (name: keyof DoctorOptions) => boolean,
+): AsyncGenerator<Finding> {
+  const environment = dataDir === undefined ? {} : environmentIn(dataDir)
+  const { baseUrl } = readConfig(['mode', 'baseUrl'], [], environment)
+  const url = isGiven('url') || baseUrl === '' ? options.url : baseUrl
+  const intakePort = environment['ATTRIBUTION_INTAKE_PORT']
+  const intakeUrl = isGiven('intakeUrl') || intakePort === undefined ? options.intakeUrl : withPort(url, intakePort)
+  const credentials =
+    isGiven('credentials') || dataDir === undefined ? options.credentials : join(dataDir, 'credentials.json')
   const api = connectApi({ url, credentials }, LIMITS)
   const intake = connectApi({ url: intakeUrl, credentials }, LIMITS)
   try {
@@ -61,6 +76,12 @@ async function* checkedIntake({ intakeUrl, credentials, url }: DoctorOptions): A
   } finally {
     await Promise.all([api.close(), intake.close()])
   }
+}
+
+function withPort(address: string, port: string): string {
+  const url = new URL(address)
+  url.port = port
+  return url.origin
 }
 
 async function* checkedInstance({ dataDir, url }: DoctorOptions, isUrlGiven: boolean): AsyncGenerator<Finding> {

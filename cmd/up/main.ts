@@ -26,6 +26,7 @@ import { prepareInstance } from '../../internal/local/supervisor/prepare-instanc
 import { localRoles } from '../../internal/local/supervisor/roles.js'
 import { fillSandbox } from '../../internal/local/supervisor/sandbox.js'
 import { newSignInLink } from '../../internal/local/supervisor/sign-in-link.js'
+import { watchDependencies } from '../../internal/local/supervisor/watch-dependencies.js'
 import { runMain, stopSignal } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { UP_SETTINGS } from './settings.js'
@@ -52,7 +53,7 @@ runMain('up', async () => {
   const addresses = await chooseAddresses(config, secrets)
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
   const settings = sharedSettings({ ...config, masterKeyFile }, files, addresses)
-  writeEnvironment(files, settings)
+  writeEnvironment(files, { ...settings, ATTRIBUTION_INTAKE_PORT: String(config.intakePort) })
   const envOf = environmentsFor(settings, process.env, config)
 
   if (ownsMasterKey) dropMasterKeysHourly(files.masterKey, print)
@@ -73,6 +74,7 @@ runMain('up', async () => {
       metricsPortOf: metrics.portOf,
     })
     await supervisor.startAll(dependencies)
+    void stopped.then(watchDependencies(files, addresses, print).stop)
     const masterKeys = readMasterKeys({ ...config, masterKeyFile })
     const credentials = await prepareInstance(config, masterKeys, files, addresses, print)
     await supervisor.startAll(serving)

@@ -25,18 +25,23 @@ const WAITING = gauge(
   ['log'],
 )
 
-/** Sets what waits in the logs of this process, and forgets those that it no longer owns. */
+/**
+ * Sets what waits in the logs of this process, and forgets those that it no longer owns. While the broker does not answer, none has a
+ * value: the last one would say that nothing waits.
+ */
 export async function setLogLags(
   owned: readonly ReadLogOf[],
   doneOf: (key: string) => Promise<number>,
   manager: JetStreamManager,
   nowMs: number,
 ): Promise<void> {
-  const lags = await Promise.all(
+  const looking = Promise.all(
     owned.map(async (log) => ({ log: log.key, ...(await lagOf(manager, log, await doneOf(log.key), nowMs)) })),
   )
-  OLDEST.reset()
-  WAITING.reset()
+  const lags = await looking.finally(() => {
+    OLDEST.reset()
+    WAITING.reset()
+  })
   for (const { log, oldestS, messages } of lags) {
     OLDEST.set({ log }, oldestS)
     WAITING.set({ log }, messages)

@@ -1,5 +1,6 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 import { asText } from './log-text.js'
+import { RepeatedLines } from './repeated-lines.js'
 
 export type { Logger }
 
@@ -29,6 +30,7 @@ export const createLog = (
       level,
       base: { role, version, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: { logMethod: thinningOut(new RepeatedLines(() => performance.now())) },
       formatters: { level: (label) => ({ level: label }) },
       redact: {
         paths: [
@@ -54,5 +56,17 @@ export const createLog = (
     },
     isText(format) ? { write: (line: string) => void destination.write(asText(line)) } : destination,
   )
+
+/** Leaves out lines with an error that come again and again with the same text; the next one has their number as `repeated`. */
+const thinningOut = (repeated: RepeatedLines): NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> =>
+  function logMethod(args, method) {
+    const [fields, text] = args as unknown[]
+    if (typeof fields !== 'object' || fields === null || !('err' in fields)) return method.apply(this, args)
+    const { err } = fields
+    const leftOut = repeated.leftOut(`${String(text)}\n${err instanceof Error ? err.message : String(err)}`)
+    if (leftOut === undefined) return
+    if (leftOut === 0) return method.apply(this, args)
+    method.apply(this, [{ ...fields, repeated: leftOut }, ...args.slice(1)] as unknown as typeof args)
+  }
 
 const isText = (format: LogFormat): boolean => format === 'text' || (format === 'auto' && process.stderr.isTTY === true)

@@ -14,6 +14,8 @@ export interface RunningBroker {
   readonly url: string
   /** Folder of its streams. */
   readonly folder: string
+  /** Of the server. */
+  pid(): number
   /** `kill -9`, and starts it again with the same port and folder. */
   restart(): Promise<void>
 }
@@ -43,6 +45,7 @@ export async function launchBroker(configText?: string): Promise<RunningBroker> 
     port,
     url: `nats://127.0.0.1:${port}`,
     folder,
+    pid: () => Number(readFileSync(pidFile, 'utf8')),
     async restart() {
       process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL')
       await server.end()

@@ -13,10 +13,11 @@ export interface Segment {
   records: number
 }
 
+export const SEGMENT_SUFFIX = '.spool'
 const SEGMENT_NAME = /^(\d{16})\.spool$/
 
 export const segmentPath = (folder: string, number: number): string =>
-  join(folder, `${String(number).padStart(16, '0')}.spool`)
+  join(folder, `${String(number).padStart(16, '0')}${SEGMENT_SUFFIX}`)
 
 /** @returns the number in a segment's file name; undefined for other files */
 export function segmentNumber(name: string): number | undefined {

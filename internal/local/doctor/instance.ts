@@ -42,7 +42,23 @@ async function* checkApi(ask: InstanceUnderCheck['ask']): AsyncGenerator<Finding
   const { status, body } = await ask('/readyz')
   yield status === 200
     ? ok('API', 'answers and is ready')
-    : failure('API', `/readyz answers ${status}: ${body.slice(0, 300)}`)
+    : failure('API', `is not ready (${status}): ${reasonIn(body)}`)
+}
+
+interface Unready {
+  readonly dependencies?: readonly { readonly name: string; readonly status: string; readonly since: string }[]
+}
+
+/** Which dependencies are down; the answer itself if it is another one. */
+function reasonIn(body: string): string {
+  try {
+    const { dependencies = [] } = JSON.parse(body) as Unready
+    const down = dependencies.filter(({ status }) => status === 'down')
+    if (down.length > 0) return down.map(({ name, since }) => `${name} does not answer since ${since}`).join(', ')
+  } catch {
+    // A proxy may answer with something else.
+  }
+  return body.slice(0, 300)
 }
 
 /** Yields what the checks find; what they throw becomes one more finding. */

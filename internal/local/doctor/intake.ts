@@ -42,11 +42,10 @@ async function asked(request: Promise<Answer>): Promise<Answer | undefined> {
 
 async function checkApi(api: Client): Promise<Finding> {
   const answer = await asked(api.get('/readyz'))
-  if (answer === undefined)
-    return failure('api', 'no answer, or not ready: is the service running, and is this its address?')
+  if (answer === undefined) return failure('api', 'no answer: is the service running, and is this its address?')
   return answer.status === 200
     ? ok('api', 'the API answers and is ready')
-    : failure('api', `/readyz answers ${answer.status}`)
+    : failure('api', `the API is not ready (${answer.status}): \`attribution doctor --data-dir <folder>\` says why`)
 }
 
 async function checkCredential(api: Client): Promise<Finding> {

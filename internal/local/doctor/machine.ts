@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { SEGMENT_SUFFIX } from '../../ingest/spool/segment.js'
 import { type Finding, failure, graded, ok, warning } from './finding.js'
 
 /** Used share of the disk. */
@@ -14,6 +15,7 @@ export function* checkMachine(dataDir: string | undefined): Generator<Finding> {
   if (dataDir !== undefined) {
     yield checkDisk(dataDir)
     yield checkPermissions(dataDir)
+    yield checkSpool(dataDir)
   }
   yield* checkOpenFiles()
 }
@@ -24,6 +26,25 @@ function checkDisk(dataDir: string): Finding {
   const seen = `${Math.round(used * 100)} % used, ${Math.round((bavail * bsize) / 2 ** 30)} GiB free`
   return graded('disk', used, DISK, seen, 'free some, or move the data folder to a larger disk')
 }
+
+/** What gateways on this machine have accepted while the log did not answer; segments are removed once they are delivered. */
+function checkSpool(dataDir: string): Finding {
+  const folder = join(dataDir, 'spool')
+  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
+  const segments = names
+    .filter((name) => name.endsWith(SEGMENT_SUFFIX))
+    .flatMap((name) => statOf(join(folder, name)) ?? [])
+  const bytes = segments.reduce((sum, { size }) => sum + size, 0)
+  if (bytes === 0) return ok('spool', 'no event waits on this disk')
+  const oldest = new Date(Math.min(...segments.map(({ birthtimeMs }) => birthtimeMs))).toISOString()
+  return warning(
+    'spool',
+    `${(bytes / 2 ** 20).toFixed(1)} MiB of accepted events wait on this disk, the first since ${oldest}: they go to the log once the broker ` +
+      'answers and a gateway runs here; keep this disk until then',
+  )
+}
+
+const statOf = (path: string) => statSync(path, { throwIfNoEntry: false })
 
 function checkPermissions(dataDir: string): Finding {
   const present = new Set(readdirSync(dataDir))

@@ -67,7 +67,12 @@ export function connectService(
   })
   const credential = { 'x-api-key': apiKey }
 
-  /** Retries a request without an answer, or with a transient one (429, 5xx), with growing, jittered pauses. */
+  /**
+   * Retries a request without an answer, or with a transient one (429, 5xx), with growing, jittered pauses. Gives the last answer when
+   * it gives up.
+   *
+   * @throws Error when there was no answer until then
+   */
   const request = async (
     options: Pick<Dispatcher.RequestOptions, 'path' | 'method' | 'headers' | 'body'>,
   ): Promise<Answer> => {
@@ -85,7 +90,10 @@ export function connectService(
         })
       const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500 || isStillRunning(answer)
       if (!isPassing) return answer
-      if (performance.now() - startedAt > giveUpMs) throw new Error(`no answer (${answer.status}): ${answer.body}`)
+      if (performance.now() - startedAt > giveUpMs) {
+        if (answer.status === 0) throw new Error(`no answer: ${answer.body}`)
+        return answer
+      }
       await sleep(Math.random() * Math.min(50 * 2 ** attempt, RETRY_MS_MAX))
     }
   }
@@ -105,7 +113,7 @@ export function connectService(
 
     async send(event) {
       const { status, body } = await post('/api/v1/invocations', 'application/json', JSON.stringify(event))
-      if (status !== 202) throw new Error(`an event was rejected (${status}): ${body}`)
+      if (status !== 202) throw new Error(`an event was not accepted (${status}): ${body}`)
       return (JSON.parse(body) as { invocation_id: string }).invocation_id
     },
 

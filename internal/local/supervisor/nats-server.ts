@@ -76,17 +76,25 @@ jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))} }
 
 async function listensOn(port: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = createConnection({ host: '127.0.0.1', port })
-      // The server sends INFO to each client once it accepts connections.
-      socket.once('data', () => {
-        socket.destroy()
-        resolve(true)
-      })
-      socket.once('error', () => resolve(false))
-    })
-    if (isOpen) return
+    if (await natsAnswers(port, READY_MS_MAX)) return
     await sleep(50)
   }
   throw new Error('nats-server did not become ready')
 }
+
+/** Whether a server greets a client within some time: one that is stopped accepts connections, too, and says nothing. */
+export const natsAnswers = (port: number, withinMs: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port })
+    const settle = (isThere: boolean): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(isThere)
+    }
+    const timer = setTimeout(() => settle(false), withinMs)
+    // The server sends INFO to each client once it accepts connections.
+    socket.once('data', () => settle(true))
+    socket.once('error', () => settle(false))
+  })
+
+const READY_MS_MAX = 60_000

@@ -16,7 +16,8 @@ export const answersAt =
     throw new Error(`${url} did not become ready`)
   }
 
-const answersNow = (url: string): Promise<boolean> =>
+/** Whether it answers with a 2xx status within two seconds. */
+export const answersNow = (url: string): Promise<boolean> =>
   new Promise((resolve) => {
     const options = { agent: false, timeout: 2_000, rejectUnauthorized: false } as const
     const ask = url.startsWith('https:') ? getSecurely : get
