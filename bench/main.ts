@@ -62,6 +62,7 @@ program
   .addOption(new Option('--credential <which>', 'API key or access token').choices(['key', 'jwt']).default('key'))
   .option('--profile', 'profile the gateway under this load instead', false)
   .option('--sweep', 'bulk, connections, bytes, processes and open loop instead: loads of 2 s, 3 repeats', false)
+  .option('--gateways', '1, 2, 4 and 8 gateways instead: loads of 2 s, 3 repeats', false)
   .action(async (options: Omit<IngestOptions, 'checkout' | 'natsServerBin'>) => {
     await ingest({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })

@@ -6,6 +6,7 @@ import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
 import { ensureWrk } from './find-wrk.js'
+import { compareGateways } from './gateways.js'
 import type { LoadGenerator } from './load.js'
 import { type Measurement, measure } from './measure.js'
 import { nodeGenerator, sendExactly } from './node-load.js'
@@ -53,6 +54,8 @@ export interface IngestOptions {
   readonly profile: boolean
   /** Instead of that: the other forms of load, see sweep.ts. */
   readonly sweep: boolean
+  /** Instead of that: 1, 2, 4 and 8 gateways, see gateways.ts. */
+  readonly gateways: boolean
 }
 
 const WARM_UP_SECONDS = 3
@@ -87,9 +90,9 @@ async function answer(options: IngestOptions, folder: string, processes: Process
       connections,
       join(checkout, 'bench', 'results', 'tmp'),
     )
-  if (options.sweep) {
-    if (wrk === undefined) throw new Error('the sweep needs wrk')
-    return sweep(checkout, folder, wrk, ground, storeUrl)
+  if (options.sweep || options.gateways) {
+    if (wrk === undefined) throw new Error('this needs wrk')
+    return (options.sweep ? sweep : compareGateways)(checkout, folder, wrk, ground, storeUrl)
   }
 
   const servers: readonly Server[] = [
