@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { brokerErrorCode } from './errors.js'
 
@@ -45,15 +46,28 @@ export function readMessages(manager: JetStreamManager, range: LogRange): Promis
  * Each attempt waits longer, since a busy broker is only slow.
  */
 const STALLED_MS = [800, 1_600, 3_200]
+/** While a leader is elected (two seconds, measured), no server answers for the stream: a batch is requested again so often. */
+const NO_LEADER_PAUSE_MS = 200
+/** From then on the caller decides. A stream that does not exist has no leader either. */
+const NO_LEADER_MS_MAX = 5_000
+const NO_RESPONDERS = 503
 
 type BatchQuery = Parameters<JetStreamManager['direct']['getBatch']>[1]
 
 /** @throws Error when the broker does not reply to any attempt */
 async function readBatch(manager: JetStreamManager, stream: string, query: BatchQuery): Promise<StoredMsg[]> {
   const found: StoredMsg[] = []
-  for (const stalledMs of STALLED_MS) {
+  const startedAt = performance.now()
+  for (let stalls = 0; stalls < STALLED_MS.length; ) {
     const rest = restOf(query, found)
-    if (rest === undefined || (await readOnce(manager, stream, rest, found, stalledMs))) return found
+    try {
+      if (rest === undefined || (await readOnce(manager, stream, rest, found, STALLED_MS[stalls] ?? 0))) return found
+      stalls++
+    } catch (cause) {
+      const isTooLong = performance.now() - startedAt > NO_LEADER_MS_MAX
+      if (brokerErrorCode(cause) !== NO_RESPONDERS || isTooLong) throw cause
+      await sleep(NO_LEADER_PAUSE_MS)
+    }
   }
   throw new Error(`reading a batch of stream ${stream} stalled`)
 }

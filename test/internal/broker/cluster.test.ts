@@ -7,6 +7,8 @@ import { addStream, type Cluster, launchCluster } from '../../support/cluster.js
 
 const connect = (url: string): Promise<Broker> => connectBroker({ url, user: '', password: '', name: 'test' })
 
+const RANGE = { stream: AUDIT.name, subject: 'audit.*', from: 1, messagesMax: 10, bytesMax: 2 ** 20 }
+
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await launchCluster()
@@ -22,13 +24,41 @@ test('with one of the listed servers down, a role connects, and reads what all t
 
   await cluster.kill(0)
   const broker = await connect(cluster.url)
-  const range = { stream: AUDIT.name, subject: 'audit.*', from: 1, messagesMax: 10, bytesMax: 2 ** 20 }
   const read = async (): Promise<string> =>
-    readLog(broker.manager, range).then(
+    readLog(broker.manager, RANGE).then(
       (entries) => entries.map(({ messageId }) => messageId).join(),
       (cause: unknown) => String(cause),
     )
 
   await expect.poll(read, { timeout: 60_000 }).toBe('one,two,three')
+  await broker.close()
+}, 120_000)
+
+/** A connection to the server that leads the stream: that server answers its reads itself. */
+async function connectToLeader(): Promise<{ readonly broker: Broker; readonly leader: number }> {
+  for (;;) {
+    const broker = await connect(cluster.url)
+    // While they elect a leader, the servers do not answer.
+    const state = await broker.manager.streams.info(AUDIT.name).then(
+      (info) => info.cluster,
+      () => undefined,
+    )
+    const leader = cluster.ports.findIndex((port) => broker.connection.getServer().endsWith(`:${port}`))
+    if (state?.leader === `n${leader}` && state.replicas?.every(({ current }) => current)) return { broker, leader }
+    await broker.close()
+  }
+}
+
+test('a read whose leader dies before it answers is asked of another server, and is complete', async () => {
+  cluster.start(0)
+  const { broker, leader } = await connectToLeader()
+
+  // It takes the request and answers nothing.
+  process.kill(cluster.pid(leader), 'SIGSTOP')
+  const reading = readLog(broker.manager, RANGE)
+  await cluster.kill(leader)
+  const diedAt = performance.now()
+  expect((await reading).map(({ messageId }) => messageId)).toEqual(['one', 'two', 'three'])
+  console.log(`read ${Math.round(performance.now() - diedAt)} ms after the leader had died`)
   await broker.close()
 }, 120_000)
