@@ -1,6 +1,7 @@
 /**
  * `npm run test:faults`: the set-up and the last released version, then the random faults for ten minutes, or for as long as
- * ATTRIBUTION_FAULTS_MINUTES says. Arguments go to vitest.
+ * ATTRIBUTION_FAULTS_MINUTES says. With the argument `upgrade`, each role of the released version is replaced under load instead,
+ * within one minute. Further arguments go to vitest.
  */
 import { join } from 'node:path'
 import { foreground } from './commands.mjs'
@@ -10,14 +11,19 @@ import { runSetUpMain } from './steps.mjs'
 
 await runSetUpMain(() => setUp())
 
+const isUpgrade = process.argv[2] === 'upgrade'
 const { folder, reason } = await olderBuild(ROOT)
-if (reason !== undefined) console.log(`No role runs with an older build: ${reason}.`)
+if (reason !== undefined) {
+  console.log(`No role runs with an older build: ${reason}.`)
+  if (isUpgrade) process.exit(1)
+}
 const env = {
-  ATTRIBUTION_FAULTS_MINUTES: '10',
+  ATTRIBUTION_FAULTS_MINUTES: isUpgrade ? '1' : '10',
   ...(folder !== undefined && { ATTRIBUTION_FAULTS_OLDER_BUILD: folder }),
   ...process.env,
 }
 const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 // A run that passes only the second time has found something.
-const args = ['run', '--retry=0', 'test/faults/random-faults.test.ts', ...process.argv.slice(2)]
+const file = isUpgrade ? 'test/faults/rolling-upgrade.test.ts' : 'test/faults/random-faults.test.ts'
+const args = ['run', '--retry=0', file, ...process.argv.slice(isUpgrade ? 3 : 2)]
 process.exit(await foreground(process.execPath, [vitest, ...args], { cwd: ROOT, env }))

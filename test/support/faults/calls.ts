@@ -45,8 +45,8 @@ export interface Calls {
   readonly unexpected: readonly string[]
   /** How often each answer came. */
   readonly answers: ReadonlyMap<string, number>
-  /** Sends until the time is over; resolves when every request has its last answer. */
-  send(durationMs: number): Promise<void>
+  /** Sends until the signal aborts; resolves when every request has its last answer. */
+  send(signal: AbortSignal): Promise<void>
 }
 
 export interface CallsOptions {
@@ -56,14 +56,22 @@ export interface CallsOptions {
   readonly eventsPerSecond: number
   /** Whether repeats of an event under a new key have another trace, and so another partition, at this time of the run. */
   readonly hasOtherTraces: (elapsedMs: number) => boolean
+  readonly repeats?: Repeats
+}
+
+export interface Repeats {
+  /** Of all requests. */
+  readonly share: number
+  /** A repeat is of one of the last so many requests. */
+  readonly among: number
 }
 
 /** So that answers which never come are noticed before the test ends. */
 const ANSWER_MS_MAX = 8_000
 const IN_FLIGHT_MAX = 200
 const TICK_MS = 25
-/** A repeat is of one of the last so many requests, of which some are still under way. */
-const RECENT = 60
+/** So few that some are still under way. */
+const REPEATS: Repeats = { share: 0.15, among: 60 }
 const BULK_MAX = 20
 /** After the end of the load, a request is repeated no longer than this. */
 const PATIENCE_MS = 60_000
@@ -79,7 +87,8 @@ interface Request {
   readonly attemptsMax: number
 }
 
-export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces }: CallsOptions): Calls {
+export function openCalls(options: CallsOptions): Calls {
+  const { seed, urls, tenants, eventsPerSecond, hasOtherTraces, repeats = REPEATS } = options
   const random = seededRandom(`calls ${seed}`)
   const agent = new Agent({ connections: IN_FLIGHT_MAX, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX })
   const events: SentEvent[] = []
@@ -139,7 +148,7 @@ export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces
 
   const recent: Request[] = []
   const next = (elapsedMs: number): Request => {
-    const before = recent.length > 0 && random.happens(0.15) ? random.pick(recent) : undefined
+    const before = recent.length > 0 && random.happens(repeats.share) ? random.pick(recent) : undefined
     if (before !== undefined) {
       // The same request again; or its events under a new key.
       return random.happens(0.5)
@@ -153,7 +162,7 @@ export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces
       Array.from({ length: count }, () => newEvent(tenant)),
     )
     recent.push(request)
-    if (recent.length > RECENT) recent.shift()
+    if (recent.length > repeats.among) recent.shift()
     return request
   }
 
@@ -161,11 +170,12 @@ export function openCalls({ seed, urls, tenants, eventsPerSecond, hasOtherTraces
     events,
     unexpected,
     answers,
-    async send(durationMs) {
+    async send(signal) {
       const underWay = new Set<Promise<void>>()
       const startedAt = performance.now()
       let sent = 0
-      for (let elapsed = 0; elapsed < durationMs; elapsed = performance.now() - startedAt) {
+      while (!signal.aborted) {
+        const elapsed = performance.now() - startedAt
         while (sent < (elapsed * eventsPerSecond) / 1_000) {
           // What cannot be sent now is not made up for later: the load stays even.
           if (underWay.size >= IN_FLIGHT_MAX) {

@@ -1,0 +1,60 @@
+/**
+ * The last released version and this one side by side, under load. `npm run test:faults upgrade` builds the released one and runs
+ * this; the suite does not. ATTRIBUTION_FAULTS_MINUTES (1) is the time over all replacements.
+ */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { ROOT } from '../support/docs.js'
+import { ALL_MEMBERS, launchFleet, type Member } from '../support/faults/fleet.js'
+import { underLoad } from '../support/faults/load.js'
+import { openWebhooks } from '../support/faults/readers.js'
+import { RATES } from '../support/faults/run.js'
+
+const { env } = process
+const olderBuild = env['ATTRIBUTION_FAULTS_OLDER_BUILD']
+const seed = env['ATTRIBUTION_FAULTS_SEED'] ?? randomBytes(4).toString('hex')
+const EACH_MS = (Number(env['ATTRIBUTION_FAULTS_MINUTES'] ?? 1) * 60_000) / ALL_MEMBERS.length
+/** Until an upgrade is finished, one can go back. */
+const BACK: readonly Member[] = ['attributor-2', 'gateway-2']
+
+test.skipIf(olderBuild === undefined)(
+  'each role is replaced under load, and two go back: each 202 is one record, totals are exact, webhooks arrive',
+  async () => {
+    const older = olderBuild as string
+    const print = (line: string): void => void process.stdout.write(`${line}\n`)
+    const webhooks = await openWebhooks()
+    const fleet = await launchFleet(older, ALL_MEMBERS, [...webhooks.args, ...RATES])
+    const replace = async (member: Member, root: string): Promise<void> => {
+      const beganAt = performance.now()
+      await fleet.stop(member)
+      const stoppedAt = performance.now()
+      await fleet.start(member, root)
+      const [stopping, starting] = [stoppedAt - beganAt, performance.now() - stoppedAt].map(Math.round)
+      print(
+        `${member}: ${root === older ? 'released' : 'this'} build, ended after ${stopping} ms, works after ${starting} ms`,
+      )
+      await sleep(EACH_MS)
+    }
+
+    const { violations, accepted } = await underLoad(
+      {
+        ...{ ...fleet, seed, webhooks, print },
+        eventsPerSecond: Number(env['ATTRIBUTION_FAULTS_RATE'] ?? 100),
+        // A gateway of 0.2.0 claims no events: one with another trace, at another gateway, becomes a second record.
+        hasOtherTraces: () => false,
+        poisons: () => 0,
+      },
+      async () => {
+        await sleep(EACH_MS)
+        for (const member of ALL_MEMBERS) await replace(member, ROOT)
+        for (const member of BACK) await replace(member, older)
+      },
+    )
+
+    // All of them are printed above.
+    expect(violations.slice(0, 3)).toEqual([])
+    expect(accepted).toBeGreaterThan(0)
+  },
+  1_800_000,
+)
