@@ -8,6 +8,7 @@ import type { Broker } from '../../../internal/broker/connect.js'
 import { LAYOUT_SETTINGS, SETTINGS } from '../../../internal/config/settings.js'
 import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
 import { freePort } from '../../../internal/local/supervisor/instance.js'
+import { watchedNatsServer } from '../../../internal/local/supervisor/nats-server.js'
 import { answersAt } from '../../../internal/local/supervisor/readiness.js'
 import { connectTo } from '../instance.js'
 import { type Launched, launch, launchCommand } from '../processes.js'
@@ -66,7 +67,9 @@ export async function launchFleet(root: string, members: readonly Member[], args
   await up.kill('SIGTERM')
 
   // The broker and what it holds stay as they are: the roles change.
-  launchCommand(nats.program, nats)
+  const watched = watchedNatsServer(nats.program, nats.args)
+  const server = launchCommand(watched.command, watched)
+  atEnd(() => server.endStdin())
   const service = {
     dataDir,
     credentials: JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as Credentials,
