@@ -127,10 +127,11 @@ async function fail(hold: JobHold, reason: FailureReason, deps: WorkerDeps, log:
 /** Publishes the event of an ended job and removes its temporary data. */
 async function conclude(hold: JobHold, { publishEvent, ...deps }: WorkerDeps): Promise<Settlement> {
   const { id, tenant_id: tenantId, status, schedule_id } = hold.job
-  // A schedule has succeeded when the files are in the tenant's bucket; its runner publishes the event then.
-  if (status === 'succeeded' && schedule_id === undefined) {
+  // A schedule has succeeded when the files are in the tenant's bucket, and tries again with another job until it is late: its runner
+  // publishes `export.completed` and `export.schedule.late`.
+  if (schedule_id === undefined && status === 'succeeded') {
     await publishEvent({ tenantId, type: 'export.completed', cause: id, data: { job_id: id, status } })
-  } else if (status === 'failed') {
+  } else if (schedule_id === undefined && status === 'failed') {
     await publishEvent({ tenantId, type: 'export.failed', cause: id, data: { job_id: id, status } })
   }
   if (!hold.job.is_cleared) await clear(hold, deps)

@@ -253,6 +253,16 @@ describe('an export job', () => {
     expect(told).toEqual([['export.failed', { job_id: id, status: 'failed' }]])
   })
 
+  test('of a schedule fails without an event of its own: the schedule reports what becomes late', async () => {
+    const tenant = newTenant()
+    await bench.insert([record(tenant)])
+    const job = await bench.order(tenant, {}, { schedule_id: 'xsc_one' })
+    await bench.work(job, { workloadsOf: () => Promise.reject(new Error('no directory')) })
+
+    expect((await bench.read(job)).status).toBe('failed')
+    expect(bench.events.filter(({ cause }) => cause === job.id)).toEqual([])
+  })
+
   test('fails when a record has an unknown reason for exclusion', async () => {
     const tenant = newTenant()
     await bench.insert([record(tenant, {}, { exportEligibility: 'some_day' })])
