@@ -10,6 +10,7 @@ import { askAs } from '../support/ask.js'
 import { attributed } from '../support/attributed.js'
 import { wireEvent } from '../support/gateway.js'
 import { launchCommand } from '../support/processes.js'
+import { launchPrometheus } from '../support/prometheus.js'
 import { natsServerBin, UP_MAIN } from '../support/service.js'
 
 /**
@@ -24,6 +25,7 @@ const canMount =
 
 async function start(folder: string) {
   const port = await freePort()
+  const metricsPort = await freePort()
   const mounted = `mount -t tmpfs -o size=${LARGE} tmpfs "$0" && exec "$@"`
   const up = launchCommand('unshare', {
     args: [
@@ -31,7 +33,7 @@ async function start(folder: string) {
       ...['--port', String(port), '--intake-port', '0', '--nats-server-bin', natsServerBin()],
       ...['--without-roles', 'courier,exporter,sentinel,trainer', '--rate-read', '100000'],
       ...['--invocations-bytes-max', String(1024 ** 3), '--observations-bytes-max', String(256 * 1024 ** 2)],
-      ...['--events-bytes-max', String(256 * 1024 ** 2)],
+      ...['--events-bytes-max', String(256 * 1024 ** 2), '--metrics-port', String(metricsPort)],
     ],
   })
   await up.line(/is ready/)
@@ -47,6 +49,7 @@ async function start(folder: string) {
   return {
     up,
     ask,
+    prometheus: await launchPrometheus({ metricsPort, shorten: (rules) => rules, scrapeSeconds: 2 }),
     /** Takes all but a little of the room. */
     fill: () => {
       const [blocks = 0, free = 0, bytes = 0] = within('stat', '-f', '-c', '%b %f %S', folder).split(' ').map(Number)
@@ -60,7 +63,7 @@ test.skipIf(!canMount)(
   'a full disk under load loses nothing, and the service recovers by itself',
   { timeout: 120_000 },
   async () => {
-    const { up, ask, fill, free } = await start(mkdtempSync(join(tmpdir(), 'attribution-disk-')))
+    const { up, ask, prometheus, fill, free } = await start(mkdtempSync(join(tmpdir(), 'attribution-disk-')))
     const accepted = new Set<string>()
     let isOver = false
     let refused = 0
@@ -88,6 +91,7 @@ test.skipIf(!canMount)(
     fill()
     await up.line(/is full: events are refused/)
     while (refused < 6) await sleep(50)
+    await expect.poll(prometheus.firing).toContain('AttributionDiskFull')
     free()
     await up.line(/has room again: nats-server starts again/)
     await untilMore(accepted.size + 2_000)
@@ -109,6 +113,8 @@ test.skipIf(!canMount)(
     }
     const total = (await ask('GET', `/v1/reports/usage?from=2026-11-01T00:00:00Z`)).json.data[0].calls
     expect(total).toBe(records.size)
+    await expect.poll(prometheus.firing).not.toContain('AttributionDiskFull')
+    await prometheus.stop()
     await up.kill('SIGTERM')
   },
 )

@@ -112,6 +112,7 @@ test('a broker that hangs raises the alerts of the spool, and of refused events 
       Promise.all(Array.from({ length: 20 }, () => send({ tags }))),
     )
     await watched.untilFiring('AttributionBoundNearlyReached')
+    await watched.untilFiring('AttributionProbeFails')
   })
 
   await expect.poll(firing).not.toContain('AttributionSpooling')

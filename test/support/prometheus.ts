@@ -45,13 +45,7 @@ export interface WatchedService {
 export async function launchWatched({ args, shorten, scrapeSeconds }: WatchedOptions): Promise<WatchedService> {
   const metricsPort = await freePort()
   const service = await launchService({ args: ['--metrics-port', String(metricsPort), ...args] })
-  const { url, stop } = await launchPrometheus({ metricsPort, shorten, scrapeSeconds })
-  const asked: WatchedService['asked'] = async (path) => (await fetch(`${url}/api/v1/${path}`)).json()
-  const firing: WatchedService['firing'] = async () =>
-    (await asked('alerts')).data.alerts.flatMap(
-      ({ state, labels }: { readonly state: string; readonly labels: { readonly alertname: string } }) =>
-        state === 'firing' ? [labels.alertname] : [],
-    )
+  const { asked, firing, stop } = await launchPrometheus({ metricsPort, shorten, scrapeSeconds })
   const seen = async () => ({
     targets: (await asked('targets')).data.activeTargets,
     metrics: await metricsOf(metricsPort),
@@ -106,7 +100,8 @@ async function metricsOf(port: number): Promise<readonly string[]> {
   return text.split('\n').filter((line) => SHOWN.test(line))
 }
 
-async function launchPrometheus({
+/** A Prometheus that scrapes what serves metrics on a port, and evaluates our alerts. */
+export async function launchPrometheus({
   metricsPort,
   shorten,
   scrapeSeconds,
@@ -135,8 +130,14 @@ async function launchPrometheus({
     cwd: folder,
   })
   await prometheus.line(/ready to receive web requests/)
+  const asked: WatchedService['asked'] = async (path) => (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json()
   return {
-    url: `http://127.0.0.1:${port}`,
+    asked,
+    firing: async (): Promise<string[]> =>
+      (await asked('alerts')).data.alerts.flatMap(
+        ({ state, labels }: { readonly state: string; readonly labels: { readonly alertname: string } }) =>
+          state === 'firing' ? [labels.alertname] : [],
+      ),
     stop: async () => {
       await prometheus.kill('SIGTERM')
     },
