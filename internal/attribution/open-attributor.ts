@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { CHANGES } from '../../streams/changes.js'
-import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
+import { INVOCATIONS, laneOf, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import type { Broker } from '../broker/connect.js'
 import type { Membership } from '../broker/members.js'
 import { logIdOf, type OwnedLog, type OwnedLogs } from '../broker/owned-logs.js'
@@ -37,6 +37,9 @@ import { CLOSED_MAX, RoomForMerges } from './sightings/room-for-merges.js'
 import { lookingForTwins } from './sightings/seen-twice.js'
 import { ValueLimit } from './tags/value-limit.js'
 import { valueWarning } from './tags/value-warning.js'
+
+/** Small batches: the other partitions of this process wait for one at a time, and their tenants are to notice little of a flood. */
+const LANE_BATCH_BYTES_MAX = 1024 * 1024
 
 export interface AttributorDeps {
   readonly broker: Broker
@@ -86,8 +89,9 @@ export async function openAttributor(
   const reading = readPartitions(
     { partitions: deps.partitions, held: () => partitionsHeld(broker.manager), log },
     (partition) => {
+      const ofLane = partition === laneOf(deps.partitions) ? { batchBytesMax: LANE_BATCH_BYTES_MAX } : {}
       for (const stage of stages) {
-        logs.run({ ...partitionActor(stage, partition, actorDeps), bytesMax, keepMs: REPLAY_WINDOW_MS })
+        logs.run({ ...partitionActor(stage, partition, actorDeps), ...ofLane, bytesMax, keepMs: REPLAY_WINDOW_MS })
       }
     },
     signal,

@@ -25,6 +25,8 @@ export interface PlannedLog<C extends Progress> {
   readonly cut?: (entries: readonly StoredEntry[]) => number
   /** Maximum messages per batch; the default applies when absent. */
   readonly messagesMax?: number
+  /** Maximum bytes per batch; the default applies when absent. */
+  readonly batchBytesMax?: number
   /** Pause after every batch that was not full, of a log that nobody waits for; the default applies when absent. */
   readonly paceMs?: number
   /**
@@ -192,7 +194,8 @@ async function work<C extends Progress>(
     if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
     while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan: batch.plan })
     const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
-    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
+    const fullBytes = Math.min(FULL_BYTES, (log.batchBytesMax ?? BATCH_BYTES_MAX) / 2)
+    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= fullBytes
     if (isFull) {
       ahead = readNext(log, batch.after.done + 1, deps).then((next) => {
         log.foresee?.(next, batch.after)
@@ -246,11 +249,11 @@ function settled<C extends Progress>(checkpoint: C, applied: Extent | undefined)
 }
 
 async function readNext<C extends Progress>(
-  { stream, subject, cut, messagesMax = BATCH_MESSAGES_MAX }: PlannedLog<C>,
+  { stream, subject, cut, messagesMax = BATCH_MESSAGES_MAX, batchBytesMax = BATCH_BYTES_MAX }: PlannedLog<C>,
   from: number,
   deps: PlannedLogDeps,
 ): Promise<StoredEntry[]> {
-  const limits = { messagesMax, bytesMax: BATCH_BYTES_MAX }
+  const limits = { messagesMax, bytesMax: batchBytesMax }
   const entries = await deps.readLog({ stream, subject, from, ...limits })
   return cut === undefined || entries.length === 0 ? entries : entries.slice(0, cut(entries))
 }

@@ -244,11 +244,21 @@ const VALUE = {
   values: key('values'),
 }
 
-/** A key that is written with escapes is none that anybody lists. */
+/** Rare, and only in keys that an application has made up: the part of a tag's key behind its prefix may have any character. */
+const BACKSLASH = 0x5c
+/** With escapes. */
+const KEY_BYTES_MAX = 1_024
+
 function readKey(json: JsonReader, keys: KeyList): ListedKey | undefined {
-  const start = json.blanks() + 1
+  const start = json.blanks()
   json.skip()
-  return keys.find(json.bytes, start, json.at - 1)
+  const { bytes, at: end } = json
+  let at = start
+  while (at < end && bytes[at] !== BACKSLASH) at++
+  if (at === end) return keys.find(bytes, start + 1, end - 1)
+  if (end - start > KEY_BYTES_MAX) return undefined
+  const key = Buffer.from(JSON.parse(bytes.toString('utf8', start, end)) as string)
+  return keys.find(key, 0, key.length)
 }
 
 /** @returns undefined for a value that no fact can have */

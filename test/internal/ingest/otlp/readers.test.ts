@@ -271,6 +271,19 @@ describe.each(['traces', 'logs'] as const)('%s', (signal) => {
     FUZZ_MS_MAX,
   )
 
+  test('the key of a tag that JSON writes with escapes is the one that protobuf has', () => {
+    const key = 'traceloop.association.properties.the "team"\\'
+    const attributes = [{ key, value: { stringValue: 'search' } }]
+    const request =
+      signal === 'traces'
+        ? { resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans: [{}] }] }] }
+        : { resourceLogs: [{ resource: { attributes }, scopeLogs: [{ logRecords: [{}] }] }] }
+
+    const read = readAll(Buffer.from(JSON.stringify(request)), signal, 'json')
+    expect(read).toEqual(readAll(asProtobuf(MESSAGE[signal], request), signal, 'protobuf'))
+    expect(read).toMatchObject([{ resource: { tags: { 'the "team"\\': 'search' } } }])
+  })
+
   test.each(['protobuf', 'json'] as const)(
     '%s that is cut, altered or repeated is read or refused, and nothing else',
     (encoding) => {
