@@ -32,9 +32,10 @@ export async function withLock<T>(blobs: BlobStore, work: (assertHeld: () => Pro
   const since = formatInstant(Date.now())
   const holder = { token: randomBytes(12).toString('hex'), host: hostname(), pid: process.pid, since }
   const bytes = () => Buffer.from(JSON.stringify({ ...holder, renewed_at: formatInstant(Date.now()) } satisfies Holder))
-  if (!(await blobs.create(LOCK, bytes()))) {
-    const other = await holderOf(blobs)
-    if (other !== undefined && !isAbandoned(other)) throw new ConfigError(inUse(other))
+  // Looked at first: a store without conditional writes replaces the lock that is there.
+  const isFree = (await requireNoHolder(blobs)) === undefined
+  if (!isFree || !(await blobs.create(LOCK, bytes()))) {
+    await requireNoHolder(blobs)
     await blobs.removeUnder(FOLDER)
     if (!(await blobs.create(LOCK, bytes())))
       throw new ConfigError('another backup has begun meanwhile: make one at a time')
@@ -57,6 +58,13 @@ export async function withLock<T>(blobs: BlobStore, work: (assertHeld: () => Pro
 }
 
 const FOLDER = LOCK.slice(0, LOCK.indexOf('/') + 1)
+
+/** @returns one that has ended without freeing the lock @throws ConfigError with one that works on the place */
+async function requireNoHolder(blobs: BlobStore): Promise<Holder | undefined> {
+  const holder = await holderOf(blobs)
+  if (holder !== undefined && !isAbandoned(holder)) throw new ConfigError(inUse(holder))
+  return holder
+}
 
 /** @returns undefined when nobody does, or what is there is no lock */
 async function holderOf(blobs: BlobStore): Promise<Holder | undefined> {

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import S3rver from 's3rver'
@@ -100,7 +103,7 @@ describe.each(['directory', 's3'])('blobs in %s', (name) => {
     const created = await Promise.all(['one', 'two', 'six'].map((text) => blobs.create(key, Buffer.from(text))))
     const again = await blobs.create(key, Buffer.from('again'))
 
-    // The server of this test ignores If-None-Match, as some stores do.
+    // The S3 server of this test ignores If-None-Match, as some stores do; the next test has one that does not.
     if (name === 'directory') {
       expect([created.filter((isFirst) => isFirst).length, again]).toEqual([1, false])
       expect(['one', 'two', 'six']).toContain((await whole(blobs.read(key))).toString())
@@ -141,4 +144,33 @@ test('a directory knows how full its disk is, before its first blob too, and a b
   expect(await empty.usedShare()).toBeGreaterThan(0)
   expect(await empty.usedShare()).toBeLessThanOrEqual(1)
   expect(await storeNamed('s3').usedShare()).toBeUndefined()
+})
+
+test.each([
+  ['is there', 412],
+  ['is being written by another', 409],
+])('a blob is not created in a bucket whose store says that one %s', async (_, status) => {
+  const conditions: (string | undefined)[] = []
+  const conditional = createServer(async (request, response) => {
+    await request.resume().toArray()
+    conditions.push(request.headers['if-none-match'])
+    response.writeHead(conditions.length === 1 ? 200 : status).end()
+  }).listen(0, '127.0.0.1')
+  await once(conditional, 'listening')
+  try {
+    const { port } = conditional.address() as AddressInfo
+    const blobs = s3Blobs({
+      bucket: 'exports',
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'eu-central-1',
+      accessKey: 'a',
+      secretKey: 'b',
+    })
+    expect(await blobs.create('lock', Buffer.from('one'))).toBe(true)
+    expect(await blobs.create('lock', Buffer.from('two'))).toBe(false)
+    expect(conditions).toEqual(['*', '*'])
+  } finally {
+    conditional.closeAllConnections()
+    conditional.close()
+  }
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { directoryBlobs } from '../../../../internal/exports/blobs/directory.js'
 import { withLock } from '../../../../internal/local/backup/lock.js'
+import { once } from '../../../../internal/local/backup/repository.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'attribution-lock-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -55,4 +56,19 @@ test('a holder whose lock was taken over finds that out, and leaves the lock of 
 
   await expect(working).rejects.toThrow('has taken over this place of backups')
   expect(await blobs.size(KEY)).toBeDefined()
+})
+
+test('on a store that ignores conditional writes, a backup that is under way still refuses another', async () => {
+  const blobs = place()
+  const unconditional: typeof blobs = {
+    ...blobs,
+    create: async (key, bytes) => {
+      await blobs.write(key, once(bytes))
+      return true
+    },
+  }
+  const refused = await withLock(unconditional, () =>
+    withLock(unconditional, async () => 'both').catch((cause: Error) => cause.message),
+  )
+  expect(refused).toContain('make one at a time')
 })
