@@ -24,6 +24,8 @@ const restoredFolder = join(privateDataDir(), 'restored')
 let receiver: Receiver
 let args: readonly string[]
 let service: RunningService
+/** Of the instance that was killed. */
+let oldFolder: string
 let ask: Ask
 
 beforeAll(async () => {
@@ -200,6 +202,7 @@ test('it is restored elsewhere after everything was killed: equal to the digit, 
   for (const role of ['up', 'gateway', 'attributor', 'courier', 'store', 'nats'])
     process.kill(service.pid(role), 'SIGKILL')
   await service.process.exited
+  oldFolder = service.dataDir
   const delivered = receiver.received.length
 
   const restored = await restoreTo(restoredFolder, '--changes-from', service.dataDir)
@@ -264,6 +267,7 @@ test('a backup that is killed leaves the instance at work, and nothing that the 
 })
 
 test('a restored instance is backed up in its turn; the oldest ones are removed with what only they had', async () => {
+  await newKey()
   const third = await create()
   expect(third, third.said).toMatchObject({ code: 0 })
   const pruned = await backup(['prune', '--from', place, '--keep', '2'])
@@ -292,7 +296,7 @@ test('a restore that is killed leaves a folder that does not start', async () =>
   ])
 })
 
-test('without a folder that has survived, a restore lists what has to be done again', async () => {
+test('without a folder that has survived, a restore lists what has to be done again; it refuses one that does not continue the backup', async () => {
   const restored = await restoreTo(join(privateDataDir(), 'listed'))
   expect(restored, restored.said).toMatchObject({ code: 0 })
   expect(restored.said).toContain('erase the identities that were erased since')
@@ -301,6 +305,8 @@ test('without a folder that has survived, a restore lists what has to be done ag
   expect(running).toMatchObject({ code: 1, said: expect.stringContaining('stop it first') })
   const empty = await restoreTo(join(privateDataDir(), 'new'), '--changes-from', privateDataDir())
   expect(empty).toMatchObject({ code: 1, said: expect.stringContaining('has no broker any more') })
+  const older = await restoreTo(join(privateDataDir(), 'older'), '--changes-from', oldFolder)
+  expect(older).toMatchObject({ code: 1, said: expect.stringContaining('is older than the backup') })
 })
 
 test('a restore refuses a folder that is in use, another passphrase, another key, and a damaged backup', async () => {

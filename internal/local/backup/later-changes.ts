@@ -22,6 +22,7 @@ import { ConfigError } from '../../config/settings.js'
 import type { RunFile } from '../supervisor/instance.js'
 import { isOurProcess } from '../supervisor/processes.js'
 import { type Erasure, readErasures } from './erasures.js'
+import type { BackedUpStream } from './manifest.js'
 import { withPrivateBroker } from './private-broker.js'
 
 /** Who may do what, and with which secrets: of these, the newest state counts, not that of the backup. */
@@ -39,10 +40,22 @@ const CREDENTIALS: readonly Bucket[] = [
   SIGNING_KEYS,
 ]
 
+interface Entry {
+  readonly value: Uint8Array
+  readonly revision: number
+}
+
+interface Credentials {
+  readonly bucket: Bucket
+  readonly entries: ReadonlyMap<string, Entry>
+  /** Of the bucket, removals included. */
+  readonly lastRevision: number
+}
+
 /** What an instance had after a backup that must not be undone by restoring it. */
 export interface LaterChanges {
   /** Every entry of the buckets of credentials. */
-  readonly credentials: readonly { readonly bucket: Bucket; readonly entries: ReadonlyMap<string, Uint8Array> }[]
+  readonly credentials: readonly Credentials[]
   readonly erasures: ReadonlyMap<string, Erasure>
 }
 
@@ -55,7 +68,7 @@ export async function readLaterChanges(dataDir: string, natsServerBin: string): 
   const folder = resolve(dataDir)
   requireStopped(folder)
   const streams = join(folder, 'nats', 'data', 'jetstream', '$G', 'streams')
-  const wanted = [...CREDENTIALS, ERASURES].map(({ name }) => `KV_${name}`)
+  const wanted = [...CREDENTIALS, ERASURES].map(streamOf)
   if (!existsSync(streams) || !wanted.slice(0, 2).every((name) => readdirSync(streams).includes(name))) {
     throw new ConfigError(`${folder} has no broker any more: restore without --changes-from, and follow its list`)
   }
@@ -73,12 +86,13 @@ export async function readLaterChanges(dataDir: string, natsServerBin: string): 
       () => undefined,
       async (broker) => ({
         credentials: await Promise.all(
-          CREDENTIALS.filter(({ name }) => existsSync(join(streams, `KV_${name}`))).map(async (bucket) => ({
+          CREDENTIALS.filter((bucket) => existsSync(join(streams, streamOf(bucket)))).map(async (bucket) => ({
             bucket,
             entries: await entriesOf(await broker.bucket(bucket)),
+            lastRevision: await lastRevisionOf(bucket, broker),
           })),
         ),
-        erasures: existsSync(join(streams, `KV_${ERASURES.name}`))
+        erasures: existsSync(join(streams, streamOf(ERASURES)))
           ? await readErasures(await broker.bucket(ERASURES))
           : new Map<string, Erasure>(),
       }),
@@ -100,6 +114,51 @@ function requireStopped(folder: string): void {
 }
 
 /**
+ * Holds when the folder is what became of the instance after the backup. Of an older folder, or of another instance's, the
+ * credentials would bring back what was revoked before the backup. A bucket numbers its changes: a later one ends no earlier, and what it had
+ * when the backup read it and has not changed since is the same in the backup.
+ *
+ * @param broker the restored one, before anything is applied
+ * @param streams of the backup
+ * @throws ConfigError
+ */
+export async function requireContinuation(
+  { credentials }: LaterChanges,
+  broker: Broker,
+  streams: readonly Pick<BackedUpStream, 'config' | 'state'>[],
+): Promise<void> {
+  for (const bucket of CREDENTIALS) {
+    const backedUp = streams.find(({ config }) => config.name === streamOf(bucket))
+    // The backup of an older version does not have every bucket.
+    if (backedUp === undefined) continue
+    const later = credentials.find((each) => each.bucket === bucket)
+    if (later === undefined) throw refused(`has lost its ${wordsOf(bucket)}`)
+    const before = await entriesOf(await broker.bucket(bucket))
+    for (const [key, { value, revision }] of later.entries) {
+      if (revision > backedUp.state.last_seq) continue
+      const same = before.get(key)?.value
+      if (same === undefined || Buffer.compare(same, value) !== 0) {
+        throw refused(`does not continue the backup: its ${wordsOf(bucket)} are others`)
+      }
+    }
+    if (later.lastRevision < (await lastRevisionOf(bucket, broker))) {
+      throw refused(`is older than the backup: it ends earlier in ${wordsOf(bucket)}`)
+    }
+  }
+}
+
+const refused = (why: string): ConfigError =>
+  new ConfigError(
+    `the folder of --changes-from ${why}; remove what was restored, restore without it, and follow the list`,
+  )
+
+const streamOf = ({ name }: Bucket): string => `KV_${name}`
+const wordsOf = ({ name }: Bucket): string => name.replaceAll('_', ' ')
+
+const lastRevisionOf = async (bucket: Bucket, { manager }: Broker): Promise<number> =>
+  (await manager.streams.info(streamOf(bucket))).state.last_seq
+
+/**
  * Gives a restored broker the credentials as they were last: what was revoked or removed since the backup is so again, what was
  * replaced has its newer secret, what was made since is there.
  *
@@ -119,8 +178,8 @@ export async function applyCredentials(
       await restored.delete(key)
       count++
     }
-    for (const [key, value] of entries) {
-      const old = before.get(key)
+    for (const [key, { value }] of entries) {
+      const old = before.get(key)?.value
       if (old !== undefined && Buffer.compare(old, value) === 0) continue
       await restored.put(key, value)
       count++
@@ -134,11 +193,11 @@ export async function applyCredentials(
 export const erasuresSince = ({ erasures }: LaterChanges, known: ReadonlyMap<string, Erasure>): readonly Erasure[] =>
   [...erasures].flatMap(([key, erasure]) => (known.has(key) ? [] : [erasure]))
 
-async function entriesOf(bucket: KV): Promise<ReadonlyMap<string, Uint8Array>> {
-  const entries = new Map<string, Uint8Array>()
+async function entriesOf(bucket: KV): Promise<ReadonlyMap<string, Entry>> {
+  const entries = new Map<string, Entry>()
   for await (const key of await bucket.keys()) {
     const entry = await bucket.get(key)
-    if (entry?.operation === 'PUT') entries.set(key, entry.value)
+    if (entry?.operation === 'PUT') entries.set(key, { value: entry.value, revision: entry.revision })
   }
   return entries
 }

@@ -29,7 +29,7 @@ import { flagsOfFolder } from '../supervisor/processes.js'
 import { answersAt } from '../supervisor/readiness.js'
 import type { Tail } from './create.js'
 import { eraseAgain, readErasures } from './erasures.js'
-import { applyCredentials, erasuresSince, type LaterChanges } from './later-changes.js'
+import { applyCredentials, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
 import type { Manifest } from './manifest.js'
 import { unpack } from './pack.js'
 import { withPrivateBroker } from './private-broker.js'
@@ -69,7 +69,7 @@ const READ_BY_SEQUENCE = new Set<string>([INVOCATIONS.name, CHANGES.name])
  * restore is not finished, or was ended in the middle.
  *
  * @returns the changes after the backup that were applied; undefined when they are not known
- * @throws ConfigError when the folder is in use, or the master key is not the backup's
+ * @throws ConfigError when the folder is in use, the master key is not the backup's, or the later changes do not continue the backup
  * @throws Error when a blob of the backup is damaged or missing; the folder is then of no use
  */
 export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Promise<AppliedChanges | undefined> {
@@ -102,8 +102,10 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   const applied = await withPrivateBroker(folder, natsServerBin, say, async (broker) => {
     await restoreStreams(manifest, broker, repository)
     say(`the broker: ${manifest.streams.length} streams`)
+    if (laterChanges === undefined) return undefined
+    await requireContinuation(laterChanges, broker, manifest.streams)
     const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey })
-    return laterChanges && (await applyLaterChanges(laterChanges, broker, masterKeys, { ...deps, files, secrets }))
+    return applyLaterChanges(laterChanges, broker, masterKeys, { ...deps, files, secrets })
   })
   rmSync(unfinished)
   return applied

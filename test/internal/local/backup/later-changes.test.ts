@@ -1,0 +1,52 @@
+import { beforeAll, expect, test } from 'vitest'
+import { type LaterChanges, requireContinuation } from '../../../../internal/local/backup/later-changes.js'
+import { API_KEYS, SIGNING_KEYS } from '../../../../streams/buckets.js'
+import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
+
+const bytes = (text: string) => Buffer.from(text)
+const NOTHING = { erasures: new Map() }
+
+let restored: LogBroker
+let streams: Parameters<typeof requireContinuation>[2]
+/** The backup has: 1 signing key, and 3 changes of API keys, of which its snapshot has 2. */
+beforeAll(async () => {
+  restored = await launchLogBroker()
+  await (await restored.bucket(SIGNING_KEYS)).put('ids', 'secret')
+  const keys = await restored.bucket(API_KEYS)
+  await keys.put('one', 'a')
+  await keys.put('two', 'b')
+  streams = await Promise.all([SIGNING_KEYS, API_KEYS].map(({ name }) => restored.manager.streams.info(`KV_${name}`)))
+  await keys.put('three', 'c')
+})
+
+const signingKeys = (secret: string): LaterChanges['credentials'][number] => ({
+  bucket: SIGNING_KEYS,
+  entries: new Map([['ids', { value: bytes(secret), revision: 1 }]]),
+  lastRevision: 1,
+})
+const apiKeys = (
+  lastRevision: number,
+  entries: Record<string, [value: string, revision: number]>,
+): LaterChanges['credentials'][number] => ({
+  bucket: API_KEYS,
+  entries: new Map(Object.entries(entries).map(([key, [value, revision]]) => [key, { value: bytes(value), revision }])),
+  lastRevision,
+})
+const SAME = signingKeys('secret')
+const UNCHANGED = apiKeys(3, { one: ['a', 1], two: ['b', 2], three: ['c', 3] })
+
+test.each([
+  ['in which nothing happened', [SAME, UNCHANGED], undefined],
+  ['in which keys were removed, replaced and made', [SAME, apiKeys(6, { two: ['B', 5], four: ['d', 6] })], undefined],
+  ['of another instance', [signingKeys('another'), UNCHANGED], 'its signing keys are others'],
+  ['with a key that the backup would have', [SAME, apiKeys(6, { other: ['x', 2] })], 'its api keys are others'],
+  ['from before the backup', [SAME, apiKeys(2, { one: ['a', 1], two: ['b', 2] })], 'is older than the backup'],
+  ['that has lost a bucket', [UNCHANGED], 'has lost its signing keys'],
+])('a folder %s', async (_, credentials, refusal) => {
+  const refused = await requireContinuation({ ...NOTHING, credentials }, restored, streams).then(
+    () => undefined,
+    (cause: Error) => cause.message,
+  )
+  if (refusal === undefined) expect(refused).toBeUndefined()
+  else expect(refused).toContain(refusal)
+})
