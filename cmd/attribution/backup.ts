@@ -7,7 +7,7 @@ import { serviceVersion } from '../../internal/config/version.js'
 import type { BlobStore } from '../../internal/exports/blobs/blob-store.js'
 import { directoryBlobs } from '../../internal/exports/blobs/directory.js'
 import { createBackup } from '../../internal/local/backup/create.js'
-import { readLaterChanges } from '../../internal/local/backup/later-changes.js'
+import { type LaterChanges, withLaterChanges } from '../../internal/local/backup/later-changes.js'
 import { withLock } from '../../internal/local/backup/lock.js'
 import type { Manifest } from '../../internal/local/backup/manifest.js'
 import { openPlace } from '../../internal/local/backup/place.js'
@@ -226,19 +226,23 @@ async function runRestore({
   const repository = await repositoryAt(from, place)
   const manifest = await repository.manifest(id)
   const { storeUser: user, storeDatabase: database } = readConfig(['storeUser', 'storeDatabase'], [], {})
-  const applied = await restoreBackup(manifest, {
-    ...{ repository, dataDir: to, natsServerBin, mainOf, storeAccount: { user, database }, say: print },
-    environment: inherited(process.env),
-    laterChanges: changesFrom === undefined ? undefined : await readLaterChanges(changesFrom, natsServerBin),
-    keys:
-      masterKeyFile === undefined
-        ? undefined
-        : {
-            masterKey: readFileSync(masterKeyFile, 'utf8'),
-            credentials: credentialsFile === undefined ? undefined : readFileSync(credentialsFile, 'utf8'),
-          },
-    passphrase: process.env[PASSPHRASE],
-  })
+  const restore = (laterChanges: LaterChanges | undefined) =>
+    restoreBackup(manifest, {
+      ...{ repository, dataDir: to, natsServerBin, mainOf, storeAccount: { user, database }, say: print, laterChanges },
+      environment: inherited(process.env),
+      keys:
+        masterKeyFile === undefined
+          ? undefined
+          : {
+              masterKey: readFileSync(masterKeyFile, 'utf8'),
+              credentials: credentialsFile === undefined ? undefined : readFileSync(credentialsFile, 'utf8'),
+            },
+      passphrase: process.env[PASSPHRASE],
+    })
+  const applied =
+    changesFrom === undefined
+      ? await restore(undefined)
+      : await withLaterChanges(changesFrom, to, natsServerBin, restore)
   print(
     `restored ${manifest.id}, as of ${manifest.consistent_at}: ${manifest.records} versions of records, USD ${manifest.cost_usd}`,
   )
@@ -255,16 +259,25 @@ const toDoAgain = (consistentAt: string): readonly string[] => [
   '  - replace secrets of webhooks and signing keys that were replaced since',
 ]
 
-const doneAgain = ({ credentials, erased }: AppliedChanges, { consistent_at }: Manifest): readonly string[] => [
-  `Not in it: events, and changes of the configuration, after ${consistent_at}. Applied since then:`,
-  ...(credentials.size === 0 ? ['  - no change of credentials'] : []),
-  ...[...credentials].map(([bucket, count]) => `  - ${count} in ${bucket.replaceAll('_', ' ')}`),
+const doneAgain = (
+  { entries, log, now, hasSpool, erased }: AppliedChanges,
+  { consistent_at }: Manifest,
+): readonly string[] => [
+  `Applied of what happened after ${consistent_at}:`,
+  ...(entries.size === 0 ? ['  - no change of credentials or of the configuration'] : []),
+  ...[...entries].map(([bucket, count]) => `  - ${count} in ${bucket.replaceAll('_', ' ')}`),
   `  - ${erased} erasures of people`,
-  ...(erased === 0
-    ? []
-    : [
-        'Calls that were not attributed at the time of the backup are attributed at the next start: erase these people again then.',
-      ]),
+  ...(log.messages.size === 0
+    ? [`  - no message of the log${log.refusal === undefined ? '' : `: ${log.refusal}`}`]
+    : []),
+  ...[...log.messages].map(([stream, count]) => `  - ${count} messages of ${stream}`),
+  ...(hasSpool ? ["  - the gateways' spool, which the next start works off"] : []),
+  ...[...log.purged].map(([stream, count]) => `NOT applied: ${count} later messages of ${stream}, which were purged.`),
+  `with it, ${now.records} versions of records, USD ${now.cost_usd}`,
+  'Not applied: exports, jobs that changed many records, trained models, and what webhooks were sent. Do them again.',
+  ...(hasSpool && erased > 0
+    ? ['Calls in the spool are attributed at the next start: erase these people again then.']
+    : []),
 ]
 
 /** `dist/cmd/<role>/main.js` */

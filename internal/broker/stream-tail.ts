@@ -1,4 +1,4 @@
-import type { JetStreamManager } from '@nats-io/jetstream'
+import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { readMessages } from './log.js'
 
@@ -22,21 +22,32 @@ export async function readTail(
 ): Promise<{ readonly lastSequence: number; readonly messages: readonly TailMessage[] }> {
   const { last_seq: lastSequence } = (await manager.streams.info(stream)).state
   const messages: TailMessage[] = []
-  for (let from = after + 1; from <= lastSequence; ) {
-    const range = { stream, subject: '>', from, messagesMax: MESSAGES_AT_ONCE, bytesMax: BYTES_AT_ONCE }
-    const read = await readMessages(manager, range)
-    const last = read.at(-1)
-    if (last === undefined) break
-    for (const { seq: sequence, subject, header, data } of read) {
-      if (sequence > lastSequence) break
+  for await (const batch of messagesAfter(manager, { stream, subject: '>' }, after, lastSequence)) {
+    for (const { seq: sequence, subject, header, data } of batch) {
       messages.push({ sequence, subject, headers: pairsOf(header), data: Buffer.from(data).toString('base64') })
     }
-    from = last.seq + 1
   }
   return { lastSequence, messages }
 }
 
-const pairsOf = (header: MsgHdrs | undefined): [string, string][] =>
+/** The messages of a subject of a stream behind a sequence, some hundreds at once, in order. @param last none behind this one */
+export async function* messagesAfter(
+  manager: JetStreamManager,
+  of: { readonly stream: string; readonly subject: string },
+  after: number,
+  last: number,
+): AsyncGenerator<readonly StoredMsg[]> {
+  for (let from = after + 1; from <= last; ) {
+    const range = { ...of, from, messagesMax: MESSAGES_AT_ONCE, bytesMax: BYTES_AT_ONCE }
+    const read = await readMessages(manager, range)
+    const newest = read.at(-1)
+    if (newest === undefined) return
+    yield read.filter(({ seq }) => seq <= last)
+    from = newest.seq + 1
+  }
+}
+
+export const pairsOf = (header: MsgHdrs | undefined): [string, string][] =>
   [...(header ?? [])].flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
 
 /** What a publisher expected of the stream then, which it has not now; and what the broker adds itself. */
@@ -47,9 +58,20 @@ export async function replayTail(
   connection: NatsConnection,
   { subject, headers: pairs, data }: TailMessage,
 ): Promise<void> {
+  await publishAgain(connection, subject, pairs, Buffer.from(data, 'base64'))
+}
+
+/** Publishes a message of another copy of its stream. @returns its sequence here */
+export async function publishAgain(
+  connection: NatsConnection,
+  subject: string,
+  pairs: TailMessage['headers'],
+  data: Uint8Array,
+): Promise<number> {
   const header = headers()
   for (const [name, value] of pairs) if (!DROPPED.test(name)) header.append(name, value)
-  const answer = await connection.request(subject, Buffer.from(data, 'base64'), { headers: header, timeout: 10_000 })
-  const { error } = answer.json<{ readonly error?: { readonly description: string } }>()
+  const answer = await connection.request(subject, data, { headers: header, timeout: 10_000 })
+  const { error, seq } = answer.json<{ readonly error?: { readonly description: string }; readonly seq: number }>()
   if (error !== undefined) throw new Error(`a message of ${subject} could not be restored: ${error.description}`)
+  return seq
 }

@@ -109,4 +109,7 @@ const DECIDED: ReadonlySet<string> = new Set<RequestedDecision['kind']>([
   'undo_merge',
 ])
 
+/** Whether a person asked for it, or it follows what a person asked for; all other changes are found in the calls themselves. */
+export const isRequested = ({ decision: { kind } }: Change): boolean => kind === 'promised' || DECIDED.has(kind)
+
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

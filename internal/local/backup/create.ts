@@ -138,7 +138,7 @@ async function* linesOf(tails: readonly Tail[]): AsyncGenerator<Uint8Array> {
 }
 
 /** What a person compares after a restore. */
-async function factsOf(store: ClickHouseClient) {
+export async function factsOf(store: ClickHouseClient) {
   const answer = await store.query({
     query: `SELECT count() AS records, toString(sum(cost_usd)) AS cost_usd,
         (SELECT max(version) FROM schema_migrations) AS schema_version FROM attributions`,

@@ -1,15 +1,24 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { constants, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { KV } from '@nats-io/kv'
+import { AUDIT } from '../../../streams/audit.js'
 import {
   API_KEYS,
+  BUDGETS,
   type Bucket,
   CLIENTS,
   CONNECTORS,
+  DIRECTORY,
   ERASURES,
   EXPORT_SCHEDULES,
   IDENTITY_PROVIDERS,
+  LAYOUT,
+  MAPPING_RULES,
+  MODEL_NAMES,
+  POOLS,
+  PRICE_BOOK_FILES,
+  PRICE_BOOKS,
+  PRICE_OVERRIDES,
   SCIM_GROUPS,
   SIGNING_KEYS,
   SQL_USERS,
@@ -17,6 +26,10 @@ import {
   USERS,
   WEBHOOKS,
 } from '../../../streams/buckets.js'
+import { CHANGES } from '../../../streams/changes.js'
+import { INVOCATIONS } from '../../../streams/invocations.js'
+import { OBSERVATIONS } from '../../../streams/observations.js'
+import { UNCONFIRMED } from '../../../streams/unconfirmed.js'
 import type { Broker } from '../../broker/connect.js'
 import { ConfigError } from '../../config/settings.js'
 import type { RunFile } from '../supervisor/instance.js'
@@ -40,62 +53,100 @@ const CREDENTIALS: readonly Bucket[] = [
   SIGNING_KEYS,
 ]
 
+/** By what calls are attributed, priced and compared: the later log is attributed by the newest state, as it was. */
+const CONFIGURATION: readonly Bucket[] = [
+  DIRECTORY,
+  POOLS,
+  MAPPING_RULES,
+  MODEL_NAMES,
+  PRICE_OVERRIDES,
+  PRICE_BOOKS,
+  BUDGETS,
+]
+
+/** The logs of what was accepted. What the stages hand on is made again. */
+const LOGS = [INVOCATIONS, UNCONFIRMED, OBSERVATIONS, CHANGES, AUDIT] as const
+
 interface Entry {
   readonly value: Uint8Array
   readonly revision: number
 }
 
-interface Credentials {
+interface BucketState {
   readonly bucket: Bucket
   readonly entries: ReadonlyMap<string, Entry>
   /** Of the bucket, removals included. */
   readonly lastRevision: number
 }
 
-/** What an instance had after a backup that must not be undone by restoring it. */
+/** What an instance had after a backup that must not be undone, or lost, by restoring it. */
 export interface LaterChanges {
   /** Every entry of the buckets of credentials. */
-  readonly credentials: readonly Credentials[]
+  readonly credentials: readonly BucketState[]
+  readonly configuration: readonly BucketState[]
   readonly erasures: ReadonlyMap<string, Erasure>
+  /** A copy of the old broker, for its logs, layout and price books. */
+  readonly broker: Broker
+  /** The old data folder. */
+  readonly folder: string
 }
 
 /**
- * Reads the broker of a data folder that has survived. Works on a copy: the folder stays as it is.
+ * Reads the broker of a data folder that has survived. Works on a copy, which is removed afterwards: the folder stays as it is.
  *
+ * @param beside where the copy is made: it needs as much of that disk as the old log takes
  * @throws ConfigError when an instance runs on the folder, or its broker is not there any more
  */
-export async function readLaterChanges(dataDir: string, natsServerBin: string): Promise<LaterChanges> {
+export async function withLaterChanges<T>(
+  dataDir: string,
+  beside: string,
+  natsServerBin: string,
+  work: (changes: LaterChanges) => Promise<T>,
+): Promise<T> {
   const folder = resolve(dataDir)
   requireStopped(folder)
   const streams = join(folder, 'nats', 'data', 'jetstream', '$G', 'streams')
-  const wanted = [...CREDENTIALS, ERASURES].map(streamOf)
-  if (!existsSync(streams) || !wanted.slice(0, 2).every((name) => readdirSync(streams).includes(name))) {
+  const buckets = [...CREDENTIALS, ...CONFIGURATION, ERASURES, LAYOUT].map(streamOf)
+  if (!existsSync(streams) || !buckets.slice(0, 2).every((name) => readdirSync(streams).includes(name))) {
     throw new ConfigError(`${folder} has no broker any more: restore without --changes-from, and follow its list`)
   }
-  const copy = mkdtempSync(join(tmpdir(), 'attribution-changes-'))
+  const near = dirname(resolve(beside))
+  mkdirSync(near, { recursive: true })
+  const copy = mkdtempSync(join(near, '.attribution-changes-'))
   try {
-    for (const name of wanted) {
+    for (const name of [...buckets, `OBJ_${PRICE_BOOK_FILES.name}`, ...LOGS.map((log) => log.name)]) {
       const from = join(streams, name)
       // An older version does not have every bucket.
-      if (existsSync(from))
-        cpSync(from, join(copy, 'nats', 'data', 'jetstream', '$G', 'streams', name), { recursive: true })
+      if (!existsSync(from)) continue
+      const to = join(copy, 'nats', 'data', 'jetstream', '$G', 'streams', name)
+      // A clone, where the file system has such: the log may have gigabytes.
+      cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
     }
     return await withPrivateBroker(
       copy,
       natsServerBin,
       () => undefined,
-      async (broker) => ({
-        credentials: await Promise.all(
-          CREDENTIALS.filter((bucket) => existsSync(join(streams, streamOf(bucket)))).map(async (bucket) => ({
-            bucket,
-            entries: await entriesOf(await broker.bucket(bucket)),
-            lastRevision: await lastRevisionOf(bucket, broker),
-          })),
-        ),
-        erasures: existsSync(join(streams, streamOf(ERASURES)))
-          ? await readErasures(await broker.bucket(ERASURES))
-          : new Map<string, Erasure>(),
-      }),
+      async ({ broker }) => {
+        const statesOf = (kind: readonly Bucket[]): Promise<BucketState[]> =>
+          Promise.all(
+            kind
+              .filter((bucket) => existsSync(join(streams, streamOf(bucket))))
+              .map(async (bucket) => ({
+                bucket,
+                entries: await entriesOf(await broker.bucket(bucket)),
+                lastRevision: await lastRevisionOf(bucket, broker),
+              })),
+          )
+        return work({
+          credentials: await statesOf(CREDENTIALS),
+          configuration: await statesOf(CONFIGURATION),
+          erasures: existsSync(join(streams, streamOf(ERASURES)))
+            ? await readErasures(await broker.bucket(ERASURES))
+            : new Map<string, Erasure>(),
+          broker,
+          folder,
+        })
+      },
     )
   } finally {
     rmSync(copy, { recursive: true, force: true })
@@ -123,7 +174,7 @@ function requireStopped(folder: string): void {
  * @throws ConfigError
  */
 export async function requireContinuation(
-  { credentials }: LaterChanges,
+  { credentials }: Pick<LaterChanges, 'credentials'>,
   broker: Broker,
   streams: readonly Pick<BackedUpStream, 'config' | 'state'>[],
 ): Promise<void> {
@@ -159,17 +210,17 @@ const lastRevisionOf = async (bucket: Bucket, { manager }: Broker): Promise<numb
   (await manager.streams.info(streamOf(bucket))).state.last_seq
 
 /**
- * Gives a restored broker the credentials as they were last: what was revoked or removed since the backup is so again, what was
- * replaced has its newer secret, what was made since is there.
+ * Gives a restored broker the entries of buckets as they were last: what was revoked or removed since the backup is so again, what
+ * was replaced has its newer value, what was made since is there.
  *
  * @returns how many entries of each bucket changed
  */
-export async function applyCredentials(
+export async function applyBuckets(
   broker: Broker,
-  { credentials }: LaterChanges,
+  states: readonly BucketState[],
 ): Promise<ReadonlyMap<string, number>> {
   const changed = new Map<string, number>()
-  for (const { bucket, entries } of credentials) {
+  for (const { bucket, entries } of states) {
     const restored = await broker.bucket(bucket)
     const before = await entriesOf(restored)
     let count = 0
@@ -189,9 +240,24 @@ export async function applyCredentials(
   return changed
 }
 
+/** Copies the files of the price books that the restored broker does not have. Before their entries in the bucket: a book without its file stops attribution. */
+export async function copyPriceBooks(broker: Broker, { configuration, broker: old }: LaterChanges): Promise<void> {
+  const books = configuration.find(({ bucket }) => bucket === PRICE_BOOKS)
+  if (books === undefined || books.entries.size === 0) return
+  const [from, to] = [await old.objects(PRICE_BOOK_FILES), await broker.objects(PRICE_BOOK_FILES)]
+  for (const id of books.entries.keys()) {
+    if ((await to.info(id)) !== null) continue
+    const bytes = await from.getBlob(id)
+    if (bytes === null) throw refused(`has lost the file of the price book ${id}`)
+    await to.putBlob({ name: id }, bytes)
+  }
+}
+
 /** @param known of the restored broker */
-export const erasuresSince = ({ erasures }: LaterChanges, known: ReadonlyMap<string, Erasure>): readonly Erasure[] =>
-  [...erasures].flatMap(([key, erasure]) => (known.has(key) ? [] : [erasure]))
+export const erasuresSince = (
+  { erasures }: Pick<LaterChanges, 'erasures'>,
+  known: ReadonlyMap<string, Erasure>,
+): readonly Erasure[] => [...erasures].flatMap(([key, erasure]) => (known.has(key) ? [] : [erasure]))
 
 async function entriesOf(bucket: KV): Promise<ReadonlyMap<string, Entry>> {
   const entries = new Map<string, Entry>()

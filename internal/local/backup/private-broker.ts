@@ -5,12 +5,18 @@ import { natsServerRole } from '../supervisor/nats-server.js'
 
 const USER = 'attribution'
 
+/** A broker that runs for as long as some work takes, and how other processes connect to it. */
+export interface PrivateBroker {
+  readonly broker: Broker
+  readonly address: { readonly natsUrl: string; readonly natsUser: string; readonly natsPassword: string }
+}
+
 /** Runs a broker on a data folder for as long as some work takes, on a free port of loopback. */
 export async function withPrivateBroker<T>(
   dataDir: string,
   natsServerBin: string,
   say: (line: string) => void,
-  work: (broker: Broker) => Promise<T>,
+  work: (of: PrivateBroker) => Promise<T>,
 ): Promise<T> {
   const { files, secrets } = openInstance(dataDir, false)
   const port = await freePort()
@@ -21,7 +27,7 @@ export async function withPrivateBroker<T>(
     const url = `nats://127.0.0.1:${port}`
     const broker = await connectBroker({ url, user: USER, password: secrets.natsPassword, name: 'attribution-restore' })
     try {
-      return await work(broker)
+      return await work({ broker, address: { natsUrl: url, natsUser: USER, natsPassword: secrets.natsPassword } })
     } finally {
       await broker.close()
     }

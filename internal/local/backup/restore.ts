@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -10,13 +10,13 @@ import { INVOCATIONS } from '../../../streams/invocations.js'
 import type { Broker } from '../../broker/connect.js'
 import { restoreStream } from '../../broker/stream-snapshot.js'
 import { replayTail } from '../../broker/stream-tail.js'
-import { ConfigError } from '../../config/settings.js'
+import { ConfigError, environmentOf } from '../../config/settings.js'
 import { deriveTenantIds } from '../../ids/ids.js'
-import { type MasterKeys, readMasterKeys } from '../../secrets/master-keys.js'
+import { readMasterKeys } from '../../secrets/master-keys.js'
 import { signingKey } from '../../secrets/signing-keys.js'
 import { connectStore, type StoreConnection } from '../../store/client.js'
 import { migrate } from '../../store/migrations/migrate.js'
-import { Supervisor } from '../supervisor/children.js'
+import { type Role, Supervisor } from '../supervisor/children.js'
 import {
   freePort,
   type InstanceFiles,
@@ -27,12 +27,13 @@ import {
 } from '../supervisor/instance.js'
 import { flagsOfFolder } from '../supervisor/processes.js'
 import { answersAt } from '../supervisor/readiness.js'
-import type { Tail } from './create.js'
+import { factsOf, type Tail } from './create.js'
 import { eraseAgain, readErasures } from './erasures.js'
-import { applyCredentials, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
+import { applyBuckets, copyPriceBooks, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
+import { type Replayed, replayLaterLog } from './later-log.js'
 import type { Manifest } from './manifest.js'
 import { unpack } from './pack.js'
-import { withPrivateBroker } from './private-broker.js'
+import { type PrivateBroker, withPrivateBroker } from './private-broker.js'
 import type { Repository } from './repository.js'
 import { type InstanceKeys, unsealKeys } from './sealed-keys.js'
 
@@ -55,8 +56,13 @@ export interface RestoreDeps {
 }
 
 export interface AppliedChanges {
-  /** Entries that changed, by bucket. */
-  readonly credentials: ReadonlyMap<string, number>
+  /** Entries of credentials and of the configuration that changed, by bucket. */
+  readonly entries: ReadonlyMap<string, number>
+  readonly log: Replayed
+  /** Whether a gateway of the old instance had accepted calls that its broker did not have yet. */
+  readonly hasSpool: boolean
+  /** With the later log: versions of records, and the sum of their costs. */
+  readonly now: Pick<Manifest, 'records' | 'cost_usd'>
   /** People who were erased again. */
   readonly erased: number
 }
@@ -99,13 +105,12 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   say(`the read model: ${manifest.parts.length} parts, ${manifest.records} versions of records`)
 
   const { laterChanges, natsServerBin } = deps
-  const applied = await withPrivateBroker(folder, natsServerBin, say, async (broker) => {
-    await restoreStreams(manifest, broker, repository)
+  const applied = await withPrivateBroker(folder, natsServerBin, say, async (of) => {
+    await restoreStreams(manifest, of.broker, repository)
     say(`the broker: ${manifest.streams.length} streams`)
     if (laterChanges === undefined) return undefined
-    await requireContinuation(laterChanges, broker, manifest.streams)
-    const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey })
-    return applyLaterChanges(laterChanges, broker, masterKeys, { ...deps, files, secrets })
+    await requireContinuation(laterChanges, of.broker, manifest.streams)
+    return applyLaterChanges(laterChanges, manifest, of, { ...deps, files, secrets })
   })
   rmSync(unfinished)
   return applied
@@ -116,54 +121,65 @@ interface ChangedInstance extends RestoreDeps {
   readonly secrets: InstanceSecrets
 }
 
+/** Credentials and configuration first, by which the later log is attributed; erasures last, so that they find the calls of it, too. */
 async function applyLaterChanges(
   changes: LaterChanges,
-  broker: Broker,
-  masterKeys: MasterKeys,
+  manifest: Manifest,
+  { broker, address }: PrivateBroker,
   deps: ChangedInstance,
 ): Promise<AppliedChanges> {
-  const credentials = await applyCredentials(broker, changes)
+  const { files, say } = deps
+  const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey })
+  await copyPriceBooks(broker, changes)
+  const entries = await applyBuckets(broker, [...changes.credentials, ...changes.configuration])
+  const spool = join(changes.folder, 'spool')
+  const hasSpool = existsSync(spool)
+  // The gateway adopts it at the start, as that of any process that has ended. The sockets in it are locks.
+  const filter = (path: string): boolean => !statSync(path).isSocket()
+  if (hasSpool) cpSync(spool, join(files.dataDir, 'spool'), { recursive: true, filter })
   const kept = await broker.bucket(ERASURES)
   const erasures = erasuresSince(changes, await readErasures(kept))
-  if (erasures.length > 0) {
+  const { log, now } = await withAttributor(deps, address, async (store) => {
+    const replayed = await replayLaterLog({ broker, old: changes.broker, streams: manifest.streams, say })
     const secret = await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids')
     const directory = await broker.bucket(DIRECTORY)
-    await withPrivateStore(deps, async (store) => {
-      await migrate(store)
-      const idsOf = (tenantId: string) => deriveTenantIds(secret, tenantId)
-      for (const erasure of erasures) await eraseAgain(erasure, { store, directory, erasures: kept, idsOf })
-    })
-  }
-  return { credentials, erased: erasures.length }
+    const idsOf = (tenantId: string) => deriveTenantIds(secret, tenantId)
+    for (const erasure of erasures) await eraseAgain(erasure, { store, directory, erasures: kept, idsOf })
+    return { log: replayed, now: await factsOf(store) }
+  })
+  return { entries, log, now, hasSpool, erased: erasures.length }
 }
 
-/** Runs the embedded engine on a data folder for as long as some work takes. */
-async function withPrivateStore(
+/** Runs the embedded engine and an attributor on a data folder for as long as some work takes. */
+async function withAttributor<T>(
   { files, secrets, mainOf, environment, storeAccount, say }: ChangedInstance,
-  work: (store: ClickHouseClient) => Promise<void>,
-): Promise<void> {
+  broker: PrivateBroker['address'],
+  work: (store: ClickHouseClient) => Promise<T>,
+): Promise<T> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const supervisor = new Supervisor({ logsDir: files.logsDir, print: say, onChange: () => undefined })
+  const { user: storeUser, database: storeDatabase } = storeAccount
+  const ofStore = { storeUrl: url, storeUser, storeDatabase, storePassword: secrets.storePassword }
+  const env = {
+    ...environment,
+    ...environmentOf({ ...broker, ...ofStore, masterKeyFile: files.masterKey, dataDir: files.dataDir }),
+  }
+  const role = (name: string, args: readonly string[], ready: Role['ready']): Role => ({
+    ...{ name, env, ready, command: process.execPath },
+    args: [...flagsOfFolder(files.logsDir), mainOf(name), ...args],
+  })
   try {
-    await supervisor.startAll([
-      {
-        name: 'store',
-        command: process.execPath,
-        args: [
-          ...flagsOfFolder(files.logsDir),
-          mainOf('store'),
-          '--data-dir',
-          files.dataDir,
-          '--store-port',
-          String(port),
-        ],
-        env: { ...environment, ATTRIBUTION_STORE_PASSWORD: secrets.storePassword },
-        ready: answersAt(`${url}/ping`),
-      },
-    ])
+    await supervisor.startAll([role('store', ['--store-port', String(port)], answersAt(`${url}/ping`))])
     const store = connectStore({ ...storeAccount, url, password: secrets.storePassword, cluster: '' })
-    await work(store).finally(() => store.close())
+    try {
+      await migrate(store)
+      // Whether it works shows in the log, which it has to move.
+      await supervisor.startAll([role('attributor', ['--member-name', 'attributor-1'], async () => undefined)])
+      return await work(store)
+    } finally {
+      await store.close()
+    }
   } finally {
     await supervisor.stop()
   }

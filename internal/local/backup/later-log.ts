@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoredMsg } from '@nats-io/jetstream'
+import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL } from '../../../streams/audit.js'
+import { CHECKPOINTS } from '../../../streams/buckets.js'
+import { CHANGES, CHANGES_OF_ALL } from '../../../streams/changes.js'
+import { INVOCATIONS } from '../../../streams/invocations.js'
+import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../../streams/observations.js'
+import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
+import { UNCONFIRMED } from '../../../streams/unconfirmed.js'
+import { decodeChange, isRequested } from '../../attribution/changes/change.js'
+import { isSliceMessage } from '../../attribution/changes/job.js'
+import { type Progress, readCheckpoint } from '../../broker/checkpoint.js'
+import type { Broker } from '../../broker/connect.js'
+import { partitionsOf, readLayout } from '../../broker/layout.js'
+import { readLog } from '../../broker/log.js'
+import type { ReadLogOf } from '../../broker/log-lag.js'
+import { admittableBytes } from '../../broker/stream-capacity.js'
+import { messagesAfter, pairsOf, publishAgain } from '../../broker/stream-tail.js'
+import { invocationLogs } from '../../broker/unprocessed.js'
+import type { BackedUpStream } from './manifest.js'
+
+/** A log of which the restored broker gets what the old one has behind the backup. */
+interface LaterLog {
+  readonly stream: string
+  /** Whether a message is taken over: those that are not are made again from others. */
+  readonly isWanted: (message: StoredMsg) => boolean
+}
+
+/** Ids first, as gateways write them: an attributor that reads an event of such an id finds the id. */
+const EVENTS_AND_MORE: readonly LaterLog[] = [
+  { stream: UNCONFIRMED.name, isWanted: () => true },
+  // What stage A hands on is handed on again.
+  { stream: INVOCATIONS.name, isWanted: ({ subject }) => subject.startsWith('invocations.a.') },
+  { stream: OBSERVATIONS.name, isWanted: () => true },
+  { stream: AUDIT.name, isWanted: () => true },
+]
+
+/** When the records are there of which they are changes. Corrections are found again; the jobs of slices are not known. */
+const DECISIONS: LaterLog = {
+  stream: CHANGES.name,
+  isWanted: ({ header, data }) => !isSliceMessage(header?.get('Nats-Msg-Id') ?? '') && isRequested(decodeChange(data)),
+}
+
+export interface Replayed {
+  /** Messages that were taken over, by stream. */
+  readonly messages: ReadonlyMap<string, number>
+  /** Messages behind the backup that the old log had purged, by stream. */
+  readonly purged: ReadonlyMap<string, number>
+  /** Why nothing was taken over. */
+  readonly refusal?: string
+}
+
+const OTHER_PARTITIONS = 'the number of partitions has changed since the backup'
+
+export interface ReplayDeps {
+  /** The restored one, which an attributor reads. */
+  readonly broker: Broker
+  readonly old: Broker
+  /** Of the backup. */
+  readonly streams: readonly Pick<BackedUpStream, 'config' | 'last_sequence'>[]
+  readonly say: (line: string) => void
+}
+
+/**
+ * Takes over what the old log got after the backup, and waits until the attributor has worked it off: calls first, then what people
+ * decided about them. In the order of the old log, so that the same calls are attributed with the same neighbours.
+ *
+ * @throws Error when the attributor makes no progress
+ */
+export async function replayLaterLog(deps: ReplayDeps): Promise<Replayed> {
+  const { broker, say } = deps
+  const [messages, purged] = [new Map<string, number>(), new Map<string, number>()]
+  const partitions = await samePartitions(deps)
+  if (partitions === undefined) return { messages, purged, refusal: OTHER_PARTITIONS }
+  const take = async (log: LaterLog): Promise<void> => {
+    const taken = await takeOver(log, deps)
+    if (taken.messages > 0) messages.set(log.stream, taken.messages)
+    if (taken.purged > 0) purged.set(log.stream, taken.purged)
+  }
+  for (const log of EVENTS_AND_MORE) await take(log)
+  say(`the later log: ${messages.get(INVOCATIONS.name) ?? 0} messages with calls; attributing them`)
+  await untilDone(broker, invocationLogs(partitions), say)
+  await take(DECISIONS)
+  await untilDone(broker, OTHER_LOGS, say)
+  return { messages, purged }
+}
+
+const OTHER_LOGS: readonly ReadLogOf[] = [
+  { key: CHANGES_CHECKPOINT, stream: CHANGES.name, subject: CHANGES_OF_ALL },
+  { key: OBSERVATIONS_CHECKPOINT, stream: OBSERVATIONS.name, subject: OBSERVATIONS_OF_ALL },
+  { key: AUDIT_CHECKPOINT, stream: AUDIT.name, subject: AUDIT_OF_ALL },
+]
+
+/** Undefined when they are not the same: the calls of a partition that the backup does not have would be read by nobody. */
+async function samePartitions({ broker, old }: ReplayDeps): Promise<number | undefined> {
+  const [now, later] = await Promise.all([readLayout(broker), readLayout(old)])
+  if (now === undefined || later === undefined) return undefined
+  const partitions = partitionsOf(now.layout)
+  return partitions === partitionsOf(later.layout) ? partitions : undefined
+}
+
+async function takeOver({ stream, isWanted }: LaterLog, { broker, old, streams }: ReplayDeps) {
+  const backedUp = streams.find(({ config }) => config.name === stream)
+  // The backup of an older version does not have every stream; nor does the folder of one.
+  const later = await old.manager.streams.info(stream).catch(() => undefined)
+  if (backedUp === undefined || later === undefined) return { messages: 0, purged: 0 }
+  const after = backedUp.last_sequence
+  const { last_seq: last } = later.state
+  let [seen, messages] = [0, 0]
+  for await (const batch of messagesAfter(old.manager, { stream, subject: '>' }, after, last)) {
+    seen += batch.length
+    await untilThereIsRoom(broker, stream)
+    const wanted = batch.filter(isWanted)
+    // Sent over one connection in this order, in which the broker stores them.
+    await Promise.all(
+      wanted.map(({ subject, header, data }) => publishAgain(broker.connection, subject, pairsOf(header), data)),
+    )
+    messages += wanted.length
+  }
+  return { messages, purged: Math.max(0, last - after) - seen }
+}
+
+/** The attributor purges what is done, and needs the rest of the stream for its own messages. */
+async function untilThereIsRoom({ manager }: Broker, stream: string): Promise<void> {
+  for (;;) {
+    const { config, state } = await manager.streams.info(stream)
+    if (config.max_bytes <= 0 || state.bytes < admittableBytes(config.max_bytes)) return
+    await sleep(500)
+  }
+}
+
+const LOOK_EVERY_MS = 100
+const SAY_EVERY_MS = 10_000
+const STUCK_MS = 120_000
+
+/** Waits until nothing waits in any of the logs, each of which only those before it write to. */
+async function untilDone(broker: Broker, logs: readonly ReadLogOf[], say: (line: string) => void): Promise<void> {
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  let [moved, movedAt, saidAt] = ['', performance.now(), performance.now()]
+  for (const log of logs) {
+    for (;;) {
+      const checkpoint = await readCheckpoint<Progress>(checkpoints, log.key)
+      const done = checkpoint?.done ?? 0
+      const [next] = await readLog(broker.manager, { ...log, from: done + 1, messagesMax: 1, bytesMax: 8 * 1024 ** 2 })
+      if (next === undefined) break
+      const now = performance.now()
+      if (moved !== `${log.key} ${done}`) [moved, movedAt] = [`${log.key} ${done}`, now]
+      if (now - movedAt > STUCK_MS)
+        throw new Error(`nothing moves in ${log.key}: see logs/attributor.log of the folder`)
+      if (now - saidAt > SAY_EVERY_MS) {
+        saidAt = now
+        say(`  ${log.key}: at message ${done}`)
+      }
+      await sleep(LOOK_EVERY_MS)
+    }
+  }
+}

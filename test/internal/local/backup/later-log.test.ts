@@ -1,0 +1,86 @@
+import { beforeAll, expect, test } from 'vitest'
+import { type Change, encodeChange } from '../../../../internal/attribution/changes/change.js'
+import { encodeSlice, sliceMessageId } from '../../../../internal/attribution/changes/job.js'
+import { initialLayout, writeLayout } from '../../../../internal/broker/layout.js'
+import { publishOrThrow } from '../../../../internal/broker/publisher.js'
+import { readTail } from '../../../../internal/broker/stream-tail.js'
+import { invocationLogs } from '../../../../internal/broker/unprocessed.js'
+import { type ReplayDeps, replayLaterLog } from '../../../../internal/local/backup/later-log.js'
+import { CHECKPOINTS } from '../../../../streams/buckets.js'
+import { CHANGES, changesSubject } from '../../../../streams/changes.js'
+import { INVOCATIONS, invocationsSubject } from '../../../../streams/invocations.js'
+import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
+
+const PARTITIONS = 2
+const layoutOf = (partitions: number) => ({ ...initialLayout({}), version: 1, partitions })
+
+let old: LogBroker
+let restored: LogBroker
+let deps: ReplayDeps
+
+const publish = (broker: LogBroker, subject: string, data: string | Uint8Array, id = '') =>
+  publishOrThrow(broker.publish, subject, Buffer.from(data), id)
+const change = (id: string, decision: Change['decision']): Uint8Array =>
+  encodeChange({ id, tenantId: 'ten_1', recordId: 'a'.repeat(32), actor: 'key_1', decision })
+
+/** Both have two calls and a decision; the backup is of then. The old one has gone on. */
+beforeAll(async () => {
+  ;[old, restored] = await Promise.all([launchLogBroker(), launchLogBroker()])
+  for (const broker of [old, restored]) {
+    await writeLayout(broker, layoutOf(PARTITIONS), undefined)
+    await publish(broker, invocationsSubject('a', 0), 'one')
+    await publish(broker, invocationsSubject('b', 0), 'two')
+    await publish(broker, changesSubject('ten_1'), change('chg_1', { kind: 'undo_dispute' }), 'chg_1')
+  }
+  const streams = await Promise.all(
+    [INVOCATIONS, CHANGES].map(async ({ name }) => {
+      const { config, state } = await restored.manager.streams.info(name)
+      return { config, last_sequence: state.last_seq }
+    }),
+  )
+  // As far as an attributor can come.
+  const checkpoints = await restored.bucket(CHECKPOINTS)
+  const keys = [...invocationLogs(PARTITIONS).map(({ key }) => key), 'changes', 'observations', 'audit']
+  for (const key of keys) await checkpoints.put(key, JSON.stringify({ done: 1_000_000 }))
+  deps = { broker: restored, old, streams, say: () => undefined }
+
+  await publish(old, invocationsSubject('a', 1), 'purged')
+  await old.manager.streams.purge(INVOCATIONS.name, { filter: invocationsSubject('a', 1) })
+  await publish(old, invocationsSubject('a', 1), 'three', 'a group')
+  await publish(old, invocationsSubject('b', 1), 'made again')
+  await publish(old, invocationsSubject('a', 0), 'four')
+  const found = { kind: 'correction', verdict: { service: 's', owner: 'o', evidenceBasis: 'trace' } }
+  await publish(old, changesSubject('ten_1'), change('cor_1', found as unknown as Change['decision']), 'cor_1')
+  const slice = { jobId: 'job_1', slice: 0 }
+  await publish(old, changesSubject('ten_1'), encodeSlice(slice), sliceMessageId(slice))
+  await publish(old, changesSubject('ten_1'), change('chg_2', { kind: 'dispute', reason: 'Not ours.' }), 'chg_2')
+  await publish(old, changesSubject('ten_1'), change('chg_2', { kind: 'promised', decided: 'dispute', traceId: 't' }))
+})
+
+const later = async (stream: string, after: number) =>
+  (await readTail(restored.manager, stream, after)).messages.map(({ subject, data, headers }) => ({
+    subject,
+    data: Buffer.from(data, 'base64').toString(),
+    id: headers.find(([name]) => name === 'Nats-Msg-Id')?.[1],
+  }))
+
+test('a log that was laid out otherwise since is not replayed', async () => {
+  const found = { layout: layoutOf(PARTITIONS + 1), revision: 1 }
+  await writeLayout(old, found.layout, found.revision)
+  const { messages, refusal } = await replayLaterLog(deps)
+  expect([messages.size, refusal]).toEqual([0, 'the number of partitions has changed since the backup'])
+  await writeLayout(old, layoutOf(PARTITIONS), 2)
+})
+
+test('of the later log, calls and decisions of people are taken over in their order, and what was purged is counted', async () => {
+  const { messages, purged } = await replayLaterLog(deps)
+
+  expect(Object.fromEntries(messages)).toEqual({ INVOCATIONS: 2, CHANGES: 2 })
+  expect(Object.fromEntries(purged)).toEqual({ INVOCATIONS: 1 })
+  expect(await later(INVOCATIONS.name, 2)).toEqual([
+    { subject: 'invocations.a.1', data: 'three', id: 'a group' },
+    { subject: 'invocations.a.0', data: 'four', id: undefined },
+  ])
+  const decisions = (await later(CHANGES.name, 1)).map(({ data }) => JSON.parse(data).decision.kind)
+  expect(decisions).toEqual(['dispute', 'promised'])
+})
