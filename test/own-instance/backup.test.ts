@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -336,6 +345,11 @@ test('a restore refuses a folder that is in use, another passphrase, another key
     code: 1,
     said: expect.stringContaining('not the master key of the backup'),
   })
+  // As after a rotation: the newer key seals, the backup's opens.
+  const both = `${readFileSync(otherKey, 'utf8')}${readFileSync(join(service.dataDir, 'master.key'), 'utf8').trim()} until 2100-01-01T00:00:00Z\n`
+  writeFileSync(otherKey, both)
+  const rotated = await restoreTo(folder(), '--master-key-file', otherKey)
+  expect(rotated, rotated.said).toMatchObject({ code: 0 })
 
   const damaged = privateDataDir()
   cpSync(place, damaged, { recursive: true })

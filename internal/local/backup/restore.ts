@@ -29,6 +29,7 @@ import { flagsOfFolder } from '../supervisor/processes.js'
 import { answersAt } from '../supervisor/readiness.js'
 import { factsOf, type Tail } from './create.js'
 import { eraseAgain, readErasures } from './erasures.js'
+import { flushTree } from './flush-tree.js'
 import { applyBuckets, copyPriceBooks, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
 import { type Replayed, replayLaterLog } from './later-log.js'
 import type { Manifest } from './manifest.js'
@@ -88,6 +89,7 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const unfinished = join(folder, UNFINISHED_RESTORE)
   writePrivate(unfinished, `${manifest.id}\n`)
+  await flushTree(folder)
   const { files, secrets } = openInstance(folder, false)
   writePrivate(files.masterKey, keys.masterKey)
   if (keys.credentials !== undefined) writePrivate(files.credentials, keys.credentials)
@@ -112,6 +114,7 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
     await requireContinuation(laterChanges, of.broker, manifest.streams)
     return applyLaterChanges(laterChanges, manifest, of, { ...deps, files, secrets })
   })
+  await flushTree(folder)
   rmSync(unfinished)
   return applied
 }
@@ -191,10 +194,12 @@ async function keysFor(
 ): Promise<InstanceKeys> {
   const keys = given ?? (await sealedKeysOf(manifest, repository, passphrase))
   const masterKey = keys.masterKey.trim().replaceAll('\n', ',')
-  const { id } = readMasterKeys({ masterKey, masterKeyFile: '' }).current()
-  if (id !== manifest.master_key_id) {
+  // The key may have been replaced since: then the file has both, and the newer one seals.
+  const masterKeys = readMasterKeys({ masterKey, masterKeyFile: '' })
+  if (masterKeys.find(manifest.master_key_id) === undefined) {
     throw new ConfigError(
-      `this is not the master key of the backup: it is ${id}, the backup's is ${manifest.master_key_id}`,
+      `this is not the master key of the backup: it is ${masterKeys.current().id}, the backup's is ${manifest.master_key_id}; ` +
+        'if it was replaced since, write the older one on a second line of the file',
     )
   }
   return keys
