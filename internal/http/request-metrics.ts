@@ -2,8 +2,11 @@ import type { RateClass } from '../auth/rate-limits.js'
 import { counter, TimeHistogram, type TimeSeries, whenRead } from '../telemetry/metrics.js'
 import type { Route } from './route.js'
 
-/** `probe`, `public` and `unknown` (no such path, or refused before its path was looked at) are no budgets of requests. */
-type RequestClass = RateClass | 'probe' | 'public' | 'unknown'
+/**
+ * `probe`, `public` and `unknown` (no such path, or refused before its path was looked at) are no budgets of requests; `intake` and
+ * `sql` are the listeners beside the API.
+ */
+type RequestClass = RateClass | 'probe' | 'public' | 'unknown' | 'intake' | 'sql'
 
 const REQUESTS = counter('http_requests_total', 'Requests by the budget of their route and the status of the answer.', [
   'class',
@@ -53,6 +56,9 @@ whenRead(() => {
 
 export const UNKNOWN_REQUESTS = countsOf('unknown')
 export const PROBES = countsOf('probe')
+
+/** Of a listener beside the API. */
+export const countsOfListener = (name: 'intake' | 'sql'): RequestCounts => countsOf(name)
 
 export const countsOfRoute = (route: Route): RequestCounts => {
   if (route.access !== 'public') return countsOf(route.rateClass)

@@ -4,6 +4,8 @@ import type { Mode } from '../auth/api-keys.js'
 import type { AuditEntry, AuditSink } from '../auth/audit-entry.js'
 import type { Budgets } from '../auth/rate-limits.js'
 import { type StoredSqlUser, sqlUserOf, sqlUserStatus } from '../auth/sql-users.js'
+import { AccessLog, SLOW_MS } from '../http/access-log.js'
+import { countsOfListener } from '../http/request-metrics.js'
 import { traceIdOf } from '../http/trace-id.js'
 import { LimiterPerKey } from '../process/limiter.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
@@ -36,19 +38,37 @@ const WAIT = { waitingMax: 8, waitMsMax: 10_000 } as const
 const COMMON = { 'Cache-Control': 'no-store', 'X-ClickHouse-Server-Display-Name': 'attribution' } as const
 
 export function sqlAnswers(deps: SqlDeps) {
-  const failuresOf = addressBudgets()
-  const queries = new LimiterPerKey(RUNNING_MAX)
+  const shared: Shared = { failuresOf: addressBudgets(), queries: new LimiterPerKey(RUNNING_MAX) }
+  const accessLog = new AccessLog(deps.log)
+  const counts = countsOfListener('sql')
   return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const beganAt = performance.now()
+    const traceId = traceIdOf(String(message.headers['traceparent'] ?? ''))
+    let refused: SqlRefusal | undefined
+    response.once('close', () => {
+      const [status, ms] = [response.writableFinished ? response.statusCode : CLIENT_LEFT, performance.now() - beganAt]
+      counts.answered(status, ms)
+      if (status < 400 && ms < SLOW_MS) return
+      const route = `${message.method} / of the SQL port`
+      accessLog.note({
+        ...{ route, status, trace_id: traceId, duration_ms: Math.round(ms) },
+        error_code: refused?.kind.problem,
+      })
+    })
     try {
       const address = addressOf(message)
       if (address.pathname === '/ping') return reply(response, 200, {}, 'Ok.\n')
       if (address.pathname !== '/' && address.pathname !== '/query') return reply(response, 404, {}, 'Not found.\n')
-      await answer(message, response, address, deps, { failuresOf, queries })
+      await answer(message, response, address, traceId, deps, shared)
     } catch (cause) {
-      refuse(response, refusalOf(cause, deps.log))
+      refused = refusalOf(cause, deps.log)
+      refuse(response, refused)
     }
   }
 }
+
+/** As status of an answer that the client did not wait for. */
+const CLIENT_LEFT = 0
 
 interface Shared {
   readonly failuresOf: ReturnType<typeof addressBudgets>
@@ -59,6 +79,7 @@ async function answer(
   message: IncomingMessage,
   response: ServerResponse,
   address: URL,
+  traceId: string,
   deps: SqlDeps,
   { failuresOf, queries }: Shared,
 ): Promise<void> {
@@ -66,7 +87,7 @@ async function answer(
   const user = admit(message, address, deps, (nowMs) => failuresOf(sourceAddress, nowMs).take(1, nowMs))
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  const attempt = new Attempt(user, traceIdOf(String(message.headers['traceparent'] ?? '')), sourceAddress, deps)
+  const attempt = new Attempt(user, traceId, sourceAddress, deps)
   try {
     attempt.check()
     const request = await readSqlRequest(message, address, deps.database)
@@ -82,7 +103,7 @@ async function answer(
     // A client that has gone gets no answer; what it asked is recorded all the same.
     const refused = refusalOf(cause, deps.log)
     await attempt.record(refused)
-    refuse(response, refused)
+    throw refused
   }
 }
 

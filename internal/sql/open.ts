@@ -1,6 +1,6 @@
 import { listenBesideApi, type OwnListenerSettings, type RunningListener } from '../http/own-listener.js'
 import type { StoreConnection } from '../store/client.js'
-import { openSqlStore } from '../store/queries/sql/open.js'
+import { openSqlStore, type SqlLimits } from '../store/queries/sql/open.js'
 import { type SqlDeps, sqlAnswers } from './answers.js'
 
 /** A query in the address, and values of its parameters. */
@@ -8,8 +8,8 @@ const HEAD_BYTES_MAX = 96 * 1024
 
 export interface OpenSqlDeps extends Omit<SqlDeps, 'store' | 'database'> {
   readonly storeConnection: StoreConnection
-  /** How long a query runs. For tests. */
-  readonly executionSMax?: number
+  /** For tests. */
+  readonly limits?: SqlLimits
 }
 
 export interface RunningSql extends RunningListener {
@@ -20,9 +20,9 @@ export interface RunningSql extends RunningListener {
 /** Listens for SQL on a port of its own, where there is one: drivers send to the root of an address. */
 export async function openSql(
   settings: Omit<OwnListenerSettings, 'name' | 'headBytesMax'>,
-  { storeConnection, executionSMax, ...deps }: OpenSqlDeps,
+  { storeConnection, limits, ...deps }: OpenSqlDeps,
 ): Promise<RunningSql> {
-  const store = openSqlStore(storeConnection, executionSMax)
+  const store = openSqlStore(storeConnection, limits)
   const answer = sqlAnswers({ ...deps, store, database: storeConnection.database })
   const listener = await listenBesideApi(
     { ...settings, name: 'sql', headBytesMax: HEAD_BYTES_MAX },

@@ -5,6 +5,7 @@ import type { Budget } from '../../auth/rate-limits.js'
 import { AccessLog, SLOW_MS } from '../../http/access-log.js'
 import { BodyMemory } from '../../http/body-memory.js'
 import { takeFrom } from '../../http/rate-limit.js'
+import { countsOfListener, type RequestCounts } from '../../http/request-metrics.js'
 import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
 import { traceIdOf } from '../../http/trace-id.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
@@ -43,6 +44,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
   const memory = new BodyMemory(BODY_BYTES_MAX)
   const buffers = new BodyBuffers()
   const accessLog = new AccessLog(deps.log)
+  const counts = countsOfListener('intake')
   const budgetOfAddress = addressBudgets()
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
@@ -50,7 +52,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     const path = (message.url ?? '').replace(/[?#].*$/s, '')
     const route = routeAt.get(path)
     const address = addressOf(message)
-    const request = new IntakeExchange(message, response, path, route, deps, { memory, buffers, accessLog })
+    const request = new IntakeExchange(message, response, path, route, deps, { memory, buffers, accessLog, counts })
     try {
       if (route === undefined) {
         const budget = budgetOfAddress(address, deps.admission.clock())
@@ -130,6 +132,7 @@ interface SharedByRequests {
   readonly memory: BodyMemory
   readonly buffers: BodyBuffers
   readonly accessLog: AccessLog
+  readonly counts: RequestCounts
 }
 
 /** One request and its answer, which is given once. */
@@ -146,6 +149,7 @@ class IntakeExchange implements BodyHolder {
   private readonly deps: IntakeDeps
   private readonly memory: BodyMemory
   private readonly accessLog: AccessLog
+  private readonly counts: RequestCounts
   private readonly begunMs: number
   private errorCode: string | undefined
   private span: BegunSpan | undefined
@@ -157,7 +161,7 @@ class IntakeExchange implements BodyHolder {
     path: string,
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
-    { memory, buffers, accessLog }: SharedByRequests,
+    { memory, buffers, accessLog, counts }: SharedByRequests,
   ) {
     this.message = message
     this.response = response
@@ -166,6 +170,7 @@ class IntakeExchange implements BodyHolder {
     this.deps = deps
     this.memory = memory
     this.accessLog = accessLog
+    this.counts = counts
     this.begunMs = deps.admission.clock()
     this.buffers = new TakenBuffers(buffers)
     this.traceId = traceIdOf(this.header('traceparent'))
@@ -222,6 +227,7 @@ class IntakeExchange implements BodyHolder {
     const duration_ms = endMs - this.begunMs
     const route = this.route === undefined ? '' : `${this.message.method} ${this.route.path}`
     if (this.span !== undefined) endRequest(this.span, route, status, this.begunMs, endMs)
+    this.counts.answered(status, duration_ms)
     if (status < 400 && duration_ms < SLOW_MS) return
     this.accessLog.note({ route, status, error_code: this.errorCode, trace_id: this.traceId, duration_ms })
   }

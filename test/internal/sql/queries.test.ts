@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import type { Counter } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { toRecord } from '../../../internal/attribution/records/record.js'
@@ -9,9 +10,11 @@ import { formatSqlPassword, type StoredSqlUser, storedSqlUser } from '../../../i
 import { freePort } from '../../../internal/local/supervisor/instance.js'
 import { openSql, type RunningSql } from '../../../internal/sql/open.js'
 import { namedRecord, RECORD, type StoredAttribution } from '../../../internal/store/queries/records/attributions.js'
+import type { SqlLimits } from '../../../internal/store/queries/sql/open.js'
 import { VIEW_COLUMNS } from '../../../internal/store/queries/sql/views.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
 import { createLog } from '../../../internal/telemetry/log.js'
+import { METRICS, readAll } from '../../../internal/telemetry/metrics.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const TENANT = 'tnt_one'
@@ -21,6 +24,12 @@ const SNAPSHOT_MS = LAST_AT_MS + 60_000
 const DECLARED = [{ key: 'Team', personal: false }]
 /** A tenth is older than the declaration, a fifth of the rest has no team. */
 const DIMENSIONS = `if(n % 10 = 0, [], [concat('team\\t', if(n % 5 = 1, '', concat('Team-', toString(n % 7))))])`
+
+const lines: Record<string, unknown>[] = []
+const log = createLog('gateway', 'info', {
+  format: 'json',
+  destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+})
 
 let store: RunningStore
 let sql: RunningSql
@@ -56,11 +65,21 @@ beforeAll(async () => {
   await closeRecords(store.client, TENANT, 200, ROWS)
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
-  sql = await openSql(
+  sql = await listenOn(port, { executionSMax: 3, memoryBytesMax: 1_000_000_000 })
+  one = addUser(TENANT)
+})
+afterAll(async () => {
+  await sql.drain()
+  await sql.close()
+  await stopStore(store)
+})
+
+const listenOn = (port: number, limits: SqlLimits): Promise<RunningSql> =>
+  openSql(
     { host: '127.0.0.1', port, tlsCertFile: '', tlsKeyFile: '' },
     {
       storeConnection: store.connection,
-      executionSMax: 3,
+      limits,
       mode: 'production',
       findUser: (id) => users.get(id),
       credentialsAwayMs: () => awayMs,
@@ -71,16 +90,9 @@ beforeAll(async () => {
       dimensionsOf: () => DECLARED,
       auditSink: { record: async (entry) => void entries.push(entry) },
       clock: () => nowMs,
-      log: createLog('test', 'silent'),
+      log,
     },
   )
-  one = addUser(TENANT)
-})
-afterAll(async () => {
-  await sql.drain()
-  await sql.close()
-  await stopStore(store)
-})
 
 const basic = ({ user, password }: Login): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
@@ -509,6 +521,15 @@ describe('who may ask', () => {
   })
 })
 
+/** Answers of the SQL port with 200 and with 403. */
+async function countsByStatus(): Promise<number[]> {
+  await readAll((cause) => expect.fail(String(cause)))
+  const { values } = await (METRICS.getSingleMetric('attribution_http_requests_total') as Counter).get()
+  return ['200', '403'].map(
+    (status) => values.find(({ labels }) => labels['class'] === 'sql' && labels['status'] === status)?.value ?? 0,
+  )
+}
+
 describe('limits and the audit log', () => {
   test('settings of the client change no limit, and a result that is too large is an error', async () => {
     const search = 'max_result_rows=0&readonly=0&max_execution_time=0&result_overflow_mode=break'
@@ -527,6 +548,39 @@ describe('limits and the audit log', () => {
     expect(await send(query)).toMatchObject({ code: 159, status: 408 })
   })
 
+  test('groups that do not fit into memory go to disk', async () => {
+    const port = await freePort()
+    const small = await listenOn(port, { executionSMax: 60, memoryBytesMax: 100_000_000 })
+    const grouped =
+      'SELECT r.id AS a, s.id AS b FROM records AS r, records AS s WHERE s.output_tokens % 5 = 0 GROUP BY a, b'
+    const answer = await fetch(`http://127.0.0.1:${port}/`, {
+      method: 'POST',
+      headers: { authorization: basic(one) },
+      body: `SELECT count() > 100000 FROM (${grouped})`,
+    })
+    expect([answer.status, await answer.text()]).toEqual([200, '1\n'])
+    await small.drain()
+    await small.close()
+  })
+
+  test('a refused query has a line without its text, and each is counted', async () => {
+    lines.length = 0
+    const before = await countsByStatus()
+    await send('SELECT 1')
+    await send("SELECT file('ada@example.com')")
+    await send("SELECT 'ada@example.com")
+
+    const trace_id = expect.stringMatching(/^[0-9a-f]{32}$/)
+    const of = { level: 'info', msg: 'request refused', route: 'POST / of the SQL port', trace_id }
+    expect(lines).toEqual([
+      expect.objectContaining({ ...of, status: 403, error_code: 'INSUFFICIENT_SCOPE' }),
+      expect.objectContaining({ ...of, status: 400, error_code: 'MALFORMED_REQUEST' }),
+    ])
+    expect(JSON.stringify(lines)).not.toContain('ada@')
+    const after = await countsByStatus()
+    expect(after.map((count, i) => count - (before[i] ?? 0))).toEqual([1, 1])
+  })
+
   test('each query is recorded by its hash and what it read, never by its text', async () => {
     entries.length = 0
     await send("SELECT count() FROM records WHERE owner = 'ada@example.com'")
@@ -539,6 +593,6 @@ describe('limits and the audit log', () => {
       [TENANT, one.user, 'sql.query', 'refused', 'INSUFFICIENT_SCOPE'],
     ])
     expect(entries[0]?.changes?.after).toMatchObject({ tables: ['records'], rows: 1 })
-    expect(JSON.stringify(entries)).not.toContain('ada')
+    expect(JSON.stringify(entries)).not.toContain('ada@')
   })
 })

@@ -47,11 +47,16 @@ export class EngineRefusal extends Error {
   }
 }
 
-const EXECUTION_S_MAX = 30
+/** Limits on one query. */
+export interface SqlLimits {
+  readonly executionSMax: number
+  /** On average over ten million records, a thousand bytes of memory each are far more than any function holds. */
+  readonly memoryBytesMax: number
+}
+
+const SQL_LIMITS: SqlLimits = { executionSMax: 30, memoryBytesMax: 1_000_000_000 }
 const RESULT_ROWS_MAX = 1_000_000
 const RESULT_BYTES_MAX = 64 * 1024 ** 2
-/** On average over ten million records, a thousand bytes of memory each are far more than any function holds. */
-const MEMORY_BYTES_MAX = 1_000_000_000
 const ROWS_READ_MAX = 2_000_000_000
 /** Of all users together. */
 const CONNECTIONS_MAX = 8
@@ -59,12 +64,17 @@ const CONNECTIONS_MAX = 8
 const QUERY_BYTES_MAX = 1024 ** 2
 const PARSE_S_MAX = 5
 
+const limitsOf = ({ executionSMax, memoryBytesMax }: SqlLimits) =>
+  ({
+    max_execution_time: executionSMax,
+    max_memory_usage: String(memoryBytesMax),
+    // `usage` over ten million records can have millions of groups: what does not fit goes to disk.
+    max_bytes_before_external_group_by: String(memoryBytesMax / 4),
+    max_bytes_before_external_sort: String(memoryBytesMax / 4),
+  }) satisfies ClickHouseSettings
+
 const LIMITS = {
   timeout_overflow_mode: 'throw',
-  max_memory_usage: String(MEMORY_BYTES_MAX),
-  // `usage` over ten million records can have millions of groups: what does not fit goes to disk.
-  max_bytes_before_external_group_by: String(MEMORY_BYTES_MAX / 4),
-  max_bytes_before_external_sort: String(MEMORY_BYTES_MAX / 4),
   max_rows_to_read: String(ROWS_READ_MAX),
   read_overflow_mode: 'throw',
   max_result_rows: String(RESULT_ROWS_MAX),
@@ -98,8 +108,8 @@ const RUNNING = {
   wait_end_of_query: 1,
 } as const satisfies ClickHouseSettings
 
-/** @param executionSMax for tests */
-export function openSqlStore(connection: StoreConnection, executionSMax = EXECUTION_S_MAX): SqlStore {
+/** @param limits for tests */
+export function openSqlStore(connection: StoreConnection, limits: SqlLimits = SQL_LIMITS): SqlStore {
   const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
   // What is parsed does not wait for what runs.
   const parser = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
@@ -146,7 +156,7 @@ export function openSqlStore(connection: StoreConnection, executionSMax = EXECUT
       ask(
         store,
         query,
-        asSettings({ ...settings, ...RUNNING, max_execution_time: executionSMax, default_format: format }, parameters),
+        asSettings({ ...settings, ...RUNNING, ...limitsOf(limits), default_format: format }, parameters),
         signal,
       ),
     async close() {
