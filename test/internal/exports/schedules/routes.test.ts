@@ -272,6 +272,25 @@ describe('test', () => {
   })
 })
 
+test('a schedule, its bucket and its runs are changed only after a recent sign-in', async () => {
+  const { id } = await create()
+  const stale = { 'x-api-key': `export:create@${Math.floor(Date.now() / 1_000) - 901}` }
+
+  for (const answer of [
+    await ask('POST', PATH, wanted(), stale),
+    await ask('PATCH', `${PATH}/${id}`, { destination: destination({ prefix: 'elsewhere/' }) }, stale),
+    await ask('PATCH', `${PATH}/${id}`, { status: 'paused' }, stale),
+    await ask('DELETE', `${PATH}/${id}`, undefined, stale),
+    await ask('POST', `${PATH}/${id}/run`, undefined, stale),
+    await ask('POST', `${PATH}/${id}/test`, undefined, stale),
+  ]) {
+    expect(refusalOf(answer)).toEqual([401, 'STEP_UP_REQUIRED'])
+  }
+  expect(await stored(id)).toMatchObject({ status: 'active', run: null, destination: { prefix: 'chargeback' } })
+  expect((await ask('GET', PATH, undefined, stale)).status).toBe(200)
+  expect((await ask('DELETE', `${PATH}/${id}`)).status).toBe(204)
+})
+
 test('at most 20 schedules per tenant', async () => {
   for (;;) {
     const made = await ask('POST', PATH, wanted())
