@@ -45,12 +45,14 @@ export async function logBound(manager: JetStreamManager, checkpoints: KV, parti
 const PLACES = 8
 /** Messages per place. */
 const SAMPLED = 64
+/** Up to this many are read, which costs no more than the samples of a long log. */
+const COUNTED_MAX = PLACES * SAMPLED
 /** What the broker stores of a message besides its payload: subject, headers, and its own fields. */
 const OVERHEAD_BYTES = 128
 const REPLY_MS_MAX = 2_000
 
 /**
- * The bytes of the messages of a log after a sequence. The broker counts messages, not their bytes: of a few, each size is read; of
+ * The bytes of the messages of a log after a sequence. The broker counts messages, not their bytes: of a few hundred, each size is read; of
  * more, the mean size at places that are spread evenly over the log.
  */
 async function bytesBehind(manager: JetStreamManager, log: ReadLogOf, done: number, last: number): Promise<number> {
@@ -73,7 +75,7 @@ async function bytesBehind(manager: JetStreamManager, log: ReadLogOf, done: numb
 interface Sizes {
   /** Number of messages from the place to the end of the log. */
   readonly pending: number
-  /** Of the first of them. */
+  /** Of all of them, or of the first ones. */
   readonly sizes: readonly number[]
 }
 
@@ -93,7 +95,10 @@ async function sizesFrom(manager: JetStreamManager, { stream, subject }: ReadLog
     const sizes: number[] = []
     if (pending === 0) return { pending, sizes }
     const consumer = manager.jetstream().consumers.getConsumerFromInfo(info)
-    const messages = await consumer.fetch({ max_messages: Math.min(pending, SAMPLED), expires: REPLY_MS_MAX })
+    const messages = await consumer.fetch({
+      max_messages: pending > COUNTED_MAX ? SAMPLED : pending,
+      expires: REPLY_MS_MAX,
+    })
     for await (const { headers } of messages) sizes.push(Number(headers?.get(SIZE_HEADER) ?? 0) + OVERHEAD_BYTES)
     return { pending, sizes }
   } finally {

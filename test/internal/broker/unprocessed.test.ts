@@ -40,6 +40,19 @@ test('of the log only the messages count that their owner has not processed, in 
   expect((await broker.manager.streams.info(INVOCATIONS.name)).state.bytes).toBeGreaterThan(1_400 * KIB)
 })
 
+test('each message of a backlog of a few hundred counts: a flood may have sent a few large ones, and others many small ones', async () => {
+  const broker = await launchLogBroker({ invocationsBytesMax: LOG_BYTES })
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  const sizes = Array.from({ length: 240 }, (_, i) => (i < 30 ? 50 * KIB : 200))
+  for (const bytes of sizes) await send(broker, 'a', 0, bytes)
+
+  const { unprocessedBytes } = await logBound(broker.manager, checkpoints, PARTITIONS)
+
+  const bytes = sizes.reduce((sum, each) => sum + each, 0)
+  expect(unprocessedBytes / bytes).toBeGreaterThan(1)
+  expect(unprocessedBytes / bytes).toBeLessThan(1.03)
+})
+
 test('a backlog of many messages is measured by samples, however large the processed ones are', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: LOG_BYTES })
   const checkpoints = await broker.bucket(CHECKPOINTS)
