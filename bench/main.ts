@@ -77,8 +77,9 @@ program
 
 program
   .command('telemetry')
-  .description('a gateway with metrics and spans ÷ one without, at full ingest')
+  .description('a gateway and an attributor with metrics and spans ÷ ones without, at full load')
   .option('--pairs <count>', 'alternating loads on both', atLeast(5), 10)
+  .option('--events <count>', 'of a backlog for the attributor', atLeast(10_000), 100_000)
   .option('--seconds <count>', 'length of one load', atLeast(1), 5)
   .option('--connections <count>', 'keep-alive connections', atLeast(1), 256)
   .action(async (options: Omit<TelemetryOptions, 'checkout' | 'natsServerBin'>) => {

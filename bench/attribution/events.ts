@@ -21,6 +21,8 @@ export interface Sender {
   readonly principal: string
   readonly partitions: number
   readonly publish: Publisher['publish']
+  /** Of the sampled request that an event came with, by the event's number; absent: none was sampled. */
+  readonly traceparentOf?: (i: number) => string | undefined
 }
 
 /** What of an event says whose it is. */
@@ -48,7 +50,8 @@ export async function publishEvents(count: number, labels: Labels, sender: Sende
       event_id: eventId,
       ingestion_timestamp: new Date(nowMs - (count - i) * 30).toISOString(),
     } as unknown as InvocationEvent
-    const admission = { tenantId: sender.tenantId, principal: sender.principal, id, receivedAtMs: nowMs }
+    const traceparent = sender.traceparentOf?.(i)
+    const admission = { tenantId: sender.tenantId, principal: sender.principal, id, receivedAtMs: nowMs, traceparent }
     entries[partitionOf(sender.ids, undefined, id, sender.partitions)]?.push(encodeEntry(admission, wire))
   }
   for (const [partition, all] of entries.entries()) {

@@ -96,7 +96,7 @@ async function answer(options: AttributionOptions, folder: string, processes: Pr
   report(options, repeats, subscribed, stages)
 }
 
-async function senderOf({ broker, files, credentials }: Ground): Promise<Sender> {
+export async function senderOf({ broker, files, credentials }: Ground): Promise<Sender> {
   const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey })
   const idsKey = await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids')
   return {
@@ -156,7 +156,7 @@ async function repeat(events: number, { ground, sender, store, raw, storePid, pi
 }
 
 /** Sends events through the stages. @returns seconds from the first one sent until all have taken effect */
-async function through(
+export async function through(
   events: number,
   labels: 'stated' | 'none',
   stages: readonly StageName[],

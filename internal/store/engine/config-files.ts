@@ -44,6 +44,12 @@ const MERGES_NICE = 5
 /** How often the engine compares its count of memory with what it holds; 50 ms by default, half of what it costs when idle. */
 const MEMORY_LOOK_EVERY_MS = 500
 
+/**
+ * The engine compiles an expression when it is asked for the third time: some 30 ms, for which a page or a report of that moment
+ * waits, for a gain of a tenth over millions of records. One that is asked so often is worth it.
+ */
+const COMPILED_FROM = 50
+
 const MARK_CACHE_BYTES_MAX = 512 * 1024 ** 2
 
 const SERVICE_RIGHTS = [
@@ -114,6 +120,9 @@ export function usersXml(user: ServiceUser, appendOnly: AppendOnlyTable): string
   <profiles>
     <default>
       <async_insert>0</async_insert>
+      <min_count_to_compile_expression>${COMPILED_FROM}</min_count_to_compile_expression>
+      <min_count_to_compile_aggregate_expression>${COMPILED_FROM}</min_count_to_compile_aggregate_expression>
+      <min_count_to_compile_sort_description>${COMPILED_FROM}</min_count_to_compile_sort_description>
       <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
       <output_format_json_quote_64bit_integers>1</output_format_json_quote_64bit_integers>
       <output_format_json_quote_decimals>1</output_format_json_quote_decimals>
