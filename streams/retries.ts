@@ -24,6 +24,8 @@ export const retrySubject = (partition: number, endpointId: string, deliveryId: 
 /** All scheduled retries of an endpoint. */
 export const retriesOfEndpoint = (partition: number, endpointId: string): string =>
   `retries.at.${partition}.${endpointId}.*`
+/** The schedules of all endpoints. */
+export const RETRIES_OF_ALL = 'retries.at.>'
 export const dueSubject = (partition: number): string => `retries.due.${partition}`
 
 /** Key of the checkpoint of a partition's due retries; the owner of the partition's deliveries owns it, too. */

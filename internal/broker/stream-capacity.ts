@@ -30,12 +30,12 @@ export interface StreamCapacity {
 
 /** Messages that other processes publish between two polls are not counted: they are far smaller than the reserve. */
 const POLL_EVERY_MS = 500
-/** While this process publishes nothing. */
-const POLL_QUIET_EVERY_MS = 1_000
+/** While nobody here wants capacity; the first who does ends the pause. */
+const POLL_QUIET_EVERY_MS = 5_000
 
 /**
- * Follows the fill level of a stream. Messages of this process count at once, those of others within a second. While
- * the broker does not reply, the last known level applies.
+ * Follows the fill level of a stream. Messages of this process count at once, those of others within a second, or five while nobody
+ * here wants capacity. While the broker does not reply, the last known level applies.
  *
  * @param signal stops following
  * @throws Error when the broker does not reply the first time
@@ -57,18 +57,42 @@ export async function followStreamCapacity(
     found = state.bytes
     takenBefore = takenNow
   }
+  let isWanted = false
+  let wake = (): void => undefined
+  const want = (): void => {
+    isWanted = true
+    wake()
+  }
+  /** Until capacity is wanted. */
+  const quiet = (): Promise<void> =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        wake = () => undefined
+        resolve()
+      }
+      const timer = setTimeout(end, POLL_QUIET_EVERY_MS)
+      wake = end
+      signal.addEventListener('abort', end)
+    })
   const follow = async (): Promise<void> => {
-    for (let seen = 0; !signal.aborted; ) {
-      const ms = taken === seen ? POLL_QUIET_EVERY_MS : POLL_EVERY_MS
-      seen = taken
-      await sleep(ms, undefined, { signal }).catch(() => undefined)
+    while (!signal.aborted) {
+      if (!isWanted) await quiet()
+      if (isWanted) {
+        isWanted = false
+        await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => undefined)
+      }
       if (signal.aborted) return
       await poll().catch((cause: unknown) => log.debug({ err: cause, stream }, "could not read a stream's fill level"))
     }
   }
   await poll()
   void follow()
-  const has = (bytes: number): boolean => found + taken - takenBefore + bytes <= limit
+  const has = (bytes: number): boolean => {
+    want()
+    return found + taken - takenBefore + bytes <= limit
+  }
   return {
     has,
     get fill() {

@@ -24,7 +24,8 @@ export interface WorkQueue {
   readonly log: Logger
 }
 
-const FETCH_MS = 2_000
+/** A fetch that was lost with a broker is repeated after it. */
+const FETCH_MS = 10_000
 const RETRY_MS = 500
 
 /**

@@ -1,6 +1,7 @@
 import type { StreamState } from '@nats-io/jetstream'
 import { DELIVERIES, DELIVERY_PARTITIONS, deliveriesWake } from '../../../streams/deliveries.js'
-import { RETRIES } from '../../../streams/retries.js'
+import { RETRIES, RETRIES_OF_ALL } from '../../../streams/retries.js'
+import { nextArrival } from '../../broker/arrivals.js'
 import type { Broker } from '../../broker/connect.js'
 import type { Logger } from '../../telemetry/log.js'
 import { sleepUntilAborted } from './pauses.js'
@@ -15,7 +16,7 @@ export interface Wakeups {
 }
 
 /** One request looks for new deliveries of all partitions this often, since a wake-up is a core NATS message and may be lost. */
-const LOOK_EVERY_MS = 1_000
+const LOOK_EVERY_MS = 5_000
 /** Nothing reports that a schedule has fired. While there are schedules: they fire in sweeps of a quarter of a second. */
 const DUE_EVERY_MS = 200
 /** A reader looks by itself this often. */
@@ -27,21 +28,31 @@ export function subscribeWakeups({ connection, manager }: Broker, log: Logger): 
   const wakeAll = (): void => {
     for (const wakeup of partitions) wakeup.wake()
   }
+  const { signal } = stopping
   const stateOf = async (stream: string): Promise<StreamState> => (await manager.streams.info(stream)).state
-  const pauseMs = ({ messages }: StreamState): number => (messages === 0 ? LOOK_EVERY_MS : DUE_EVERY_MS)
   void onGrowth(
     () => stateOf(DELIVERIES.name),
-    () => LOOK_EVERY_MS,
+    () => sleepUntilAborted(LOOK_EVERY_MS, signal),
     wakeAll,
     log,
-    stopping.signal,
+    signal,
   )
-  void onGrowth(() => stateOf(RETRIES.name), pauseMs, wakeAll, log, stopping.signal)
+  // Not of each schedule: an endpoint that is down makes as many as there are deliveries.
+  let next = nextArrival(connection, RETRIES_OF_ALL)
+  const scheduleOrDue = async ({ messages }: StreamState): Promise<void> => {
+    if (messages > 0) return sleepUntilAborted(DUE_EVERY_MS, signal)
+    await next.within(LOOK_EVERY_MS, signal)
+    next.stop()
+    // Before the stream is looked at: what is scheduled meanwhile is heard or seen.
+    next = nextArrival(connection, RETRIES_OF_ALL)
+  }
+  void onGrowth(() => stateOf(RETRIES.name), scheduleOrDue, wakeAll, log, signal)
   return {
     count: (partition) => partitions[partition]?.count ?? 0,
     wait: async (partition, seen, signal) => partitions[partition]?.wait(READ_EVERY_MS, seen, signal),
     stop() {
       stopping.abort()
+      next.stop()
       for (const wakeup of partitions) wakeup.stop()
     },
   }
@@ -50,24 +61,23 @@ export function subscribeWakeups({ connection, manager }: Broker, log: Logger): 
 /** Calls back whenever a stream has grown, and when that is unknown. */
 async function onGrowth(
   look: () => Promise<StreamState>,
-  pauseMsAfter: (state: StreamState) => number,
+  pauseAfter: (state: StreamState) => Promise<unknown>,
   listener: () => void,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
   let seen: number | undefined
   while (!signal.aborted) {
-    let pauseMs = DUE_EVERY_MS
+    let state: StreamState | undefined
     try {
-      const state = await look()
-      pauseMs = pauseMsAfter(state)
+      state = await look()
       if (state.last_seq !== seen) listener()
       seen = state.last_seq
     } catch (cause) {
       log.debug({ err: cause }, 'could not look for deliveries; will retry')
       listener()
     }
-    await sleepUntilAborted(pauseMs, signal)
+    await (state === undefined ? sleepUntilAborted(DUE_EVERY_MS, signal) : pauseAfter(state))
   }
 }
 
