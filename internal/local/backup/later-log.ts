@@ -38,7 +38,15 @@ const EVENTS_AND_MORE: readonly LaterLog[] = [
 /** When the records are there of which they are changes. Corrections are found again; the jobs of slices are not known. */
 const DECISIONS: LaterLog = {
   stream: CHANGES.name,
-  isWanted: ({ header, data }) => !isSliceMessage(header?.get('Nats-Msg-Id') ?? '') && isRequested(decodeChange(data)),
+  isWanted: ({ header, data }) => !isSliceMessage(header?.get('Nats-Msg-Id') ?? '') && isDecision(data),
+}
+
+function isDecision(data: Uint8Array): boolean {
+  try {
+    return isRequested(decodeChange(data))
+  } catch {
+    return false // poison: the old instance has quarantined it
+  }
 }
 
 export interface Replayed {
@@ -122,12 +130,14 @@ async function takeOver({ stream, isWanted }: LaterLog, { broker, old, streams }
 
 /** The attributor purges what is done, and needs the rest of the stream for its own messages. */
 async function untilThereIsRoom({ manager }: Broker, stream: string): Promise<void> {
-  for (;;) {
+  for (const since = performance.now(); ; await sleep(500)) {
     const { config, state } = await manager.streams.info(stream)
     if (config.max_bytes <= 0 || state.bytes < admittableBytes(config.max_bytes)) return
-    await sleep(500)
+    if (performance.now() - since > STUCK_MS) throw stuck(stream)
   }
 }
+
+const stuck = (what: string): Error => new Error(`nothing moves in ${what}: see logs/attributor.log of the folder`)
 
 const LOOK_EVERY_MS = 100
 const SAY_EVERY_MS = 10_000
@@ -145,8 +155,7 @@ async function untilDone(broker: Broker, logs: readonly ReadLogOf[], say: (line:
       if (next === undefined) break
       const now = performance.now()
       if (moved !== `${log.key} ${done}`) [moved, movedAt] = [`${log.key} ${done}`, now]
-      if (now - movedAt > STUCK_MS)
-        throw new Error(`nothing moves in ${log.key}: see logs/attributor.log of the folder`)
+      if (now - movedAt > STUCK_MS) throw stuck(log.key)
       if (now - saidAt > SAY_EVERY_MS) {
         saidAt = now
         say(`  ${log.key}: at message ${done}`)

@@ -53,6 +53,7 @@ beforeAll(async () => {
   await publish(old, changesSubject('ten_1'), change('cor_1', found as unknown as Change['decision']), 'cor_1')
   const slice = { jobId: 'job_1', slice: 0 }
   await publish(old, changesSubject('ten_1'), encodeSlice(slice), sliceMessageId(slice))
+  await publish(old, changesSubject('ten_1'), 'poison')
   await publish(old, changesSubject('ten_1'), change('chg_2', { kind: 'dispute', reason: 'Not ours.' }), 'chg_2')
   await publish(old, changesSubject('ten_1'), change('chg_2', { kind: 'promised', decided: 'dispute', traceId: 't' }))
 })
