@@ -13,6 +13,7 @@ import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
+import { indexLoad } from './index-load/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { intake } from './intake/question.js'
 import { type QueryOptions, query } from './query/question.js'
@@ -142,6 +143,15 @@ program
   .option('--keys <count>', 'a multiple of 2,000', atLeast(2_000), 10_000_000)
   .action(async ({ keys }: { keys: number }) => {
     await admissionIndex({ checkout: CHECKOUT, keys })
+  })
+
+program
+  .command('index-load')
+  .description('loading the index of what was admitted: one of five gateways ÷ everything, as it was before')
+  .option('--repeats <count>', 'rounds', atLeast(1), 5)
+  .option('--keys <count>', 'keys of 24 hours, and as many events of 7 days', atLeast(100_000), 5_000_000)
+  .action(async (options: { repeats: number; keys: number }) => {
+    await indexLoad({ ...options, checkout: CHECKOUT }, stopping.signal)
   })
 
 interface EvalArguments {

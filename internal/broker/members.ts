@@ -18,8 +18,10 @@ export interface Membership {
   live(part?: string): readonly string[]
   /** Whether this process is surely a member, and sees the members as they are (`own-heartbeats.ts`). */
   isCurrent(): boolean
-  /** Calls back when `isCurrent` is true again that was false. */
-  onCurrentAgain(listener: () => void): void
+  /**
+   * Calls back when `isCurrent` is true again that was false: with how long it had been so; 0 when it is true for the first time.
+   */
+  onCurrentAgain(listener: (lapsedMs: number) => void): void
   /** Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires. */
   onChange(listener: () => void): void
   leave(): Promise<void>

@@ -12,7 +12,7 @@ const KEPT = 10
 export class OwnHeartbeats {
   private readonly clock: () => number
   private readonly sentAtMs = new Map<number, number>()
-  private readonly listeners: (() => void)[] = []
+  private readonly listeners: ((lapsedMs: number) => void)[] = []
   private sent = 0
   private provenAtMs = Number.NEGATIVE_INFINITY
 
@@ -25,8 +25,8 @@ export class OwnHeartbeats {
     return this.clock() - this.provenAtMs <= CURRENT_MS
   }
 
-  /** Calls back when `areCurrent` is true again that was false. */
-  onCurrentAgain(listener: () => void): void {
+  /** Calls back when `areCurrent` is true again that was false. @param listener gets how long nothing was proven; at first, 0 */
+  onCurrentAgain(listener: (lapsedMs: number) => void): void {
     this.listeners.push(listener)
   }
 
@@ -43,7 +43,8 @@ export class OwnHeartbeats {
     const sentAtMs = beat === undefined ? undefined : this.sentAtMs.get(beat)
     if (sentAtMs === undefined) return
     const wereCurrent = this.areCurrent
+    const lapsedMs = Number.isFinite(this.provenAtMs) ? this.clock() - this.provenAtMs : 0
     this.provenAtMs = Math.max(this.provenAtMs, sentAtMs)
-    if (!wereCurrent && this.areCurrent) for (const listener of this.listeners) listener()
+    if (!wereCurrent && this.areCurrent) for (const listener of this.listeners) listener(lapsedMs)
   }
 }

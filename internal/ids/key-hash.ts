@@ -35,14 +35,14 @@ export function hashIdempotencyKey(tenantKey: SipKey, route: number, text: strin
  * The hash of an event id, from the id that derives from it (`invocationIdBytes`): 32 bits of the tenant, 96 bits of
  * keyed hash. The tenant's bits, equal for all its events, are spread by the hash's: the table addresses by them too.
  *
- * @param id 16 bytes
+ * @param id 16 bytes, from `at`
  */
-export function hashOfInvocationId(id: Uint8Array, out: KeyHash): void {
-  const word1 = wordAt(id, 4)
-  out[0] = wordAt(id, 0) ^ Math.imul(word1 ^ (word1 >>> 15), 0x2c1b3c6d)
+export function hashOfInvocationId(id: Uint8Array, out: KeyHash, at = 0): void {
+  const word1 = wordAt(id, at + 4)
+  out[0] = wordAt(id, at) ^ Math.imul(word1 ^ (word1 >>> 15), 0x2c1b3c6d)
   out[1] = word1
-  out[2] = wordAt(id, 8)
-  out[3] = wordAt(id, 12)
+  out[2] = wordAt(id, at + 8)
+  out[3] = wordAt(id, at + 12)
 }
 
 const wordAt = (bytes: Uint8Array, at: number): number =>

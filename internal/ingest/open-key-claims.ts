@@ -12,7 +12,7 @@ import type { IndexLoader } from './keys/load-index.js'
 import { localKeys } from './keys/local-keys.js'
 import type { OwnedEvents } from './keys/owned-events.js'
 import type { OwnerChanges } from './peers/owner-changes.js'
-import { joinPeers, OWNS_EVENTS, type Peers } from './peers/peers.js'
+import { joinPeers, OWNS_SLOTS, type Peers, type PeersDeps } from './peers/peers.js'
 
 /**
  * A request whose key has been in flight for this long is answered with a 503, so that no sender waits for more than
@@ -28,6 +28,7 @@ export interface KeyClaimsSettings {
   readonly gatewayName: string
   readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly keys: AdmissionIndex
+  readonly owners: PeersDeps['owners']
   readonly owned: OwnedEvents
   readonly ownerChanges: OwnerChanges
   readonly flushed: () => Promise<void>
@@ -48,13 +49,14 @@ export interface KeyClaims {
 /** Opens the table of requests in flight and joins the other gateways, which share the ownership of keys. */
 export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyClaims> {
   const { broker, gatewayName, budgetExchange, keys, owned, loader, clock, log, onLost } = settings
-  const { ownerChanges, flushed, partitions } = settings
+  const { owners, ownerChanges, flushed, partitions } = settings
   // Read ten times per second, not once per request.
   let coarseMs = performance.now()
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
   const overdue = setInterval(() => {
     const nowMs = performance.now()
-    if (nowMs - coarseMs > PAUSED_MS) void loader.load()
+    const pausedMs = nowMs - coarseMs
+    if (pausedMs > PAUSED_MS) void loader.load({ gained: { keys: [], events: [] }, unheardMs: pausedMs })
     coarseMs = nowMs
     inFlight.notifyOverdue(OVERDUE_MS)
   }, OVERDUE_EVERY_MS)
@@ -64,18 +66,19 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     join: async () => {
       const http = describeBuild(newestBuild())
       const bucket = await broker.bucket(MEMBERS)
-      const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, [OWNS_EVENTS], http)
+      const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, [OWNS_SLOTS], http)
       budgetExchange.follow(members)
       return members
     },
     local: localKeys<SharedAnswer>({
       index: keys,
       inFlight,
-      isLoaded: loader.isLoaded,
+      isLoaded: (key) => loader.isLoaded('keys', key),
       confirm: loader.confirm,
       elsewhere: ELSEWHERE,
       clock,
     }),
+    owners,
     owned,
     ownerChanges,
     flushed,
@@ -84,7 +87,7 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     log,
   })
   // Other gateways now own the departed gateway's keys, and do not know them yet.
-  peers.onDeparture(() => void loader.load())
+  peers.onDeparture((_, missing) => void loader.load(missing))
   return {
     inFlight,
     peers,

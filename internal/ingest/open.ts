@@ -15,6 +15,7 @@ import type { HealthDeps } from '../http/health.js'
 import type { Route } from '../http/route.js'
 import { turnNow } from '../http/turn-clock.js'
 import { identityKeysCache, type TenantIds } from '../ids/ids.js'
+import type { KeyHash } from '../ids/key-hash.js'
 import { untilAvailable } from '../process/main.js'
 import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
@@ -40,6 +41,7 @@ import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
 import { openKeyClaims } from './open-key-claims.js'
 import type { EventClaims } from './peers/event-claims.js'
+import { KeyOwners } from './peers/key-owners.js'
 import { OwnerChanges } from './peers/owner-changes.js'
 import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { ingestRoutes } from './routes.js'
@@ -112,22 +114,24 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const { groups, lane } = openGroups(writer, settings)
   measureWaiting(spool, groups, broker)
 
-  const { index, loader } = await openIndex(broker, store, clock, log)
+  const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
+  const { index, loader } = await openIndex(broker, store, owners, clock, log)
   const owned = new OwnedEvents({
     index: index.events,
-    isSure: () => loader.isLoaded() && ownerChanges.areSettled && isBrokerUp(),
+    isSure: (key) => loader.isLoaded('events', key) && ownerChanges.areSettled && isBrokerUp(),
     partitionInFlight: (key) => groups.partitionInFlight(key),
     partitions,
     clock,
   })
-  const claiming = { keys: index.keys, owned, ownerChanges, loader, flushed: () => groups.flushed() }
+  const claiming = { keys: index.keys, owners, owned, ownerChanges, loader, flushed: () => groups.flushed() }
   const keyClaims = await openKeyClaims({ ...settings, ...claiming })
   await loader.load()
   if (!delivery.isDone) admitAfterOrphans(delivery, loader, settings)
 
   const admission = {
     ...index,
-    isLoaded: loader.isLoaded,
+    isLoaded: (key: KeyHash) => loader.isLoaded('keys', key),
+    isEventLoaded: (key: KeyHash) => loader.isLoaded('events', key),
     inFlight: keyClaims.inFlight,
     peers: keyClaims.peers,
     eventClaims: keyClaims.peers.events,

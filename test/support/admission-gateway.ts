@@ -161,6 +161,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     keys,
     events: index(false),
     isLoaded: () => recorded === undefined,
+    isEventLoaded: () => recorded === undefined,
     inFlight,
     peers,
     eventClaims: eventOwner,

@@ -40,8 +40,13 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   readonly events: AdmissionIndex
   /** Claims for event ids: each has one owner among the gateways. */
   readonly eventClaims: Pick<EventClaims, 'isAlone' | 'areOwnersSettled' | 'claim' | 'settled'>
-  /** Whether `keys` holds the whole history; until then each new key is looked up in the read model. */
-  readonly isLoaded: () => boolean
+  /**
+   * Whether this gateway owns the key and `keys` holds all that was admitted of it; until then each new key of this gateway is
+   * looked up in the read model.
+   */
+  readonly isLoaded: (key: KeyHash) => boolean
+  /** The same of an event. */
+  readonly isEventLoaded: (key: KeyHash) => boolean
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
   readonly groups: GroupCommit
@@ -103,7 +108,8 @@ export function whenKeyIsKnown(
   const verdict = deps.keys.lookup(key, fingerprint, nowMs)
   if (verdict === 'same') return on.replay(deps.keys.flags)
   if (verdict === 'conflict') return on.conflict()
-  if (verdict === 'new' && deps.isLoaded()) return on.fresh()
+  // Of another one's key, its owner knows more than this gateway: it is asked next.
+  if (verdict === 'new' && (deps.isLoaded(key) || deps.peers.ownerOf(key) !== undefined)) return on.fresh()
   const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number): void => {
     if (confirmation === 'unknown') {
       // Another request with the key may have been admitted meanwhile.
@@ -305,7 +311,7 @@ export function newEventKey(id: Uint8Array): KeyHash {
 /** What this gateway knows of an event by itself; undefined when the event must be claimed. */
 export function answerHere(
   { ids, partition, receivedAtMs }: Pick<CheckedEvent, 'ids' | 'partition' | 'receivedAtMs'>,
-  deps: Pick<AdmissionDeps, 'events' | 'eventClaims' | 'isLoaded' | 'partitions'>,
+  deps: Pick<AdmissionDeps, 'events' | 'eventClaims' | 'isEventLoaded' | 'partitions'>,
 ): EventAnswer | undefined {
   const known = lookUpEvent(ids.id, deps, receivedAtMs)
   if (known === 'known') return STORED
@@ -313,7 +319,8 @@ export function answerHere(
   // In its own partition, stage A knows whether it is a repeat; in the lane it does not.
   if (known === 'maybe' && partition >= deps.partitions) return UNSURE
   // Another gateway may have admitted it before it departed.
-  return deps.isLoaded() && deps.eventClaims.areOwnersSettled ? FIRST : UNSURE
+  hashOfInvocationId(ids.id, eventKey)
+  return deps.isEventLoaded(eventKey) && deps.eventClaims.areOwnersSettled ? FIRST : UNSURE
 }
 
 /** Reports whether the log holds a claimed event; `owner` and `answer` are of its claim. */

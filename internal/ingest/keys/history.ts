@@ -6,7 +6,7 @@ import { readLog } from '../../broker/log.js'
 import { partitionsHeld } from '../../broker/partitions.js'
 import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
 import { admissionKeysSince } from '../../store/queries/attribution/admission-keys.js'
-import { recordedEventIdsSince } from '../../store/queries/records/sources.js'
+import { recordedEventsSince } from '../../store/queries/records/sources.js'
 import type { AdmissionHistory } from './load-index.js'
 
 /** The admission history as the log and the read model hold it. */
@@ -23,8 +23,8 @@ export function admissionHistory(
         for (const partition of partitions) yield* unprocessed(manager, checkpoints, stage, partition)
       }
     },
-    keysSince: (sinceMs) => admissionKeysSince(store, sinceMs),
-    eventsSince: (sinceMs) => recordedEventIdsSince(store, sinceMs),
+    keysSince: (slots, sinceMs) => admissionKeysSince(store, slots, sinceMs),
+    eventsSince: (slots, sinceMs) => recordedEventsSince(store, slots, sinceMs),
   }
 }
 

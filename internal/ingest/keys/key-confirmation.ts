@@ -1,7 +1,13 @@
 import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf } from '../../ids/key-hash.js'
 import type { Logger } from '../../telemetry/log.js'
+import { counter } from '../../telemetry/metrics.js'
 import type { Fingerprint } from './key-table.js'
+
+const UNCONFIRMED = counter(
+  'admission_keys_unconfirmed_total',
+  'Idempotency-Keys taken for new because the read model had not answered in time; event ids still decide on records.',
+)
 
 /** Result of looking a key up in the read model: unknown, or used with the same or another body. */
 export type Confirmation = 'unknown' | 'same' | 'conflict'
@@ -47,6 +53,7 @@ export function createKeyConfirmation(
       const batch = waiting.splice(0, BATCH_MAX)
       const found = await within(answerWithinMs, find(batch.map(({ hash }) => hash))).catch(() => {
         restsUntilMs = clock() + REST_MS
+        UNCONFIRMED.inc(batch.length)
         return new Map<string, never>()
       })
       for (const { hash, fingerprint, answer } of batch) {
@@ -66,7 +73,10 @@ export function createKeyConfirmation(
 
   return {
     ask(key: KeyHash, fingerprint: Fingerprint, answer: Question['answer']): void {
-      if (clock() < restsUntilMs) return answer('unknown', 0, 0)
+      if (clock() < restsUntilMs) {
+        UNCONFIRMED.inc()
+        return answer('unknown', 0, 0)
+      }
       waiting.push({ hash: bytesOf(key), fingerprint: bytesOf(fingerprint), answer })
       if (!isAsking) {
         isAsking = true

@@ -1,7 +1,11 @@
 import type { KeyHash } from '../../ids/key-hash.js'
 import { hashOfInvocationId } from '../../ids/key-hash.js'
+import { OWNER_SLOTS, type Slots, slotOf } from '../../ids/owner-slots.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import { untilAvailable } from '../../process/main.js'
+import type { RowBlock } from '../../store/fixed-rows.js'
+import type { RecordedKey } from '../../store/queries/attribution/admission-keys.js'
+import type { RecordedEvent } from '../../store/queries/records/sources.js'
 import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
 import type { AdmissionIndex } from './admission-index.js'
@@ -11,27 +15,41 @@ import type { Fingerprint } from './key-table.js'
 
 const LOADS = counter(
   'admission_index_loads_total',
-  'Loads of the keys and events that were admitted before: at the start, and when another gateway has left.',
+  'Loads of the keys and events that were admitted before: at the start, and of what may be missing after a gateway has left or was silent.',
 )
 
 /** Sources of the keys and events admitted before this process started. */
 export interface AdmissionHistory {
   /** Events in the log that stage A has not recorded yet. */
   pending(): AsyncIterable<AdmittedInvocation>
-  keysSince(sinceMs: number): AsyncIterable<KnownKey>
-  eventsSince(sinceMs: number): AsyncIterable<{ readonly id: Uint8Array; readonly validFromMs: number }>
-}
-
-interface KnownKey {
-  readonly hash: Uint8Array
-  readonly fingerprint: Uint8Array
-  readonly flags: number
-  readonly admittedAtMs: number
+  keysSince(slots: Slots, sinceMs: number): AsyncIterable<RowBlock<RecordedKey>>
+  eventsSince(slots: Slots, sinceMs: number): AsyncIterable<RowBlock<RecordedEvent>>
 }
 
 export interface LoadedIndex {
   readonly keys: AdmissionIndex
   readonly events: AdmissionIndex
+}
+
+/** The owners of keys and of event ids, as this gateway sees them. */
+export interface IndexOwners {
+  readonly keys: SlotOwners
+  readonly events: SlotOwners
+}
+
+export interface SlotOwners {
+  /** The slots that have keys of this gateway. */
+  readonly slots: Slots
+  /** @param at index of the key's first of four words */
+  owns(key: Int32Array, at?: number): boolean
+}
+
+/** What an index lacks because others decided in this gateway's place, or before it. */
+export interface Missing {
+  /** Slots that this gateway owns now and did not own before: everything. */
+  readonly gained: Readonly<Record<keyof LoadedIndex, Slots>>
+  /** Of the other slots: what others admitted within this time. */
+  readonly unheardMs: number
 }
 
 export const KEY_WINDOW_MS = 24 * 60 * 60 * 1000
@@ -40,32 +58,55 @@ export const EVENT_WINDOW_MS = 7 * 24 * 60 * 60 * 1000
 /** A silent peer admits nothing more: a load that began after its last admission is complete. */
 const RELOAD_AFTER_MS = 1_000
 
+/**
+ * Notices that did not arrive are of requests that ended shortly before their owner was found silent or dead: after 8 s at most.
+ * The rest is for clocks that differ, for times are those of the gateway that admitted.
+ */
+const TAIL_MS = 10 * 60 * 1000
+
 /** Rows loaded before yielding to the event loop. */
 const YIELD_EVERY_ROWS = 2_000
 const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
 
 export interface IndexLoader {
-  /** Whether the index holds the whole history; until then each new key must be confirmed. */
-  isLoaded(): boolean
+  /**
+   * Whether this gateway owns the key and its index holds all that was admitted of it; until then each new key must be confirmed,
+   * and each new event is unsure.
+   */
+  isLoaded(index: keyof LoadedIndex, key: KeyHash): boolean
+  /** The number of this gateway's slots whose history is being loaded. */
+  loadingSlots(index: keyof LoadedIndex): number
   readonly confirmation: KeyConfirmation
   confirm(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
   /** `confirm` for a key whose owner does not answer: searches the log and the read model for its admissions. */
   recheck(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
   /**
-   * Loads the history, on start and when a peer has departed. Resolves when the part that only the log holds is loaded:
-   * the first request must wait for it, since its key may not be new. The read model's part is loaded afterwards.
+   * Loads this gateway's share of the history on start, or what is missing of it. Resolves when the part that only the log holds
+   * is loaded: the first request must wait for it, since its key may not be new. The read model's part is loaded afterwards.
    */
-  load(): Promise<void>
+  load(missing?: Missing): Promise<void>
+  /** Resolves when everything is loaded that has been begun. */
+  loaded(): Promise<void>
+}
+
+/** A load that has not ended. */
+interface Load {
+  /** Per index and slot: 1 if everything of it is loaded. */
+  readonly gained: Readonly<Record<keyof LoadedIndex, Uint8Array>>
+  /** The other slots have what they lacked. */
+  isTailLoaded: boolean
 }
 
 export function createIndexLoader(
   index: LoadedIndex,
+  owners: IndexOwners,
   history: AdmissionHistory,
   readModel: KeyConfirmation,
   { clock, log }: { readonly clock: () => number; readonly log: Logger },
 ): IndexLoader {
-  let loads = 0
-  let isLoaded = false
+  let number = 0
+  let hasBegun = false
+  const loads = new Map<Load, Promise<void>>()
   let pending: Promise<void> = Promise.resolve()
   let isPending = false
   let loadedAtMs = 0
@@ -84,33 +125,66 @@ export function createIndexLoader(
       })
     })
 
-  const load = (): Promise<void> => {
-    const own = ++loads
+  /** @param isForAll whether to keep what the log holds of other gateways, too */
+  const begin = (missing: Missing, isForAll: boolean): Promise<void> => {
+    const own = ++number
     LOADS.inc()
-    loadedAtMs = clock()
-    isLoaded = false
+    const startedAtMs = clock()
+    loadedAtMs = startedAtMs
+    const load: Load = {
+      gained: { keys: bitmapOf(missing.gained.keys), events: bitmapOf(missing.gained.events) },
+      isTailLoaded: false,
+    }
     isPending = true
-    pending = untilAvailable('the log', () => loadPending(history, index), log).then(() => {
-      if (own === loads) isPending = false
+    // Loads what this gateway owns when the answers come, which may be less than when they were asked for.
+    const into = isForAll ? undefined : owners
+    pending = untilAvailable('the log', () => loadPending(history, index, into), log).then(() => {
+      if (own === number) isPending = false
     })
-    void pending
-      .then(() => untilAvailable('the admission history', () => loadRecorded(history, index, clock()), log))
-      .then(() => {
-        if (own !== loads) return
-        isLoaded = true
-        log.info({ keys: index.keys.exactKeys, events: index.events.exactKeys }, 'admission index loaded')
-      })
+    const sinceMs = startedAtMs - missing.unheardMs - TAIL_MS
+    const loadAll = async (): Promise<void> => {
+      await untilAvailable('the admission history', () => loadTail(history, index, owners, load, sinceMs), log)
+      load.isTailLoaded = true
+      await untilAvailable('the admission history', () => loadGained(history, index, owners, missing, startedAtMs), log)
+      loads.delete(load)
+      const slots = { key_slots: missing.gained.keys.length, event_slots: missing.gained.events.length }
+      log.info(
+        { keys: index.keys.exactKeys, events: index.events.exactKeys, ...slots, ms: Math.round(clock() - startedAtMs) },
+        'admission index loaded',
+      )
+    }
+    loads.set(load, pending.then(loadAll))
     return pending
   }
 
   return {
-    isLoaded: () => isLoaded,
+    isLoaded(name, key) {
+      if (!hasBegun || !owners[name].owns(key)) return false
+      for (const load of loads.keys()) if (!load.isTailLoaded || load.gained[name][slotOf(key)] === 1) return false
+      return true
+    },
+    loadingSlots(name) {
+      const { slots } = owners[name]
+      const loading = [...loads.keys()]
+      if (!hasBegun || loading.some((load) => !load.isTailLoaded)) return slots.length
+      return slots.filter((slot) => loading.some((load) => load.gained[name][slot] === 1)).length
+    },
     confirmation,
     confirm,
-    load,
+
+    load(missing) {
+      if (missing !== undefined) return begin(missing, false)
+      hasBegun = true
+      return begin({ gained: { keys: owners.keys.slots, events: owners.events.slots }, unheardMs: 0 }, false)
+    },
+
+    async loaded() {
+      while (loads.size > 0) await Promise.all(loads.values())
+    },
 
     async recheck(key, fingerprint) {
-      if (clock() - loadedAtMs > RELOAD_AFTER_MS) void load()
+      // Its owner may have died a moment ago, and other gateways with it.
+      if (clock() - loadedAtMs > RELOAD_AFTER_MS) void begin(NOTHING_GAINED, true)
       await soon(pending)
       const verdict = index.keys.lookup(key, fingerprint, clock())
       return verdict === 'same' || verdict === 'conflict' ? verdict : confirm(key, fingerprint)
@@ -118,24 +192,92 @@ export function createIndexLoader(
   }
 }
 
-/** Adds the keys and events that only the log holds. */
-async function loadPending(history: AdmissionHistory, { keys, events }: LoadedIndex): Promise<void> {
+const NOTHING_GAINED: Missing = { gained: { keys: [], events: [] }, unheardMs: 0 }
+
+function bitmapOf(slots: Slots): Uint8Array {
+  const bitmap = new Uint8Array(OWNER_SLOTS)
+  for (const slot of slots) bitmap[slot] = 1
+  return bitmap
+}
+
+/** Adds the keys and events that only the log holds. @param owners to add only what this gateway owns */
+async function loadPending(
+  history: AdmissionHistory,
+  { keys, events }: LoadedIndex,
+  owners: IndexOwners | undefined,
+): Promise<void> {
   for await (const { id, key, receivedAtMs } of history.pending()) {
-    if (key !== undefined) keys.admit(wordsOf(key.hash), wordsOf(key.fingerprint), key.flags, receivedAtMs)
-    events.set(eventKeyOf(id), NO_FINGERPRINT, STORED, receivedAtMs)
+    const hash = key === undefined ? undefined : wordsOf(key.hash)
+    if (key !== undefined && hash !== undefined && (owners === undefined || owners.keys.owns(hash))) {
+      keys.admit(hash, wordsOf(key.fingerprint), key.flags, receivedAtMs)
+    }
+    const event = eventKeyOf(id)
+    if (owners === undefined || owners.events.owns(event)) events.set(event, NO_FINGERPRINT, STORED, receivedAtMs)
   }
 }
 
-/** Adds the keys and events that the read model holds. */
-async function loadRecorded(history: AdmissionHistory, index: LoadedIndex, nowMs: number): Promise<void> {
-  let loaded = 0
-  for await (const { hash, fingerprint, flags, admittedAtMs } of history.keysSince(nowMs - KEY_WINDOW_MS)) {
-    index.keys.admit(wordsOf(hash), wordsOf(fingerprint), flags, admittedAtMs)
-    if (++loaded % YIELD_EVERY_ROWS === 0) await nextTurn()
+/** Adds what this gateway may not have heard of in the slots that it owned before. */
+async function loadTail(
+  history: AdmissionHistory,
+  index: LoadedIndex,
+  owners: IndexOwners,
+  load: Load,
+  sinceMs: number,
+): Promise<void> {
+  const kept = (name: keyof LoadedIndex): Slots => owners[name].slots.filter((slot) => load.gained[name][slot] === 0)
+  await loadKeys(history, index, owners, kept('keys'), sinceMs)
+  await loadEvents(history, index, owners, kept('events'), sinceMs)
+}
+
+/** Adds everything that the read model holds of the slots gained. */
+async function loadGained(
+  history: AdmissionHistory,
+  index: LoadedIndex,
+  owners: IndexOwners,
+  { gained }: Missing,
+  nowMs: number,
+): Promise<void> {
+  await loadKeys(history, index, owners, gained.keys, nowMs - KEY_WINDOW_MS)
+  await loadEvents(history, index, owners, gained.events, nowMs - EVENT_WINDOW_MS)
+}
+
+async function loadKeys(
+  history: AdmissionHistory,
+  { keys }: LoadedIndex,
+  owners: IndexOwners,
+  slots: Slots,
+  sinceMs: number,
+): Promise<void> {
+  if (slots.length === 0) return
+  const row: RecordedKey = { hash: new Int32Array(4), fingerprint: new Int32Array(2), flags: 0, admittedAtMs: 0 }
+  const { hash, fingerprint } = row
+  for await (const rows of history.keysSince(slots, sinceMs)) {
+    for (let i = 0; i < rows.count; i++) {
+      rows.read(i, row)
+      if (owners.keys.owns(hash)) keys.admit(hash, fingerprint, row.flags, row.admittedAtMs)
+      if (i % YIELD_EVERY_ROWS === YIELD_EVERY_ROWS - 1) await nextTurn()
+    }
+    await nextTurn()
   }
-  for await (const { id, validFromMs } of history.eventsSince(nowMs - EVENT_WINDOW_MS)) {
-    index.events.set(eventKeyOf(id), NO_FINGERPRINT, STORED, validFromMs)
-    if (++loaded % YIELD_EVERY_ROWS === 0) await nextTurn()
+}
+
+async function loadEvents(
+  history: AdmissionHistory,
+  { events }: LoadedIndex,
+  owners: IndexOwners,
+  slots: Slots,
+  sinceMs: number,
+): Promise<void> {
+  if (slots.length === 0) return
+  const row: RecordedEvent = { key: new Int32Array(4), validFromMs: 0 }
+  const { key } = row
+  for await (const rows of history.eventsSince(slots, sinceMs)) {
+    for (let i = 0; i < rows.count; i++) {
+      rows.read(i, row)
+      if (owners.events.owns(key)) events.set(key, NO_FINGERPRINT, STORED, row.validFromMs)
+      if (i % YIELD_EVERY_ROWS === YIELD_EVERY_ROWS - 1) await nextTurn()
+    }
+    await nextTurn()
   }
 }
 

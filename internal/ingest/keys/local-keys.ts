@@ -6,7 +6,7 @@ import type { Fingerprint } from './key-table.js'
 
 /** A gateway's knowledge of the keys it owns, for answering its peers. */
 export interface LocalKeys {
-  /** 'maybe' is also returned for an unknown key while the index is being loaded. */
+  /** 'maybe' is also returned for an unknown key while its slot is being loaded. */
   lookup(key: KeyHash, fingerprint: Fingerprint): Verdict
   /** Of the key of the last `lookup`, if that returned 'same' or 'conflict'. */
   readonly flags: number
@@ -29,7 +29,8 @@ export interface LocalKeysDeps<Answer> {
   readonly index: AdmissionIndex
   /** The table in which this gateway's own requests for its keys wait for their turn. */
   readonly inFlight: InFlight<Answer>
-  readonly isLoaded: () => boolean
+  /** Whether this gateway owns the key and has loaded what was admitted of its slot. */
+  readonly isLoaded: (key: KeyHash) => boolean
   readonly confirm: LocalKeys['confirm']
   /**
    * The outcome for own requests that waited for a peer's request, whose answer is not known here. A request that gets it,
@@ -46,7 +47,7 @@ export function localKeys<Answer>(deps: LocalKeysDeps<Answer>): LocalKeys {
   return {
     lookup(key, fingerprint) {
       const verdict = index.lookup(key, fingerprint, clock())
-      return verdict === 'new' && !isLoaded() ? 'maybe' : verdict
+      return verdict === 'new' && !isLoaded(key) ? 'maybe' : verdict
     },
     get flags() {
       return index.flags

@@ -7,12 +7,25 @@ import { gauge, whenRead } from '../../telemetry/metrics.js'
 import { AdmissionIndex } from './admission-index.js'
 import { admissionHistory } from './history.js'
 import { createKeyConfirmation } from './key-confirmation.js'
-import { createIndexLoader, EVENT_WINDOW_MS, type IndexLoader, KEY_WINDOW_MS, type LoadedIndex } from './load-index.js'
+import {
+  createIndexLoader,
+  EVENT_WINDOW_MS,
+  type IndexLoader,
+  type IndexOwners,
+  KEY_WINDOW_MS,
+  type LoadedIndex,
+} from './load-index.js'
 
 const INDEX_BYTES = gauge('admission_index_bytes', 'Memory of the index of what was admitted: keys, events.', ['index'])
 const INDEX_KEYS = gauge('admission_index_keys', 'Entries of the index of what was admitted that it holds exactly.', [
   'index',
 ])
+
+const OWNED_SLOTS = gauge(
+  'admission_index_slots',
+  'Of 4,096 slots of keys and of event ids: those that this gateway owns, and of them those whose history is loading.',
+  ['index', 'state'],
+)
 
 const HOUR_MS = 60 * 60 * 1000
 /** Keys held exactly, at most 64 bytes each. Filters cover the older ones. */
@@ -23,15 +36,31 @@ const EVENTS_EXACT_MAX = 8_000_000
 export async function openIndex(
   broker: Broker,
   store: ClickHouseClient,
+  owners: IndexOwners,
   clock: () => number,
   log: Logger,
 ): Promise<{ readonly index: LoadedIndex; readonly loader: IndexLoader }> {
-  const index = {
+  const index = emptyIndex(owners)
+  const history = admissionHistory(broker.manager, await broker.bucket(CHECKPOINTS), store)
+  const readModel = createKeyConfirmation(
+    (hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS),
+    clock,
+    log,
+  )
+  const loader = createIndexLoader(index, owners, history, readModel, { clock, log })
+  measure(index, owners, loader)
+  return { index, loader }
+}
+
+/** An index of nothing yet. Its filters will hold what this gateway owns. */
+export function emptyIndex(owners: IndexOwners): LoadedIndex {
+  return {
     keys: new AdmissionIndex({
       windowMs: KEY_WINDOW_MS,
       periodMs: 4 * HOUR_MS,
       exactKeysMax: KEYS_EXACT_MAX,
       hasFingerprint: true,
+      isKept: (key, at) => owners.keys.owns(key, at),
       filterBitsPerKey: 16,
     }),
     events: new AdmissionIndex({
@@ -39,24 +68,19 @@ export async function openIndex(
       periodMs: 24 * HOUR_MS,
       exactKeysMax: EVENTS_EXACT_MAX,
       hasFingerprint: false,
+      isKept: (key, at) => owners.events.owns(key, at),
       filterBitsPerKey: 16,
     }),
   }
-  measure(index)
-  const history = admissionHistory(broker.manager, await broker.bucket(CHECKPOINTS), store)
-  const readModel = createKeyConfirmation(
-    (hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS),
-    clock,
-    log,
-  )
-  return { index, loader: createIndexLoader(index, history, readModel, { clock, log }) }
 }
 
-function measure(index: LoadedIndex): void {
+function measure(index: LoadedIndex, owners: IndexOwners, loader: IndexLoader): void {
   const measureOne = (name: keyof LoadedIndex): void => {
     const { exactBytes, filterBytes, exactKeys } = index[name]
     INDEX_BYTES.set({ index: name }, exactBytes + filterBytes)
     INDEX_KEYS.set({ index: name }, exactKeys)
+    OWNED_SLOTS.set({ index: name, state: 'owned' }, owners[name].slots.length)
+    OWNED_SLOTS.set({ index: name, state: 'loading' }, loader.loadingSlots(name))
   }
   whenRead(() => {
     measureOne('keys')

@@ -17,10 +17,10 @@ export interface OwnedEventsDeps {
   /** The events of the last 7 days; its flags are of `event-answers.ts`. */
   readonly index: AdmissionIndex
   /**
-   * Whether the index holds the whole history, the owners have not changed lately, and the broker is reachable; otherwise an
-   * unknown event is `UNSURE`.
+   * Whether the index holds the whole history of the event's slot, the owners have not changed lately, and the broker is
+   * reachable; otherwise an unknown event is `UNSURE`.
    */
-  readonly isSure: () => boolean
+  readonly isSure: (key: KeyHash) => boolean
   /** Where an event that this gateway is writing goes: one that it admitted while it was alone has no claim. */
   readonly partitionInFlight: (key: KeyHash) => number | undefined
   /** Events for a higher one are for the lane (`streams/invocations.ts`). */
@@ -57,7 +57,7 @@ export class OwnedEvents {
     if (underWay !== undefined) return takenBy(underWay)
     // Only its own partition knows whether one that only a filter has is a repeat.
     const isForLane = partition >= this.deps.partitions
-    return isSure() && !(verdict === 'maybe' && isForLane) ? FIRST : UNSURE
+    return isSure(key) && !(verdict === 'maybe' && isForLane) ? FIRST : UNSURE
   }
 
   /** The claim's event was not stored, as far as its gateway knows. */

@@ -23,16 +23,19 @@ export interface EventClaimsDeps {
   /** Sends a notice at the end of this event-loop iteration, in the order of the calls. */
   readonly post: (owner: string, notice: EventNotice) => void
   /** An owner that was silent answers again. Neither has heard of all events that the other had claimed. */
-  readonly onReturn: (owner: string) => void
+  readonly onReturn: (owner: string, silentMs: number) => void
   readonly partitions: number
   /** An owner that has not answered within this time is silent: nobody waits for it until it has answered again. */
   readonly answerWithinMs: number
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number
   readonly log: Logger
 }
 
 interface Batch {
   readonly owner: string
   readonly notices: readonly EventNotice[]
+  readonly sentAtMs: number
 }
 
 /**
@@ -41,7 +44,8 @@ interface Batch {
  */
 export class EventClaims {
   private readonly deps: EventClaimsDeps
-  private readonly silentOwners = new Set<string>()
+  /** With the time of the first message that each has not answered. */
+  private readonly silentOwners = new Map<string, number>()
   /** Sent and not answered yet. */
   private readonly waiting = new Set<Batch>()
 
@@ -101,8 +105,8 @@ export class EventClaims {
   /** Sends notices that were posted together. */
   async send(owner: string, notices: readonly EventNotice[]): Promise<void> {
     const { connection, sender, answerWithinMs, partitions } = this.deps
-    const batch = { owner, notices }
-    if (this.silentOwners.has(owner)) this.report(batch, undefined)
+    const batch = { owner, notices, sentAtMs: this.deps.clock() }
+    if (this.silentOwners.has(owner)) this.report(notices, undefined)
     else this.waiting.add(batch)
     // After a stall of this process the timer fires first although the answer has arrived: let it be read.
     const timer = setTimeout(() => setImmediate(() => this.onSilence(batch)), answerWithinMs)
@@ -111,8 +115,9 @@ export class EventClaims {
       const { data } = await connection.request(claimsSubject(owner), request, { timeout: 2 * answerWithinMs })
       const isIntelligible = data.length === notices.length && data.every((byte) => isEventAnswer(byte, partitions))
       if (!isIntelligible) return this.onSilence(batch)
-      if (this.endSilence(owner)) this.deps.onReturn(owner)
-      if (this.waiting.delete(batch)) this.report(batch, data)
+      const silentMs = this.endSilence(owner)
+      if (silentMs !== undefined) this.deps.onReturn(owner, silentMs)
+      if (this.waiting.delete(batch)) this.report(notices, data)
     } catch {
       this.onSilence(batch)
     } finally {
@@ -120,22 +125,23 @@ export class EventClaims {
     }
   }
 
-  /** A gateway has departed: nobody waits for its answers. */
-  forgetOwner(owner: string): void {
-    this.endSilence(owner)
+  /** A gateway has departed: nobody waits for its answers. @returns for how long it had been silent */
+  forgetOwner(owner: string): number {
+    const silentMs = this.endSilence(owner) ?? 0
     this.endWaiting((batch) => batch.owner === owner)
+    return silentMs
   }
 
   /** Answers every claim in flight, and those in `unsent`, with `UNSURE`. */
   close(unsent: readonly EventNotice[]): void {
     this.endWaiting(() => true)
-    this.report({ owner: '', notices: unsent }, undefined)
+    this.report(unsent, undefined)
   }
 
   private onSilence(batch: Batch): void {
     if (!this.waiting.has(batch)) return
-    const { owner, notices } = batch
-    this.silentOwners.add(owner)
+    const { owner, notices, sentAtMs } = batch
+    if (!this.silentOwners.has(owner)) this.silentOwners.set(owner, sentAtMs)
     this.deps.changes.noteSilence(true)
     this.deps.log.warn(
       { owner, events: notices.length },
@@ -144,22 +150,24 @@ export class EventClaims {
     this.endWaiting((other) => other.owner === owner)
   }
 
-  /** @returns whether it was silent */
-  private endSilence(owner: string): boolean {
-    if (!this.silentOwners.delete(owner)) return false
+  /** @returns for how long it was silent; undefined if it was not */
+  private endSilence(owner: string): number | undefined {
+    const sinceMs = this.silentOwners.get(owner)
+    if (sinceMs === undefined) return undefined
+    this.silentOwners.delete(owner)
     this.deps.changes.noteSilence(this.silentOwners.size > 0)
-    return true
+    return this.deps.clock() - sinceMs
   }
 
   private endWaiting(isOver: (batch: Batch) => boolean): void {
     for (const batch of this.waiting) {
       if (!isOver(batch)) continue
       this.waiting.delete(batch)
-      this.report(batch, undefined)
+      this.report(batch.notices, undefined)
     }
   }
 
-  private report({ notices }: Batch, answers: Uint8Array | undefined): void {
+  private report(notices: readonly EventNotice[], answers: Uint8Array | undefined): void {
     for (const [i, { onAnswer }] of notices.entries()) {
       try {
         const answer = answers?.[i] ?? UNSURE

@@ -4,21 +4,22 @@ import { CLAIM_ANSWER_MS, EVENT_CLAIM_ANSWER_MS } from '../../../streams/gateway
 import type { KeyHash } from '../../ids/key-hash.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Fingerprint } from '../keys/key-table.js'
+import type { Missing } from '../keys/load-index.js'
 import type { LocalKeys } from '../keys/local-keys.js'
 import type { OwnedEvents } from '../keys/owned-events.js'
 import type { ClaimVerdict, PeerTicket } from './claim.js'
 import { ClaimRequests } from './claim-requests.js'
 import { EventClaims } from './event-claims.js'
 import { answerGreetings, greet } from './greetings.js'
-import { KeyOwners } from './key-owners.js'
+import type { KeyOwners } from './key-owners.js'
 import { Outbox } from './outbox.js'
 import type { OwnerChanges } from './owner-changes.js'
 import { answerPeers } from './peer-listener.js'
 import type { PeerId, SettlementRecord } from './peer-messages.js'
 import { SettlementNotices } from './settlement-notices.js'
 
-/** The part of a gateway's work that its heartbeat states: builds up to 0.2 own keys only. */
-export const OWNS_EVENTS = 'events'
+/** What a gateway's heartbeat states: that it owns event ids, and keys, by slots. Builds up to 0.2 own keys only, each by itself. */
+export const OWNS_SLOTS = 'slots'
 
 /**
  * Several gateways decide on each Idempotency-Key once: each key has one owner among the live gateways. Any other
@@ -55,11 +56,12 @@ export interface Peers {
    */
   settled(ticket: PeerTicket, isAdmitted: boolean, flags: number): void
   /**
-   * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection; and
-   * when an owner of events answers again that was silent. This gateway does not know what they knew of the keys that it now owns: load the history again, and confirm each
-   * new key until then.
+   * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection; when an
+   * owner of events answers again that was silent; and when this gateway's own heartbeats are stored again, which others may have
+   * counted as dead meanwhile. This gateway does not know what they decided: load what is missing, and confirm each new key
+   * until then.
    */
-  onDeparture(listener: (departed: readonly string[]) => void): void
+  onDeparture(listener: (departed: readonly string[], missing: Missing) => void): void
   /** Sends the pending settlements and leaves. Claims in flight become unanswered. */
   close(): Promise<void>
 }
@@ -69,7 +71,7 @@ export interface PeerMembers {
   live(part?: string): readonly string[]
   onChange(listener: () => void): void
   isCurrent(): boolean
-  onCurrentAgain(listener: () => void): void
+  onCurrentAgain(listener: (lapsedMs: number) => void): void
   leave(): Promise<void>
 }
 
@@ -80,6 +82,8 @@ export interface PeersDeps {
   /** A subject token, distinct per start: a restarted gateway is a new member, which knows no keys yet. */
   readonly self: string
   readonly local: LocalKeys
+  /** Owners of keys and of event ids; this follows the members for them. */
+  readonly owners: { readonly keys: KeyOwners; readonly events: KeyOwners }
   readonly owned: OwnedEvents
   readonly ownerChanges: Pick<OwnerChanges, 'follow' | 'noteChange' | 'noteSilence' | 'areSettled'>
   /** Resolves when the log holds the events that are under way now. */
@@ -106,7 +110,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const random = randomBytes(12)
   const sender: PeerId = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
   let lastId = random.readUInt32LE(8)
-  const owners = new KeyOwners(self)
+  const { keys: owners, events: eventOwners } = deps.owners
   const outbox = new Outbox({
     sendClaims: (peer, claims) => void requests.send(peer, claims),
     sendSettlements: (peer, settlements) => void notices.send(peer, settlements),
@@ -120,7 +124,6 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const resend = (claim: Parameters<Outbox['addClaim']>[1]): void => outbox.addClaim(claim.owner, claim)
   const requests = new ClaimRequests({ connection, sender, owners, answerWithinMs, resend, clock, log })
   const notices = new SettlementNotices({ connection, sender, owners, redirect: notifyCurrentOwner, clock, log })
-  const eventOwners = new KeyOwners(self)
   const events = new EventClaims({
     connection,
     sender,
@@ -128,17 +131,20 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     changes: ownerChanges,
     owned,
     post: (owner, notice) => outbox.addEvent(owner, notice),
-    onReturn: (owner) => void joined.then(({ departures }) => departures.notify([owner])),
+    onReturn: (owner, silentMs) => void joined.then(({ departures }) => departures.notify([owner], silentMs)),
     partitions,
     answerWithinMs: eventAnswerWithinMs,
+    clock,
     log,
   })
   const listener = answerPeers(connection, self, local, owned, clock, log)
-  const forget = (departed: readonly string[]): void => {
+  const forget = (departed: readonly string[]): number => {
+    let silentMs = 0
     for (const peer of departed) {
       requests.forgetOwner(peer)
-      events.forgetOwner(peer)
+      silentMs = Math.max(silentMs, events.forgetOwner(peer))
     }
+    return silentMs
   }
   const untilMember = async (name: string): Promise<void> => (await joined).departures.untilMember(name)
   const greetings = answerGreetings(connection, self, untilMember, flushed, log)
@@ -147,7 +153,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const joined = connection.flush().then(async () => {
     const members = await join()
     ownerChanges.follow(members)
-    return { members, departures: followMembers(members, owners, eventOwners, ownerChanges, forget) }
+    return { members, departures: followMembers(members, deps.owners, ownerChanges, forget) }
   })
   const { members, departures } = await joined
   await greet(connection, self, owners.peers)
@@ -193,47 +199,60 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   }
 }
 
+const NOTHING: Missing['gained'] = { keys: [], events: [] }
+
 interface FollowedMembers extends Pick<Peers, 'onDeparture'> {
   /** Resolves when this gateway is among the members, as this one sees them. */
   untilMember(name: string): Promise<void>
-  /** Calls the listeners of `onDeparture`. */
-  notify(departed: readonly string[]): void
+  /** Calls the listeners of `onDeparture`: some gateways were not heard for this long. */
+  notify(departed: readonly string[], unheardMs: number): void
   close(): void
 }
 
-/** Keeps the owners equal to the live members, and reports departures until it is closed. */
+/**
+ * Keeps the owners equal to the live members, and reports departures until it is closed.
+ *
+ * @param onDeparted returns for how long they had been silent
+ */
 function followMembers(
   members: PeerMembers,
-  owners: KeyOwners,
-  eventOwners: KeyOwners,
+  { keys: owners, events: eventOwners }: PeersDeps['owners'],
   changes: PeersDeps['ownerChanges'],
-  onDeparted: (departed: readonly string[]) => void,
+  onDeparted: (departed: readonly string[]) => number,
 ): FollowedMembers {
-  const listeners: ((departed: readonly string[]) => void)[] = []
+  const listeners: ((departed: readonly string[], missing: Missing) => void)[] = []
   let expected: { readonly name: string; readonly resolve: () => void }[] = []
   let isClosed = false
-  const notifyAll = (departed: readonly string[]): void => {
-    if (!isClosed) for (const notify of listeners) notify(departed)
+  const notifyAll = (departed: readonly string[], missing: Missing): void => {
+    if (!isClosed) for (const notify of listeners) notify(departed, missing)
   }
-  const setMembers = (): void => {
-    owners.setMembers(members.live())
-    eventOwners.setMembers(members.live(OWNS_EVENTS))
+  const setMembers = (): Missing['gained'] => {
+    const [all, withSlots] = [members.live(), members.live(OWNS_SLOTS)]
+    const gained = {
+      keys: owners.setMembers(all, all.length === withSlots.length),
+      events: eventOwners.setMembers(withSlots),
+    }
     for (const { name, resolve } of expected) if (owners.peers.includes(name)) resolve()
     expected = expected.filter(({ name }) => !owners.peers.includes(name))
+    return gained
   }
   setMembers()
   if (!owners.isAlone) changes.noteChange()
   members.onChange(() => {
     const before = owners.peers
     changes.noteChange()
-    setMembers()
+    const gained = setMembers()
     const now = owners.peers
     const departed = before.filter((peer) => !now.includes(peer))
-    onDeparted(departed)
-    if (departed.length > 0) notifyAll(departed)
+    const unheardMs = onDeparted(departed)
+    const hasGained = gained.keys.length > 0 || gained.events.length > 0
+    if (departed.length > 0 || hasGained) notifyAll(departed, { gained, unheardMs })
+  })
+  members.onCurrentAgain((lapsedMs) => {
+    if (lapsedMs > 0) notifyAll([], { gained: NOTHING, unheardMs: lapsedMs })
   })
   return {
-    notify: notifyAll,
+    notify: (departed, unheardMs) => notifyAll(departed, { gained: NOTHING, unheardMs }),
     onDeparture: (listener) => void listeners.push(listener),
     async untilMember(name) {
       if (owners.peers.includes(name)) return

@@ -1,9 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { hashOfInvocationId, type KeyHash } from '../../../ids/key-hash.js'
+import type { Slots } from '../../../ids/owner-slots.js'
 import type { Position } from '../../../invocations/group.js'
-import { readUint64, streamFixedRows } from '../../fixed-rows.js'
+import { type RowBlock, readUint64, streamFixedBlocks, streamFixedRows } from '../../fixed-rows.js'
 import { idPortions } from '../../id-portions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED_HISTORY } from '../../tables/closed.js'
+import { inSlots } from '../owner-slots.js'
 
 /** Which event a record came from, and where that event stood in stage A's log. */
 export interface RecordSource {
@@ -58,25 +61,33 @@ export function recordSourcesSince(
 }
 
 /** An event that has a record. */
-export interface RecordedEventId {
-  /** The 16 bytes that `inv_` and `attr_` share. */
-  readonly id: Uint8Array
-  readonly validFromMs: number
+export interface RecordedEvent {
+  /** Hash of the 16 bytes that `inv_` and `attr_` share (`hashOfInvocationId`). */
+  readonly key: KeyHash
+  validFromMs: number
 }
 
-const EVENT_ID_BYTES = 16 + 8
+const EVENT_BYTES = 16 + 8
 
 /**
- * The events of all tenants whose records became valid since an instant, the oldest first, as they come. An event comes
- * once for each version of its record.
+ * The events of all tenants in these slots whose records became valid since an instant, in any order, as they come. An event
+ * comes once for each version of its record.
  */
-export function recordedEventIdsSince(store: ClickHouseClient, sinceMs: number): AsyncGenerator<RecordedEventId> {
-  const query = `SELECT * FROM (SELECT id, valid_from FROM ${ATTRIBUTIONS.name} WHERE ${SINCE}
-    UNION ALL ${merged('id, valid_from', SINCE)}) ORDER BY valid_from`
-  return streamFixedRows(store, query, { since: sinceMs }, EVENT_ID_BYTES, (bytes, at) => ({
-    id: bytes.subarray(at, at + 16),
-    validFromMs: readUint64(bytes, at + 16),
-  }))
+export function recordedEventsSince(
+  store: ClickHouseClient,
+  slots: Slots,
+  sinceMs: number,
+): AsyncGenerator<RowBlock<RecordedEvent>> {
+  const { sql, params } = inSlots('id', slots)
+  const which = `${SINCE} AND ${sql}`
+  const query = `SELECT id, valid_from FROM ${ATTRIBUTIONS.name} WHERE ${which}
+    UNION ALL ${merged('id, valid_from', which)}`
+  return streamFixedBlocks(store, query, { ...params, since: sinceMs }, EVENT_BYTES, readEvent)
+}
+
+function readEvent(bytes: Buffer, at: number, into: RecordedEvent): void {
+  hashOfInvocationId(bytes, into.key, at)
+  into.validFromMs = readUint64(bytes, at + 16)
 }
 
 /**

@@ -16,6 +16,7 @@ import { FULL, InFlight, type Outcome, type Ticket, WAITS } from '../../../../in
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
 import { OwnedEvents } from '../../../../internal/ingest/keys/owned-events.js'
 import type { ClaimVerdict, PeerTicket } from '../../../../internal/ingest/peers/claim.js'
+import { KeyOwners } from '../../../../internal/ingest/peers/key-owners.js'
 import { LEASE_MS } from '../../../../internal/ingest/peers/peer-claims.js'
 import { decodeMessage, encodeAnswers } from '../../../../internal/ingest/peers/peer-messages.js'
 import { joinPeers, type PeerMembers, type Peers } from '../../../../internal/ingest/peers/peers.js'
@@ -135,6 +136,7 @@ async function gateway(
       elsewhere: 'elsewhere',
       clock,
     }),
+    owners: { keys: new KeyOwners(name), events: new KeyOwners(name) },
     owned: new OwnedEvents({
       index: eventIndex,
       isSure: () => true,

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hashOfInvocationId, type KeyHash, hexOf as wordsAsHex } from '../../../../../internal/ids/key-hash.js'
+import { ALL_SLOTS, type Slots, slotOf } from '../../../../../internal/ids/owner-slots.js'
 import {
   type RecordSource,
-  recordedEventIdsSince,
+  recordedEventsSince,
   recordedIds,
   recordSourcesOf,
   recordSourcesSince,
@@ -88,13 +90,48 @@ describe('the sources of records', () => {
   })
 })
 
-test('the events that have a record come back with its time, the oldest first, from the instant on', async () => {
+describe('the events that have a record', () => {
   const sinceMs = NOW_MS + 2_000_000
+  const keyOf = (number: number): KeyHash => {
+    const key: KeyHash = new Int32Array(4)
+    hashOfInvocationId(idOf(number), key)
+    return key
+  }
+  const wanted = PLACES.filter(({ validFromMs }) => validFromMs >= sinceMs).map(
+    ({ number, validFromMs }) => [keyOf(number), validFromMs] as const,
+  )
+  const shown = ([key, validFromMs]: readonly [KeyHash, number]): string => `${wordsAsHex(key)} ${validFromMs}`
 
-  const read = await all(recordedEventIdsSince(store.client, sinceMs))
+  async function read(slots: Slots): Promise<string[]> {
+    const event = { key: new Int32Array(4), validFromMs: 0 }
+    const events: string[] = []
+    for await (const rows of recordedEventsSince(store.client, slots, sinceMs)) {
+      for (let i = 0; i < rows.count; i++) {
+        rows.read(i, event)
+        events.push(shown([event.key, event.validFromMs]))
+      }
+    }
+    return events.sort()
+  }
 
-  const wanted = PLACES.filter(({ validFromMs }) => validFromMs >= sinceMs)
-  expect(read).toEqual(wanted.map(({ number, validFromMs }) => ({ id: Buffer.from(idOf(number)), validFromMs })))
+  test('come back with its time, from the instant on', async () => {
+    expect(await read(ALL_SLOTS)).toEqual(wanted.map(shown).sort())
+  })
+
+  test('come back for the slots that were asked for, and no others', async () => {
+    // The ids of these tests are all in one slot.
+    const own = slotOf(keyOf(1))
+    const id = Buffer.from(idOf(1))
+    id.writeUInt16LE(own + 1, 8)
+    const validFromMs = NOW_MS + 9_000_000
+    await insertRows(store.client, ATTRIBUTIONS, [{ ...rowOf({ number: 1, partition: 0, validFromMs }), id }], 'slot')
+    const other: KeyHash = new Int32Array(4)
+    hashOfInvocationId(id, other)
+
+    expect(await read([own])).toEqual(wanted.map(shown).sort())
+    expect(await read([own + 1])).toEqual([shown([other, validFromMs])])
+    expect(await read([])).toEqual([])
+  })
 })
 
 test('of many ids, those that have a record are found', async () => {
