@@ -3,15 +3,16 @@ import { OwnHeartbeats } from '../../../internal/broker/own-heartbeats.js'
 
 function beating() {
   let nowMs = 0
-  let regained = 0
+  const lapses: number[] = []
   const own = new OwnHeartbeats(() => nowMs)
-  own.onCurrentAgain(() => regained++)
+  own.onCurrentAgain((lapsedMs) => lapses.push(lapsedMs))
   return {
     own,
     to: (ms: number): void => {
       nowMs = ms
     },
-    regained: () => regained,
+    regained: () => lapses.length,
+    lapses,
   }
 }
 
@@ -39,8 +40,8 @@ test('a heartbeat that comes back too late, of another process or an older build
   expect([own.areCurrent, regained()]).toEqual([false, 0])
 })
 
-test('each gap is reported once, however short it was, and although nobody asked meanwhile', () => {
-  const { own, to, regained } = beating()
+test('each gap is reported once, with its length, however short it was, and although nobody asked meanwhile', () => {
+  const { own, to, regained, lapses } = beating()
   for (const ms of [0, 1_000, 2_000]) {
     to(ms)
     own.cameBack(own.next())
@@ -51,4 +52,6 @@ test('each gap is reported once, however short it was, and although nobody asked
   own.cameBack(own.next())
   own.cameBack(own.next())
   expect(regained()).toBe(2)
+  // At first it had nothing to lose.
+  expect(lapses).toEqual([0, 2_600])
 })

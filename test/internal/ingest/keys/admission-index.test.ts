@@ -328,3 +328,31 @@ for (const [name, options] of [
     )
   })
 }
+
+test('a key of another gateway is known exactly, but takes no place in a filter', () => {
+  const isKept = (key: Int32Array, at: number): boolean => ((key[at + 2] ?? 0) & 3) === 0
+  const [own, foreign] = [true, false].map((wanted) =>
+    Array.from({ length: 20_000 }, (_, i) => i).filter((i) => isKept(keyOf(i), 0) === wanted),
+  ) as [number[], number[]]
+  const share = index({ exactKeysMax: 10_000, isKept })
+  const all = index({ exactKeysMax: 10_000 })
+  for (const admitted of [share, all]) {
+    fill(admitted, 0, 20_000, NOW_MS)
+    // In a later period, so that all of the first move.
+    fill(admitted, 20_000, 28_000, NOW_MS + HOUR_MS)
+    settled(admitted, NOW_MS + HOUR_MS)
+  }
+  const verdicts = (keys: readonly number[]): Record<string, number> => {
+    const count: Record<string, number> = { new: 0, maybe: 0, same: 0 }
+    for (const key of keys) {
+      const verdict = share.lookup(keyOf(key), BODY, NOW_MS + HOUR_MS)
+      count[verdict] = (count[verdict] ?? 0) + 1
+    }
+    return count
+  }
+
+  expect(verdicts(own)['new']).toBe(0)
+  expect(verdicts(foreign)['new']).toBeGreaterThan(foreign.length / 2)
+  // A quarter of the keys, with slack in both.
+  expect(share.filterBytes).toBeLessThan(all.filterBytes / 2)
+})

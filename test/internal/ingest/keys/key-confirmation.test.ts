@@ -2,12 +2,21 @@ import { expect, test } from 'vitest'
 import { bytesOf } from '../../../../internal/ids/key-hash.js'
 import { type Confirmation, createKeyConfirmation } from '../../../../internal/ingest/keys/key-confirmation.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
+import { METRICS } from '../../../../internal/telemetry/metrics.js'
 
 const log = createLog('test', 'silent')
 const key = new Int32Array([1, 2, 3, 4])
 const fingerprint = new Int32Array([5, 6])
 
+const unconfirmed = async (): Promise<number> => {
+  const { values } = (await METRICS.getSingleMetric('attribution_admission_keys_unconfirmed_total')?.get()) ?? {
+    values: [],
+  }
+  return values[0]?.value ?? 0
+}
+
 test('the read model confirms a key by its fingerprint', async () => {
+  const before = await unconfirmed()
   const hash = Buffer.from(bytesOf(key)).toString('hex')
   const found = new Map([[hash, { fingerprint: Uint8Array.from(bytesOf(fingerprint)), flags: 1, admittedAtMs: 7 }]])
   const confirmation = createKeyConfirmation(
@@ -23,6 +32,8 @@ test('the read model confirms a key by its fingerprint', async () => {
   expect(await ask(key, fingerprint)).toEqual(['same', 7, 1])
   expect(await ask(key, new Int32Array([5, 7]))).toEqual(['conflict', 7, 1])
   expect(await ask(new Int32Array(4), fingerprint)).toEqual(['unknown', 0, 0])
+  // The read model has said that it does not know the last one.
+  expect(await unconfirmed()).toBe(before)
 })
 
 test.each([
@@ -47,8 +58,10 @@ test.each([
         confirmation.ask(key, fingerprint, resolve)
       })
 
+    const before = await unconfirmed()
     expect(await ask()).toBe('unknown')
     expect([await ask(), questions]).toEqual(['unknown', 1])
+    expect((await unconfirmed()) - before).toBe(2)
     nowMs = 1_000
     expect([await ask(), questions]).toEqual(['unknown', 2])
   },

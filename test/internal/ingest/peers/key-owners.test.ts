@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { ALL_SLOTS, type Slots, slotOf } from '../../../../internal/ids/owner-slots.js'
 import { KeyOwners } from '../../../../internal/ingest/peers/key-owners.js'
 import { keyOf } from '../keys/keys.js'
 
@@ -58,4 +59,52 @@ test('the keys are shared out evenly', () => {
 
   // Four standard deviations around 10,000.
   for (const share of shares.values()) expect(Math.abs(share - 10_000)).toBeLessThan(350)
+})
+
+const KEYS = Array.from({ length: 500 }, (_, i) => i)
+/** Numbers of the keys that these slots have. */
+const inSlots = (slots: Slots): number[] => KEYS.filter((key) => slots.includes(slotOf(keyOf(key))))
+const ownKeys = (owners: KeyOwners): number[] => KEYS.filter((key) => owners.owns(keyOf(key)))
+
+test('the slots of a gateway have all keys that it owns; those it gained had other owners before', () => {
+  fc.assert(
+    fc.property(memberLists, memberLists, (before, after) => {
+      const owners = new KeyOwners('self')
+      owners.setMembers(['self', ...before])
+      const owned = ownKeys(owners)
+      expect(inSlots(owners.slots)).toEqual(owned)
+
+      const gained = owners.setMembers(['self', ...after])
+
+      expect(inSlots(owners.slots)).toEqual(ownKeys(owners))
+      expect(inSlots(gained)).toEqual(ownKeys(owners).filter((key) => !owned.includes(key)))
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('what a gateway that leaves had falls to the others, each part to one of them', () => {
+  const all = ['a', 'b', 'c', 'd', 'e'].map((name) => new KeyOwners(name))
+  const names = ['a', 'b', 'c', 'd', 'e']
+  for (const owners of all) owners.setMembers(names)
+  const [gone, ...others] = all as [KeyOwners, ...KeyOwners[]]
+
+  const gained = others.map((owners) => owners.setMembers(['b', 'c', 'd', 'e']))
+
+  expect(gained.flat().sort()).toEqual([...gone.slots].sort())
+})
+
+/** Of keys 0 to 11 among gateway-1, gateway-2 and old-gateway, as version 0.2.0 names them: 1, 2 and o. */
+const OLD_OWNERS = [...('1121' + '1o22' + '12o2')].map((name) => (name === 'o' ? 'old-gateway' : `gateway-${name}`))
+
+test('while one gateway knows no slots, each key has the owner that such a gateway names', () => {
+  const owners = new KeyOwners('gateway-1')
+  const members = ['gateway-1', 'gateway-2', 'old-gateway']
+  owners.setMembers(['gateway-1', 'gateway-2'])
+
+  expect(owners.setMembers(members, false)).toEqual(ALL_SLOTS)
+  expect(KEYS.slice(0, 12).map((key) => owners.ownerOf(keyOf(key)) ?? 'gateway-1')).toEqual(OLD_OWNERS)
+  expect(owners.setMembers(members, false)).toEqual([])
+  expect(owners.setMembers(['gateway-1', 'gateway-2'])).toEqual(owners.slots)
+  expect(owners.slots.length).toBeLessThan(ALL_SLOTS.length)
 })

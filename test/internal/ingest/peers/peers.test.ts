@@ -13,6 +13,7 @@ import {
   UNSURE,
 } from '../../../../internal/ingest/keys/event-answers.js'
 import { FULL, InFlight, type Outcome, type Ticket, WAITS } from '../../../../internal/ingest/keys/in-flight.js'
+import type { Missing } from '../../../../internal/ingest/keys/load-index.js'
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
 import { OwnedEvents } from '../../../../internal/ingest/keys/owned-events.js'
 import type { ClaimVerdict, PeerTicket } from '../../../../internal/ingest/peers/claim.js'
@@ -79,6 +80,7 @@ interface Gateway {
   readonly name: string
   readonly broker: Broker
   readonly peers: Peers
+  readonly owners: { readonly keys: KeyOwners; readonly events: KeyOwners }
   readonly time: { ms: number }
   /** Whether some owner of events is silent, at each change. */
   readonly silences: readonly boolean[]
@@ -124,6 +126,7 @@ async function gateway(
     filterBitsPerKey: 16,
   })
   const inFlight = new InFlight<Answer>({ keysMax: 10_000, waitingMax: 10_000, clock: () => 0 })
+  const owners = { keys: new KeyOwners(name), events: new KeyOwners(name) }
   const peers = await joinPeers({
     connection: broker.connection,
     join: () => join(broker),
@@ -136,7 +139,7 @@ async function gateway(
       elsewhere: 'elsewhere',
       clock,
     }),
-    owners: { keys: new KeyOwners(name), events: new KeyOwners(name) },
+    owners,
     owned: new OwnedEvents({
       index: eventIndex,
       isSure: () => true,
@@ -216,6 +219,7 @@ async function gateway(
     name,
     broker,
     peers,
+    owners,
     time,
     silences,
     submit,
@@ -653,4 +657,47 @@ test('a gateway that does not state that it owns events is asked for none', asyn
   })
 
   expect([a.peers.events.isAlone, a.peers.others]).toEqual([true, [nameB]])
+})
+
+test('a gateway that has lost others gets the slots that fell to it, and for how long it may have missed something', async () => {
+  nextRun()
+  const names = ['a', 'b', 'c'].map(named)
+  const [nameA = '', nameB = '', nameC = ''] = names
+  const members = membersOf(names)
+  const againCurrent: ((lapsedMs: number) => void)[] = []
+  const answerWithinMs = CLAIM_ANSWER_MS
+  const a = await gateway(
+    nameA,
+    async () => ({ ...members, onCurrentAgain: (listener) => void againCurrent.push(listener) }),
+    { answerWithinMs },
+  )
+  await playedBy(nameC, () => undefined)
+  const seen: [readonly string[], Missing][] = []
+  a.peers.onDeparture((departed, missing) => void seen.push([departed, missing]))
+  const before = { keys: new Set(a.owners.keys.slots), events: new Set(a.owners.events.slots) }
+  const gained = () => ({
+    keys: a.owners.keys.slots.filter((slot) => !before.keys.has(slot)),
+    events: a.owners.events.slots.filter((slot) => !before.events.has(slot)),
+  })
+
+  members.become([nameA, nameC])
+  expect(seen).toEqual([[[nameB], { gained: gained(), unheardMs: 0 }]])
+  expect(gained().keys.length).toBeGreaterThan(0)
+
+  // c has been silent for an hour when it leaves.
+  const fallen = gained()
+  for (const slot of fallen.keys) before.keys.add(slot)
+  for (const slot of fallen.events) before.events.add(slot)
+  expect(await a.take(keysOwnedBy(nameC, a, 1)[0] ?? -1, 0)).toBe(UNSURE)
+  a.time.ms += 3_600_000
+  members.become([nameA])
+  expect(seen.slice(1)).toEqual([[[nameC], { gained: gained(), unheardMs: 3_600_000 }]])
+
+  const nothing = { keys: [], events: [] }
+  for (const lapsedMs of [0, 2_700]) for (const listener of againCurrent) listener(lapsedMs)
+  expect(seen.slice(2)).toEqual([[[], { gained: nothing, unheardMs: 2_700 }]])
+
+  // A gateway that joins takes slots over, and leaves nothing to load.
+  members.become([nameA, nameB])
+  expect(seen).toHaveLength(3)
 })

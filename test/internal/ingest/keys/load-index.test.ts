@@ -1,0 +1,269 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { bytesOf, type KeyHash } from '../../../../internal/ids/key-hash.js'
+import { ALL_SLOTS, type Slots, slotOf } from '../../../../internal/ids/owner-slots.js'
+import {
+  type AdmissionHistory,
+  createIndexLoader,
+  EVENT_WINDOW_MS,
+  KEY_WINDOW_MS,
+} from '../../../../internal/ingest/keys/load-index.js'
+import { emptyIndex } from '../../../../internal/ingest/keys/open-index.js'
+import { KeyOwners } from '../../../../internal/ingest/peers/key-owners.js'
+import type { AdmittedInvocation } from '../../../../internal/invocations/group.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
+import { fingerprintOf, keyOf } from './keys.js'
+
+const NOW_MS = Date.UTC(2026, 10, 27, 12)
+const HOUR_MS = 3_600_000
+const KEYS = 5_000
+const GATEWAYS = ['a', 'b', 'c', 'd', 'e']
+const NO_FINGERPRINT = new Int32Array(2)
+
+interface Asked {
+  readonly name: 'keys' | 'events'
+  readonly slots: Slots
+  readonly sinceMs: number
+}
+
+/** Keys and events of one hour ago; the read model answers once the test lets it. */
+function gateway() {
+  const owners = { keys: new KeyOwners('a'), events: new KeyOwners('a') }
+  const index = emptyIndex(owners)
+  const asked: Asked[] = []
+  const pending: AdmittedInvocation[] = []
+  let answersOf = (_: Asked): Promise<void> => Promise.resolve()
+  const atMs = NOW_MS - HOUR_MS
+  async function* rows<Row>(question: Asked, write: (key: number, into: Row) => void) {
+    asked.push(question)
+    await answersOf(question)
+    const found =
+      question.sinceMs > atMs
+        ? []
+        : [...Array(KEYS).keys()].filter((key) => question.slots.includes(slotOf(keyOf(key))))
+    yield { count: found.length, read: (i: number, into: Row) => write(found[i] ?? -1, into) }
+  }
+  const history: AdmissionHistory = {
+    async *pending() {
+      yield* pending
+    },
+    keysSince: (slots, sinceMs) =>
+      rows({ name: 'keys', slots, sinceMs }, (key, into) => {
+        keyOf(key, into.hash)
+        into.fingerprint.set(fingerprintOf(key))
+        into.flags = 0
+        into.admittedAtMs = atMs
+      }),
+    eventsSince: (slots, sinceMs) =>
+      rows({ name: 'events', slots, sinceMs }, (key, into) => {
+        keyOf(key, into.key)
+        into.validFromMs = atMs
+      }),
+  }
+  let nowMs = NOW_MS
+  const confirmed: KeyHash[] = []
+  const readModel = {
+    ask(key: KeyHash, _: Int32Array, answer: (found: 'unknown', admittedAtMs: number, flags: number) => void) {
+      confirmed.push(key)
+      answer('unknown', 0, 0)
+    },
+  }
+  const loader = createIndexLoader(index, owners, history, readModel, {
+    clock: () => nowMs,
+    log: createLog('test', 'silent'),
+  })
+  return {
+    owners,
+    index,
+    loader,
+    asked,
+    pending,
+    confirmed,
+    answers: (of: typeof answersOf) => {
+      answersOf = of
+    },
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+    setMembers: (names: readonly string[]) => ({
+      keys: owners.keys.setMembers(names),
+      events: owners.events.setMembers(names),
+    }),
+    /** Numbers of the keys, and of the events, that the index knows. */
+    known: () => ({
+      keys: [...Array(KEYS).keys()].filter(
+        (key) => index.keys.lookup(keyOf(key), fingerprintOf(key), nowMs) === 'same',
+      ),
+      events: [...Array(KEYS).keys()].filter(
+        (key) => index.events.lookup(keyOf(key), NO_FINGERPRINT, nowMs) === 'same',
+      ),
+    }),
+    owned: () => [...Array(KEYS).keys()].filter((key) => owners.keys.owns(keyOf(key))),
+  }
+}
+
+let a: ReturnType<typeof gateway>
+beforeEach(() => {
+  a = gateway()
+})
+
+const slotsAsked = (): Slots[] => a.asked.map(({ slots }) => slots)
+
+test('one of five gateways asks for its own slots, and holds what is in them', async () => {
+  a.setMembers(GATEWAYS)
+
+  await a.loader.load()
+  await a.loader.loaded()
+
+  expect(slotsAsked()).toEqual([a.owners.keys.slots, a.owners.events.slots])
+  expect(a.asked.map(({ sinceMs }) => sinceMs)).toEqual([NOW_MS - KEY_WINDOW_MS, NOW_MS - EVENT_WINDOW_MS])
+  expect(a.known()).toEqual({ keys: a.owned(), events: a.owned() })
+  expect(a.owned().length / KEYS).toBeCloseTo(1 / 5, 1)
+})
+
+test('after a departure a gateway asks for the slots that fell to it, and of the others for the last minutes', async () => {
+  a.setMembers(GATEWAYS)
+  await a.loader.load()
+  await a.loader.loaded()
+  const before = a.owners.keys.slots
+  a.asked.length = 0
+
+  const gained = a.setMembers(['a', 'b', 'c', 'd'])
+  await a.loader.load({ gained, unheardMs: 5_000 })
+  await a.loader.loaded()
+
+  expect(gained.keys.length).toBeGreaterThan(0)
+  expect([...before, ...gained.keys].sort()).toEqual([...a.owners.keys.slots].sort())
+  expect(a.asked).toEqual([
+    { name: 'keys', slots: before, sinceMs: NOW_MS - 605_000 },
+    { name: 'events', slots: before, sinceMs: NOW_MS - 605_000 },
+    { name: 'keys', slots: gained.keys, sinceMs: NOW_MS - KEY_WINDOW_MS },
+    { name: 'events', slots: gained.events, sinceMs: NOW_MS - EVENT_WINDOW_MS },
+  ])
+  expect(a.known()).toEqual({ keys: a.owned(), events: a.owned() })
+})
+
+describe('until a slot is loaded, its keys count as not loaded:', () => {
+  test('all of them before the first load, and while it lasts', async () => {
+    const key = keyOf(1)
+    expect(a.loader.isLoaded('keys', key)).toBe(false)
+    let answer = (): void => undefined
+    a.answers(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+
+    await a.loader.load()
+
+    expect([a.loader.isLoaded('keys', key), a.loader.isLoaded('events', key)]).toEqual([false, false])
+    expect(a.loader.loadingSlots('events')).toBe(ALL_SLOTS.length)
+    while (a.asked.length < 1) await nextTurn()
+    answer()
+    while (a.asked.length < 2) await nextTurn()
+    answer()
+    await a.loader.loaded()
+    expect([a.loader.isLoaded('keys', key), a.loader.isLoaded('events', key)]).toEqual([true, true])
+    expect(a.loader.loadingSlots('events')).toBe(0)
+  })
+
+  test('after a departure those that fell to the gateway; the others once it has read the last minutes', async () => {
+    a.setMembers(GATEWAYS)
+    await a.loader.load()
+    await a.loader.loaded()
+    const own = keyOf(a.owned()[0] ?? -1)
+    let answer = (): void => undefined
+    a.answers(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+    a.asked.length = 0
+
+    const gained = a.setMembers(['a', 'b', 'c', 'd'])
+    const fallen = keyOf([...Array(KEYS).keys()].find((key) => gained.keys.includes(slotOf(keyOf(key)))) ?? -1)
+    void a.loader.load({ gained, unheardMs: 0 })
+    const loaded = (): boolean[] => [a.loader.isLoaded('keys', own), a.loader.isLoaded('keys', fallen)]
+
+    expect(loaded()).toEqual([false, false])
+    for (let answered = 1; answered <= 4; answered++) {
+      while (a.asked.length < answered) await nextTurn()
+      expect(loaded()).toEqual([answered > 2, false])
+      answer()
+    }
+    await a.loader.loaded()
+    expect(loaded()).toEqual([true, true])
+  })
+
+  test("another gateway's are never loaded here: it knows them", async () => {
+    a.setMembers(GATEWAYS)
+    await a.loader.load()
+    await a.loader.loaded()
+
+    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+
+    expect(a.loader.isLoaded('keys', keyOf(foreign))).toBe(false)
+  })
+
+  test('while a second gateway leaves during the load after the first, until both loads have ended', async () => {
+    a.setMembers(['a', 'b', 'c'])
+    await a.loader.load()
+    await a.loader.loaded()
+    const answers: (() => void)[] = []
+    a.answers(() => new Promise((resolve) => void answers.push(resolve)))
+    a.asked.length = 0
+
+    const first = a.setMembers(['a', 'b'])
+    void a.loader.load({ gained: first, unheardMs: 0 })
+    void a.loader.load({ gained: a.setMembers(['a']), unheardMs: 0 })
+    const fallenFirst = keyOf([...Array(KEYS).keys()].find((key) => first.keys.includes(slotOf(keyOf(key)))) ?? -1)
+    const isLoaded = (): boolean => a.loader.isLoaded('keys', fallenFirst)
+
+    for (let answered = 0; answered < 8; answered++) {
+      while (answers.length <= answered) await nextTurn()
+      expect(isLoaded()).toBe(false)
+      answers[answered]?.()
+    }
+    await a.loader.loaded()
+    expect(isLoaded()).toBe(true)
+    expect(a.known().keys).toHaveLength(KEYS)
+  })
+})
+
+describe('what only the log holds', () => {
+  const waiting = (key: number): AdmittedInvocation =>
+    ({
+      id: new Uint8Array(bytesOf(keyOf(key))),
+      receivedAtMs: NOW_MS - 1_000,
+      key: {
+        hash: new Uint8Array(bytesOf(keyOf(key))),
+        fingerprint: new Uint8Array(bytesOf(fingerprintOf(key))),
+        flags: 0,
+      },
+    }) as unknown as AdmittedInvocation
+
+  test('is loaded as far as the gateway owns it', async () => {
+    a.setMembers(['a', 'b'])
+    a.answers(() => new Promise(() => undefined))
+    for (let key = 0; key < 100; key++) a.pending.push(waiting(key))
+
+    await a.loader.load()
+
+    expect(a.known().keys).toEqual(a.owned().filter((key) => key < 100))
+  })
+
+  test("of a silent gateway's keys is searched, too, when one of them is needed", async () => {
+    a.setMembers(['a', 'b'])
+    await a.loader.load()
+    await a.loader.loaded()
+    const foreign = [...Array(100).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    a.pending.push(waiting(foreign))
+    a.pass(2_000)
+
+    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign))).toBe('same')
+    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toBe('conflict')
+    expect(a.confirmed).toEqual([])
+  })
+})
