@@ -121,6 +121,31 @@ test('one of five gateways asks for its own slots, and holds what is in them', a
   expect(a.owned().length / KEYS).toBeCloseTo(1 / 5, 1)
 })
 
+test('while a gateway of version 0.2 is live, keys are not in slots: a gateway asks for all, and holds its own', async () => {
+  a.owners.keys.setMembers(GATEWAYS, false)
+  a.owners.events.setMembers(GATEWAYS.slice(1))
+
+  await a.loader.load()
+  await a.loader.loaded()
+
+  expect(a.asked.map(({ slots }) => slots)).toEqual([ALL_SLOTS, a.owners.events.slots])
+  expect(a.known().keys).toEqual(a.owned())
+  expect(a.owned().length / KEYS).toBeCloseTo(1 / 5, 1)
+})
+
+test('what another gateway takes over during a load is not kept', async () => {
+  a.setMembers(['a', 'b'])
+  a.answers(() => {
+    a.setMembers(GATEWAYS)
+    return Promise.resolve()
+  })
+
+  await a.loader.load()
+  await a.loader.loaded()
+
+  expect(a.known()).toEqual({ keys: a.owned(), events: a.owned() })
+})
+
 test('after a departure a gateway asks for the slots that fell to it, and of the others for the last minutes', async () => {
   a.setMembers(GATEWAYS)
   await a.loader.load()
@@ -251,7 +276,9 @@ describe('what only the log holds', () => {
 
     await a.loader.load()
 
-    expect(a.known().keys).toEqual(a.owned().filter((key) => key < 100))
+    const owned = a.owned().filter((key) => key < 100)
+    expect(a.known().keys).toEqual(owned)
+    expect(a.index.events.exactKeys).toBe(owned.length)
   })
 
   test("of a silent gateway's keys is searched, too, when one of them is needed", async () => {
