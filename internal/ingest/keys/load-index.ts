@@ -141,7 +141,8 @@ export function createIndexLoader(
     pending = untilAvailable('the log', () => loadPending(history, index, into), log).then(() => {
       if (own === number) isPending = false
     })
-    const sinceMs = startedAtMs - missing.unheardMs - TAIL_MS
+    // A silence is measured by a clock with fractions; the read model takes whole milliseconds.
+    const sinceMs = Math.floor(startedAtMs - missing.unheardMs - TAIL_MS)
     const loadAll = async (): Promise<void> => {
       await untilAvailable('the admission history', () => loadTail(history, index, owners, load, sinceMs), log)
       load.isTailLoaded = true
