@@ -230,7 +230,10 @@ async function loadTail(
   await loadEvents(history, index, owners, kept('events'), sinceMs)
 }
 
-/** Adds everything that the read model holds of the slots gained. */
+/**
+ * Adds everything that the read model holds of the slots gained, as far as they are still this gateway's: after an outage of the
+ * broker, in which each gateway saw all others depart, they are not.
+ */
 async function loadGained(
   history: AdmissionHistory,
   index: LoadedIndex,
@@ -238,8 +241,12 @@ async function loadGained(
   { gained }: Missing,
   nowMs: number,
 ): Promise<void> {
-  await loadKeys(history, index, owners, gained.keys, nowMs - KEY_WINDOW_MS)
-  await loadEvents(history, index, owners, gained.events, nowMs - EVENT_WINDOW_MS)
+  const owned = (name: keyof LoadedIndex): Slots => {
+    const own = bitmapOf(owners[name].slots)
+    return gained[name].filter((slot) => own[slot] === 1)
+  }
+  await loadKeys(history, index, owners, owned('keys'), nowMs - KEY_WINDOW_MS)
+  await loadEvents(history, index, owners, owned('events'), nowMs - EVENT_WINDOW_MS)
 }
 
 async function loadKeys(

@@ -133,17 +133,24 @@ test('while a gateway of version 0.2 is live, keys are not in slots: a gateway a
   expect(a.owned().length / KEYS).toBeCloseTo(1 / 5, 1)
 })
 
-test('what another gateway takes over during a load is not kept', async () => {
+test('what another gateway takes over during a load is not kept, and not asked for any more', async () => {
   a.setMembers(['a', 'b'])
-  a.answers(() => {
-    a.setMembers(GATEWAYS)
+  const half = a.owners.keys.slots
+  const owned: number[][] = []
+  a.answers(({ name }) => {
+    a.setMembers(name === 'keys' ? ['a', 'b', 'c'] : GATEWAYS)
+    owned.push(a.owned())
     return Promise.resolve()
   })
 
   await a.loader.load()
+  a.setMembers(['a', 'b', 'c'])
+  const third = a.owners.keys.slots
   await a.loader.loaded()
 
-  expect(a.known()).toEqual({ keys: a.owned(), events: a.owned() })
+  expect(slotsAsked()).toEqual([third, third])
+  expect(half.length).toBeGreaterThan(third.length)
+  expect(a.known()).toEqual({ keys: owned[0], events: owned[1] })
 })
 
 test('after a departure a gateway asks for the slots that fell to it, and of the others for the last minutes', async () => {
