@@ -161,6 +161,8 @@ export function createIndexLoader(
   return {
     isLoaded(name, key) {
       if (!hasBegun || !owners[name].owns(key)) return false
+      // On the hot path of every event: no iterator for nothing.
+      if (loads.size === 0) return true
       for (const load of loads.keys()) if (!load.isTailLoaded || load.gained[name][slotOf(key)] === 1) return false
       return true
     },
