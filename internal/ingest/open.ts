@@ -111,10 +111,10 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const delivery = await startOrphanDelivery(orphans, publisher, settings)
   const ownerChanges = new OwnerChanges(() => performance.now())
   const writer = openWriter({ ...settings, publisher, spool, delivery, claims: () => keyClaims.peers.events })
-  const { groups, lane } = openGroups(writer, settings)
+  const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
+  const { groups, lane } = openGroups(writer, owners.keys, settings)
   measureWaiting(spool, groups, broker)
 
-  const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
   const { index, loader } = await openIndex(broker, store, owners, clock, log)
   const owned = new OwnedEvents({
     index: index.events,
@@ -193,6 +193,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
 /** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */
 function openGroups(
   writer: LogWriter,
+  owners: Pick<KeyOwners, 'areInSlots'>,
   { partitions, watermark, log }: AdmissionSettings,
 ): { readonly groups: GroupCommit; readonly lane: Pick<Lane, 'partitionFor' | 'count'> } {
   const all = partitionsWithLane(partitions)
@@ -207,7 +208,10 @@ function openGroups(
     for (let partition = 0; partition < all; partition++) sum += doneOf(partition)
     return sum
   }
-  return { groups, lane: new Lane({ lane, lagMs, progress, clock: turnNow, log }) }
+  return {
+    groups,
+    lane: new Lane({ lane, lagMs, progress, isKnownToAll: () => owners.areInSlots, clock: turnNow, log }),
+  }
 }
 
 interface WriterSettings extends Pick<AdmissionSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {

@@ -54,6 +54,11 @@ export class KeyOwners {
     return this.names.length === 0
   }
 
+  /** Whether all live gateways know slots, and with them what came with them. */
+  get areInSlots(): boolean {
+    return this.isAlone || this.owners !== undefined
+  }
+
   /** The live gateways besides this one. */
   get peers(): readonly string[] {
     return this.names.filter((name) => name !== this.self)
