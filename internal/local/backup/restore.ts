@@ -136,7 +136,7 @@ async function applyLaterChanges(
   await copyPriceBooks(broker, changes)
   const entries = await applyBuckets(broker, [...changes.credentials, ...changes.configuration])
   const spool = join(changes.folder, 'spool')
-  const hasSpool = existsSync(spool)
+  const hasSpool = existsSync(spool) && hasContent(spool)
   // The gateway adopts it at the start, as that of any process that has ended. The sockets in it are locks.
   const filter = (path: string): boolean => !statSync(path).isSocket()
   if (hasSpool) cpSync(spool, join(files.dataDir, 'spool'), { recursive: true, filter })
@@ -152,6 +152,13 @@ async function applyLaterChanges(
   })
   return { entries, log, now, hasSpool, erased: erasures.length }
 }
+
+/** A spool without events has an empty file. */
+const hasContent = (folder: string): boolean =>
+  readdirSync(folder, { recursive: true }).some((path) => {
+    const found = statSync(join(folder, String(path)))
+    return found.isFile() && found.size > 0
+  })
 
 /** Runs the embedded engine and an attributor on a data folder for as long as some work takes. */
 async function withAttributor<T>(
