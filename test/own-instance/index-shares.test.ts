@@ -130,7 +130,7 @@ test('a gateway loads its share at the start, what falls to it after a departure
   await third.process.kill('SIGKILL')
   expectShare((await nextLoad(second, loads)).key_slots, 1 / 6, OWNER_SLOTS)
 
-  // Each key is known to its owner, whoever had it before.
+  // Each key is known to its owner, also if another gateway had it before.
   const answers = await sendAll(second.baseUrl, sent)
   expect(answers.filter(({ status, isReplay }) => status !== 202 || !isReplay)).toEqual([])
   expect(await allRecords(client)).toHaveLength(EVENTS)
