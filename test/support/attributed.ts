@@ -43,6 +43,7 @@ const LOOK_EVERY_MS = 75
 /** Maximum number of ids in a filter. */
 const IDS_MAX = 100
 const READ_AT_ONCE = 8
+const REPEATS_MAX = 10
 
 /** Sends many calls and waits for the records of the last ones: each partition processes its calls in order. */
 export async function attributeMany(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<void> {
@@ -50,9 +51,15 @@ export async function attributeMany(ask: Ask, calls: readonly Record<string, unk
   await listed(ask, ids.slice(-20))
 }
 
+/** Sends calls as a client should: a 503 says that nothing was decided, and to repeat the request unchanged. */
 async function send(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<string[]> {
   const events = calls.map((stated) => wireEvent({ event_id: randomUUID(), ...stated }))
-  const taken = await ask('POST', '/api/v1/invocations', events)
+  const headers = { 'idempotency-key': randomUUID() }
+  let taken = await ask('POST', '/api/v1/invocations', events, headers)
+  for (let repeats = 0; taken.status === 503 && repeats < REPEATS_MAX; repeats++) {
+    await sleep(1_000 * Number(taken.headers.get('retry-after') ?? 1))
+    taken = await ask('POST', '/api/v1/invocations', events, headers)
+  }
   if (taken.status !== 202) throw new Error(`not accepted: ${JSON.stringify(taken.json)}`)
   return taken.json.results.map(({ invocation_id }: { invocation_id: string }) => invocation_id)
 }
