@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { BACKLOG_EPISODES, CHECKPOINTS, IDEMPOTENCY } from '../../streams/buckets.js'
 import { INVOCATIONS, isInvocations, laneOf, partitionsWithLane } from '../../streams/invocations.js'
@@ -29,17 +28,17 @@ import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
 import { GroupCommit } from './commit/group-commit.js'
-import { createLogWriter, deliverOrphans, type LogWriter, writerBehind } from './commit/log-writer.js'
+import { createLogWriter, type LogWriter, writerBehind } from './commit/log-writer.js'
 import { PartitionLag } from './commit/partition-lag.js'
 import type { InvocationStatusDeps } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
 import { keptRecords } from './keys/kept-records.js'
-import type { IndexLoader } from './keys/load-index.js'
 import { openIndex } from './keys/open-index.js'
 import { OwnedEvents } from './keys/owned-events.js'
 import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
 import { openKeyClaims } from './open-key-claims.js'
+import { startOrphanDelivery } from './orphan-delivery.js'
 import type { EventClaims } from './peers/event-claims.js'
 import { KeyOwners } from './peers/key-owners.js'
 import { OwnerChanges } from './peers/owner-changes.js'
@@ -90,9 +89,6 @@ export interface RunningAdmission {
   close(): Promise<void>
 }
 
-/** The events that dead gateways had spooled are in the log by then, if it has space. */
-const ORPHANS_WAIT_MS = 2_000
-
 /**
  * Opens everything that admission needs: the spool, the index of admitted keys and events (loaded here from the log and
  * the read model), and the connection to the other gateways.
@@ -108,9 +104,10 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   )
   const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
   const { spool, orphans } = await openSpools(settings)
-  const delivery = await startOrphanDelivery(orphans, publisher, settings)
   const ownerChanges = new OwnerChanges(() => performance.now())
-  const writer = openWriter({ ...settings, publisher, spool, delivery, claims: () => keyClaims.peers.events })
+  const isBehindOrphans = (): boolean => !delivery.isDone
+  const claims = (): EventClaims => keyClaims.peers.events
+  const writer = openWriter({ ...settings, publisher, spool, isBehindOrphans, claims })
   const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
   const { groups, lane } = openGroups(writer, owners.keys, settings)
   measureWaiting(spool, groups, broker)
@@ -126,7 +123,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const claiming = { keys: index.keys, owners, owned, ownerChanges, loader, flushed: () => groups.flushed() }
   const keyClaims = await openKeyClaims({ ...settings, ...claiming })
   await loader.load()
-  if (!delivery.isDone) admitAfterOrphans(delivery, loader, settings)
+  const delivery = await startOrphanDelivery(orphans, { ...settings, publisher, index, owners, peers: keyClaims.peers })
 
   const admission = {
     ...index,
@@ -216,15 +213,15 @@ function openGroups(
 
 interface WriterSettings extends Pick<AdmissionSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {
   readonly spool: Spool
-  readonly delivery: Pick<OrphanDelivery, 'isDone'>
+  readonly isBehindOrphans: () => boolean
   readonly claims: () => EventClaims
 }
 
 /** With one partition, no event can be in another one. */
-function openWriter({ delivery, partitions, claims, ...deps }: WriterSettings): LogWriter {
+function openWriter({ isBehindOrphans, partitions, claims, ...deps }: WriterSettings): LogWriter {
   const isAlone = (): boolean => partitions === 1 || (claims().isAlone && claims().areOwnersSettled)
   const writer = createLogWriter({ ...deps, isAlone })
-  return writerBehind(() => !delivery.isDone, writer)
+  return writerBehind(isBehindOrphans, writer)
 }
 
 function measureWaiting(spool: Spool, groups: GroupCommit, broker: Broker): void {
@@ -247,37 +244,6 @@ async function openShares(fill: () => number, spool: Spool, settings: AdmissionS
   const onBacklog = (tenantId: string): void => notice(tenantId, 'warning')
   watchIngestBounds({ ...settings, checkpoints, spool, tenantShares, onBacklog }, stopping)
   return tenantShares
-}
-
-/** Delivery to the log of the events that dead gateways left in their spools. */
-interface OrphanDelivery {
-  /** Set once the index knows these events: this gateway admits nothing before. */
-  isDone: boolean
-  /** Resolves when all are delivered, or the gateway stops. */
-  readonly ended: Promise<void>
-}
-
-/** Waits for a short time: the index is loaded from the log, which should hold these events by then. */
-async function startOrphanDelivery(
-  orphans: readonly Spool[],
-  publisher: Publisher,
-  { isBrokerUp, log, stopping }: AdmissionSettings,
-): Promise<OrphanDelivery> {
-  const ended = deliverOrphans(orphans, publisher, isBrokerUp, log, stopping)
-  // A full log may refuse them for long; the gateway then starts, and serves everything but ingestion.
-  const isDone = await Promise.race([ended.then(() => true), sleep(ORPHANS_WAIT_MS, false, { ref: false })])
-  return { isDone, ended }
-}
-
-/** Admits events once those of dead gateways are in the log and, after another load, in the index. */
-function admitAfterOrphans(delivery: OrphanDelivery, loader: IndexLoader, { log, stopping }: AdmissionSettings): void {
-  log.warn('events are refused until the log holds those that dead gateways had spooled')
-  void delivery.ended.then(async () => {
-    // The delivery was cancelled, not finished.
-    if (stopping.aborted) return
-    await loader.load()
-    delivery.isDone = true
-  })
 }
 
 const observationMessage: ObservationDeps['messageOf'] = ({ event, ...admitted }) => ({

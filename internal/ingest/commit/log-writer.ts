@@ -147,19 +147,29 @@ const OTHERS_FIRST: Commit = {
   detail: 'Events accepted by a gateway that has ended are still being delivered to the log.',
 }
 
+export interface OrphanSpools {
+  readonly spools: readonly Spool[]
+  readonly publisher: Publisher
+  readonly isBrokerUp: () => boolean
+  /** Called when the log holds a message. */
+  readonly onDelivered: (record: SpoolRecord) => void
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
 /** Delivers the spools of dead gateways to the log, then releases their folders. Ends when none is left, or with `signal`. */
-export async function deliverOrphans(
-  spools: readonly Spool[],
-  publisher: Publisher,
-  isBrokerUp: () => boolean,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<void> {
-  const deliver = deliverTo(publisher)
+export async function deliverOrphans(orphans: OrphanSpools): Promise<void> {
+  const { spools, publisher, isBrokerUp, onDelivered, log, signal } = orphans
+  const toLog = deliverTo(publisher)
+  const deliver: Deliver = async (record) => {
+    if (signal.aborted || !(await toLog(record))) return false
+    onDelivered(record)
+    return true
+  }
   for (const spool of spools) {
     while (!spool.isEmpty && !signal.aborted) {
       if (isBrokerUp()) {
-        const drained = await spool.drain(async (record) => !signal.aborted && deliver(record))
+        const drained = await spool.drain(deliver)
         const { delivered } = drained
         const { folder } = spool
         if (delivered > 0) log.info({ delivered, folder }, 'delivered the spool of a dead gateway')

@@ -206,17 +206,24 @@ function bitmapOf(slots: Slots): Uint8Array {
 /** Adds the keys and events that only the log holds. @param owners to add only what this gateway owns */
 async function loadPending(
   history: AdmissionHistory,
-  { keys, events }: LoadedIndex,
+  index: LoadedIndex,
   owners: IndexOwners | undefined,
 ): Promise<void> {
-  for await (const { id, key, receivedAtMs } of history.pending()) {
-    const hash = key === undefined ? undefined : wordsOf(key.hash)
-    if (key !== undefined && hash !== undefined && (owners === undefined || owners.keys.owns(hash))) {
-      keys.admit(hash, wordsOf(key.fingerprint), key.flags, receivedAtMs)
-    }
-    const event = eventKeyOf(id)
-    if (owners === undefined || owners.events.owns(event)) events.set(event, NO_FINGERPRINT, STORED, receivedAtMs)
+  for await (const invocation of history.pending()) noteAdmitted(invocation, index, owners)
+}
+
+/** Adds an event of the log, and its key. @param owners to add only what this gateway owns */
+export function noteAdmitted(
+  { id, key, receivedAtMs }: AdmittedInvocation,
+  { keys, events }: LoadedIndex,
+  owners: IndexOwners | undefined,
+): void {
+  const hash = key === undefined ? undefined : wordsOf(key.hash)
+  if (key !== undefined && hash !== undefined && (owners === undefined || owners.keys.owns(hash))) {
+    keys.admit(hash, wordsOf(key.fingerprint), key.flags, receivedAtMs)
   }
+  const event = eventKeyOf(id)
+  if (owners === undefined || owners.events.owns(event)) events.set(event, NO_FINGERPRINT, STORED, receivedAtMs)
 }
 
 /** Adds what this gateway may not have heard of in the slots that it owned before. */
@@ -292,9 +299,9 @@ async function loadEvents(
 }
 
 /** Four or two words, low byte first. */
-const wordsOf = (bytes: Uint8Array): Int32Array => new Int32Array(Uint8Array.from(bytes).buffer)
+export const wordsOf = (bytes: Uint8Array): Int32Array => new Int32Array(Uint8Array.from(bytes).buffer)
 
-function eventKeyOf(id: Uint8Array): KeyHash {
+export function eventKeyOf(id: Uint8Array): KeyHash {
   const key: KeyHash = new Int32Array(4)
   hashOfInvocationId(id, key)
   return key

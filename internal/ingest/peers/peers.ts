@@ -55,6 +55,8 @@ export interface Peers {
    * @param flags 0 to 255; other requests get them with 'same'
    */
   settled(ticket: PeerTicket, isAdmitted: boolean, flags: number): void
+  /** Reports a key that was admitted without a claim to its owner, if that is another gateway. The caller must not change it. */
+  admitted(admitted: Pick<SettlementRecord, 'key' | 'fingerprint' | 'flags'>): void
   /**
    * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection; when an
    * owner of events answers again that was silent; and when this gateway's own heartbeats are stored again, which others may have
@@ -109,7 +111,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const { answerWithinMs = CLAIM_ANSWER_MS, eventAnswerWithinMs = EVENT_CLAIM_ANSWER_MS } = deps
   const random = randomBytes(12)
   const sender: PeerId = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
-  let lastId = random.readUInt32LE(8)
+  const nextId = wordsAfter(random.readUInt32LE(8))
   const { keys: owners, events: eventOwners } = deps.owners
   const outbox = new Outbox({
     sendClaims: (peer, claims) => void requests.send(peer, claims),
@@ -168,8 +170,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     ownerOf: (key) => owners.ownerOf(key),
 
     claim(owner, key, fingerprint, onVerdict) {
-      lastId = (lastId + 1) >>> 0
-      outbox.addClaim(owner, { id: lastId, owner, key, fingerprint, onVerdict, waitingSinceMs: undefined })
+      outbox.addClaim(owner, { id: nextId(), owner, key, fingerprint, onVerdict, waitingSinceMs: undefined })
     },
 
     settled(ticket, isAdmitted, flags) {
@@ -178,6 +179,8 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
       outbox.addSettlement(owner, settlement)
       notifyCurrentOwner(settlement, owner)
     },
+
+    admitted: (admitted) => notifyCurrentOwner({ ...admitted, id: nextId(), isAdmitted: true }),
 
     onDeparture: (notify) => departures.onDeparture(notify),
 
@@ -196,6 +199,15 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
         log.warn({ err: cause }, 'could not deregister; peers will see the heartbeat expire')
       }
     },
+  }
+}
+
+/** @returns the next 32-bit word at each call */
+function wordsAfter(first: number): () => number {
+  let last = first
+  return () => {
+    last = (last + 1) >>> 0
+    return last
   }
 }
 
