@@ -22,7 +22,12 @@ if (process.env['ATTRIBUTION_RENEW_FIXTURES'] === '1') await writeDataFolder()
 /** Records of a service; what was on its way arrives within moments. */
 async function untilThere(ask: Ask, service: string, count: number): Promise<void> {
   const path = `/v1/attribution?limit=200&filter[service][eq]=${service}`
-  while ((await ask('GET', path)).json.data.length < count) await sleep(100)
+  const found = async (): Promise<number> => {
+    const { status, json } = await ask('GET', path)
+    // A busy store may get a 503 at first, and a gateway learns its keys within moments.
+    return status === 200 ? json.data.length : 0
+  }
+  while ((await found()) < count) await sleep(100)
 }
 
 describe.each(dataFolderVersions())('a data folder of version %s', (version) => {
