@@ -123,7 +123,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const claiming = { keys: index.keys, owners, owned, ownerChanges, loader, flushed: () => groups.flushed() }
   const keyClaims = await openKeyClaims({ ...settings, ...claiming })
   await loader.load()
-  const delivery = await startOrphanDelivery(orphans, { ...settings, publisher, index, owners, peers: keyClaims.peers })
+  const delivery = await startOrphanDelivery(orphans, { ...settings, publisher, index, peers: keyClaims.peers })
 
   const admission = {
     ...index,

@@ -6,7 +6,7 @@ import { decodeGroup } from '../invocations/group.js'
 import type { Logger } from '../telemetry/log.js'
 import { deliverOrphans } from './commit/log-writer.js'
 import { FIRST } from './keys/event-answers.js'
-import { eventKeyOf, type IndexOwners, type LoadedIndex, noteAdmitted, wordsOf } from './keys/load-index.js'
+import { eventKeyOf, type LoadedIndex, noteAdmitted, wordsOf } from './keys/load-index.js'
 import type { Peers } from './peers/peers.js'
 import type { SpoolRecord } from './spool/record.js'
 import type { Spool } from './spool/spool.js'
@@ -22,7 +22,6 @@ export interface OrphanDeliveryDeps {
   readonly publisher: Publisher
   readonly isBrokerUp: () => boolean
   readonly index: LoadedIndex
-  readonly owners: IndexOwners
   readonly peers: Pick<Peers, 'admitted' | 'events'>
   readonly log: Logger
   readonly stopping: AbortSignal
@@ -59,15 +58,15 @@ export async function startOrphanDelivery(
 }
 
 /**
- * Notes a group's keys and events where they belong: in this gateway's index, or with the gateways that own them. These have loaded
- * their share of the log before it held the group.
+ * Notes a group's keys and events in this gateway's index, no matter who owns them (its dead predecessor counts as an owner for seconds), and
+ * with the gateways that own them. These have loaded their share of the log before it held the group.
  */
-function noteDelivered({ subject, payload }: SpoolRecord, { index, owners, peers, log }: OrphanDeliveryDeps): void {
+function noteDelivered({ subject, payload }: SpoolRecord, { index, peers, log }: OrphanDeliveryDeps): void {
   if (!isInvocations(subject)) return
   try {
     for (const invocation of decodeGroup(payload, 0)) {
       const { id, key } = invocation
-      noteAdmitted(invocation, index, owners)
+      noteAdmitted(invocation, index, undefined)
       if (key !== undefined) {
         peers.admitted({ key: wordsOf(key.hash), fingerprint: wordsOf(key.fingerprint), flags: key.flags })
       }

@@ -55,8 +55,11 @@ export interface Missing {
 export const KEY_WINDOW_MS = 24 * 60 * 60 * 1000
 export const EVENT_WINDOW_MS = 7 * 24 * 60 * 60 * 1000
 
-/** A silent peer admits nothing more: a load that began after its last admission is complete. */
-const RELOAD_AFTER_MS = 1_000
+/**
+ * A silent peer admits nothing more: a search of the log for keys of all gateways that began after its last admission is complete. A
+ * load of this gateway's own share is none.
+ */
+const SEARCH_AGAIN_AFTER_MS = 1_000
 
 /**
  * Notices that did not arrive are of requests that ended shortly before their owner was found silent or dead: after 8 s at most.
@@ -109,7 +112,7 @@ export function createIndexLoader(
   const loads = new Map<Load, Promise<void>>()
   let pending: Promise<void> = Promise.resolve()
   let isPending = false
-  let loadedAtMs = 0
+  let searchedAtMs = Number.NEGATIVE_INFINITY
 
   const confirmation: KeyConfirmation = {
     ask(key, fingerprint, answer) {
@@ -130,7 +133,7 @@ export function createIndexLoader(
     const own = ++number
     LOADS.inc()
     const startedAtMs = clock()
-    loadedAtMs = startedAtMs
+    if (isForAll) searchedAtMs = startedAtMs
     const load: Load = {
       gained: { keys: bitmapOf(missing.gained.keys), events: bitmapOf(missing.gained.events) },
       isTailLoaded: false,
@@ -187,7 +190,7 @@ export function createIndexLoader(
 
     async recheck(key, fingerprint) {
       // Its owner may have died a moment ago, and other gateways with it.
-      if (clock() - loadedAtMs > RELOAD_AFTER_MS) void begin(NOTHING_GAINED, true)
+      if (clock() - searchedAtMs > SEARCH_AGAIN_AFTER_MS) void begin(NOTHING_GAINED, true)
       await soon(pending)
       const verdict = index.keys.lookup(key, fingerprint, clock())
       return verdict === 'same' || verdict === 'conflict' ? verdict : confirm(key, fingerprint)

@@ -300,4 +300,16 @@ describe('what only the log holds', () => {
     expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toBe('conflict')
     expect(a.confirmed).toEqual([])
   })
+
+  test('looks for a key of a dead gateway in the log, shortly after a load of what this one owns', async () => {
+    a.setMembers(['a', 'b'])
+    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    a.pending.push(waiting(foreign))
+    await a.loader.load()
+    await a.loader.loaded()
+    a.pass(100)
+
+    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toBe('conflict')
+    expect(a.confirmed).toEqual([])
+  })
 })
