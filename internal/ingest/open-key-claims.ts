@@ -11,6 +11,7 @@ import { InFlight } from './keys/in-flight.js'
 import type { IndexLoader } from './keys/load-index.js'
 import { localKeys } from './keys/local-keys.js'
 import type { OwnedEvents } from './keys/owned-events.js'
+import { announceLateEvents, followLateEvents } from './peers/late-events.js'
 import type { OwnerChanges } from './peers/owner-changes.js'
 import { joinPeers, OWNS_SLOTS, type Peers, type PeersDeps } from './peers/peers.js'
 
@@ -43,6 +44,8 @@ export interface KeyClaimsSettings {
 export interface KeyClaims {
   readonly inFlight: InFlight<SharedAnswer>
   readonly peers: Peers
+  /** The log holds now what had waited in the spool, the first of it for so long. */
+  announceLateEvents(waitedMs: number): void
   close(): Promise<void>
 }
 
@@ -53,10 +56,11 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
   // Read ten times per second, not once per request.
   let coarseMs = performance.now()
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
+  const loadUnheard = (unheardMs: number): void => void loader.load({ gained: { keys: [], events: [] }, unheardMs })
   const overdue = setInterval(() => {
     const nowMs = performance.now()
     const pausedMs = nowMs - coarseMs
-    if (pausedMs > PAUSED_MS) void loader.load({ gained: { keys: [], events: [] }, unheardMs: pausedMs })
+    if (pausedMs > PAUSED_MS) loadUnheard(pausedMs)
     coarseMs = nowMs
     inFlight.notifyOverdue(OVERDUE_MS)
   }, OVERDUE_EVERY_MS)
@@ -88,11 +92,14 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
   })
   // Other gateways now own the departed gateway's keys, and do not know them yet.
   peers.onDeparture((_, missing) => void loader.load(missing))
+  const late = followLateEvents(broker.connection, gatewayName, loadUnheard, log)
   return {
     inFlight,
     peers,
+    announceLateEvents: (waitedMs) => announceLateEvents(broker.connection, gatewayName, waitedMs),
     async close() {
       clearInterval(overdue)
+      late.unsubscribe()
       await peers.close()
     },
   }

@@ -107,7 +107,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const ownerChanges = new OwnerChanges(() => performance.now())
   const isBehindOrphans = (): boolean => !delivery.isDone
   const claims = (): EventClaims => keyClaims.peers.events
-  const writer = openWriter({ ...settings, publisher, spool, isBehindOrphans, claims })
+  const onCaughtUp = (waitedMs: number): void => keyClaims.announceLateEvents(waitedMs)
+  const writer = openWriter({ ...settings, publisher, spool, isBehindOrphans, claims, onCaughtUp })
   const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
   const { groups, lane } = openGroups(writer, owners.keys, settings)
   measureWaiting(spool, groups, broker)
@@ -215,6 +216,7 @@ interface WriterSettings extends Pick<AdmissionSettings, 'publisher' | 'isBroker
   readonly spool: Spool
   readonly isBehindOrphans: () => boolean
   readonly claims: () => EventClaims
+  readonly onCaughtUp: (waitedMs: number) => void
 }
 
 /** With one partition, no event can be in another one. */

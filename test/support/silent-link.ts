@@ -9,12 +9,17 @@ export interface SilentLink {
   fallSilent(): void
   /** Closes its connections and forwards new ones. */
   cut(): void
+  /** Closes its connections and refuses new ones until `comeBack`. */
+  goDown(): void
+  comeBack(): void
 }
 
 /** @param port of the server, on loopback */
 export async function linkTo(port: number): Promise<SilentLink> {
   const sockets: Socket[] = []
+  let isDown = false
   const relay = createServer((near) => {
+    if (isDown) return void near.destroy()
     const far = createConnection({ host: '127.0.0.1', port })
     near.on('error', () => far.destroy())
     far.on('error', () => near.destroy())
@@ -28,6 +33,9 @@ export async function linkTo(port: number): Promise<SilentLink> {
     relay.close()
     for (const socket of sockets) socket.destroy()
   })
+  const cut = (): void => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+  }
   return {
     url: `nats://127.0.0.1:${relayPort}`,
     fallSilent() {
@@ -36,8 +44,13 @@ export async function linkTo(port: number): Promise<SilentLink> {
         socket.pause()
       }
     },
-    cut() {
-      for (const socket of sockets.splice(0)) socket.destroy()
+    cut,
+    goDown() {
+      isDown = true
+      cut()
+    },
+    comeBack() {
+      isDown = false
     },
   }
 }

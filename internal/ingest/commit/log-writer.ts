@@ -39,6 +39,8 @@ export interface LogWriterDeps {
   readonly isBrokerUp: () => boolean
   /** Whether no other gateway, and no other partition, can get the same events. */
   readonly isAlone: () => boolean
+  /** Called when the log holds all that was spooled, the first of which has waited this long. */
+  readonly onCaughtUp: (waitedMs: number) => void
   readonly log: Logger
 }
 
@@ -56,10 +58,18 @@ const DRAIN_EVERY_MS = 100
  * all events that were spooled, unless this gateway has no other beside it.
  */
 export function createLogWriter(deps: LogWriterDeps): LogWriter {
-  const { publisher, spool, isBrokerUp, isAlone, log } = deps
+  const { publisher, spool, isBrokerUp, isAlone, onCaughtUp, log } = deps
   const deliver = deliverTo(publisher)
   let isClosing = false
   let draining: Promise<Drained> | undefined
+  /** When the oldest message in the spool came. */
+  let waitingSinceMs: number | undefined
+  const endWaiting = (): void => {
+    if (!spool.isEmpty || waitingSinceMs === undefined) return
+    const waitedMs = performance.now() - waitingSinceMs
+    waitingSinceMs = undefined
+    onCaughtUp(waitedMs)
+  }
 
   const drainSoon = setInterval(() => {
     if (draining !== undefined || spool.isEmpty || !isBrokerUp()) return
@@ -68,6 +78,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       .then((drained) => {
         if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind }, 'drained the spool')
         if (drained.kind === 'failed') log.error({ err: drained.error }, 'the spool could not be drained')
+        endWaiting()
         return drained
       })
       .finally(() => {
@@ -79,9 +90,11 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
     const message = { subject, payload, messageId }
     const isShared = isInvocations(subject) && !isAlone()
     const ids = isShared ? identifyEntries(payload).map(({ id }) => id) : []
+    const cameAtMs = performance.now()
     const appended = await spool.append(isShared ? [noticeOf(ids, `${messageId}.s`), message] : [message])
     switch (appended.kind) {
       case 'stored':
+        waitingSinceMs ??= cameAtMs
         return { kind: 'stored' }
       case 'full':
         return { kind: 'unavailable', detail: 'The log cannot be reached, and the spool is full.' }

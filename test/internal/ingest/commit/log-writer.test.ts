@@ -34,10 +34,10 @@ const messageOf = (...events: readonly number[]): Uint8Array =>
     ),
   )
 
-async function writer(): Promise<LogWriter> {
+async function writer(onCaughtUp: (waitedMs: number) => void = () => undefined): Promise<LogWriter> {
   const { spool } = await open(await temporaryFolder())
   const log = createLog('test', 'silent')
-  return createLogWriter({ publisher: broker, spool, isBrokerUp: () => isUp, isAlone: () => isAlone, log })
+  return createLogWriter({ publisher: broker, spool, isBrokerUp: () => isUp, isAlone: () => isAlone, onCaughtUp, log })
 }
 
 const read = (stream: string, subject: string) =>
@@ -94,4 +94,25 @@ test.each([
   expect(Buffer.concat(await announced())).toEqual(Buffer.concat(ids.map(idOf)))
   expect(await read(INVOCATIONS.name, SUBJECT)).toHaveLength(1)
   await log.close()
+})
+
+test('it is said once that the log holds what was spooled, with how long the first of it waited', async () => {
+  const said: number[] = []
+  const log = await writer((waitedMs) => said.push(waitedMs))
+
+  await log.store(SUBJECT, messageOf(1), 'm.0')
+  isUp = false
+  const startedAtMs = performance.now()
+  await log.store(SUBJECT, messageOf(2), 'm.1')
+  await sleep(50)
+  await log.store(SUBJECT, messageOf(3), 'm.2')
+  isUp = true
+  while (said.length === 0) await sleep(10)
+  const waitedMs = performance.now() - startedAtMs
+  await log.close()
+
+  expect(said).toEqual([expect.any(Number)])
+  expect(said[0]).toBeGreaterThanOrEqual(50)
+  expect(said[0]).toBeLessThanOrEqual(waitedMs)
+  expect((await read(INVOCATIONS.name, SUBJECT)).length).toBe(3)
 })
