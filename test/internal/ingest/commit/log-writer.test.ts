@@ -100,12 +100,12 @@ test('it is said once that the log holds what was spooled, with how long the fir
   const said: number[] = []
   const log = await writer((waitedMs) => said.push(waitedMs))
 
-  await log.store(SUBJECT, messageOf(1), 'm.0')
+  await log.store(SUBJECT, messageOf(1), 'late.0')
   isUp = false
   const startedAtMs = performance.now()
-  await log.store(SUBJECT, messageOf(2), 'm.1')
+  await log.store(SUBJECT, messageOf(2), 'late.1')
   await sleep(50)
-  await log.store(SUBJECT, messageOf(3), 'm.2')
+  await log.store(SUBJECT, messageOf(3), 'late.2')
   isUp = true
   while (said.length === 0) await sleep(10)
   const waitedMs = performance.now() - startedAtMs

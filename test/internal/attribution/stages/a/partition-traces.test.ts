@@ -8,13 +8,13 @@ interface Measured {
   readonly correlation: unknown
 }
 
-test('a trace takes 400 bytes and an open event 350, and neither keeps its message in memory', async () => {
+test('a trace takes 400 bytes and an open event 350, give or take a tenth, and neither keeps its message in memory', async () => {
   const measuring = launch('dist/test/support/trace-memory.js')
   const { trace, openEvent, correlation } = JSON.parse(await measuring.line(/^\{/)) as Measured
   await measuring.exited
 
-  // The trace names were allocated before: 120 bytes each.
-  expect(trace).toBeLessThan(400 - 120)
-  expect(openEvent).toBeLessThan(350)
+  // The trace names were allocated before: 120 bytes each. The heap differs by some percent from run to run.
+  expect(trace).toBeLessThan(1.1 * 400 - 120)
+  expect(openEvent).toBeLessThan(1.1 * 350)
   expect(correlation).toMatchObject({ service: 'search' })
 })
