@@ -37,8 +37,8 @@ import { openIndex } from './keys/open-index.js'
 import { OwnedEvents } from './keys/owned-events.js'
 import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
-import { openKeyClaims } from './open-key-claims.js'
-import { startOrphanDelivery } from './orphan-delivery.js'
+import { type KeyClaims, openKeyClaims } from './open-key-claims.js'
+import { type OrphanDelivery, startOrphanDelivery } from './orphan-delivery.js'
 import type { EventClaims } from './peers/event-claims.js'
 import { KeyOwners } from './peers/key-owners.js'
 import { OwnerChanges } from './peers/owner-changes.js'
@@ -147,11 +147,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     clock: turnNow,
     log,
   }
-  const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
-  /** Undefined for unknown events while those that a dead gateway admitted are not in the log yet. */
-  const unlessOrphaned = (isAdmitted: boolean | undefined): boolean | undefined =>
-    isAdmitted === false && !delivery.isDone ? undefined : isAdmitted
-  const answering = answerForEvents(broker.connection, gatewayName, (id) => unlessOrphaned(isAdmitted(id)), log)
+  const status = openAdmittedStatus(admission, delivery, settings)
   const records = await broker.bucket(IDEMPOTENCY)
   const bulkRecords = keptRecords<BulkRecord>(records, 'bulk', { isBrokerUp, clock, log })
   const observationRecords = keptRecords<ObservationRecord>(records, 'observation', { isBrokerUp, clock, log })
@@ -162,9 +158,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       observations: { ...admission, ...observationRecords.records, writer, messageOf: observationMessage },
       invocationStatus: {
         ...storedStatus(settings),
-        isAdmitted,
-        isAdmittedElsewhere: async (id) =>
-          unlessOrphaned(await isAdmittedElsewhere(broker.connection, keyClaims.peers.others, id)),
+        isAdmitted: status.isAdmitted,
+        isAdmittedElsewhere: status.isAdmittedElsewhere,
       },
     }),
     deps,
@@ -180,11 +175,32 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     async close() {
       await groups.idle()
       await keyClaims.close()
-      answering.unsubscribe()
+      status.close()
       await Promise.all([bulkRecords.close(), observationRecords.close()])
       await delivery.ended
       await writer.close()
     },
+  }
+}
+
+/**
+ * Whether an event was admitted, here or at another gateway, and the answers to the others' questions: undefined for an
+ * unknown event while those that a dead gateway admitted are not in the log yet.
+ */
+function openAdmittedStatus(
+  admission: Parameters<typeof isKnownEvent>[1] & { readonly peers: KeyClaims['peers'] },
+  delivery: Pick<OrphanDelivery, 'isDone'>,
+  { broker, gatewayName, clock, log }: AdmissionSettings,
+) {
+  const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
+  const unlessOrphaned = (isAdmitted: boolean | undefined): boolean | undefined =>
+    isAdmitted === false && !delivery.isDone ? undefined : isAdmitted
+  const answering = answerForEvents(broker.connection, gatewayName, (id) => unlessOrphaned(isAdmitted(id)), log)
+  return {
+    isAdmitted,
+    isAdmittedElsewhere: async (id: Uint8Array): Promise<boolean | undefined> =>
+      unlessOrphaned(await isAdmittedElsewhere(broker.connection, admission.peers.others, id)),
+    close: () => answering.unsubscribe(),
   }
 }
 
