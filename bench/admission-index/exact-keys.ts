@@ -82,6 +82,7 @@ export async function measureExactKeys(keys: number): Promise<ExactKeys> {
       exactKeysMax: Math.ceil(keys * 1.4),
       hasFingerprint: true,
       filterBitsPerKey: 16,
+      filterBytesMax: () => Number.POSITIVE_INFINITY,
     })
     for (let i = 0; i < keys; i += STRETCH) {
       stretches.start()

@@ -42,6 +42,7 @@ export async function measureFilteredKeys(
       exactKeysMax,
       hasFingerprint: true,
       filterBitsPerKey: 16,
+      filterBytesMax: () => Number.POSITIVE_INFINITY,
     })
     for (let i = 0; i < keys; i += STRETCH) {
       stretches.start()

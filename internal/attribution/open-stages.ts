@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { partitionsWithLane } from '../../streams/invocations.js'
 import type { Broker } from '../broker/connect.js'
 import type { Membership } from '../broker/members.js'
 import { partitionsHeld } from '../broker/partitions.js'
@@ -6,6 +7,7 @@ import type { PlannedLogDeps } from '../broker/planned-log.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { PublishEvent } from '../events/publish.js'
 import type { identityKeysCache } from '../ids/ids.js'
+import { memoryShareBytes } from '../process/memory.js'
 import { insertsOfLog } from '../store/log-sink.js'
 import { lastWeightsInstant, resolvedCosts } from '../store/queries/attribution/allocation-weights.js'
 import { tracedRecordsSince } from '../store/queries/attribution/traced-records.js'
@@ -26,6 +28,9 @@ import { loadTraces } from './stages/a/load-traces.js'
 import { type StageADeps, stageA } from './stages/a/stage.js'
 import { type OpenInference, openInference } from './stages/b/open.js'
 import { stageC } from './stages/c/stage.js'
+
+/** Share of the memory that the filters of all partitions together may take by which stage A recognises old repeats. */
+const SEEN_FILTERS_SHARE = 1 / 8
 
 export interface StagesDeps {
   readonly broker: Broker
@@ -87,6 +92,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     recordSourcesSince: (partition: number, sinceMs: number) =>
       recordSourcesSince(store, { partition, partitions: deps.partitions }, sinceMs),
     recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
+    filterBytesMax: () => memoryShareBytes(SEEN_FILTERS_SHARE) / Math.max(1, ownedPartitions(deps)),
   }
   const held = () => partitionsHeld(deps.broker.manager)
   const traceDeps = {
@@ -110,6 +116,14 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     stageC({ ...rowDeps, ...allocation }),
   ]
   return { stages, inference, rowDeps, facts, allocation }
+}
+
+function ownedPartitions({ logDeps, partitions }: StagesDeps): number {
+  let owned = 0
+  for (let partition = 0; partition < partitionsWithLane(partitions); partition++) {
+    if (logDeps.isOwner(`a.${partition}`)) owned++
+  }
+  return owned
 }
 
 async function openInferenceOf(deps: StagesDeps, signal: AbortSignal): Promise<OpenInference> {

@@ -103,6 +103,11 @@ const NOT_OWNED_MS = 50
 const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
+/**
+ * How long the state of a log is kept that this process does not own any more: members may be silent for a moment. State may be
+ * hundreds of megabytes.
+ */
+const KEPT_MS = 30_000
 /** How often a paused reader looks whether it may go on. */
 const PAUSED_LOOK_MS = 20
 /** Pause after a failure of a dependency. */
@@ -123,9 +128,10 @@ export async function runPlannedLog<C extends Progress>(
   signal: AbortSignal,
 ): Promise<void> {
   const log = deps.log.child({ checkpoint: planned.key })
-  let last: { readonly prepare: PrepareBatch<C>; readonly revision: number } | undefined
+  let last: { readonly prepare: PrepareBatch<C>; readonly revision: number; readonly leftAt: number } | undefined
   while (!signal.aborted) {
     if (!deps.isOwner(planned.key)) {
+      if (last !== undefined && performance.now() - last.leftAt > KEPT_MS) last = undefined
       await pause(NOT_OWNED_MS, signal)
       continue
     }
@@ -138,7 +144,7 @@ export async function runPlannedLog<C extends Progress>(
       try {
         await work(planned, prepare, hold, idle, deps, signal)
       } finally {
-        last = { prepare, revision: hold.revision }
+        last = { prepare, revision: hold.revision, leftAt: performance.now() }
       }
     } catch (cause) {
       if (cause instanceof OwnershipLost) log.info('another process owns this log now')

@@ -85,6 +85,7 @@ const index = (hasFingerprint: boolean): AdmissionIndex =>
     exactKeysMax: 1_000,
     hasFingerprint,
     filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
 
 export async function startAdmissionGateway(options: AdmissionGatewayOptions = {}): Promise<AdmissionGateway> {

@@ -1,4 +1,5 @@
 import type { RecordSource } from '../../store/queries/records/sources.js'
+import { gauge, whenRead } from '../../telemetry/metrics.js'
 import { type HeldDeps, heldInvocations } from './held-invocations.js'
 import { type FoundEvent, IN_ANOTHER_LOG, type SeenEvent, SeenEvents } from './seen-events.js'
 
@@ -10,8 +11,27 @@ export interface LoadSeenDeps extends HeldDeps {
   readonly clock: () => number
   /** Id of the log that is read now. */
   readonly logId: number
+  /** Of one partition; beside the exact entries. */
+  readonly filterBytesMax: () => number
   readonly limits?: SeenLimits
 }
+
+const SEEN_BYTES = gauge(
+  'seen_events_bytes',
+  'Memory of the event ids by which stage A recognises repeats: exact entries and filters.',
+  ['partition'],
+)
+
+/** What was loaded last of each partition, until it is collected: another process owns the partition then. */
+const measured = new Map<number, WeakRef<SeenEvents>>()
+whenRead(() => {
+  SEEN_BYTES.reset()
+  for (const [partition, seen] of measured) {
+    const bytes = seen.deref()?.extent.bytes
+    if (bytes === undefined) measured.delete(partition)
+    else SEEN_BYTES.set({ partition: String(partition) }, bytes)
+  }
+})
 
 /** Limits on the events that a partition of stage A remembers. */
 export interface SeenLimits {
@@ -34,6 +54,7 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   const seen = new SeenEvents({
     windowMs,
     exactEventsMax,
+    filterBytesMax: deps.filterBytesMax,
     async find(ids, nowMs) {
       // Held events first, then records: an event that gets its record meanwhile is found in one of them or in both.
       const held = await heldEvents(partition, deps, new Set(ids.map(hexOf)))
@@ -41,6 +62,7 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
       return [...recorded.map(toSeen), ...held.map((event) => ({ ...event, seenAtMs: nowMs }))]
     },
   })
+  measured.set(partition, new WeakRef(seen))
   const nowMs = deps.clock()
   // Read first, for the same reason, but remembered last, because these are the youngest events.
   const held = await heldEvents(partition, deps)

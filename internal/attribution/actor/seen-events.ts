@@ -1,6 +1,12 @@
 import { hashOfInvocationId } from '../../ids/key-hash.js'
 import { AdmissionIndex } from '../../ingest/keys/admission-index.js'
 import type { Position } from '../../invocations/group.js'
+import { counter } from '../../telemetry/metrics.js'
+
+const LOOKED_UP = counter(
+  'seen_events_looked_up_total',
+  'Events that were looked up in the read model since a filter of older ids may hold theirs.',
+)
 
 /** An event, and the position at which it first entered the pipeline. */
 export interface SeenEvent {
@@ -22,6 +28,8 @@ export interface SeenEventsOptions {
   readonly windowMs: number
   /** Maximum number of events in the exact table, 48 bytes each. Older events are only in Bloom filters. */
   readonly exactEventsMax: number
+  /** Maximum bytes of the filters; above it they are folded, and more events are looked up (`AdmissionIndexOptions`). */
+  readonly filterBytesMax: () => number
   /** Looks up events that a filter may contain; returns those that have a record or that a later stage still holds. */
   readonly find: (ids: readonly Uint8Array[], nowMs: number) => Promise<readonly FoundEvent[]>
 }
@@ -41,7 +49,7 @@ export class SeenEvents {
   private readonly hash = new Int32Array(4)
   private readonly fingerprint = new Int32Array(2)
 
-  constructor({ windowMs, exactEventsMax, find }: SeenEventsOptions) {
+  constructor({ windowMs, exactEventsMax, filterBytesMax, find }: SeenEventsOptions) {
     this.index = new AdmissionIndex({
       windowMs,
       // Seven filters for seven days; more filters would cost more, because every new event is checked against each.
@@ -50,13 +58,15 @@ export class SeenEvents {
       // The event's position is stored as the fingerprint: 'same' then means that it is the event itself.
       hasFingerprint: true,
       filterBitsPerKey: FILTER_BITS_PER_EVENT,
+      filterBytesMax,
     })
     this.find = find
   }
 
-  /** Number of events in the exact table, and of filters for the older events. */
-  get extent(): { readonly exactEvents: number; readonly filters: number } {
-    return { exactEvents: this.index.exactKeys, filters: this.index.filterCount }
+  /** Number of events in the exact table, of filters for the older events, and the memory of both. */
+  get extent(): { readonly exactEvents: number; readonly filters: number; readonly bytes: number } {
+    const { exactKeys, exactBytes, filterCount, filterBytes } = this.index
+    return { exactEvents: exactKeys, filters: filterCount, bytes: exactBytes + filterBytes }
   }
 
   /**
@@ -85,6 +95,7 @@ export class SeenEvents {
     })
     if (maybe.length === 0) return isDuplicate
 
+    LOOKED_UP.inc(maybe.length)
     const candidates = maybe.flatMap((i) => events[i] ?? [])
     const found = await this.find(
       candidates.map(({ id }) => id),

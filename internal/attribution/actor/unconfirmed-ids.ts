@@ -10,6 +10,8 @@ const WINDOW_MS = 24 * HOUR_MS
 /** 40 bytes each; older ones are in filters of 2 bytes each, whose rare false positives cost a needless look. */
 const EXACT_IDS_MAX = 100_000
 const FILTER_BITS_PER_ID = 16
+/** 33 million ids. */
+const FILTER_BYTES_MAX = 64 * 1024 * 1024
 const NO_FINGERPRINT = new Int32Array(2)
 const MESSAGES_MAX = 500
 const BYTES_MAX = 8 * 1024 * 1024
@@ -32,6 +34,7 @@ export class UnconfirmedIds {
     exactKeysMax: EXACT_IDS_MAX,
     hasFingerprint: false,
     filterBitsPerKey: FILTER_BITS_PER_ID,
+    filterBytesMax: () => FILTER_BYTES_MAX,
   })
   private readUpTo = 0
   private current: Promise<void> = Promise.resolve()

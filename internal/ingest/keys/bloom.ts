@@ -13,8 +13,12 @@ import type { KeyHash } from '../../ids/key-hash.js'
 export class Bloom {
   /** Keys added. */
   size = 0
-  private readonly bits: Int32Array
-  private readonly blocks: number
+  private bits: Int32Array
+  /** Half a number once an odd number of them was folded: `i` of `2n + 1` and `i / 2` of `n + 0.5` are the same place. */
+  private blocks: number
+  /** While it is being folded: what it becomes, and how many of its blocks are there already. */
+  private half: Int32Array | undefined
+  private foldedBlocks = 0
   /** Bits that each key sets. */
   readonly hashes: number
 
@@ -26,24 +30,29 @@ export class Bloom {
 
   /**
    * @param keysMax keys up to which the expected rate of false positives holds; beyond that the rate rises
-   * @param bitsPerKey 4 to 40
+   * @param bitsPerKey 1 to 40
    * @param hashes bits that a key sets, 1 to 32
    */
   static forKeys(keysMax: number, bitsPerKey: number, hashes = bestHashes(bitsPerKey)): Bloom {
-    if (!(bitsPerKey >= 4 && bitsPerKey <= 40)) throw new RangeError('bitsPerKey must be from 4 to 40')
+    if (!(bitsPerKey >= 1 && bitsPerKey <= 40)) throw new RangeError('bitsPerKey must be from 1 to 40')
     if (!(hashes >= 1 && hashes <= HASHES_MAX)) throw new RangeError('hashes must be from 1 to 32')
     const blocks = Math.max(1, Math.ceil((keysMax * bitsPerKey) / BLOCK_BITS))
     return new Bloom(new Int32Array(blocks * BLOCK_WORDS), hashes)
   }
 
   get bytes(): number {
-    return this.bits.byteLength
+    return this.bits.byteLength + (this.half?.byteLength ?? 0)
+  }
+
+  get isFoldable(): boolean {
+    return this.bits.length > BLOCK_WORDS
   }
 
   /** @param at index of the key's first of four words */
   add(key: KeyHash, at = 0): void {
-    const { bits } = this
-    const base = this.baseOf(key[at] ?? 0)
+    const block = this.blockOf(key[at] ?? 0)
+    const bits = this.wordsOf(block)
+    const base = this.baseOf(block)
     let random = key[at + 3] ?? 0
     for (let i = 0; i < this.hashes; i++) {
       random = next(random)
@@ -55,8 +64,9 @@ export class Bloom {
 
   /** False: the key was certainly not added. True: it was added, or this is a false positive. */
   has(key: KeyHash): boolean {
-    const { bits } = this
-    const base = this.baseOf(key[0] ?? 0)
+    const block = this.blockOf(key[0] ?? 0)
+    const bits = this.wordsOf(block)
+    const base = this.baseOf(block)
     let random = key[3] ?? 0
     for (let i = 0; i < this.hashes; i++) {
       random = next(random)
@@ -65,45 +75,48 @@ export class Bloom {
     return true
   }
 
-  /** In the byte order of the machine, which is little-endian wherever Node runs here. */
-  toBytes(): Uint8Array {
-    const bytes = new Uint8Array(HEADER_BYTES + this.bits.byteLength)
-    const header = new DataView(bytes.buffer)
-    header.setUint32(0, MAGIC, true)
-    header.setUint32(4, this.hashes, true)
-    header.setFloat64(8, this.size, true)
-    bytes.set(new Uint8Array(this.bits.buffer), HEADER_BYTES)
-    return bytes
-  }
-
-  /** @returns undefined for bytes that `toBytes` did not produce */
-  static fromBytes(bytes: Uint8Array): Bloom | undefined {
-    const bodyBytes = bytes.length - HEADER_BYTES
-    if (bodyBytes < BLOCK_WORDS * 4 || bodyBytes % (BLOCK_WORDS * 4) !== 0) return undefined
-    const header = new DataView(bytes.buffer, bytes.byteOffset, HEADER_BYTES)
-    const hashes = header.getUint32(4, true)
-    const size = header.getFloat64(8, true)
-    if (header.getUint32(0, true) !== MAGIC || hashes < 1 || hashes > HASHES_MAX || !Number.isSafeInteger(size)) {
-      return undefined
+  /**
+   * Halves the memory, some blocks per call: each pair of neighbouring blocks becomes one. Keys stay known at any moment; false
+   * positives become far more, as those of a filter of half the bits per key (`falsePositiveRate`).
+   *
+   * Blocks are ordered by the first word, so block `i` becomes block `i / 2`, however often a filter is folded.
+   *
+   * @returns whether there is more to do
+   */
+  fold(blocks: number): boolean {
+    this.half ??= new Int32Array(Math.ceil(this.bits.length / BLOCK_WORDS / 2) * BLOCK_WORDS)
+    const { bits, half } = this
+    const end = Math.min(bits.length, (this.foldedBlocks + blocks) * BLOCK_WORDS)
+    for (let word = this.foldedBlocks * BLOCK_WORDS; word < end; word++) {
+      const to = ((word >>> (BLOCK_SHIFT + 1)) << BLOCK_SHIFT) | (word & (BLOCK_WORDS - 1))
+      half[to] = (half[to] as number) | (bits[word] as number)
     }
-    const bits = new Int32Array(bodyBytes / 4)
-    new Uint8Array(bits.buffer).set(bytes.subarray(HEADER_BYTES))
-    const filter = new Bloom(bits, hashes)
-    filter.size = size
-    return filter
+    this.foldedBlocks = end / BLOCK_WORDS
+    if (end < bits.length) return true
+    this.bits = half
+    this.half = undefined
+    this.foldedBlocks = 0
+    this.blocks /= 2
+    return false
   }
 
-  /** The first word of a key's block. */
-  private baseOf(word: number): number {
-    return (((word >>> 0) * this.blocks * 2 ** -32) >>> 0) * BLOCK_WORDS
+  private blockOf(word: number): number {
+    return ((word >>> 0) * this.blocks * 2 ** -32) >>> 0
+  }
+
+  private wordsOf(block: number): Int32Array {
+    return block < this.foldedBlocks ? (this.half as Int32Array) : this.bits
+  }
+
+  /** The first word of a block. */
+  private baseOf(block: number): number {
+    return (block < this.foldedBlocks ? block >>> 1 : block) << BLOCK_SHIFT
   }
 }
 
 const BLOCK_BITS = 512
 const BLOCK_WORDS = BLOCK_BITS / 32
-const HEADER_BYTES = 16
-/** "blm1" */
-const MAGIC = 0x316d6c62
+const BLOCK_SHIFT = 4
 const HASHES_MAX = 32
 
 /**

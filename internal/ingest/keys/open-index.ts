@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { CHECKPOINTS } from '../../../streams/buckets.js'
 import type { Broker } from '../../broker/connect.js'
+import { memoryShareBytes } from '../../process/memory.js'
 import { findAdmissionKeys } from '../../store/queries/attribution/admission-keys.js'
 import type { Logger } from '../../telemetry/log.js'
 import { gauge, whenRead } from '../../telemetry/metrics.js'
@@ -31,6 +32,9 @@ const HOUR_MS = 60 * 60 * 1000
 /** Keys held exactly, at most 64 bytes each. Filters cover the older ones. */
 const KEYS_EXACT_MAX = 8_000_000
 const EVENTS_EXACT_MAX = 8_000_000
+/** Shares of the memory that the filters may take, which hold the older keys and ids of this gateway's share. */
+const KEY_FILTERS_SHARE = 1 / 32
+const EVENT_FILTERS_SHARE = 1 / 8
 
 /** Creates the empty index of admitted keys and events, with the loader that fills it from the log and the read model. */
 export async function openIndex(
@@ -62,6 +66,7 @@ export function emptyIndex(owners: IndexOwners): LoadedIndex {
       hasFingerprint: true,
       isKept: (key, at) => owners.keys.owns(key, at),
       filterBitsPerKey: 16,
+      filterBytesMax: () => memoryShareBytes(KEY_FILTERS_SHARE),
     }),
     events: new AdmissionIndex({
       windowMs: EVENT_WINDOW_MS,
@@ -70,6 +75,7 @@ export function emptyIndex(owners: IndexOwners): LoadedIndex {
       hasFingerprint: false,
       isKept: (key, at) => owners.events.owns(key, at),
       filterBitsPerKey: 16,
+      filterBytesMax: () => memoryShareBytes(EVENT_FILTERS_SHARE),
     }),
   }
 }

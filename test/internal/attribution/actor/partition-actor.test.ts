@@ -96,6 +96,7 @@ function start(
     logId: LOG_ID,
     recordSourcesSince: (of, sinceMs) => recordSourcesSince(store.client, { partition: of, partitions: 64 }, sinceMs),
     recordSourcesOf: (ids, sinceMs) => recordSourcesOf(store.client, ids, sinceMs),
+    filterBytesMax: () => 1e6,
     ...seen,
   }
   const all = [

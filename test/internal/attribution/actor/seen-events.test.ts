@@ -18,6 +18,7 @@ const allExact = (): SeenEvents =>
   new SeenEvents({
     windowMs: 7 * DAY_MS,
     exactEventsMax: 100_000,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
     find: async () => {
       throw new Error('unexpected lookup')
     },
@@ -135,11 +136,12 @@ describe('remembered events', () => {
 })
 
 /** More events than the exact table holds: the older ones are in filters, and those with a record can be looked up. */
-function overfilled(recorded: Map<string, FoundEvent>) {
+function overfilled(recorded: Map<string, FoundEvent>, filterBytesMax = () => Number.POSITIVE_INFINITY) {
   const lookups: number[] = []
   const seen = new SeenEvents({
     windowMs: 7 * DAY_MS,
     exactEventsMax: 256,
+    filterBytesMax,
     async find(ids) {
       lookups.push(ids.length)
       return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])
@@ -217,6 +219,7 @@ describe('events beyond the exact table', () => {
     const seen = new SeenEvents({
       windowMs: 7 * DAY_MS,
       exactEventsMax: 256,
+      filterBytesMax: () => 4_096,
       async find(ids) {
         if (isUnavailable) throw new Error('the store is unavailable')
         return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])

@@ -16,6 +16,7 @@ const index = (options: Partial<AdmissionIndexOptions> = {}): AdmissionIndex =>
     exactKeysMax: 100_000,
     hasFingerprint: true,
     filterBitsPerKey: 24,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
     ...options,
   })
 
@@ -279,9 +280,15 @@ for (const [name, options] of [
       fc.property(
         fc.array(step, { maxLength: 80 }),
         fc.constantFrom(64, 200, 100_000),
+        fc.constantFrom(0, 256, Number.POSITIVE_INFINITY),
         fc.nat(HOUR_MS),
-        (steps, exactKeysMax, startMs) => {
-          const admitted = new AdmissionIndex({ ...options, exactKeysMax, filterBitsPerKey: 16 })
+        (steps, exactKeysMax, filterBytesMax, startMs) => {
+          const admitted = new AdmissionIndex({
+            ...options,
+            exactKeysMax,
+            filterBitsPerKey: 16,
+            filterBytesMax: () => filterBytesMax,
+          })
           const model = new Map<number, Known>()
           let nowMs = NOW_MS + startMs
           let fresh = 1_000
@@ -355,4 +362,48 @@ test('a key of another gateway is known exactly, but takes no place in a filter'
   expect(verdicts(foreign)['new']).toBeGreaterThan(foreign.length / 2)
   // A quarter of the keys, with slack in both.
   expect(share.filterBytes).toBeLessThan(all.filterBytes / 2)
+})
+
+test('filters that would take more memory than they may are folded: keys stay known, more of the others are looked up', () => {
+  const KEYS = 200_000
+  const filterBytesMax = 350_000
+  const bounded = index({
+    exactKeysMax: 4_000,
+    filterBitsPerKey: 20,
+    periodMs: 4 * HOUR_MS,
+    filterBytesMax: () => filterBytesMax,
+  })
+  const free = index({ exactKeysMax: 4_000, filterBitsPerKey: 20, periodMs: 4 * HOUR_MS })
+  const maybeOf = (of: AdmissionIndex, from: number, nowMs: number): number => {
+    let maybe = 0
+    for (let i = from; i < from + 20_000; i++) if (of.lookup(keyOf(i), BODY, nowMs) === 'maybe') maybe++
+    return maybe
+  }
+  let most = 0
+  for (let i = 0; i < KEYS; i++) {
+    const nowMs = NOW_MS + i * 400
+    bounded.admit(keyOf(i), BODY, 0, nowMs)
+    free.admit(keyOf(i), BODY, 0, nowMs)
+    most = Math.max(most, bounded.filterBytes)
+  }
+
+  const nowMs = NOW_MS + KEYS * 400
+  settled(bounded, nowMs)
+  expect(free.filterBytes).toBeGreaterThan(1.3 * filterBytesMax)
+  expect(bounded.filterBytes).toBeLessThanOrEqual(filterBytesMax)
+  // A new filter, and the half of one that is being folded.
+  expect(most).toBeLessThan(1.6 * filterBytesMax)
+  expect(maybeOf(bounded, 0, nowMs)).toBe(20_000)
+  expect(maybeOf(bounded, 50_000, nowMs)).toBe(20_000)
+  expect(maybeOf(free, 1e7, nowMs)).toBeLessThan(200)
+  expect(maybeOf(bounded, 1e7, nowMs)).toBeLessThan(5_000)
+})
+
+test('without room for filters their bytes stay few, and every key is known or looked up', () => {
+  const admitted = index({ exactKeysMax: 1_000, filterBytesMax: () => 0 })
+  fill(admitted, 0, 50_000, NOW_MS)
+  settled(admitted, NOW_MS)
+
+  expect(admitted.filterBytes).toBeLessThan(64 * (admitted.filterCount + 1))
+  for (let i = 0; i < 50_000; i++) expect(admitted.lookup(keyOf(i), BODY, NOW_MS)).not.toBe('new')
 })

@@ -54,23 +54,53 @@ test('a key is added from any place of a larger array', () => {
   expect(filter.size).toBe(1)
 })
 
-test('a filter comes back from its bytes as it was', () => {
-  const filter = Bloom.forKeys(1_000, 12)
-  for (let i = 0; i < 1_000; i++) filter.add(keyOf(i))
-
-  const padded = Buffer.concat([Buffer.alloc(3), filter.toBytes()])
-  const copy = Bloom.fromBytes(padded.subarray(3))
-
-  expect(copy?.size).toBe(1_000)
-  expect(copy?.toBytes()).toEqual(filter.toBytes())
-  for (let i = 0; i < 20_000; i++) expect(copy?.has(keyOf(i))).toBe(filter.has(keyOf(i)))
+test('a filter that is folded, again and again, knows its keys at any moment, and new ones', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 4_000 }),
+      fc.integer({ min: 1, max: 40 }),
+      fc.nat(2 ** 30),
+      (keys, blocks, first) => {
+        const filter = Bloom.forKeys(keys, 20)
+        let known = first
+        const addSome = (count: number): void => {
+          for (let i = 0; i < count; i++) filter.add(keyOf(known++))
+        }
+        const knowsAll = (): boolean => {
+          for (let i = first; i < known; i++) if (!filter.has(keyOf(i))) return false
+          return true
+        }
+        addSome(keys)
+        for (let folds = 0; folds < 4 && filter.isFoldable; folds++) {
+          const { bytes } = filter
+          while (filter.fold(blocks)) {
+            addSome(1)
+            if (!knowsAll()) return false
+          }
+          if (!knowsAll() || filter.bytes > bytes / 2 + 64) return false
+        }
+        return true
+      },
+    ),
+    { numRuns: 60 },
+  )
 })
 
-test('other bytes are no filter', () => {
-  const bytes = Bloom.forKeys(100, 12).toBytes()
+test('a folded filter has the false positives of one with half the bits per key', () => {
+  const keys = 50_000
+  const filter = Bloom.forKeys(keys, 20, 8)
+  for (let i = 0; i < keys; i++) filter.add(keyOf(i))
+  const hits = (): number => {
+    let count = 0
+    for (let i = 0; i < 60_000; i++) if (filter.has(keyOf(keys + i))) count++
+    return count
+  }
+  const { bytes } = filter
 
-  expect(Bloom.fromBytes(new Uint8Array(0))).toBeUndefined()
-  expect(Bloom.fromBytes(bytes.subarray(0, bytes.length - 1))).toBeUndefined()
-  expect(Bloom.fromBytes(bytes.map((byte, i) => (i === 0 ? byte ^ 1 : byte)))).toBeUndefined()
-  expect(Bloom.fromBytes(bytes.map((byte, i) => (i === 4 ? 0 : byte)))).toBeUndefined()
+  while (filter.fold(100));
+  expect(filter.bytes / bytes).toBeCloseTo(0.5, 2)
+  expect(hits() / 60_000).toBeCloseTo(falsePositiveRate(10, 8), 2)
+  while (filter.fold(100));
+  expect(filter.bytes / bytes).toBeCloseTo(0.25, 2)
+  expect(hits() / 60_000).toBeCloseTo(falsePositiveRate(5, 8), 1)
 })

@@ -25,6 +25,7 @@ function owner({ isSure = (): boolean => true, partitionInFlight = (): number | 
     exactKeysMax: 1_000,
     hasFingerprint: false,
     filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
   return new OwnedEvents({ index, isSure, partitionInFlight, partitions: 64, clock: () => Date.UTC(2026, 10, 14, 10) })
 }
@@ -107,6 +108,7 @@ test('an event for the lane of which only a filter knows is not surely new; in i
     exactKeysMax: 64,
     hasFingerprint: false,
     filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
   const nowMs = Date.UTC(2026, 10, 14, 10)
   const owned = new OwnedEvents({

@@ -22,6 +22,7 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
     exactKeysMax: 1_000,
     hasFingerprint: true,
     filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
   const inFlight = new InFlight<string>({ keysMax, waitingMax: 16, clock: () => 0 })
   const clock = () => time.ms

@@ -117,6 +117,7 @@ async function gateway(
     exactKeysMax: 100_000,
     hasFingerprint: true,
     filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
   const eventIndex = new AdmissionIndex({
     windowMs: WINDOW_MS,
@@ -124,6 +125,7 @@ async function gateway(
     exactKeysMax: 100_000,
     hasFingerprint: false,
     filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
   const inFlight = new InFlight<Answer>({ keysMax: 10_000, waitingMax: 10_000, clock: () => 0 })
   const owners = { keys: new KeyOwners(name), events: new KeyOwners(name) }

@@ -16,7 +16,8 @@ import {
   STAGE_C_DEPS,
 } from '../../../../support/stages.js'
 
-const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
+const nothingSeen = () =>
+  new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, filterBytesMax: () => 1e6, find: async () => [] })
 
 describe('stage A', () => {
   const open = (seen = nothingSeen(), otherPartitions = noOtherPartitions, unconfirmed = nothingUnconfirmed) =>
