@@ -116,6 +116,7 @@ async function load(
   const nobody = { ask: () => undefined }
   const loader = createIndexLoader(index, owners, history, nobody, {
     clock: () => nowMs,
+    isBrokerAnswering: () => true,
     log: createLog('bench', 'silent'),
   })
   await loader.load(missing)

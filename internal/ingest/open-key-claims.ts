@@ -25,7 +25,7 @@ const OVERDUE_EVERY_MS = 100
 const PAUSED_MS = 2_500
 
 export interface KeyClaimsSettings {
-  readonly broker: Broker
+  readonly broker: Pick<Broker, 'connection' | 'bucket'>
   readonly gatewayName: string
   readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly keys: AdmissionIndex

@@ -1,11 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { BACKLOG_EPISODES, CHECKPOINTS, IDEMPOTENCY } from '../../streams/buckets.js'
-import { INVOCATIONS, isInvocations, laneOf, partitionsWithLane } from '../../streams/invocations.js'
+import { INVOCATIONS, isInvocations } from '../../streams/invocations.js'
 import { observationsSubject } from '../../streams/observations.js'
-import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
 import { setStreamLevels } from '../broker/log-metrics.js'
-import type { Publisher } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
 import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
@@ -14,34 +12,24 @@ import type { HealthDeps } from '../http/health.js'
 import type { Route } from '../http/route.js'
 import { turnNow } from '../http/turn-clock.js'
 import { identityKeysCache, type TenantIds } from '../ids/ids.js'
-import type { KeyHash } from '../ids/key-hash.js'
 import { untilAvailable } from '../process/main.js'
+import { findAdmissionKeys } from '../store/queries/attribution/admission-keys.js'
 import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
-import type { Logger } from '../telemetry/log.js'
 import { gauge, whenRead } from '../telemetry/metrics.js'
 import { isKnownEvent } from './admission/admission.js'
 import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
-import { Lane, NO_LANE } from './admission/lane.js'
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
-import { GroupCommit } from './commit/group-commit.js'
-import { createLogWriter, type LogWriter, writerBehind } from './commit/log-writer.js'
-import { PartitionLag } from './commit/partition-lag.js'
 import type { InvocationStatusDeps } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
+import { admissionHistory } from './keys/history.js'
 import { keptRecords } from './keys/kept-records.js'
-import { openIndex } from './keys/open-index.js'
-import { OwnedEvents } from './keys/owned-events.js'
 import { encodeObservation, encodeObservations } from './observations/codec.js'
 import type { ObservationDeps, ObservationRecord } from './observations/routes.js'
-import { type KeyClaims, openKeyClaims } from './open-key-claims.js'
-import { type OrphanDelivery, startOrphanDelivery } from './orphan-delivery.js'
-import type { EventClaims } from './peers/event-claims.js'
-import { KeyOwners } from './peers/key-owners.js'
-import { OwnerChanges } from './peers/owner-changes.js'
+import { type Decisions, type DecisionsSettings, openDecisions } from './open-decisions.js'
 import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { ingestRoutes } from './routes.js'
 import { openSpools } from './spool/open-spools.js'
@@ -50,32 +38,19 @@ import { watchIngestBounds } from './watch-bounds.js'
 
 const SPOOL_BYTES = gauge('spool_bytes', 'Bytes of events that wait on this disk while the log does not answer.')
 const SPOOL_RECORDS = gauge('spool_records', 'Messages that wait on this disk while the log does not answer.')
-const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
 
-export interface AdmissionSettings {
+export interface AdmissionSettings extends DecisionsSettings {
   readonly broker: Broker
-  readonly isBrokerUp: () => boolean
-  readonly publisher: Publisher
   readonly publishEvent: PublishEvent
   readonly store: ClickHouseClient
   readonly watermark: Watermark
-  /** This gateway's name among the members; a new one per start. */
-  readonly gatewayName: string
-  readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly dataDir: string
   readonly spoolBytesMax: number
-  readonly partitions: number
   /** Secret for key hashes and fingerprints; the same on all gateways. */
   readonly key: Uint8Array
   readonly idsOf: (tenantId: string) => TenantIds
   readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
   readonly retainedFromMs: (tenantId: string, nowMs: number) => number
-  readonly clock: () => number
-  readonly log: Logger
-  /** Called once when the watch on a KV bucket is lost. */
-  readonly onLost: (cause: unknown) => void
-  /** Aborted when the gateway stops. */
-  readonly stopping: AbortSignal
 }
 
 export interface RunningAdmission {
@@ -96,50 +71,27 @@ export interface RunningAdmission {
  * @throws ConfigError when the spool cannot be opened
  */
 export async function openAdmission(settings: AdmissionSettings): Promise<RunningAdmission> {
-  const { broker, isBrokerUp, store, gatewayName, partitions, idsOf, clock, log, stopping } = settings
+  const { broker, isBrokerUp, store, idsOf, clock, log, stopping } = settings
   const capacity = await untilAvailable(
     'the log',
     () => followStreamCapacity(broker.manager, INVOCATIONS.name, { log, signal: stopping }),
     log,
   )
   const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
-  const { spool, orphans } = await openSpools(settings)
-  const ownerChanges = new OwnerChanges(() => performance.now())
-  const isBehindOrphans = (): boolean => !delivery.isDone
-  const claims = (): EventClaims => keyClaims.peers.events
-  const onCaughtUp = (waitedMs: number): void => keyClaims.announceLateEvents(waitedMs)
-  const writer = openWriter({ ...settings, publisher, spool, isBehindOrphans, claims, onCaughtUp })
-  const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
-  const { groups, lane } = openGroups(writer, owners.keys, settings)
-  measureWaiting(spool, groups, broker)
-
-  const { index, loader } = await openIndex(broker, store, owners, clock, log)
-  const owned = new OwnedEvents({
-    index: index.events,
-    isSure: (key) => loader.isLoaded('events', key) && ownerChanges.areSettled && isBrokerUp(),
-    partitionInFlight: (key) => groups.partitionInFlight(key),
-    partitions,
-    clock,
+  const spools = await openSpools(settings)
+  const { spool } = spools
+  measureSpool(spool, broker)
+  const { manager } = broker
+  const decisions = await openDecisions({ ...settings, publisher }, spools, {
+    history: admissionHistory(manager, await broker.bucket(CHECKPOINTS), store),
+    findKeys: (hashes, sinceMs) => findAdmissionKeys(store, hashes, sinceMs),
   })
-  const claiming = { keys: index.keys, owners, owned, ownerChanges, loader, flushed: () => groups.flushed() }
-  const keyClaims = await openKeyClaims({ ...settings, ...claiming })
-  await loader.load()
-  const delivery = await startOrphanDelivery(orphans, { ...settings, publisher, index, peers: keyClaims.peers })
+  const { delivery, writer } = decisions
 
   const admission = {
-    ...index,
-    isLoaded: (key: KeyHash) => loader.isLoaded('keys', key),
-    isEventLoaded: (key: KeyHash) => loader.isLoaded('events', key),
-    inFlight: keyClaims.inFlight,
-    peers: keyClaims.peers,
-    eventClaims: keyClaims.peers.events,
+    ...decisions.deps,
     fingerprints: new BodyFingerprint(settings.key.subarray(0, 16)),
-    confirmation: loader.confirmation,
-    recheck: loader.recheck,
-    groups,
-    lane,
     tenantShares: await openShares(() => capacity.fill, spool, settings),
-    partitions,
     idsOf,
     keyHashingOf: identityKeysCache(settings.key),
     isDiscoveryOnly: settings.isDiscoveryOnly,
@@ -173,12 +125,10 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       },
     },
     async close() {
-      await groups.idle()
-      await keyClaims.close()
+      await decisions.deps.groups.idle()
       status.close()
       await Promise.all([bulkRecords.close(), observationRecords.close()])
-      await delivery.ended
-      await writer.close()
+      await decisions.close()
     },
   }
 }
@@ -188,8 +138,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
  * unknown event while those that a dead gateway admitted are not in the log yet.
  */
 function openAdmittedStatus(
-  admission: Parameters<typeof isKnownEvent>[1] & { readonly peers: KeyClaims['peers'] },
-  delivery: Pick<OrphanDelivery, 'isDone'>,
+  admission: Decisions['deps'],
+  delivery: Decisions['delivery'],
   { broker, gatewayName, clock, log }: AdmissionSettings,
 ) {
   const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
@@ -204,49 +154,10 @@ function openAdmittedStatus(
   }
 }
 
-/** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */
-function openGroups(
-  writer: LogWriter,
-  owners: Pick<KeyOwners, 'areInSlots'>,
-  { partitions, watermark, log }: AdmissionSettings,
-): { readonly groups: GroupCommit; readonly lane: Pick<Lane, 'partitionFor' | 'count'> } {
-  const all = partitionsWithLane(partitions)
-  const doneOf = (partition: number): number => watermark.doneOf(`a.${partition}`)
-  const lag = new PartitionLag(all, doneOf)
-  const groups = new GroupCommit(writer, all, (partition, sequence) => lag.stored(partition, sequence, turnNow()))
-  const lane = laneOf(partitions)
-  if (lane === undefined) return { groups, lane: NO_LANE }
-  const lagMs = (partition: number): number => lag.ageMs(partition, turnNow())
-  const progress = (): number => {
-    let sum = 0
-    for (let partition = 0; partition < all; partition++) sum += doneOf(partition)
-    return sum
-  }
-  return {
-    groups,
-    lane: new Lane({ lane, lagMs, progress, isKnownToAll: () => owners.areInSlots, clock: turnNow, log }),
-  }
-}
-
-interface WriterSettings extends Pick<AdmissionSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {
-  readonly spool: Spool
-  readonly isBehindOrphans: () => boolean
-  readonly claims: () => EventClaims
-  readonly onCaughtUp: (waitedMs: number) => void
-}
-
-/** With one partition, no event can be in another one. */
-function openWriter({ isBehindOrphans, partitions, claims, ...deps }: WriterSettings): LogWriter {
-  const isAlone = (): boolean => partitions === 1 || (claims().isAlone && claims().areOwnersSettled)
-  const writer = createLogWriter({ ...deps, isAlone })
-  return writerBehind(isBehindOrphans, writer)
-}
-
-function measureWaiting(spool: Spool, groups: GroupCommit, broker: Broker): void {
+function measureSpool(spool: Spool, broker: Broker): void {
   whenRead(() => {
     SPOOL_BYTES.set(spool.bytes)
     SPOOL_RECORDS.set(spool.count)
-    WAITING_EVENTS.set(groups.waiting)
   })
   // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
   whenRead(() => setStreamLevels(broker.manager))

@@ -5,7 +5,7 @@ import type { Publisher } from '../broker/publisher.js'
 import { decodeGroup } from '../invocations/group.js'
 import type { Logger } from '../telemetry/log.js'
 import { deliverOrphans } from './commit/log-writer.js'
-import { FIRST } from './keys/event-answers.js'
+import { UNSURE } from './keys/event-answers.js'
 import { eventKeyOf, type LoadedIndex, noteAdmitted, wordsOf } from './keys/load-index.js'
 import type { Peers } from './peers/peers.js'
 import type { SpoolRecord } from './spool/record.js'
@@ -70,7 +70,8 @@ function noteDelivered({ subject, payload }: SpoolRecord, { index, peers, log }:
       if (key !== undefined) {
         peers.admitted({ key: wordsOf(key.hash), fingerprint: wordsOf(key.fingerprint), flags: key.flags })
       }
-      peers.events.settled(eventKeyOf(id), partitionOfSubject(subject), undefined, FIRST, true)
+      // All others hear of it: this gateway has just started, and may take a dead one for the owner.
+      peers.events.settled(eventKeyOf(id), partitionOfSubject(subject), undefined, UNSURE, true)
     }
   } catch (cause) {
     // Stage A quarantines it.

@@ -20,7 +20,14 @@ export function admissionHistory(
       const partitions = await partitionsHeld(manager)
       // In this order: an event that moves on meanwhile is found in the next mailbox, or has its record.
       for (const stage of STAGES) {
-        for (const partition of partitions) yield* unprocessed(manager, checkpoints, stage, partition)
+        const mailboxes = [...partitions].map((partition) => unprocessed(manager, checkpoints, stage, partition))
+        // The first messages of all at once: requests wait for this, and most mailboxes are empty.
+        const firsts = await Promise.all(mailboxes.map((mailbox) => mailbox.next()))
+        for (const [i, first] of firsts.entries()) {
+          if (first.done === true) continue
+          yield first.value
+          yield* mailboxes[i] as (typeof mailboxes)[number]
+        }
       }
     },
     keysSince: (slots, sinceMs) => admissionKeysSince(store, slots, sinceMs),

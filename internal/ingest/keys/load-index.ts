@@ -100,29 +100,41 @@ interface Load {
   isTailLoaded: boolean
 }
 
+export interface LoaderSettings {
+  readonly clock: () => number
+  /** Whether the broker has answered in the last seconds. */
+  readonly isBrokerAnswering: () => boolean
+  readonly log: Logger
+}
+
 export function createIndexLoader(
   index: LoadedIndex,
   owners: IndexOwners,
   history: AdmissionHistory,
   readModel: KeyConfirmation,
-  { clock, log }: { readonly clock: () => number; readonly log: Logger },
+  { clock, isBrokerAnswering, log }: LoaderSettings,
 ): IndexLoader {
-  let number = 0
   let hasBegun = false
   const loads = new Map<Load, Promise<void>>()
-  let pending: Promise<void> = Promise.resolve()
-  let isPending = false
+  /** Of all loads, the part that only the log holds; a search for one key must not be over when a later load of less is. */
+  let pending: Promise<unknown> = Promise.resolve()
+  let pendingLoads = 0
   let searchedAtMs = Number.NEGATIVE_INFINITY
 
   const confirmation: KeyConfirmation = {
     ask(key, fingerprint, answer) {
-      if (isPending) void soon(pending).then(() => readModel.ask(key, fingerprint, answer))
+      if (pendingLoads > 0) void untilSearched().then(() => readModel.ask(key, fingerprint, answer))
       else readModel.ask(key, fingerprint, answer)
     },
   }
-  const confirm = (key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation> =>
+  const untilSearched = async (): Promise<void> => {
+    // An unavailable broker must not hold up a request; a slow one is waited for.
+    if (!(await isDoneWithin(PATIENCE_MS, pending)) && isBrokerAnswering())
+      await isDoneWithin(PATIENCE_MORE_MS, pending)
+  }
+  const confirmIn = (source: KeyConfirmation, key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation> =>
     new Promise((resolve) => {
-      confirmation.ask(key, fingerprint, (found, admittedAtMs, flags) => {
+      source.ask(key, fingerprint, (found, admittedAtMs, flags) => {
         if (found === 'same') index.keys.admit(key, fingerprint, flags, admittedAtMs)
         resolve(found)
       })
@@ -130,7 +142,6 @@ export function createIndexLoader(
 
   /** @param isForAll whether to keep what the log holds of other gateways, too */
   const begin = (missing: Missing, isForAll: boolean): Promise<void> => {
-    const own = ++number
     LOADS.inc()
     const startedAtMs = clock()
     if (isForAll) searchedAtMs = startedAtMs
@@ -138,12 +149,13 @@ export function createIndexLoader(
       gained: { keys: bitmapOf(missing.gained.keys), events: bitmapOf(missing.gained.events) },
       isTailLoaded: false,
     }
-    isPending = true
     // Loads what this gateway owns when the answers come, which may be less than when they were asked for.
     const into = isForAll ? undefined : owners
-    pending = untilAvailable('the log', () => loadPending(history, index, into), log).then(() => {
-      if (own === number) isPending = false
+    pendingLoads++
+    const ofLog = untilAvailable('the log', () => loadPending(history, index, into), log).then(() => {
+      pendingLoads--
     })
+    pending = Promise.all([pending, ofLog])
     // A silence is measured by a clock with fractions; the read model takes whole milliseconds.
     const sinceMs = Math.floor(startedAtMs - missing.unheardMs - TAIL_MS)
     const loadAll = async (): Promise<void> => {
@@ -157,8 +169,8 @@ export function createIndexLoader(
         'admission index loaded',
       )
     }
-    loads.set(load, pending.then(loadAll))
-    return pending
+    loads.set(load, ofLog.then(loadAll))
+    return ofLog
   }
 
   return {
@@ -176,7 +188,7 @@ export function createIndexLoader(
       return slots.filter((slot) => loading.some((load) => load.gained[name][slot] === 1)).length
     },
     confirmation,
-    confirm,
+    confirm: (key, fingerprint) => confirmIn(confirmation, key, fingerprint),
 
     load(missing) {
       if (missing !== undefined) return begin(missing, false)
@@ -191,9 +203,9 @@ export function createIndexLoader(
     async recheck(key, fingerprint) {
       // Its owner may have died a moment ago, and other gateways with it.
       if (clock() - searchedAtMs > SEARCH_AGAIN_AFTER_MS) void begin(NOTHING_GAINED, true)
-      await soon(pending)
+      await untilSearched()
       const verdict = index.keys.lookup(key, fingerprint, clock())
-      return verdict === 'same' || verdict === 'conflict' ? verdict : confirm(key, fingerprint)
+      return verdict === 'same' || verdict === 'conflict' ? verdict : confirmIn(readModel, key, fingerprint)
     },
   }
 }
@@ -310,15 +322,16 @@ export function eventKeyOf(id: Uint8Array): KeyHash {
   return key
 }
 
-/** An unavailable broker must not hold up a request; keys that only the log holds are then unknown. */
+/** Keys that only the log holds are unknown afterwards. */
 const PATIENCE_MS = 500
+const PATIENCE_MORE_MS = 1_000
 
-const soon = (work: Promise<void>): Promise<void> =>
+const isDoneWithin = (ms: number, work: Promise<unknown>): Promise<boolean> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, PATIENCE_MS)
+    const timer = setTimeout(() => resolve(false), ms)
     void work.finally(() => {
       clearTimeout(timer)
-      resolve()
+      resolve(true)
     })
   })
 

@@ -1,20 +1,16 @@
-import type { ClickHouseClient } from '@clickhouse/client'
-import { CHECKPOINTS } from '../../../streams/buckets.js'
-import type { Broker } from '../../broker/connect.js'
 import { memoryShareBytes } from '../../process/memory.js'
-import { findAdmissionKeys } from '../../store/queries/attribution/admission-keys.js'
-import type { Logger } from '../../telemetry/log.js'
 import { gauge, whenRead } from '../../telemetry/metrics.js'
 import { AdmissionIndex } from './admission-index.js'
-import { admissionHistory } from './history.js'
-import { createKeyConfirmation } from './key-confirmation.js'
+import { createKeyConfirmation, type FindKeys } from './key-confirmation.js'
 import {
+  type AdmissionHistory,
   createIndexLoader,
   EVENT_WINDOW_MS,
   type IndexLoader,
   type IndexOwners,
   KEY_WINDOW_MS,
   type LoadedIndex,
+  type LoaderSettings,
 } from './load-index.js'
 
 const INDEX_BYTES = gauge('admission_index_bytes', 'Memory of the index of what was admitted: keys, events.', ['index'])
@@ -36,23 +32,28 @@ const EVENTS_EXACT_MAX = 8_000_000
 const KEY_FILTERS_SHARE = 1 / 32
 const EVENT_FILTERS_SHARE = 1 / 8
 
+/** Where the index finds what was admitted before. */
+export interface IndexSources {
+  readonly history: AdmissionHistory
+  /** Finds keys in the read model that were admitted since an instant. */
+  readonly findKeys: (hashes: readonly Uint8Array[], sinceMs: number) => ReturnType<FindKeys>
+}
+
+export interface IndexSettings extends LoaderSettings {
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal
+}
+
 /** Creates the empty index of admitted keys and events, with the loader that fills it from the log and the read model. */
-export async function openIndex(
-  broker: Broker,
-  store: ClickHouseClient,
+export function openIndex(
+  { history, findKeys }: IndexSources,
   owners: IndexOwners,
-  clock: () => number,
-  log: Logger,
-): Promise<{ readonly index: LoadedIndex; readonly loader: IndexLoader }> {
+  { clock, isBrokerAnswering, log, stopping }: IndexSettings,
+): { readonly index: LoadedIndex; readonly loader: IndexLoader } {
   const index = emptyIndex(owners)
-  const history = admissionHistory(broker.manager, await broker.bucket(CHECKPOINTS), store)
-  const readModel = createKeyConfirmation(
-    (hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS),
-    clock,
-    log,
-  )
-  const loader = createIndexLoader(index, owners, history, readModel, { clock, log })
-  measure(index, owners, loader)
+  const readModel = createKeyConfirmation((hashes) => findKeys(hashes, clock() - KEY_WINDOW_MS), clock, log)
+  const loader = createIndexLoader(index, owners, history, readModel, { clock, isBrokerAnswering, log })
+  stopping.addEventListener('abort', measure(index, owners, loader), { once: true })
   return { index, loader }
 }
 
@@ -80,7 +81,8 @@ export function emptyIndex(owners: IndexOwners): LoadedIndex {
   }
 }
 
-function measure(index: LoadedIndex, owners: IndexOwners, loader: IndexLoader): void {
+/** @returns ends the measurements */
+function measure(index: LoadedIndex, owners: IndexOwners, loader: IndexLoader): () => void {
   const measureOne = (name: keyof LoadedIndex): void => {
     const { exactBytes, filterBytes, exactKeys } = index[name]
     INDEX_BYTES.set({ index: name }, exactBytes + filterBytes)
@@ -88,7 +90,7 @@ function measure(index: LoadedIndex, owners: IndexOwners, loader: IndexLoader): 
     OWNED_SLOTS.set({ index: name, state: 'owned' }, owners[name].slots.length)
     OWNED_SLOTS.set({ index: name, state: 'loading' }, loader.loadingSlots(name))
   }
-  whenRead(() => {
+  return whenRead(() => {
     measureOne('keys')
     measureOne('events')
   })

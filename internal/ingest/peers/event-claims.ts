@@ -32,6 +32,8 @@ export interface EventClaimsDeps {
   readonly log: Logger
 }
 
+const PING_SILENT_EVERY_MS = 1_000
+
 interface Batch {
   readonly owner: string
   readonly notices: readonly EventNotice[]
@@ -48,6 +50,7 @@ export class EventClaims {
   private readonly silentOwners = new Map<string, number>()
   /** Sent and not answered yet. */
   private readonly waiting = new Set<Batch>()
+  private pinging: NodeJS.Timeout | undefined
 
   constructor(deps: EventClaimsDeps) {
     this.deps = deps
@@ -85,7 +88,8 @@ export class EventClaims {
 
   /**
    * Reports whether the log holds a claimed event now. The owner needs to know that it does not; or that it does, if the
-   * owner has changed. If the owner was not sure, or silent, all others get to know it.
+   * owner has changed. If the owner was not sure, or silent, all others get to know it, and the owner again: the claim may
+   * have been lost.
    *
    * @param owner the result of `claim`, or undefined for an event that was admitted without a claim
    */
@@ -95,7 +99,7 @@ export class EventClaims {
       const now = owners.ownerOf(key)
       // Gateways that see a dead owner leave earlier than this one does own its events among themselves meanwhile.
       const told = answer === UNSURE ? owners.peers : now === undefined ? [] : [now]
-      for (const peer of told) if (peer !== owner) post(peer, { key, partition, what: 'stored' })
+      for (const peer of told) if (peer !== owner || answer === UNSURE) post(peer, { key, partition, what: 'stored' })
     } else if (!isTaken(answer)) {
       if (owner === undefined) owned.release(key, partition)
       else post(owner, { key, partition, what: 'release' })
@@ -134,6 +138,7 @@ export class EventClaims {
 
   /** Answers every claim in flight, and those in `unsent`, with `UNSURE`. */
   close(unsent: readonly EventNotice[]): void {
+    clearInterval(this.pinging)
     this.endWaiting(() => true)
     this.report(unsent, undefined)
   }
@@ -142,6 +147,10 @@ export class EventClaims {
     if (!this.waiting.has(batch)) return
     const { owner, notices, sentAtMs } = batch
     if (!this.silentOwners.has(owner)) this.silentOwners.set(owner, sentAtMs)
+    // Without claims for it, one that answers again would be taken for silent until there is one.
+    this.pinging ??= setInterval(() => {
+      for (const silent of this.silentOwners.keys()) void this.send(silent, [])
+    }, PING_SILENT_EVERY_MS)
     this.deps.changes.noteSilence(true)
     this.deps.log.warn(
       { owner, events: notices.length },
@@ -155,6 +164,10 @@ export class EventClaims {
     const sinceMs = this.silentOwners.get(owner)
     if (sinceMs === undefined) return undefined
     this.silentOwners.delete(owner)
+    if (this.silentOwners.size === 0) {
+      clearInterval(this.pinging)
+      this.pinging = undefined
+    }
     this.deps.changes.noteSilence(this.silentOwners.size > 0)
     return this.deps.clock() - sinceMs
   }

@@ -11,7 +11,7 @@ const UNSETTLED_MS = 5_000
  */
 export class OwnerChanges {
   private readonly clock: () => number
-  private isViewCurrent = (): boolean => false
+  private isCurrent = (): boolean => false
   private settledAtMs = Number.NEGATIVE_INFINITY
   private isAnySilent = false
 
@@ -27,7 +27,7 @@ export class OwnerChanges {
    * the only owner. So it is sure of nothing while its view of the members is not current, nor shortly after.
    */
   follow(members: { isCurrent(): boolean; onCurrentAgain(listener: () => void): void }): void {
-    this.isViewCurrent = () => members.isCurrent()
+    this.isCurrent = () => members.isCurrent()
     members.onCurrentAgain(() => this.noteChange())
   }
 
@@ -42,6 +42,11 @@ export class OwnerChanges {
   }
 
   get areSettled(): boolean {
-    return !this.isAnySilent && this.clock() >= this.settledAtMs && this.isViewCurrent()
+    return !this.isAnySilent && this.clock() >= this.settledAtMs && this.isViewCurrent
+  }
+
+  /** Whether this gateway sees the members as they are: the broker has answered in the last seconds. */
+  get isViewCurrent(): boolean {
+    return this.isCurrent()
   }
 }

@@ -32,6 +32,7 @@ function gateway() {
   const index = emptyIndex(owners)
   const asked: Asked[] = []
   const pending: AdmittedInvocation[] = []
+  let logAnswers = (): Promise<void> => Promise.resolve()
   let answersOf = (_: Asked): Promise<void> => Promise.resolve()
   const atMs = NOW_MS - HOUR_MS
   async function* rows<Row>(question: Asked, write: (key: number, into: Row) => void) {
@@ -45,6 +46,7 @@ function gateway() {
   }
   const history: AdmissionHistory = {
     async *pending() {
+      await logAnswers()
       yield* pending
     },
     keysSince: (slots, sinceMs) =>
@@ -70,9 +72,13 @@ function gateway() {
   }
   const loader = createIndexLoader(index, owners, history, readModel, {
     clock: () => nowMs,
+    isBrokerAnswering: () => true,
     log: createLog('test', 'silent'),
   })
   return {
+    logAnswersAfter: (when: Promise<void>) => {
+      logAnswers = () => when
+    },
     owners,
     index,
     loader,
@@ -311,5 +317,29 @@ describe('what only the log holds', () => {
 
     expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toBe('conflict')
     expect(a.confirmed).toEqual([])
+  })
+
+  test('is waited for, also when a later load of less is over before', async () => {
+    a.setMembers(['a', 'b'])
+    await a.loader.load()
+    await a.loader.loaded()
+    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    a.pass(2_000)
+    let answer = (): void => undefined
+    a.logAnswersAfter(
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+    )
+    const first = a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))
+    a.logAnswersAfter(Promise.resolve())
+    await a.loader.load({ gained: { keys: [], events: [] }, unheardMs: 0 })
+    const second = a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))
+
+    await nextTurn()
+    a.pending.push(waiting(foreign))
+    answer()
+
+    expect(await Promise.all([first, second])).toEqual(['conflict', 'conflict'])
   })
 })

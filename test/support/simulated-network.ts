@@ -1,0 +1,291 @@
+/**
+ * A broker's subjects and buckets in memory, on virtual time, for simulated gateways. As on one connection each, what a process
+ * sends arrives in the order in which it was sent, and so does what it receives; each takes a random time. While a process is cut
+ * off, what it sends waits or is lost, and subjects that it follows are lost to it, but not its watches, which a client renews.
+ */
+
+import type { KV } from '@nats-io/kv'
+import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import type { Publisher, PublishResult } from '../../internal/broker/publisher.js'
+import type { Random } from '../../internal/local/sandbox/random.js'
+import type { TimerOwner, VirtualTime } from './virtual-time.js'
+
+const LATENCY_MS_MAX = 8
+/** Some messages take longer: a collection of garbage, a busy machine. */
+const SLOW_SHARE = 0.01
+const SLOW_MS_MAX = 700
+
+/** A process, and its connection to the broker. */
+export class SimulatedHost implements TimerOwner {
+  readonly stopping = new AbortController()
+  frozenUntilMs = 0
+  cutUntilMs = 0
+  /** Whether what it sends meanwhile is lost, instead of late. */
+  losesSent = false
+  isDead = false
+  sentUntilMs = 0
+  receivedUntilMs = 0
+
+  get isCut(): boolean {
+    return this.cutUntilMs > Date.now()
+  }
+
+  kill(): void {
+    this.isDead = true
+    this.stopping.abort()
+  }
+}
+
+interface Follower {
+  readonly host: SimulatedHost
+  readonly subject: string
+  readonly callback: (error: Error | null, message: Msg) => void
+}
+
+interface Entry {
+  readonly key: string
+  readonly operation: 'PUT' | 'DEL'
+  readonly revision: number
+  readonly text: string
+}
+
+interface Watcher {
+  readonly host: SimulatedHost
+  readonly keys: string
+  push(entry: Entry, delta: number): void
+}
+
+const matches = (pattern: string, subject: string): boolean => {
+  const [wanted, given] = [pattern.split('.'), subject.split('.')]
+  for (const [i, token] of wanted.entries()) {
+    if (token === '>') return given.length > i
+    if (given[i] === undefined || (token !== '*' && token !== given[i])) return false
+  }
+  return wanted.length === given.length
+}
+
+/** A message of the log. */
+export interface LogMessage {
+  readonly sequence: number
+  readonly subject: string
+  readonly payload: Uint8Array
+  readonly storedAtMs: number
+}
+
+export class SimulatedBroker {
+  readonly log: LogMessage[] = []
+  /** Some messages are slow. */
+  isFaulty = false
+  private readonly messageIds = new Map<string, number>()
+  private readonly time: VirtualTime
+  private readonly random: Random
+  private readonly followers = new Set<Follower>()
+  private readonly watchers = new Set<Watcher>()
+  private readonly entries = new Map<string, Entry>()
+  private revision = 0
+
+  constructor(time: VirtualTime, random: Random) {
+    this.time = time
+    this.random = random
+  }
+
+  /** What a dead process followed. */
+  forget(host: SimulatedHost): void {
+    for (const follower of this.followers) if (follower.host === host) this.followers.delete(follower)
+    for (const watcher of this.watchers) if (watcher.host === host) this.watchers.delete(watcher)
+  }
+
+  /** @param isDropped whether it says that it has stored a message and does not */
+  publisherOf(host: SimulatedHost, isDropped: (subject: string) => boolean): Publisher {
+    return {
+      publish: (subject, payload, messageId, timeoutMs) =>
+        new Promise<PublishResult>((resolve) => {
+          if (isDropped(subject)) return resolve({ kind: 'stored', sequence: 0, duplicate: false })
+          const timer = setTimeout(() => resolve({ kind: 'unavailable', reason: 'timeout' }), timeoutMs)
+          const copy = Uint8Array.from(payload)
+          this.up(host, () => {
+            const known = this.messageIds.get(messageId)
+            const sequence = known ?? this.append(subject, copy, messageId)
+            this.down(host, true, () => {
+              clearTimeout(timer)
+              resolve({ kind: 'stored', sequence, duplicate: known !== undefined })
+            })
+          })
+        }),
+    }
+  }
+
+  private append(subject: string, payload: Uint8Array, messageId: string): number {
+    const sequence = this.log.length + 1
+    this.messageIds.set(messageId, sequence)
+    this.log.push({ sequence, subject, payload, storedAtMs: Date.now() })
+    return sequence
+  }
+
+  /** Something that the broker is asked for; rejects when no answer comes within five seconds. */
+  ask<T>(host: SimulatedHost, act: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new errors.TimeoutError()), 5_000)
+      this.up(host, () => {
+        const answer = act()
+        this.down(host, true, () => {
+          clearTimeout(timer)
+          resolve(answer)
+        })
+      })
+    })
+  }
+
+  connectionOf(host: SimulatedHost): NatsConnection {
+    const connection = {
+      subscribe: (subject: string, { callback }: Pick<Follower, 'callback'>) => {
+        const follower = { host, subject, callback }
+        this.up(host, () => void this.followers.add(follower))
+        const end = (): void => void this.followers.delete(follower)
+        return { unsubscribe: end, drain: async () => end() }
+      },
+      publish: (subject: string, data: Uint8Array | string) =>
+        this.up(host, () => this.pass(subject, bytesOf(data), undefined)),
+      flush: () => this.ask(host, () => undefined),
+      request: (subject: string, data: Uint8Array | string, { timeout }: { readonly timeout: number }) =>
+        new Promise((resolve, reject) => {
+          const timer = setTimeout(() => reject(new errors.TimeoutError()), timeout)
+          const copy = bytesOf(data)
+          this.up(host, () => {
+            const answer = (bytes: Uint8Array): void =>
+              this.down(host, false, () => {
+                clearTimeout(timer)
+                resolve(messageOf(subject, bytes))
+              })
+            if (this.pass(subject, copy, answer)) return
+            this.down(host, false, () => {
+              clearTimeout(timer)
+              reject(new errors.NoRespondersError(subject))
+            })
+          })
+        }),
+    }
+    return connection as unknown as NatsConnection
+  }
+
+  /** @returns whether anybody follows the subject */
+  private pass(subject: string, data: Uint8Array, answer: ((bytes: Uint8Array) => void) | undefined): boolean {
+    const followers = [...this.followers].filter((follower) => matches(follower.subject, subject))
+    for (const { host, callback } of followers) {
+      const respond = (bytes: Uint8Array = new Uint8Array(0)): boolean => {
+        const copy = Uint8Array.from(bytes)
+        if (answer !== undefined) this.up(host, () => answer(copy))
+        return true
+      }
+      this.down(host, false, () => callback(null, { ...messageOf(subject, data), respond } as unknown as Msg))
+    }
+    return followers.length > 0
+  }
+
+  /** The members of the client's bucket that a mirror uses. */
+  bucketOf(host: SimulatedHost): KV {
+    const write = (key: string, operation: Entry['operation'], text: string): Promise<number> =>
+      this.ask(host, () => {
+        const entry = { key, operation, revision: ++this.revision, text }
+        this.entries.set(key, entry)
+        for (const watcher of this.watchers) {
+          if (matches(watcher.keys, key)) this.down(watcher.host, true, () => watcher.push(entry, 0))
+        }
+        return entry.revision
+      })
+    const bucket = {
+      put: (key: string, text: string) => write(key, 'PUT', text),
+      delete: (key: string) => write(key, 'DEL', ''),
+      status: () =>
+        this.ask(host, () => ({
+          bucket: 'simulated',
+          values: this.entries.size,
+          streamInfo: { state: { last_seq: this.revision } },
+        })),
+      watch: ({ key: keys }: { readonly key: string }) =>
+        this.ask(host, () => {
+          const queue = new Queue<ReturnType<typeof watched>>()
+          const watcher: Watcher = { host, keys, push: (entry, delta) => queue.push(watched(entry, delta)) }
+          const now = [...this.entries.values()].filter(({ key }) => matches(keys, key))
+          for (const [i, entry] of now.entries()) {
+            this.down(host, true, () => watcher.push(entry, now.length - 1 - i))
+          }
+          this.watchers.add(watcher)
+          const stop = (): void => {
+            this.watchers.delete(watcher)
+            queue.end()
+          }
+          return Object.assign(queue, { stop })
+        }),
+    }
+    return bucket as unknown as KV
+  }
+
+  /** A message to the broker, which takes no notice of who has died since. */
+  private up(host: SimulatedHost, arrive: () => void): void {
+    if (host.isCut && host.losesSent) return
+    host.sentUntilMs = Math.max(host.sentUntilMs, Date.now() + this.latencyMs(), host.cutUntilMs)
+    this.time.runIn(EVERYWHERE, () => setTimeout(arrive, host.sentUntilMs - Date.now()))
+  }
+
+  /** @param isReliable whether it is sent again to a process that was cut off */
+  private down(host: SimulatedHost, isReliable: boolean, arrive: () => void): void {
+    if (!isReliable && host.isCut) return
+    host.receivedUntilMs = Math.max(host.receivedUntilMs, Date.now() + this.latencyMs(), host.cutUntilMs)
+    this.time.runIn(host, () => setTimeout(arrive, host.receivedUntilMs - Date.now()))
+  }
+
+  private latencyMs(): number {
+    const { random } = this
+    return this.isFaulty && random.share() < SLOW_SHARE ? random.share() * SLOW_MS_MAX : random.share() * LATENCY_MS_MAX
+  }
+}
+
+/** What the broker does stops for nobody. */
+const EVERYWHERE: TimerOwner = { isDead: false, frozenUntilMs: 0 }
+
+const bytesOf = (data: Uint8Array | string): Uint8Array =>
+  typeof data === 'string' ? Buffer.from(data) : Uint8Array.from(data)
+
+const messageOf = (subject: string, data: Uint8Array) => ({
+  subject,
+  data,
+  string: () => Buffer.from(data).toString('utf8'),
+})
+
+const watched = ({ key, operation, revision, text }: Entry, delta: number) => ({
+  key,
+  operation,
+  revision,
+  delta,
+  json: () => JSON.parse(text),
+})
+
+/** An endless list, read as it grows. */
+class Queue<T> implements AsyncIterable<T> {
+  private readonly items: T[] = []
+  private wake: () => void = () => undefined
+  private hasEnded = false
+
+  push(item: T): void {
+    this.items.push(item)
+    this.wake()
+  }
+
+  end(): void {
+    this.hasEnded = true
+    this.wake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    for (;;) {
+      const item = this.items.shift()
+      if (item !== undefined) yield item
+      else if (this.hasEnded) return
+      else
+        await new Promise<void>((resolve) => {
+          this.wake = resolve
+        })
+    }
+  }
+}
