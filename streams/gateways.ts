@@ -56,12 +56,3 @@ export const admittedSubject = (member: string): string => `gateways.${member}.a
 
 /** How long to wait for the reply; a gateway that takes longer is overloaded. */
 export const ADMITTED_ANSWER_MS = 1_000
-
-/**
- * All gateways subscribe to `gateways.<member>.late`: the log holds now what had waited in that one's spool, the first of it for so
- * many milliseconds (decimal text). No reply (`internal/ingest/peers/late-events.ts`).
- */
-export const lateSubject = (member: string): string => `gateways.${member}.late`
-
-/** The late events of all gateways. */
-export const LATE_OF_ALL = 'gateways.*.late'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { serviceVersion } from '../config/version.js'
 import { counter, gauge } from '../telemetry/metrics.js'
+import { type Late, LateAnnouncements } from './late-announcements.js'
 import { mirrorBucket } from './mirror.js'
 import { OwnHeartbeats } from './own-heartbeats.js'
 
@@ -22,6 +23,14 @@ export interface Membership {
    * Calls back when `isCurrent` is true again that was false: with how long it had been so; 0 when it is true for the first time.
    */
   onCurrentAgain(listener: (lapsedMs: number) => void): void
+  /**
+   * Lets the other members know that the log holds what this process had kept on its disk while it did not reach the broker.
+   *
+   * @param waitedMs how long the first of it had waited
+   */
+  announceLate(waitedMs: number): void
+  /** Calls back when another member has announced it; perhaps more than once for one announcement. */
+  onLate(listener: (waitedMs: number) => void): void
   /** Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires. */
   onChange(listener: () => void): void
   leave(): Promise<void>
@@ -39,9 +48,11 @@ interface Heartbeat {
   readonly parts?: readonly string[]
   /** Number of the heartbeat; absent in builds up to 0.2. */
   readonly beat?: number
+  /** Absent while nothing was announced. */
+  readonly late?: Late
 }
 
-interface SeenMember extends Pick<Heartbeat, 'parts'> {
+interface SeenMember extends Pick<Heartbeat, 'parts' | 'late'> {
   /** When its last heartbeat arrived, by `performance.now()`. */
   readonly at: number
 }
@@ -108,12 +119,21 @@ export async function joinMembers(
     for (const listener of listeners) listener()
   }
 
-  const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
-    members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
+  const lateListeners: ((waitedMs: number) => void)[] = []
+  const onHeartbeat = (key: string, { parts: does, late }: Pick<Heartbeat, 'parts' | 'late'>): void => {
+    const before = members.get(key)
+    const at = performance.now()
+    members.set(key, { at, ...(does !== undefined && { parts: does }), ...(late !== undefined && { late }) })
+    if (key === own || late === undefined || late.count === before?.late?.count) return
+    for (const listener of lateListeners) listener(late.waitedMs)
   }
+  const announcements = new LateAnnouncements()
   const sendHeartbeat = async (): Promise<void> => {
-    const heartbeat: Heartbeat = { at: new Date().toISOString(), ...self, beat: heartbeats.next() }
+    const { stated: late } = announcements
+    const beat = heartbeats.next()
+    const heartbeat: Heartbeat = { at: new Date().toISOString(), ...self, beat, ...(late !== undefined && { late }) }
     await bucket.put(own, JSON.stringify(heartbeat))
+    announcements.stored(late)
   }
   // First, so that the watch of this role's members finds one.
   await sendHeartbeat()
@@ -138,20 +158,17 @@ export async function joinMembers(
   }, HEARTBEAT_MS)
 
   return {
-    owns(name, part) {
-      const now = performance.now()
-      const does = (of: Pick<Heartbeat, 'parts'>): boolean => part === undefined || (of.parts?.includes(part) ?? true)
-      if (!does(self)) return false
-      const ownScore = score(own, name)
-      for (const [key, member] of members) {
-        if (key === own || now - member.at > EXPIRED_MS || !does(member)) continue
-        if (score(key, name) > ownScore) return false
-      }
-      return true
-    },
+    owns: (name, part) => isOwner({ own, self, members }, name, part),
     live,
     isCurrent: () => heartbeats.areCurrent,
     onCurrentAgain: (listener) => heartbeats.onCurrentAgain(listener),
+    announceLate(waitedMs) {
+      announcements.announce(waitedMs)
+      void sendHeartbeat().catch(() => undefined)
+    },
+    onLate(listener) {
+      lateListeners.push(listener)
+    },
     onChange(listener) {
       listeners.push(listener)
     },
@@ -161,6 +178,30 @@ export async function joinMembers(
       await bucket.delete(own)
     },
   }
+}
+
+function isOwner(
+  {
+    own,
+    self,
+    members,
+  }: {
+    readonly own: string
+    readonly self: Pick<Heartbeat, 'parts'>
+    readonly members: ReadonlyMap<string, SeenMember>
+  },
+  name: string,
+  part: string | undefined,
+): boolean {
+  const now = performance.now()
+  const does = (of: Pick<Heartbeat, 'parts'>): boolean => part === undefined || (of.parts?.includes(part) ?? true)
+  if (!does(self)) return false
+  const ownScore = score(own, name)
+  for (const [key, member] of members) {
+    if (key === own || now - member.at > EXPIRED_MS || !does(member)) continue
+    if (score(key, name) > ownScore) return false
+  }
+  return true
 }
 
 const scores = new Map<string, string>()

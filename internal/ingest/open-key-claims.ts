@@ -2,7 +2,7 @@ import { MEMBERS } from '../../streams/buckets.js'
 import { partitionsWithLane } from '../../streams/invocations.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
-import { joinMembers } from '../broker/members.js'
+import { joinMembers, type Membership } from '../broker/members.js'
 import { describeBuild, newestBuild } from '../http/builds.js'
 import type { Logger } from '../telemetry/log.js'
 import { ELSEWHERE, type SharedAnswer } from './admission/answers.js'
@@ -11,7 +11,6 @@ import { InFlight } from './keys/in-flight.js'
 import type { IndexLoader } from './keys/load-index.js'
 import { localKeys } from './keys/local-keys.js'
 import type { OwnedEvents } from './keys/owned-events.js'
-import { announceLateEvents, followLateEvents } from './peers/late-events.js'
 import type { OwnerChanges } from './peers/owner-changes.js'
 import { joinPeers, OWNS_SLOTS, type Peers, type PeersDeps } from './peers/peers.js'
 
@@ -64,13 +63,16 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     coarseMs = nowMs
     inFlight.notifyOverdue(OVERDUE_MS)
   }, OVERDUE_EVERY_MS)
+  let members: Membership | undefined
   const peers = await joinPeers({
     connection: broker.connection,
     self: gatewayName,
     join: async () => {
       const http = describeBuild(newestBuild())
       const bucket = await broker.bucket(MEMBERS)
-      const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, [OWNS_SLOTS], http)
+      members = await joinMembers(bucket, 'gateway', gatewayName, onLost, [OWNS_SLOTS], http)
+      // What it spooled while it did not reach the broker, the owners of these keys and events have not heard of.
+      members.onLate(loadUnheard)
       budgetExchange.follow(members)
       return members
     },
@@ -92,14 +94,12 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
   })
   // Other gateways now own the departed gateway's keys, and do not know them yet.
   peers.onDeparture((_, missing) => void loader.load(missing))
-  const late = followLateEvents(broker.connection, gatewayName, loadUnheard, log)
   return {
     inFlight,
     peers,
-    announceLateEvents: (waitedMs) => announceLateEvents(broker.connection, gatewayName, waitedMs),
+    announceLateEvents: (waitedMs) => members?.announceLate(Math.ceil(waitedMs)),
     async close() {
       clearInterval(overdue)
-      late.unsubscribe()
       await peers.close()
     },
   }

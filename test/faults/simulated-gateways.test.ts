@@ -28,7 +28,7 @@ test(
 test.each([
   'late events are not announced',
   'a spool is delivered in silence',
-  'unconfirmed ids are not announced',
+  'an unsure event counts as new',
   'shares are not loaded',
 ])('a build that is broken on purpose is found: %s', async (breakage) => {
   const [found] = await failuresOf(0, 60, breakage)

@@ -30,6 +30,7 @@ const { deriveTenantIds, invocationIdBytes, uuidBytes } = await import('../../in
 const { bytesOf, hashIdempotencyKey } = await import('../../internal/ids/key-hash.js')
 const { slotOf } = await import('../../internal/ids/owner-slots.js')
 const { admitSingle } = await import('../../internal/ingest/admission/admission.js')
+const { FIRST, UNSURE } = await import('../../internal/ingest/keys/event-answers.js')
 const { BodyFingerprint } = await import('../../internal/ingest/keys/body-fingerprint.js')
 const { eventKeyOf, wordsOf } = await import('../../internal/ingest/keys/load-index.js')
 const { openDecisions } = await import('../../internal/ingest/open-decisions.js')
@@ -44,6 +45,7 @@ type Host = InstanceType<typeof SimulatedHost>
 
 const GATEWAYS = 3
 const PARTITIONS = 2
+const SENDERS = 8
 /** Requests share the newest keys, and the newest events; a new one comes every so often. */
 const SHARED = 4
 const NEW_EVERY_MS = 400
@@ -59,7 +61,7 @@ const ATTEMPTS_MAX = 20
 type Breakage =
   | 'late events are not announced'
   | 'a spool is delivered in silence'
-  | 'unconfirmed ids are not announced'
+  | 'an unsure event counts as new'
   | 'shares are not loaded'
 
 const TENANT = 'tnt_one'
@@ -149,10 +151,11 @@ class SimulatedSpool {
     return { kind: 'stored' }
   }
 
-  /** What the process of the spool was writing when it died is on the disk, or is not. */
-  afterDeath(): this {
-    this.appending = 0
-    return this
+  /** As its process left it: what that was writing when it died is on the disk, or is not. */
+  afterDeath(): SimulatedSpool {
+    const left = new SimulatedSpool(this.random)
+    left.records.push(...this.records)
+    return left
   }
 
   async drain(deliver: Deliver): Promise<Drained> {
@@ -273,7 +276,7 @@ class History {
     const startedAtMs = Date.now()
     const at = (ms: number): number => startedAtMs + ms
     const failing = this.breakThings(at(FAULTS_FROM_MS), at(FAULTS_UNTIL_MS))
-    const senders = Array.from({ length: 4 }, () => this.send(at(FAULTS_FROM_MS), at(REQUESTS_UNTIL_MS)))
+    const senders = Array.from({ length: SENDERS }, () => this.send(at(FAULTS_FROM_MS), at(REQUESTS_UNTIL_MS)))
     await Promise.all([failing, ...senders])
     await sleep(SETTLED_AFTER_MS)
     this.broker.isFaulty = false
@@ -303,9 +306,7 @@ class History {
     const { host, orphans } = gateway
     const connection = broker.connectionOf(host)
     const isBroken = (breakage: Breakage): boolean => this.breakage === breakage
-    const publisher = broker.publisherOf(host, (subject) => {
-      return subject === UNCONFIRMED_SUBJECT && isBroken('unconfirmed ids are not announced')
-    })
+    const publisher = broker.publisherOf(host)
     const isHeard = !isBroken('a spool is delivered in silence')
     const knows = !isBroken('shares are not loaded')
     if (!isHeard) void time.runIn(host, () => this.deliverInSilence(orphans, publisher))
@@ -313,8 +314,8 @@ class History {
       openDecisions(
         {
           broker: {
-            connection: isBroken('late events are not announced') ? silentOn(connection, '.late') : connection,
-            bucket: async () => broker.bucketOf(host),
+            connection,
+            bucket: async () => broker.bucketOf(host, isBroken('late events are not announced')),
           },
           isBrokerUp: () => gateway.isBrokerUp,
           publisher,
@@ -348,7 +349,7 @@ class History {
         },
       ),
     )
-    gateway.deps = depsOf(opened)
+    gateway.deps = depsOf(opened, isBroken('an unsure event counts as new'))
   }
 
   private async deliverInSilence(spools: readonly SimulatedSpool[], { publish }: Publisher): Promise<void> {
@@ -453,7 +454,7 @@ class History {
   private async kill(gateway: Gateway): Promise<void> {
     const { orphans } = gateway
     this.end(gateway)
-    const spools = [...orphans, gateway.spool.afterDeath()].filter(({ isEmpty }) => !isEmpty)
+    const spools = [...orphans, gateway.spool].map((spool) => spool.afterDeath()).filter(({ isEmpty }) => !isEmpty)
     await sleep(this.random.share() * 8_000)
     await this.start(spools)
   }
@@ -545,18 +546,17 @@ class History {
 
 const atOf = (row: object): number => ('admittedAtMs' in row ? Number(row.admittedAtMs) : Number.MAX_SAFE_INTEGER)
 
-/** A connection that loses what it publishes on subjects of an ending. */
-function silentOn<T extends { publish(subject: string, ...rest: never[]): void }>(connection: T, ending: string): T {
-  return {
-    ...connection,
-    publish: (subject: string, ...rest: never[]) => {
-      if (!subject.endsWith(ending)) connection.publish(subject, ...rest)
-    },
-  }
-}
+const sureOf = (claims: AdmissionDeps['eventClaims']): AdmissionDeps['eventClaims'] => ({
+  isAlone: false,
+  areOwnersSettled: true,
+  claim: (key, partition, onAnswer) =>
+    claims.claim(key, partition, (answer) => onAnswer(answer === UNSURE ? FIRST : answer)),
+  settled: (...settled) => claims.settled(...settled),
+})
 
-const depsOf = ({ deps }: Decisions): AdmissionDeps => ({
+const depsOf = ({ deps }: Decisions, isAlwaysSure: boolean): AdmissionDeps => ({
   ...deps,
+  eventClaims: isAlwaysSure ? sureOf(deps.eventClaims) : deps.eventClaims,
   fingerprints,
   tenantShares: { count: () => undefined, refusal: () => undefined },
   idsOf: () => IDS,

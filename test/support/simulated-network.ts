@@ -14,6 +14,8 @@ const LATENCY_MS_MAX = 8
 /** Some messages take longer: a collection of garbage, a busy machine. */
 const SLOW_SHARE = 0.01
 const SLOW_MS_MAX = 700
+/** Between messages on one connection: rounding must not change their order. */
+const APART_MS = 0.001
 
 /** A process, and its connection to the broker. */
 export class SimulatedHost implements TimerOwner {
@@ -95,12 +97,10 @@ export class SimulatedBroker {
     for (const watcher of this.watchers) if (watcher.host === host) this.watchers.delete(watcher)
   }
 
-  /** @param isDropped whether it says that it has stored a message and does not */
-  publisherOf(host: SimulatedHost, isDropped: (subject: string) => boolean): Publisher {
+  publisherOf(host: SimulatedHost): Publisher {
     return {
       publish: (subject, payload, messageId, timeoutMs) =>
         new Promise<PublishResult>((resolve) => {
-          if (isDropped(subject)) return resolve({ kind: 'stored', sequence: 0, duplicate: false })
           const timer = setTimeout(() => resolve({ kind: 'unavailable', reason: 'timeout' }), timeoutMs)
           const copy = Uint8Array.from(payload)
           this.up(host, () => {
@@ -182,8 +182,8 @@ export class SimulatedBroker {
     return followers.length > 0
   }
 
-  /** The members of the client's bucket that a mirror uses. */
-  bucketOf(host: SimulatedHost): KV {
+  /** The members of the client's bucket that a mirror uses. @param isLateLost whether heartbeats lose what they say of late events */
+  bucketOf(host: SimulatedHost, isLateLost: boolean): KV {
     const write = (key: string, operation: Entry['operation'], text: string): Promise<number> =>
       this.ask(host, () => {
         const entry = { key, operation, revision: ++this.revision, text }
@@ -194,7 +194,8 @@ export class SimulatedBroker {
         return entry.revision
       })
     const bucket = {
-      put: (key: string, text: string) => write(key, 'PUT', text),
+      put: (key: string, text: string) =>
+        write(key, 'PUT', isLateLost ? JSON.stringify({ ...JSON.parse(text), late: undefined }) : text),
       delete: (key: string) => write(key, 'DEL', ''),
       status: () =>
         this.ask(host, () => ({
@@ -206,7 +207,9 @@ export class SimulatedBroker {
         this.ask(host, () => {
           const queue = new Queue<ReturnType<typeof watched>>()
           const watcher: Watcher = { host, keys, push: (entry, delta) => queue.push(watched(entry, delta)) }
-          const now = [...this.entries.values()].filter(({ key }) => matches(keys, key))
+          const now = [...this.entries.values()]
+            .filter(({ key }) => matches(keys, key))
+            .sort((one, other) => one.revision - other.revision)
           for (const [i, entry] of now.entries()) {
             this.down(host, true, () => watcher.push(entry, now.length - 1 - i))
           }
@@ -224,15 +227,17 @@ export class SimulatedBroker {
   /** A message to the broker, which takes no notice of who has died since. */
   private up(host: SimulatedHost, arrive: () => void): void {
     if (host.isCut && host.losesSent) return
-    host.sentUntilMs = Math.max(host.sentUntilMs, Date.now() + this.latencyMs(), host.cutUntilMs)
-    this.time.runIn(EVERYWHERE, () => setTimeout(arrive, host.sentUntilMs - Date.now()))
+    const nowMs = this.time.nowMs()
+    host.sentUntilMs = Math.max(host.sentUntilMs + APART_MS, nowMs + this.latencyMs(), host.cutUntilMs)
+    this.time.runIn(EVERYWHERE, () => setTimeout(arrive, host.sentUntilMs - nowMs))
   }
 
   /** @param isReliable whether it is sent again to a process that was cut off */
   private down(host: SimulatedHost, isReliable: boolean, arrive: () => void): void {
     if (!isReliable && host.isCut) return
-    host.receivedUntilMs = Math.max(host.receivedUntilMs, Date.now() + this.latencyMs(), host.cutUntilMs)
-    this.time.runIn(host, () => setTimeout(arrive, host.receivedUntilMs - Date.now()))
+    const nowMs = this.time.nowMs()
+    host.receivedUntilMs = Math.max(host.receivedUntilMs + APART_MS, nowMs + this.latencyMs(), host.cutUntilMs)
+    this.time.runIn(host, () => setTimeout(arrive, host.receivedUntilMs - nowMs))
   }
 
   private latencyMs(): number {

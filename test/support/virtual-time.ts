@@ -23,6 +23,8 @@ interface Timer {
 }
 
 export interface VirtualTime {
+  /** As `Date.now`, with fractions: sums of it keep their order. */
+  nowMs(): number
   /** Runs timers until the promise is settled. @throws Error when nothing is left to run before */
   until<T>(promise: Promise<T>): Promise<T>
   /** Runs code of a simulated process. */
@@ -101,6 +103,7 @@ export function installVirtualTime(startMs: number): VirtualTime {
     else owners.run(owner, run)
   }
   return {
+    nowMs: () => nowMs,
     async until(promise) {
       let isSettled = false
       const settle = (): void => {

@@ -31,7 +31,7 @@ export const OWNS_SLOTS = 'slots'
  *
  * Two gateways may both admit one key, with different bodies, only
  * - while its owner does not answer, or did not receive the settlement: the others then decide for themselves. What was spooled
- *   meanwhile they hear of when the log holds it (`late-events.ts`)
+ *   meanwhile they hear of when the log holds it (`announceLate` of the members)
  * - while its owner changes: the new owner does not know the claims in flight, and until every gateway has seen the
  *   change (milliseconds) some still ask the old one. A new owner lacks the old one's knowledge (`onDeparture`)
  * - when a request takes longer than its lease of 4 s

@@ -16,6 +16,7 @@ export interface SettlementNoticesDeps {
 }
 
 const CONFIRMATION_TIMEOUT_MS = 500
+const ATTEMPTS_MIN = LEASE_MS / CONFIRMATION_TIMEOUT_MS
 const RETRY_MS = 20
 
 /**
@@ -34,7 +35,7 @@ export class SettlementNotices {
     const { connection, sender, owners, redirect, clock, log } = this.deps
     const message = encodeSettlements(sender, settlements)
     const startedAtMs = clock()
-    for (;;) {
+    for (let attempts = 1; ; attempts++) {
       try {
         await connection.request(claimsSubject(owner), message, { timeout: CONFIRMATION_TIMEOUT_MS })
         return
@@ -44,7 +45,8 @@ export class SettlementNotices {
           for (const settlement of settlements) redirect(settlement)
           return
         }
-        if (clock() - startedAtMs >= LEASE_MS) {
+        // A process that stood still meanwhile has not tried for that long.
+        if (clock() - startedAtMs >= LEASE_MS && attempts >= ATTEMPTS_MIN) {
           log.warn(
             { err: cause, owner, keys: settlements.length },
             'a peer gateway did not confirm settled keys it owns',

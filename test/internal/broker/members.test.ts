@@ -87,3 +87,20 @@ test('a member that has joined has a current view, and one whose heartbeats are 
   await expect.poll(() => joined.isCurrent(), { timeout: 10_000 }).toBe(false)
   await manager.streams.add(config)
 })
+
+test('what one member announces, the others hear, with how long it had waited', async () => {
+  const [one, two, three] = await members('late', { one: undefined, two: undefined, three: undefined })
+  const heard = (membership: Membership | undefined): number[] => {
+    const waits: number[] = []
+    membership?.onLate((waitedMs) => waits.push(waitedMs))
+    return waits
+  }
+  const waits = [one, two, three].map(heard)
+
+  one?.announceLate(1_500)
+  await expect.poll(() => waits, { timeout: 10_000 }).toEqual([[], [1_500], [1_500]])
+  one?.announceLate(700)
+  await expect.poll(() => waits, { timeout: 10_000 }).toEqual([[], [1_500, 700], [1_500, 700]])
+
+  for (const membership of [one, two, three]) await membership?.leave()
+})
