@@ -65,6 +65,8 @@ export interface AdmissionGateway {
   readonly eventOutcomes: readonly boolean[]
   /** Outcomes that were reported to the owner of the keys. */
   readonly settlements: readonly boolean[]
+  /** Another gateway owns the keys from now on. */
+  loseKeys(): void
   /** Lets another gateway proceed with the key of an observation that this one owns. @returns reports the outcome */
   proceedElsewhere(body: string, key: string): (isAdmitted: boolean) => void
   /** Resolves when this many requests wait for another one with the same key. */
@@ -125,8 +127,10 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     }),
   )
   let claims = 0
+  let keyOwner: 'other' | undefined
   const peers = {
-    ownerOf: () => (verdicts.length === 0 ? undefined : 'other'),
+    ownerOf: () => (verdicts.length === 0 && keyOwner === undefined ? undefined : 'other'),
+    admitted: () => void settlements.push(true),
     claim(owner: string, key: KeyHash, fingerprint: Fingerprint, tell: (verdict: ClaimVerdict) => void): void {
       const verdict = verdicts[Math.min(claims++, verdicts.length - 1)]
       const ticket: PeerTicket = { id: claims, owner, key, fingerprint }
@@ -217,6 +221,9 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     eventClaims,
     eventOutcomes,
     settlements,
+    loseKeys: () => {
+      keyOwner = 'other'
+    },
     proceedElsewhere(body, key) {
       const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
       hashIdempotencyKey(ids.sip, OBSERVATIONS_ROUTE, key, hash)

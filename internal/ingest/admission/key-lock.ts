@@ -20,7 +20,7 @@ export interface KeyedRequest {
 export interface KeyLockDeps {
   readonly inFlight: InFlight<SharedAnswer>
   /** The other gateways: each key has one owner among them, whose verdict counts. */
-  readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled'>
+  readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled' | 'admitted'>
   /** Looks a key up again, also in the log, when its owner does not answer. */
   readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
 }
@@ -92,7 +92,11 @@ export class KeyLock implements Waiter<SharedAnswer> {
   finish(answer: Answer, flags: number): void {
     const isAdmitted = answer.kind === 'accepted'
     this.settle(isAdmitted, answer, false)
-    if (this.peer !== undefined) this.deps.peers.settled(this.peer, isAdmitted, flags)
+    const { peers } = this.deps
+    const { key, fingerprint } = this.request
+    if (this.peer !== undefined) peers.settled(this.peer, isAdmitted, flags)
+    // The key may have become another gateway's meanwhile, which had loaded the log before that held the event.
+    else if (isAdmitted && peers.ownerOf(key) !== undefined) peers.admitted({ key, fingerprint, flags })
   }
 
   private ask(ticket: Ticket): void {

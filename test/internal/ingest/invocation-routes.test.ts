@@ -148,6 +148,22 @@ test.each([
 
   expect([first.status, again.status, again.isReplay]).toEqual([202, 202, isKept])
   expect(gateway.stored.length).toBe(messages)
+  // One for each time that it was admitted.
+  expect(gateway.settlements).toEqual(Array(messages).fill(true))
+})
+
+test.each([
+  ['a single event', event()],
+  ['a bulk request', `[${event()}]`],
+])('a key that has another owner by the time its event is stored is made known to that one: %s', async (_, body) => {
+  await start({ isLogHeld: true })
+  const posted = gateway.post(body, randomUUID())
+  await gateway.untilInFlight(1)
+
+  gateway.loseKeys()
+  gateway.release()
+
+  expect((await posted).status).toBe(202)
   expect(gateway.settlements).toEqual([true])
 })
 
