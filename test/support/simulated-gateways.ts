@@ -1,6 +1,6 @@
 /**
- * Histories of gateways that share keys and event ids, each under a seed: they die, stand still, lose the broker and start again
- * while requests come. What is simulated is the broker, the disk, the read model and stage A; members, claims, index, admission and
+ * Histories of gateways that share keys and event ids, each under a seed: they die, stand still, lose the broker or each other, and
+ * start again while requests come. What is simulated is the broker, the disk, the read model and stage A; members, claims, index, admission and
  * log writer are the product's.
  *
  * At the end each event that was answered with a 202 is in the log, no event can leave two records, and every gateway knows every
@@ -427,7 +427,7 @@ class History {
     }
   }
 
-  /** Gateways die and start again, stand still, and lose the broker, one or all of them. */
+  /** Gateways die and start again, stand still, and lose the broker, one or all of them, or two of them each other. */
   private async breakThings(fromMs: number, untilMs: number): Promise<void> {
     await sleep(fromMs - Date.now())
     this.broker.isFaulty = true
@@ -440,7 +440,8 @@ class History {
       const cutOff = this.gateways.filter(({ host }) => host.isCut)
       const gateway = random.pick(cutOff.length > 0 && random.happens(0.5) ? cutOff : this.gateways)
       const dice = random.share()
-      if (dice < 0.35) void this.kill(gateway)
+      if (dice < 0.3) void this.kill(gateway)
+      else if (dice < 0.4) this.broker.sever(gateway.host, random.pick(this.gateways).host, random.share() * 8_000)
       else if (dice < 0.6) gateway.host.frozenUntilMs = Date.now() + random.share() * 8_000
       else if (dice < 0.85) gateway.cut(random.share() * 8_000, random.share() * 2_000, random.happens(0.5))
       else {

@@ -84,11 +84,24 @@ export class SimulatedBroker {
   private readonly followers = new Set<Follower>()
   private readonly watchers = new Set<Watcher>()
   private readonly entries = new Map<string, Entry>()
+  /** Pairs between which messages are lost, until when: both reach the log, through brokers that do not reach each other. */
+  private readonly severed: { readonly pair: ReadonlySet<SimulatedHost>; readonly untilMs: number }[] = []
   private revision = 0
 
   constructor(time: VirtualTime, random: Random) {
     this.time = time
     this.random = random
+  }
+
+  sever(one: SimulatedHost, other: SimulatedHost, ms: number): void {
+    this.severed.push({ pair: new Set([one, other]), untilMs: Date.now() + ms })
+  }
+
+  private areSevered(one: SimulatedHost, other: SimulatedHost): boolean {
+    return (
+      one !== other &&
+      this.severed.some(({ pair, untilMs }) => pair.has(one) && pair.has(other) && untilMs > Date.now())
+    )
   }
 
   /** What a dead process followed. */
@@ -145,7 +158,7 @@ export class SimulatedBroker {
         return { unsubscribe: end, drain: async () => end() }
       },
       publish: (subject: string, data: Uint8Array | string) =>
-        this.up(host, () => this.pass(subject, bytesOf(data), undefined)),
+        this.up(host, () => this.pass(host, subject, bytesOf(data), undefined)),
       flush: () => this.ask(host, () => undefined),
       request: (subject: string, data: Uint8Array | string, { timeout }: { readonly timeout: number }) =>
         new Promise((resolve, reject) => {
@@ -157,7 +170,7 @@ export class SimulatedBroker {
                 clearTimeout(timer)
                 resolve(messageOf(subject, bytes))
               })
-            if (this.pass(subject, copy, answer)) return
+            if (this.pass(host, subject, copy, answer)) return
             this.down(host, false, () => {
               clearTimeout(timer)
               reject(new errors.NoRespondersError(subject))
@@ -169,12 +182,18 @@ export class SimulatedBroker {
   }
 
   /** @returns whether anybody follows the subject */
-  private pass(subject: string, data: Uint8Array, answer: ((bytes: Uint8Array) => void) | undefined): boolean {
+  private pass(
+    from: SimulatedHost,
+    subject: string,
+    data: Uint8Array,
+    answer: ((bytes: Uint8Array) => void) | undefined,
+  ): boolean {
     const followers = [...this.followers].filter((follower) => matches(follower.subject, subject))
     for (const { host, callback } of followers) {
+      if (this.areSevered(from, host)) continue
       const respond = (bytes: Uint8Array = new Uint8Array(0)): boolean => {
         const copy = Uint8Array.from(bytes)
-        if (answer !== undefined) this.up(host, () => answer(copy))
+        if (answer !== undefined) this.up(host, () => !this.areSevered(from, host) && answer(copy))
         return true
       }
       this.down(host, false, () => callback(null, { ...messageOf(subject, data), respond } as unknown as Msg))
