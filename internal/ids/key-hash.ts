@@ -113,4 +113,7 @@ function readUlid(text: string, start: number): boolean {
 export const bytesOf = (words: Int32Array): Uint8Array =>
   new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
 
+/** The words of bytes, four to a word, low byte first. */
+export const wordsOf = (bytes: Uint8Array): Int32Array => new Int32Array(Uint8Array.from(bytes).buffer)
+
 export const hexOf = (words: Int32Array): string => Buffer.from(bytesOf(words)).toString('hex')

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { serve } from '../../internal/http/server.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { KeyHash } from '../../internal/ids/key-hash.js'
-import { bytesOf, hashIdempotencyKey } from '../../internal/ids/key-hash.js'
+import { bytesOf, hashIdempotencyKey, hexOf } from '../../internal/ids/key-hash.js'
 import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js'
 import { ELSEWHERE, type SharedAnswer } from '../../internal/ingest/admission/answers.js'
 import { NO_LANE } from '../../internal/ingest/admission/lane.js'
@@ -118,14 +118,16 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     close: async () => undefined,
   }
   const fingerprints = new BodyFingerprint(SECRET.subarray(0, 16))
-  const found = new Map(
-    (recorded ?? []).map(({ key, body, flags }) => {
-      const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
-      hashIdempotencyKey(ids.sip, 0, key, hash)
-      fingerprints.of(Buffer.from(body), fingerprint)
-      return [Buffer.from(bytesOf(hash)).toString('hex'), { fingerprint: bytesOf(fingerprint), flags, admittedAtMs: 0 }]
-    }),
-  )
+  const findRecorded = async () =>
+    new Map(
+      (recorded ?? []).map(({ key, body, flags }) => {
+        const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
+        hashIdempotencyKey(ids.sip, 0, key, hash)
+        fingerprints.of(Buffer.from(body), fingerprint)
+        const admittedAtMs = Date.now()
+        return [hexOf(hash), { fingerprint: bytesOf(fingerprint), flags, admittedAtMs }]
+      }),
+    )
   let claims = 0
   let keyOwner: 'other' | undefined
   const peers = {
@@ -172,7 +174,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     eventClaims: eventOwner,
     recheck: async (): Promise<Confirmation> => 'unknown',
     fingerprints,
-    confirmation: createKeyConfirmation(async () => found, Date.now, log),
+    confirmation: createKeyConfirmation(findRecorded, Date.now, log),
     groups: new GroupCommit(writer, 3),
     tenantShares: { count: () => undefined, refusal: () => undefined },
     lane: options.lane ?? NO_LANE,

@@ -110,15 +110,15 @@ export function whenKeyIsKnown(
   if (verdict === 'conflict') return on.conflict()
   // Of another one's key, its owner knows more than this gateway: it is asked next.
   if (verdict === 'new' && (deps.isLoaded(key) || deps.peers.ownerOf(key) !== undefined)) return on.fresh()
-  const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number): void => {
+  const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number, recorded: Fingerprint): void => {
     if (confirmation === 'unknown') {
       // Another request with the key may have been admitted meanwhile.
       const now = deps.keys.lookup(key, fingerprint, deps.clock())
       if (now === 'same') return on.replay(deps.keys.flags)
       return now === 'conflict' ? on.conflict() : on.fresh()
     }
+    deps.keys.admit(key, recorded, flags, admittedAtMs)
     if (confirmation === 'conflict') return on.conflict()
-    deps.keys.admit(key, fingerprint, flags, admittedAtMs)
     on.replay(flags)
   }
   deps.confirmation.ask(key, fingerprint, (...confirmed) => {

@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import { bytesOf } from '../../ids/key-hash.js'
+import { bytesOf, wordsOf } from '../../ids/key-hash.js'
 import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
 import type { Fingerprint } from './key-table.js'
@@ -22,7 +22,8 @@ export type FindKeys = (
 interface Question {
   readonly hash: Uint8Array
   readonly fingerprint: Uint8Array
-  readonly answer: (confirmation: Confirmation, admittedAtMs: number, flags: number) => void
+  /** @param recorded the fingerprint that the key was admitted with; of an unknown key, the one that was asked for */
+  readonly answer: (confirmation: Confirmation, admittedAtMs: number, flags: number, recorded: Fingerprint) => void
 }
 
 /** Keys of one query. */
@@ -60,8 +61,8 @@ export function createKeyConfirmation(
         const known = found.get(Buffer.from(hash).toString('hex'))
         const isSame = known !== undefined && Buffer.compare(known.fingerprint, fingerprint) === 0
         try {
-          if (known === undefined) answer('unknown', 0, 0)
-          else answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags)
+          if (known === undefined) answer('unknown', 0, 0, wordsOf(fingerprint))
+          else answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags, wordsOf(known.fingerprint))
         } catch (cause) {
           // One failing callback must not leave the others without an answer, nor end the process.
           log.error({ err: cause }, 'a request failed after its key was looked up in the read model')
@@ -75,7 +76,7 @@ export function createKeyConfirmation(
     ask(key: KeyHash, fingerprint: Fingerprint, answer: Question['answer']): void {
       if (clock() < restsUntilMs) {
         UNCONFIRMED.inc()
-        return answer('unknown', 0, 0)
+        return answer('unknown', 0, 0, fingerprint)
       }
       waiting.push({ hash: bytesOf(key), fingerprint: bytesOf(fingerprint), answer })
       if (!isAsking) {

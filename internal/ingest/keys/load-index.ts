@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import { hashOfInvocationId } from '../../ids/key-hash.js'
+import { hashOfInvocationId, wordsOf } from '../../ids/key-hash.js'
 import { OWNER_SLOTS, type Slots, slotOf } from '../../ids/owner-slots.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import { untilAvailable } from '../../process/main.js'
@@ -134,8 +134,9 @@ export function createIndexLoader(
   }
   const confirmIn = (source: KeyConfirmation, key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation> =>
     new Promise((resolve) => {
-      source.ask(key, fingerprint, (found, admittedAtMs, flags) => {
-        if (found === 'same') index.keys.admit(key, fingerprint, flags, admittedAtMs)
+      source.ask(key, fingerprint, (found, admittedAtMs, flags, recorded) => {
+        // A conflict, too: it must not be forgotten while the read model is unavailable.
+        if (found !== 'unknown') index.keys.admit(key, recorded, flags, admittedAtMs)
         resolve(found)
       })
     })
@@ -312,9 +313,6 @@ async function loadEvents(
     await nextTurn()
   }
 }
-
-/** Four or two words, low byte first. */
-export const wordsOf = (bytes: Uint8Array): Int32Array => new Int32Array(Uint8Array.from(bytes).buffer)
 
 export function eventKeyOf(id: Uint8Array): KeyHash {
   const key: KeyHash = new Int32Array(4)

@@ -88,6 +88,20 @@ test.each([
   expect(answers.map(verdictOf)).toEqual([CONFLICT, [202, false]])
 })
 
+test('a conflict that only the read model knew is one still when that is unavailable', async () => {
+  const [key, body] = [randomUUID(), event()]
+  const recorded = [{ key, body, flags: 0 }]
+  await start({ recorded })
+  const first = await gateway.post(event(), key)
+
+  recorded.length = 0
+  const again = await gateway.post(event(), key)
+  const same = await gateway.post(body, key)
+
+  expect([first, again].map(verdictOf)).toEqual([CONFLICT, CONFLICT])
+  expect([same.status, same.isReplay]).toEqual([202, true])
+})
+
 test.each([
   ['a bomb', gzipSync(Buffer.alloc(6 * 1024 * 1024, ' ')), gzip, 413],
   ['blanks', gzipSync(Buffer.alloc(5 * 1024 * 1024, ' ')), { ...gzip, ...ndjson }, 422],

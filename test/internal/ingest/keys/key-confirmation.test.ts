@@ -25,13 +25,13 @@ test('the read model confirms a key by its fingerprint', async () => {
     log,
   )
   const ask = (words: Int32Array, body: Int32Array) =>
-    new Promise<[Confirmation, number, number]>((resolve) => {
+    new Promise<[Confirmation, number, number, Int32Array]>((resolve) => {
       confirmation.ask(words, body, (...told) => resolve(told))
     })
 
-  expect(await ask(key, fingerprint)).toEqual(['same', 7, 1])
-  expect(await ask(key, new Int32Array([5, 7]))).toEqual(['conflict', 7, 1])
-  expect(await ask(new Int32Array(4), fingerprint)).toEqual(['unknown', 0, 0])
+  expect(await ask(key, fingerprint)).toEqual(['same', 7, 1, fingerprint])
+  expect(await ask(key, new Int32Array([5, 7]))).toEqual(['conflict', 7, 1, fingerprint])
+  expect(await ask(new Int32Array(4), fingerprint)).toEqual(['unknown', 0, 0, fingerprint])
   // The read model has said that it does not know the last one.
   expect(await unconfirmed()).toBe(before)
 })

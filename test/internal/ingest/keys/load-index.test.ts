@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, type KeyHash } from '../../../../internal/ids/key-hash.js'
 import { ALL_SLOTS, type Slots, slotOf } from '../../../../internal/ids/owner-slots.js'
+import type { KeyConfirmation } from '../../../../internal/ingest/keys/key-confirmation.js'
 import {
   type AdmissionHistory,
   createIndexLoader,
@@ -65,9 +66,11 @@ function gateway() {
   let nowMs = NOW_MS
   const confirmed: KeyHash[] = []
   const readModel = {
-    ask(key: KeyHash, _: Int32Array, answer: (found: 'unknown', admittedAtMs: number, flags: number) => void) {
+    recorded: undefined as Int32Array | undefined,
+    ask(key: KeyHash, fingerprint: Int32Array, answer: Parameters<KeyConfirmation['ask']>[2]) {
       confirmed.push(key)
-      answer('unknown', 0, 0)
+      if (readModel.recorded === undefined) answer('unknown', 0, 0, fingerprint)
+      else answer('conflict', atMs, 0, readModel.recorded)
     },
   }
   const loader = createIndexLoader(index, owners, history, readModel, {
@@ -85,6 +88,7 @@ function gateway() {
     asked,
     pending,
     confirmed,
+    readModel,
     answers: (of: typeof answersOf) => {
       answersOf = of
     },
@@ -342,4 +346,15 @@ describe('what only the log holds', () => {
 
     expect(await Promise.all([first, second])).toEqual(['conflict', 'conflict'])
   })
+})
+
+test('a conflict that the read model knew is one still when it is unavailable', async () => {
+  await a.loader.load()
+  await a.loader.loaded()
+  a.readModel.recorded = fingerprintOf(1)
+
+  expect(await a.loader.confirm(keyOf(KEYS + 1), fingerprintOf(2))).toBe('conflict')
+
+  const lookUp = (body: number) => a.index.keys.lookup(keyOf(KEYS + 1), fingerprintOf(body), NOW_MS)
+  expect([1, 2].map(lookUp)).toEqual(['same', 'conflict'])
 })
