@@ -190,6 +190,8 @@ describe('with calls', () => {
     expect(await page.locator('[data-total]').count()).toBe(1)
     expect(await accessibilityFaults(page)).toEqual([])
     await page.unroute(REPORTS)
+    // By itself.
+    await expect.poll(() => failed.count()).toBe(0)
   })
 
   test('a page that the service refuses says which scope it needs', async () => {

@@ -20,6 +20,12 @@ export class ApiProblem extends Error {
   }
 }
 
+/** No answer, too many requests, or a service that is not ready. */
+const PASSING: ReadonlySet<number> = new Set([0, 429, 502, 503, 504])
+
+/** Whether a failure may pass by itself. */
+export const isPassing = ({ status, code }: ApiProblem): boolean => PASSING.has(status) && code !== 'UNEXPECTED'
+
 export interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly body?: unknown

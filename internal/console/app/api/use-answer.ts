@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { SignInRefused } from '../session/tokens.js'
-import { ApiProblem } from './ask.js'
+import { ApiProblem, isPassing } from './ask.js'
 
 /** Figures on their way. What was there before stays while newer ones come, so that nothing jumps. */
 export interface Answer<T> {
@@ -64,8 +64,17 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
 
   const reload = useCallback(() => setRound((before) => before + 1), [])
   const isEarlier = state.key !== key
-  return { value: state.value, problem: isEarlier ? undefined : state.problem, isLoading, isEarlier, isSlow, reload }
+  const problem = isEarlier ? undefined : state.problem
+  useEffect(() => {
+    if (problem === undefined || !isPassing(problem)) return
+    const timer = setTimeout(reload, Math.max(problem.retryAfterMs ?? 0, AGAIN_MS))
+    return () => clearTimeout(timer)
+  }, [problem, reload])
+  return { value: state.value, problem, isLoading, isEarlier, isSlow, reload }
 }
+
+/** Until it is loaded again after a failure that may pass by itself. */
+const AGAIN_MS = 5_000
 
 const asProblem = (cause: unknown): ApiProblem =>
   cause instanceof ApiProblem ? cause : new ApiProblem(0, 'UNEXPECTED', cause instanceof Error ? cause.message : '')

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { ApiProblem } from '../api/ask.js'
+import { type ApiProblem, isPassing } from '../api/ask.js'
 import type { Answer } from '../api/use-answer.js'
 
 /** What a page says when it has no figures to show, or not all of them. */
@@ -23,6 +23,7 @@ export const Failed = ({
     <section class="state" role="alert">
       <h2>{capitalized(what)} could not be read</h2>
       <p>{problem.message}</p>
+      {isPassing(problem) && <p>The page tries again every few seconds.</p>}
       {isShown && <p>Below is what was read before.</p>}
       <p class="actions">
         <button type="button" onClick={retry}>
