@@ -7,7 +7,7 @@ import { launch } from '../support/processes.js'
  * `ATTRIBUTION_TEST_GATEWAY_HISTORIES=10000 npm test -- test/faults/simulated-gateways.test.ts` runs as many. A failure names its seed:
  * `node dist/test/support/simulated-gateways.js <seed> 1` repeats it.
  */
-const HISTORIES = Number(process.env['ATTRIBUTION_TEST_GATEWAY_HISTORIES'] ?? 30)
+const HISTORIES = Number(process.env['ATTRIBUTION_TEST_GATEWAY_HISTORIES'] ?? 12)
 
 async function failuresOf(first: number, histories: number, ...breakage: string[]): Promise<readonly string[]> {
   const simulated = launch('dist/test/support/simulated-gateways.js', {
