@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { partitionsWithLane } from '../../streams/invocations.js'
 import type { Broker } from '../broker/connect.js'
+import { type LogRange, readLogToItsEnd } from '../broker/log.js'
 import type { Membership } from '../broker/members.js'
 import { partitionsHeld } from '../broker/partitions.js'
 import type { PlannedLogDeps } from '../broker/planned-log.js'
@@ -88,6 +89,8 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
   }
   const seenDeps = {
     ...logDeps,
+    // An event that is overlooked there becomes two records.
+    readLog: (range: LogRange) => readLogToItsEnd(deps.broker.manager, range),
     logId,
     recordSourcesSince: (partition: number, sinceMs: number) =>
       recordSourcesSince(store, { partition, partitions: deps.partitions }, sinceMs),

@@ -35,6 +35,22 @@ export async function readLog(manager: JetStreamManager, range: LogRange): Promi
   return (await readMessages(manager, range)).map(entryOf)
 }
 
+/**
+ * Like `readLog`, but empty only if the stream's leader has nothing either: any server answers a direct get, and a follower that
+ * does not reach the leader lacks the newest messages. What it returns has no gaps, so only the end needs the leader.
+ *
+ * @throws Error when the broker does not reply
+ */
+export async function readLogToItsEnd(manager: JetStreamManager, range: LogRange): Promise<StoredEntry[]> {
+  const entries = await readLog(manager, range)
+  if (entries.length > 0) return entries
+  const { stream, subject, from } = range
+  // The client's type lacks the subject, with which the broker passes over sequences that are gone.
+  const query = { seq: from, next_by_subj: subject } as { readonly seq: number }
+  const next = await manager.streams.getMessage(stream, query)
+  return next === null ? [] : [entryOf(next)]
+}
+
 /** Like `readLog`, with all headers. */
 export function readMessages(manager: JetStreamManager, range: LogRange): Promise<StoredMsg[]> {
   const { stream, subject, from, messagesMax, bytesMax } = range

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import { INVOCATIONS, invocationsSubject, STAGES, type StageName } from '../../../streams/invocations.js'
-import { readLog } from '../../broker/log.js'
+import { readLogToItsEnd } from '../../broker/log.js'
 import { partitionsHeld } from '../../broker/partitions.js'
 import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
 import { admissionKeysSince } from '../../store/queries/attribution/admission-keys.js'
@@ -47,7 +47,7 @@ async function* unprocessed(
   let from = (checkpoint?.done ?? 0) + 1
   for (;;) {
     const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
-    const entries = await readLog(manager, range)
+    const entries = await readLogToItsEnd(manager, range)
     const last = entries.at(-1)
     if (last === undefined) break
     for (const { data, sequence } of entries) yield* readable(data, sequence)

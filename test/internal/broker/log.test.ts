@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Broker, connectBroker } from '../../../internal/broker/connect.js'
-import { firstSequenceSince, nineDigits, readLog } from '../../../internal/broker/log.js'
+import { firstSequenceSince, nineDigits, readLog, readLogToItsEnd } from '../../../internal/broker/log.js'
 import { createPublisher } from '../../../internal/broker/publisher.js'
 import { AUDIT, auditSubject } from '../../../streams/audit.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
@@ -34,6 +34,39 @@ test('reading a log returns the requested number of messages starting at a seque
   expect(others.map(({ sequence }) => sequence)).toEqual([2, 3])
   expect((await read(2, 'audit.tnt_one')).map(({ sequence }) => sequence)).toEqual([2, 4])
   expect(await read(5)).toEqual([])
+})
+
+test('a follower that lacks the newest messages does not hide them, where the end of the log matters', async () => {
+  const { manager } = broker
+  const { streams } = manager
+  let reads = 0
+  /** It has the first two messages only. */
+  const behind = {
+    streams,
+    direct: {
+      getBatch: async (stream: string, query: Parameters<typeof manager.direct.getBatch>[1] & { seq: number }) => {
+        reads++
+        if (query.seq > 2) {
+          query.callback?.({} as never, undefined as never)
+          return { stop: () => undefined }
+        }
+        return manager.direct.getBatch(stream, { ...query, batch: 3 - query.seq } as typeof query)
+      },
+    },
+  } as unknown as typeof manager
+  const range = { stream: AUDIT.name, subject: 'audit.*', messagesMax: 3, bytesMax: 2 ** 20 }
+  const found: number[] = []
+  for (let from = 1; ; ) {
+    const entries = await readLogToItsEnd(behind, { ...range, from })
+    const last = entries.at(-1)
+    if (last === undefined) break
+    found.push(...entries.map(({ sequence }) => sequence))
+    from = last.sequence + 1
+  }
+
+  expect(found).toEqual([1, 2, 3, 4])
+  expect(reads).toBe(4)
+  expect((await readLog(behind, { ...range, from: 3 })).map(({ sequence }) => sequence)).toEqual([])
 })
 
 test('reading a log leaks no subscription', async () => {
