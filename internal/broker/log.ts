@@ -44,11 +44,23 @@ export async function readLog(manager: JetStreamManager, range: LogRange): Promi
 export async function readLogToItsEnd(manager: JetStreamManager, range: LogRange): Promise<StoredEntry[]> {
   const entries = await readLog(manager, range)
   if (entries.length > 0) return entries
-  const { stream, subject, from } = range
+  const next = await nextAtLeader(manager, range)
+  return next === undefined ? [] : [next]
+}
+
+/**
+ * The first message of a subject at or after a sequence, as the stream's leader has it.
+ *
+ * @throws Error when the broker does not reply
+ */
+export async function nextAtLeader(
+  manager: JetStreamManager,
+  { stream, subject, from }: Pick<LogRange, 'stream' | 'subject' | 'from'>,
+): Promise<StoredEntry | undefined> {
   // The client's type lacks the subject, with which the broker passes over sequences that are gone.
   const query = { seq: from, next_by_subj: subject } as { readonly seq: number }
   const next = await manager.streams.getMessage(stream, query)
-  return next === null ? [] : [entryOf(next)]
+  return next === null ? undefined : entryOf(next)
 }
 
 /** Like `readLog`, with all headers. */

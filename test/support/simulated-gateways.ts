@@ -6,18 +6,17 @@
  * At the end each event that was answered with a 202 is in the log, no event can leave two records, and every gateway knows every
  * key and event: the same body is replayed, another one is a conflict, the event under a new key is a duplicate.
  *
- * Run it compiled: node dist/test/support/simulated-gateways.js <first seed> <histories> [<breakage>]. It prints a line per failure, and
- * ends with the first one when the build is broken on purpose.
+ * Run it compiled: node dist/test/support/simulated-gateways.js <first seed> <histories> [<breakage>]
  */
 import type { Publisher } from '../../internal/broker/publisher.js'
 import type { Exchange } from '../../internal/http/exchange.js'
 import type { KeyHash } from '../../internal/ids/key-hash.js'
 import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js'
 import type { Decisions } from '../../internal/ingest/open-decisions.js'
-import type { SpoolRecord } from '../../internal/ingest/spool/record.js'
-import type { Deliver, Drained, Spool } from '../../internal/ingest/spool/spool.js'
+import type { Spool } from '../../internal/ingest/spool/spool.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
 import type { Problem } from '../../internal/problems/catalogue.js'
+import { runHistories } from './histories.js'
 import { installVirtualTime } from './virtual-time.js'
 
 // Before all else is imported, which then has these timers.
@@ -40,8 +39,10 @@ const { createLog } = await import('../../internal/telemetry/log.js')
 const { isInvocations, partitionOfSubject } = await import('../../streams/invocations.js')
 const { UNCONFIRMED_ID_BYTES, UNCONFIRMED_SUBJECT } = await import('../../streams/unconfirmed.js')
 const { SimulatedBroker, SimulatedHost } = await import('./simulated-network.js')
+const { SimulatedSpool } = await import('./simulated-spool.js')
 const { errors } = await import('@nats-io/transport-node')
 type Host = InstanceType<typeof SimulatedHost>
+type OwnSpool = InstanceType<typeof SimulatedSpool>
 
 const GATEWAYS = 3
 const PARTITIONS = 2
@@ -117,62 +118,7 @@ const hashOf = (key: string): KeyHash => {
   return hash
 }
 
-/** A disk survives its process. */
-class SimulatedSpool {
-  readonly folder = 'simulated'
-  readonly records: SpoolRecord[] = []
-  private appending = 0
-  private readonly random: Random
-
-  constructor(random: Random) {
-    this.random = random
-  }
-
-  get bytes(): number {
-    return this.records.reduce((sum, { payload }) => sum + payload.length, 0)
-  }
-  get count(): number {
-    return this.records.length
-  }
-  get isEmpty(): boolean {
-    return this.count === 0 && this.appending === 0
-  }
-  hasRoomFor(): boolean {
-    return true
-  }
-
-  async append(records: readonly SpoolRecord[]): Promise<{ kind: 'stored' }> {
-    const copies = records.map((record) => ({ ...record, payload: Uint8Array.from(record.payload) }))
-    this.appending++
-    await sleep(this.random.share() * 20)
-    this.records.push(...copies)
-    await sleep(this.random.share() * 5)
-    this.appending--
-    return { kind: 'stored' }
-  }
-
-  /** As its process left it: what that was writing when it died is on the disk, or is not. */
-  afterDeath(): SimulatedSpool {
-    const left = new SimulatedSpool(this.random)
-    left.records.push(...this.records)
-    return left
-  }
-
-  async drain(deliver: Deliver): Promise<Drained> {
-    for (let delivered = 0; ; delivered++) {
-      const [first] = this.records
-      if (first === undefined) return { kind: 'empty', delivered }
-      if (!(await deliver(first))) return { kind: 'refused', delivered }
-      this.records.shift()
-    }
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve()
-  }
-}
-
-const asSpool = (spool: SimulatedSpool): Spool => spool as unknown as Spool
+const asSpool = (spool: OwnSpool): Spool => spool as unknown as Spool
 
 /** What stage A has recorded. */
 class ReadModel {
@@ -190,15 +136,15 @@ class ReadModel {
 class Gateway {
   readonly host = new SimulatedHost()
   readonly name: string
-  readonly spool: SimulatedSpool
+  readonly spool: OwnSpool
   /** What its predecessors left. */
-  readonly orphans: readonly SimulatedSpool[]
+  readonly orphans: readonly OwnSpool[]
   /** While it starts: undefined. */
   deps: AdmissionDeps | undefined
   private readonly caller = callerOf()
   private detectedCutAtMs = 0
 
-  constructor(name: string, orphans: readonly SimulatedSpool[], random: Random) {
+  constructor(name: string, orphans: readonly OwnSpool[], random: Random) {
     this.name = name
     this.orphans = orphans
     this.spool = new SimulatedSpool(random)
@@ -289,7 +235,7 @@ class History {
   }
 
   /** Starts a gateway, and another one if it does not reach the broker. @param orphans the spools that its predecessors left */
-  private async start(orphans: readonly SimulatedSpool[]): Promise<void> {
+  private async start(orphans: readonly OwnSpool[]): Promise<void> {
     const gateway = new Gateway(`gw-${this.started++}`, orphans, this.random)
     this.gateways.push(gateway)
     try {
@@ -352,7 +298,7 @@ class History {
     gateway.deps = depsOf(opened, isBroken('an unsure event counts as new'))
   }
 
-  private async deliverInSilence(spools: readonly SimulatedSpool[], { publish }: Publisher): Promise<void> {
+  private async deliverInSilence(spools: readonly OwnSpool[], { publish }: Publisher): Promise<void> {
     for (const spool of spools) {
       await spool.drain(async (record) => {
         while ((await publish(record.subject, record.payload, record.messageId, 1_000)).kind !== 'stored')
@@ -568,12 +514,4 @@ const depsOf = ({ deps }: Decisions, isAlwaysSure: boolean): AdmissionDeps => ({
   log,
 })
 
-const [first = '0', histories = '1', breakage] = process.argv.slice(2)
-for (let seed = Number(first); seed < Number(first) + Number(histories); seed++) {
-  const failure = await time.until(new History(seed, breakage as Breakage | undefined).run())
-  time.clear()
-  if (failure === undefined) continue
-  process.stdout.write(`seed ${seed}: ${failure}\n`)
-  if (breakage !== undefined) break
-}
-process.exit(0)
+await runHistories<Breakage>(time, (seed, breakage) => new History(seed, breakage).run())

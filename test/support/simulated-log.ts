@@ -8,6 +8,7 @@
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import type { PlannedLog, PlannedLogDeps } from '../../internal/broker/planned-log.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
+import { runHistories } from './histories.js'
 import { installVirtualTime } from './virtual-time.js'
 
 // Before all else is imported, which then has these timers.
@@ -192,12 +193,4 @@ class History {
 const rowsAt = (rows: readonly SimulatedRow[], instantMs: number): number =>
   rows.filter(({ atMs }) => atMs <= instantMs).length
 
-const [first = '0', histories = '1', breakage] = process.argv.slice(2)
-for (let seed = Number(first); seed < Number(first) + Number(histories); seed++) {
-  const failure = await time.until(new History(seed, breakage as Breakage | undefined).run())
-  time.clear()
-  if (failure === undefined) continue
-  process.stdout.write(`seed ${seed}: ${failure}\n`)
-  if (breakage !== undefined) break
-}
-process.exit(0)
+await runHistories<Breakage>(time, (seed, breakage) => new History(seed, breakage).run())

@@ -1,6 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { UNCONFIRMED, UNCONFIRMED_ID_BYTES, UNCONFIRMED_SUBJECT } from '../../../streams/unconfirmed.js'
-import { type LogEntry, readLog } from '../../broker/log.js'
+import { type LogEntry, nextAtLeader, readLog } from '../../broker/log.js'
 import { hashOfInvocationId } from '../../ids/key-hash.js'
 import { AdmissionIndex } from '../../ingest/keys/admission-index.js'
 
@@ -13,6 +13,7 @@ const FILTER_BITS_PER_ID = 16
 /** 33 million ids. */
 const FILTER_BYTES_MAX = 64 * 1024 * 1024
 const NO_FINGERPRINT = new Int32Array(2)
+const LOG = { stream: UNCONFIRMED.name, subject: UNCONFIRMED_SUBJECT }
 const MESSAGES_MAX = 500
 const BYTES_MAX = 8 * 1024 * 1024
 
@@ -69,27 +70,18 @@ export class UnconfirmedIds {
   }
 
   private async read(): Promise<void> {
-    const { manager } = this
     for (;;) {
-      const from = this.readUpTo + 1
-      // The client's type lacks the subject, with which the broker passes over sequences that are gone.
-      const query = { seq: from, next_by_subj: UNCONFIRMED_SUBJECT } as { readonly seq: number }
-      const next = await manager.streams.getMessage(UNCONFIRMED.name, query)
-      if (next === null) return
-      this.take({ sequence: next.seq, messageId: '', data: next.data })
+      const next = await nextAtLeader(this.manager, { ...LOG, from: this.readUpTo + 1 })
+      if (next === undefined) return
+      this.take(next)
       await this.readMany()
     }
   }
 
   /** Reads on, where many messages wait; from any server, which may not have the newest. */
   private async readMany(): Promise<void> {
-    const range = {
-      stream: UNCONFIRMED.name,
-      subject: UNCONFIRMED_SUBJECT,
-      messagesMax: MESSAGES_MAX,
-      bytesMax: BYTES_MAX,
-    }
-    const entries = await readLog(this.manager, { ...range, from: this.readUpTo + 1 })
+    const limits = { messagesMax: MESSAGES_MAX, bytesMax: BYTES_MAX }
+    const entries = await readLog(this.manager, { ...LOG, ...limits, from: this.readUpTo + 1 })
     for (const entry of entries) this.take(entry)
   }
 

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SpoolRecord } from '../../internal/ingest/spool/record.js'
+import type { Deliver, Drained } from '../../internal/ingest/spool/spool.js'
+import type { Random } from '../../internal/local/sandbox/random.js'
+
+/** The spool of a simulated gateway: its disk survives the process. */
+export class SimulatedSpool {
+  readonly folder = 'simulated'
+  readonly records: SpoolRecord[] = []
+  private appending = 0
+  private readonly random: Random
+
+  constructor(random: Random) {
+    this.random = random
+  }
+
+  get bytes(): number {
+    return this.records.reduce((sum, { payload }) => sum + payload.length, 0)
+  }
+  get count(): number {
+    return this.records.length
+  }
+  get isEmpty(): boolean {
+    return this.count === 0 && this.appending === 0
+  }
+  hasRoomFor(): boolean {
+    return true
+  }
+
+  async append(records: readonly SpoolRecord[]): Promise<{ kind: 'stored' }> {
+    const copies = records.map((record) => ({ ...record, payload: Uint8Array.from(record.payload) }))
+    this.appending++
+    await sleep(this.random.share() * 20)
+    this.records.push(...copies)
+    await sleep(this.random.share() * 5)
+    this.appending--
+    return { kind: 'stored' }
+  }
+
+  /** As its process left it: what that was writing when it died is on the disk, or is not. */
+  afterDeath(): SimulatedSpool {
+    const left = new SimulatedSpool(this.random)
+    left.records.push(...this.records)
+    return left
+  }
+
+  async drain(deliver: Deliver): Promise<Drained> {
+    for (let delivered = 0; ; delivered++) {
+      const [first] = this.records
+      if (first === undefined) return { kind: 'empty', delivered }
+      if (!(await deliver(first))) return { kind: 'refused', delivered }
+      this.records.shift()
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
