@@ -209,6 +209,7 @@ program
   .option('--every <count>', 'one case in so many', atLeast(1), 1)
   .option('--minutes <count>', 'of asking', atLeast(1), 240)
   .option('--newer <count>', 'newest records that are not settled', atLeast(0), 60_000)
+  .option('--copied <count>', 'newest records that the sorted copies hold', atLeast(1), Number.MAX_SAFE_INTEGER)
   .addOption(new Option('--sorts <fields...>', 'to ask by').choices(SORT_FIELDS).default(SORT_FIELDS))
   .action(async (options: Omit<QueryOptions, 'checkout'>) => {
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)

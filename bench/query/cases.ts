@@ -13,7 +13,7 @@ export interface Filter {
   readonly sql: string
   /** Tables in whose order a person might look, beside the sort's. */
   readonly tables: readonly string[]
-  readonly kind: 'none' | 'single' | 'contains' | 'combination'
+  readonly kind: 'none' | 'single' | 'contains' | 'combination' | 'recent'
 }
 
 /** Values that are there, found out from the data. */
@@ -103,6 +103,12 @@ const both = (...filters: readonly Filter[]): Filter => ({
   tables: [...new Set(filters.flatMap(({ tables }) => tables))],
   kind: 'combination',
 })
+
+/** The filter, of calls since a time. */
+export const since = (filter: Filter, ms: number): Filter => {
+  const recent = both(filter, time('event_time', 'gte', ms))
+  return { ...recent, kind: 'recent' }
+}
 
 const bytes = (hex: string): string => `toFixedString(unhex('${hex}'), 16)`
 const HOUR_MS = 3_600_000

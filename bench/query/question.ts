@@ -6,8 +6,10 @@ import type { Sort } from '../../internal/filters/parse.js'
 import { formatId } from '../../internal/ids/ids.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
+import type { CopiedInstants } from '../../internal/store/copied-instants.js'
 import { storeProblem } from '../../internal/store/failures.js'
 import { migrate } from '../../internal/store/migrations/migrate.js'
+import { recordDropped } from '../../internal/store/old-copies.js'
 import { RECORD } from '../../internal/store/queries/records/attributions.js'
 import { listRecords } from '../../internal/store/queries/records/list-records.js'
 import type { After } from '../../internal/store/queries/records/reading-plan.js'
@@ -21,7 +23,7 @@ import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
 import { table } from '../table.js'
-import { type Filter, filtersOf, type Known } from './cases.js'
+import { type Filter, filtersOf, type Known, since } from './cases.js'
 import { closeRecords, generateRecords, LAST_AT_MS } from './generate.js'
 import { startQueryStore } from './store.js'
 
@@ -45,6 +47,8 @@ export interface QueryOptions {
   readonly sorts: readonly SortField[]
   /** So many of the newest records are not settled when the pages are read. */
   readonly newer: number
+  /** So many of the newest records are in the sorted copies, as if the others were of old months; at least `rows`: all. */
+  readonly copied: number
 }
 
 const TENANT = 'tnt_bench'
@@ -56,9 +60,12 @@ const DEEP_PAGE = 1_000
 const CLOSED = 10_000
 /** Rows a batch at least: larger ones where there are more, so that merging does not take longer than making them. */
 const BATCH_MIN = 100_000
+const DAY_MS = 24 * 60 * 60 * 1000
 const SETTLING_MS_MAX = 60 * 60 * 1000
 const SINGLE_MS = 50
 const COMBINED_MS = 100
+/** Of a page of all records, where the copies do not hold all. */
+const OLD_MS = 1_000
 
 interface Figure {
   readonly filter: string
@@ -70,13 +77,14 @@ interface Figure {
   readonly max_ms: number
   readonly min_ms: number
   readonly by_hand_ms: number
+  readonly bar_ms: number
 }
 
 export const query = (options: QueryOptions, signal: AbortSignal): Promise<void> =>
   privateRun(options.checkout, 'query', signal, (folder, processes) => answer(options, folder, processes))
 
 async function answer(options: QueryOptions, folder: string, processes: Processes): Promise<void> {
-  const { checkout, rows, repeats, ingest, every, minutes, sorts, newer } = options
+  const { checkout, rows, repeats, ingest, every, minutes, sorts, newer, copied: copiedRows } = options
   const port = await freePort()
   const connection = await startQueryStore(checkout, folder, port, processes)
   const store = connectStore(connection)
@@ -92,13 +100,16 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   }
   await closeRecords(loading, TENANT, CLOSED, rows)
   const loadS = (performance.now() - startedAt) / 1000
+  const fromMs = copiedRows >= rows ? 0 : await instantBefore(store, copiedRows)
+  if (fromMs > 0) await recordDropped(store, fromMs)
   await settle(loading, SNAPSHOT_MS, stopping.signal)
   const settleS = (performance.now() - startedAt) / 1000 - loadS
   await mergeAll(loading)
   // The copies hold all; pages take the newest from the base, as if the last minute were not settled.
-  const settledBeforeMs = await instantBefore(store, newer)
+  const copied: CopiedInstants = { fromMs, beforeMs: await instantBefore(store, newer) }
 
-  const filters = filtersOf(await knownValues(store, rows))
+  const asked = filtersOf(await knownValues(store, rows))
+  const filters = fromMs === 0 ? asked : [...asked, ...asked.map((filter) => since(filter, fromMs + 2 * DAY_MS))]
   // A gateway has one when a tenant has asked for a second.
   const sample = await sampleRecords(store, TENANT, new AbortController().signal)
   const all = filters.flatMap((filter, i) =>
@@ -113,9 +124,11 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
     const endsAt = saidAt + minutes * 60_000
     for (const [i, { filter, sort }] of cases.entries()) {
       if (performance.now() > endsAt) break
-      figures.push(await measure(store, settledBeforeMs, sample, filter, sort, undefined, repeats))
-      const deep = await positionBefore(store, filter, sort, (DEEP_PAGE - 1) * LIMIT)
-      if (deep !== undefined) figures.push(await measure(store, settledBeforeMs, sample, filter, sort, deep, repeats))
+      const tables = holdingAll(filter, sort, fromMs)
+      const asked: Asked = { filter, sort, copied, sample, tables, repeats }
+      figures.push(await measure(store, asked, undefined))
+      const deep = await positionBefore(store, tables[0], filter, sort, (DEEP_PAGE - 1) * LIMIT)
+      if (deep !== undefined) figures.push(await measure(store, asked, deep))
       if (performance.now() - saidAt > 20_000) {
         say(`${i} of ${cases.length} cases`)
         saidAt = performance.now()
@@ -183,14 +196,25 @@ async function arrive(store: ClickHouseClient, first: number, rate: number, sign
   return from
 }
 
+type Tables = readonly [first: string, ...others: string[]]
+
+/** Tables in which a person finds all records that a filter is about, the one of the sort first. */
+const holdingAll = (filter: Filter, sort: Sort, copiedFromMs: number): Tables =>
+  copiedFromMs === 0 || filter.kind === 'recent' ? [tableSortedBy(sort.field), ...filter.tables] : ['attributions']
+
+interface Asked {
+  readonly filter: Filter
+  readonly sort: Sort
+  readonly copied: CopiedInstants
+  readonly sample: RecordSample | undefined
+  readonly tables: Tables
+  readonly repeats: number
+}
+
 async function measure(
   store: ClickHouseClient,
-  settledBeforeMs: number,
-  sample: RecordSample | undefined,
-  filter: Filter,
-  sort: Sort,
+  { filter, sort, copied, sample, tables, repeats }: Asked,
   after: After | undefined,
-  repeats: number,
 ): Promise<Figure> {
   const never = new AbortController().signal
   const question = {
@@ -206,13 +230,13 @@ async function measure(
   // Once to warm up: the first read of a file is not measured.
   for (let repeat = 0; repeat <= repeats; repeat++) {
     const startedAt = performance.now()
-    const rows = await listRecords(store, question, settledBeforeMs, sample, never)
+    const rows = await listRecords(store, question, copied, sample, never)
     if (repeat > 0) ours.push(performance.now() - startedAt)
     ids = rows.map(({ id }) => id)
   }
   ours.sort((one, other) => one - other)
   let byHand = Number.POSITIVE_INFINITY
-  for (const from of new Set([tableSortedBy(sort.field), ...filter.tables])) {
+  for (const from of new Set(tables)) {
     // A slow query is not tried again.
     for (let repeat = 0; repeat < Math.max(3, repeats); repeat++) {
       // A query that takes too long or too much memory is not a usable alternative.
@@ -234,6 +258,7 @@ async function measure(
     max_ms: ours.at(-1) ?? Number.NaN,
     min_ms: ours[0] ?? Number.NaN,
     by_hand_ms: byHand,
+    bar_ms: barOf(filter.kind, copied.fromMs),
   }
 }
 
@@ -271,6 +296,7 @@ async function askByHand(
 /** The record behind which a page begins; undefined when there are not so many. */
 async function positionBefore(
   store: ClickHouseClient,
+  from: string,
   filter: Filter,
   { field, isDescending }: Sort,
   offset: number,
@@ -278,8 +304,9 @@ async function positionBefore(
   const direction = isDescending ? 'DESC' : 'ASC'
   const key = columnOf(field)
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${tableSortedBy(field)} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND ${filter.sql}
-            ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT 1 OFFSET ${offset - 1}`,
+    query: `SELECT ${RECORD} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND id = (
+              SELECT id FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND ${filter.sql}
+              ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT 1 OFFSET ${offset - 1})`,
     query_params: snapshotParams(TENANT, SNAPSHOT_MS),
     format: 'JSONEachRow',
   })
@@ -369,15 +396,17 @@ async function sizesOf(store: ClickHouseClient): Promise<unknown> {
   return result.json()
 }
 
-const isSimple = ({ kind }: Figure): boolean => kind === 'none' || kind === 'single'
-const barOf = (figure: Figure): number => (isSimple(figure) ? SINGLE_MS : COMBINED_MS)
-const isMissed = (figure: Figure): boolean => figure.max_ms >= barOf(figure)
+function barOf(kind: Filter['kind'], copiedFromMs: number): number {
+  if (copiedFromMs > 0 && kind !== 'recent') return OLD_MS
+  return kind === 'none' || kind === 'single' ? SINGLE_MS : COMBINED_MS
+}
+const isMissed = (figure: Figure): boolean => figure.max_ms >= figure.bar_ms
 
 const quantile = (values: readonly number[], q: number): number =>
   values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN
 
 function summaryOf(figures: readonly Figure[]) {
-  const groups = (['none', 'single', 'contains', 'combination'] as const).flatMap((kind) =>
+  const groups = (['none', 'single', 'contains', 'combination', 'recent'] as const).flatMap((kind) =>
     [1, DEEP_PAGE].map((page) => ({
       kind,
       page,
@@ -400,7 +429,7 @@ function summaryOf(figures: readonly Figure[]) {
       ),
       slowest_ms: Math.max(...of.map(({ max_ms }) => max_ms)),
       missed: of.filter(isMissed).length,
-      missed_in_the_middle: of.filter((figure) => figure.p50_ms >= barOf(figure)).length,
+      missed_in_the_middle: of.filter((figure) => figure.p50_ms >= figure.bar_ms).length,
       to_by_hand_p50: quantile(
         of.map(({ min_ms, by_hand_ms }) => min_ms / by_hand_ms),
         0.5,

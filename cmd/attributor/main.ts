@@ -18,6 +18,7 @@ import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { notifySupervisor } from '../../internal/process/notice.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
+import { dropNowAndThen } from '../../internal/store/old-copies.js'
 import { settleNowAndThen } from '../../internal/store/settling.js'
 import { setTableLevels, usedDiskShare } from '../../internal/store/store-metrics.js'
 import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
@@ -28,9 +29,13 @@ import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
 
 runMain('attributor', async () => {
-  const role = await startRole('attributor', ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays'], {
-    makesSpans: true,
-  })
+  const role = await startRole(
+    'attributor',
+    ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays', 'sortedCopiesDays'],
+    {
+      makesSpans: true,
+    },
+  )
   const { broker, config, onLost, log, signal, store } = role
   const partitions = partitionsOf(role.layout)
   const { storeConnection } = role
@@ -71,7 +76,9 @@ runMain('attributor', async () => {
   const owns = (work: string): boolean => membership.owns(work) && logs.deps.isPaused?.() !== true
   const upkeep = { store, isOwner: () => owns('compaction'), newestSnapshot: watermark.latest, log }
   const compacting = compactNowAndThen(upkeep, signal)
-  const settling = settleNowAndThen({ ...upkeep, isOwner: () => owns('settling') }, signal)
+  const copies = { ...upkeep, isOwner: () => owns('settling') }
+  const settling = settleNowAndThen(copies, signal)
+  const dropping = dropNowAndThen({ ...copies, days: config.sortedCopiesDays }, signal)
   whenRead(() => (upkeep.isOwner() ? setTableLevels(store) : undefined))
   const storeUsed = async () => (upkeep.isOwner() ? usedDiskShare(store) : undefined)
   void watchBound({ bound: 'store', used: storeUsed, everyMs: DISK_EVERY_MS, notify: notifySupervisor, log }, signal)
@@ -79,6 +86,6 @@ runMain('attributor', async () => {
 
   await role.stopped()
   await attributor.stopped
-  await Promise.all([logs.stopped(), compacting, settling])
+  await Promise.all([logs.stopped(), compacting, settling, dropping])
   await role.close()
 })

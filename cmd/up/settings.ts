@@ -34,6 +34,7 @@ export const UP_SETTINGS = [
   ...MASTER_KEY_SETTINGS,
   ...BROKER_SETTINGS,
   'eventLogDays',
+  'sortedCopiesDays',
   'spoolBytesMax',
   'probeEveryMs',
   'sentinelEveryMs',

@@ -226,6 +226,7 @@ export const SETTINGS = {
   observationsBytesMax: ofLayout('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
   eventsBytesMax: ofLayout('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
   eventLogDays: integer('event-log-days', 90, 1, 3_650),
+  sortedCopiesDays: integer('sorted-copies-days', 35, 1, 36_500),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from '../telemetry/log.js'
-import { isUnknownTable } from './failures.js'
+import { copiedInstants } from './copied-instants.js'
+import { storedRows } from './stored-rows.js'
 import { SELECT_VALUES } from './tables/attribution-values.js'
 import type { SettlingState } from './tables/settling.js'
 import { COPIED_COLUMNS, RECORD_TABLES, SORTED_COPIES, type SortedCopy } from './tables/sorted-copies.js'
@@ -44,7 +45,7 @@ export async function settleNowAndThen(deps: SettlingDeps, signal: AbortSignal):
     if (signal.aborted || !isOwner()) continue
     try {
       const beforeMs = (await newestSnapshot()) + 1
-      const { count, oldestMs } = await unsettled(store, await settledBefore(store), beforeMs)
+      const { count, oldestMs } = await unsettled(store, await endOfCopied(store), beforeMs)
       if (count >= ROWS_WORTH_SETTLING || (count > 0 && oldestMs < beforeMs - SETTLED_AFTER_MS)) {
         await settle(store, beforeMs, signal, isOwner)
       }
@@ -71,26 +72,22 @@ export async function settle(
   const goesOn = (): boolean => !signal.aborted && isOwner()
   for (;;) {
     const last = await newest(store, 'settled')
-    const range = await planRange(store, last?.toMs ?? 0, beforeMs, rowsMax)
+    const { fromMs } = await copiedInstants(store)
+    const range = await planRange(store, Math.max(last?.toMs ?? 0, fromMs), beforeMs, rowsMax)
     if (range === undefined) return
-    if (last !== undefined && !(await copyRange(store, last, goesOn))) return
+    // What was dropped from the copies is not compared.
+    const compared = last !== undefined && { fromMs: Math.max(last.fromMs, fromMs), toMs: last.toMs }
+    if (compared && compared.fromMs < compared.toMs && !(await copyRange(store, compared, goesOn))) return
     if (!(await copyRange(store, range, goesOn))) return
     await fillValues(store, range)
     await record(store, 'settled', range)
   }
 }
 
-/**
- * The instant before which the sorted copies hold all records, milliseconds since the epoch; 0 if they hold none, or if the
- * attributor that creates the table has not started yet.
- */
-export async function settledBefore(store: ClickHouseClient): Promise<number> {
-  try {
-    return (await newest(store, 'settled'))?.toMs ?? 0
-  } catch (cause) {
-    if (isUnknownTable(cause)) return 0
-    throw cause
-  }
+/** Where the next range begins: behind what is copied, and what the copies no longer hold. */
+async function endOfCopied(store: ClickHouseClient): Promise<number> {
+  const { fromMs, beforeMs } = await copiedInstants(store)
+  return Math.max(fromMs, beforeMs)
 }
 
 /** Instants of `valid_from`, milliseconds since the epoch: from the first, before the second. */
@@ -285,12 +282,4 @@ async function repair(store: ClickHouseClient, { table, key }: SortedCopy, range
       clickhouse_settings: { max_execution_time: 600 },
     })
   }
-}
-
-export async function storedRows<T>(
-  store: ClickHouseClient,
-  query: string,
-  query_params: Readonly<Record<string, number | string>>,
-): Promise<T[]> {
-  return (await store.query({ query, query_params, format: 'JSONEachRow' })).json<T>()
 }

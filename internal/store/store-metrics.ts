@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { gauge } from '../telemetry/metrics.js'
-import { settledBefore, storedRows } from './settling.js'
+import { settledBefore } from './copied-instants.js'
+import { storedRows } from './stored-rows.js'
 
 const TABLE_BYTES = gauge('store_table_bytes', 'Bytes of a table on disk.', ['table'])
 const TABLE_ROWS = gauge('store_table_rows', 'Rows of a table, closed versions among them.', ['table'])

@@ -1,7 +1,7 @@
 import { parseInstant } from '../units/instant.js'
 
 /** An event's time may lie this far ahead of the clock that receives it. Old times are stale, not wrong. */
-const FUTURE_MS_MAX = 24 * 60 * 60 * 1000
+export const FUTURE_MS_MAX = 24 * 60 * 60 * 1000
 /** Before it a time is a producer's mistake, and the read model's columns begin there. */
 const EARLIEST_MS = Date.UTC(1970, 0, 1)
 

@@ -17,8 +17,14 @@ afterAll(() => service.stop())
 
 const upgrade = (what: string) => command(service, ['upgrade', what])
 
+test('a new instance has no version before', async () => {
+  expect((await upgrade('status')).lines.join()).toContain('older versions no longer start')
+})
+
 test('an upgrade is finished once, and a version that does not know its schema refuses then', async () => {
   const store = storeOf(service)
+  // As an instance that an older version has made.
+  await store.command({ query: "DELETE FROM schema_migrations WHERE name = 'upgrade finished'" })
   expect((await upgrade('status')).lines.join()).toContain('the version before still starts')
   await refuseFinishedUpgrade(store, OWN_VERSION - 1)
 

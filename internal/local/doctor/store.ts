@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { settledBefore } from '../../store/copied-instants.js'
 import { MIGRATIONS } from '../../store/migrations/migrate.js'
-import { settledBefore, storedRows } from '../../store/settling.js'
+import { storedRows } from '../../store/stored-rows.js'
 import { checkClock } from './clocks.js'
 import { type Finding, failure, graded, ok, warning } from './finding.js'
 

@@ -92,6 +92,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 29, name: 'usage basis, outcome, ids of calls', statements: [...ADD_USAGE_BASIS, ADD_CALL_IDS] },
   { version: 30, name: 'values written before records', statements: [DROP_VALUES_FEED] },
   { version: 31, name: 'other events of a call', statements: [ADD_SEEN_BY] },
+  // From here on, versions know that copies may lack old months (`old-copies.ts`).
+  { version: 32, name: 'sorted copies of the newest months', statements: [] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Config } from '../../config/settings.js'
 import type { StoreConnection } from '../client.js'
 import { keepEventsFor } from './event-log-days.js'
-import { refuseFinishedUpgrade } from './finished-upgrades.js'
+import { finishUpgrade, readSchemaState, refuseFinishedUpgrade } from './finished-upgrades.js'
 import { createDatabase, MIGRATIONS, migrate } from './migrate.js'
 
 /**
@@ -17,6 +17,9 @@ export async function prepareSchema(
 ): Promise<void> {
   await createDatabase(account, storeDatabase)
   await refuseFinishedUpgrade(store)
+  const isNew = ((await readSchemaState(store))?.version ?? 0) === 0
   await migrate(store, MIGRATIONS, storeCluster)
+  // No version before has ever read it.
+  if (isNew) await finishUpgrade(store)
   await keepEventsFor(store, eventLogDays, storeCluster)
 }

@@ -1,6 +1,6 @@
 /**
- * Up to which instant of `valid_from` the sorted copies hold all records, and which range of instants is being copied now
- * (`store/settling.ts`): the newest row of each state counts, merges keep only that one.
+ * Up to which instant of `valid_from` the sorted copies hold all records, which range of instants is being copied now
+ * (`store/settling.ts`), and before which instant the copies hold none (`store/old-copies.ts`): the newest row of each state counts, merges keep only that one.
  */
 export const CREATE_SETTLING = `
 CREATE TABLE IF NOT EXISTS settling (
@@ -12,4 +12,4 @@ ENGINE = ReplacingMergeTree(ends_at)
 ORDER BY state
 SETTINGS non_replicated_deduplication_window = 1000`
 
-export type SettlingState = 'planned' | 'settled'
+export type SettlingState = 'planned' | 'settled' | 'dropped'

@@ -100,7 +100,13 @@ test.each([
   ] as const) {
     const conditions = [{ field: 'service', operator: 'eq', values: [filter] }] as const
     const sort = { field: 'cost_usd', isDescending: true } as const
-    const page = await listRecords(shards.front, { ...question, conditions, sort }, settledBeforeMs, undefined, signal)
+    const page = await listRecords(
+      shards.front,
+      { ...question, conditions, sort },
+      { fromMs: 0, beforeMs: settledBeforeMs },
+      undefined,
+      signal,
+    )
     expect(page).toHaveLength(expected)
   }
 })

@@ -12,6 +12,9 @@ export const OWN_ROLES = ['gateway-2', 'attributor-2'] as const
 export type OwnRole = (typeof OWN_ROLES)[number]
 export const BROKERS = [0, 1, 2] as const
 export type BrokerNumber = (typeof BROKERS)[number]
+/** Those of which a disk can be full: what else writes keeps nothing there that it needs. */
+export const DISK_USERS = ['gateway', 'store', 'exporter', 'gateway-2', ...BROKERS] as const
+export type DiskUser = (typeof DISK_USERS)[number]
 /** Whose connections to a broker: those of the children of `up`, or those of the second gateway and attributor. */
 export const SIDES = ['first', 'second'] as const
 export type Side = (typeof SIDES)[number]
@@ -41,6 +44,8 @@ export type Fault =
     }
   /** The log of invocations gets a limit at which it has no capacity for new events. */
   | { readonly kind: 'log full'; readonly ms: number }
+  /** A process can write no file beyond a few KB. A gateway reaches no broker meanwhile, so that it needs its spool. */
+  | { readonly kind: 'disk full'; readonly user: DiskUser; readonly ms: number }
   /** A message that no reader can decode, in the log of a partition. */
   | { readonly kind: 'poison'; readonly partition: number }
   | { readonly kind: 'clock jumps'; readonly role: OwnRole; readonly byMs: number; readonly ms: number }
@@ -71,6 +76,7 @@ const KINDS: readonly FaultKind[] = [
   'brokers parted',
   'clients parted',
   'log full',
+  'disk full',
   'poison',
   'clock jumps',
   'older build',
@@ -119,6 +125,8 @@ function faultOf(kind: FaultKind, random: Random, { lengthMs, partitions }: Sche
     }
     case 'clients parted':
       return { kind, side: random.pick(SIDES), broker: random.pick(BROKERS), trouble: random.pick(TROUBLES), ms }
+    case 'disk full':
+      return { kind, user: random.pick(DISK_USERS), ms }
     case 'poison':
       return { kind, partition: random.whole(0, partitions - 1) }
     case 'clock jumps':

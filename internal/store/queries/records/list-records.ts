@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { FILTER_FIELDS, type Field } from '../../../filters/fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
+import { FUTURE_MS_MAX } from '../../../text/event-time.js'
+import type { CopiedInstants } from '../../copied-instants.js'
 import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { columnOf, INDEXES_OF_GRANULES, TIME_INDEX, tableSortedBy } from '../../tables/sorted-copies.js'
@@ -22,7 +24,8 @@ import type { RecordSample } from './record-sample.js'
 
 /**
  * A page of records by filters and sort: settled records from the copy that answers it with the fewest rows read, newer
- * ones from the base, where they are few (`store/settling.ts`).
+ * ones from the base, where they are few (`store/settling.ts`), and those of months that no copy holds any more, from there, too
+ * (`store/old-copies.ts`).
  */
 
 /** The part of a tenant's records that a partner may see: those of some layers, without residency-restricted ones. */
@@ -83,6 +86,9 @@ const NEWER_BY_TIME = {
   ignore_data_skipping_indices: INDEXES_OF_GRANULES.filter((name) => name !== TIME_INDEX).join(', '),
 } as const
 
+/** Records of old months are found by all indexes, and sorted: the least of a granule says whether any of its rows comes so soon. */
+const OLDER = { ...READ_LIMITS, use_skip_indexes_for_top_k: 1, use_top_k_dynamic_filtering: 1 } as const
+
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
  */
@@ -109,14 +115,14 @@ const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 /**
  * A tenant's records as of a snapshot.
  *
- * @param settledBeforeMs `settledBefore`, now or earlier
+ * @param copied `copiedInstants`, now or a little earlier
  * @param sample of the tenant's records, where there is one: the same page without it, but later
  * @param signal aborts the query when the client disconnects
  */
 export async function listRecords(
   store: ClickHouseClient,
   question: RecordsQuestion,
-  settledBeforeMs: number,
+  copied: CopiedInstants,
   sample: RecordSample | undefined,
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
@@ -135,7 +141,8 @@ export async function listRecords(
   const direction = sort.isDescending ? 'DESC' : 'ASC'
   const order = ['tenant_id', columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
   const settings = byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
-  const settledBefore = `fromUnixTimestamp64Milli(${bindings.bind(settledBeforeMs, 'Int64')})`
+  const endMs = Math.max(copied.fromMs, copied.beforeMs)
+  const [begin, end] = [copied.fromMs, endMs].map((ms) => `fromUnixTimestamp64Milli(${bindings.bind(ms, 'Int64')})`)
   const readFrom = async (
     { from, conditions, left, settings }: Source,
     rowsMax: number,
@@ -155,20 +162,17 @@ export async function listRecords(
   const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
     const asked = [...conditions, ...bounds]
     if (table === BASE) return readFrom({ from: BASE, conditions: asked, left, settings }, rowsMax, validity)
-    const settled = { from: table, conditions: asked, left: [`valid_from < ${settledBefore}`, ...left], settings }
-    const newer = {
-      from: BASE,
-      conditions: [`valid_from >= ${settledBefore}`, ...asked],
-      left,
-      settings: NEWER_BY_TIME,
-    }
+    const within = [`valid_from >= ${begin}`, `valid_from < ${end}`]
+    const settled = { from: table, conditions: asked, left: [...within, ...left], settings }
+    const newer = { from: BASE, conditions: [`valid_from >= ${end}`, ...asked], left, settings: NEWER_BY_TIME }
+    const older = { from: BASE, conditions: [`valid_from < ${begin}`, ...asked], left, settings: OLDER }
     const sources = [
-      ...(settledBeforeMs > 0 ? [settled] : []),
-      ...(question.snapshotMs >= settledBeforeMs ? [newer] : []),
+      ...(copied.fromMs < endMs ? [settled] : []),
+      ...(question.snapshotMs >= endMs ? [newer] : []),
+      ...(reachesBefore(copied.fromMs, question.conditions) ? [older] : []),
     ]
     const found = await Promise.all(sources.map((source) => readFrom(source, rowsMax, validity)))
-    const [first = [], second = []] = found
-    return mergeInOrder(first, second, sort, rowsMax)
+    return found.reduce((merged, rows) => mergeInOrder(merged, rows, sort, rowsMax), [])
   }
   const isInOrder = table === tableSortedBy(sort.field)
   const isLong = (last: After): boolean => isInOrder && leftOfValue(last, sort, look) > LONG_PAGES * limit
@@ -188,6 +192,16 @@ export async function listRecords(
   }
   return withoutClosed(store, question, rowsBehind, signal)
 }
+
+/** Whether records that became valid before an instant can meet all conditions. */
+const reachesBefore = (ms: number, conditions: readonly Condition[]): boolean =>
+  ms > 0 &&
+  !conditions.some(({ field, operator, values }) => {
+    if (operator !== 'gt' && operator !== 'gte') return false
+    // Calls are materialized after they were received.
+    const from = Number(values[0])
+    return (field === 'materialized_at' && from >= ms) || (field === 'event_time' && from >= ms + FUTURE_MS_MAX)
+  })
 
 /** Which versions a query leaves out; `closedMax`: more values to hold rows against make it fail, 0: none do. */
 interface Validity {

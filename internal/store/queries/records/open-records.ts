@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { LimiterPerKey } from '../../../process/limiter.js'
 import { connectStore, type StoreConnection } from '../../client.js'
+import { followCopiedInstants } from '../../copied-instants.js'
 import { keepRecordSamples } from '../../record-samples.js'
-import { followSettledBefore } from '../../settled-before.js'
 import type { StoredAttribution } from './attributions.js'
 import { listRecords, type RecordsQuestion } from './list-records.js'
 import { sampleRecords } from './record-sample.js'
@@ -32,14 +32,14 @@ const CONNECTIONS_MAX = 16
 /** Reads records over connections of its own, so that no reader takes those on which events are looked up. */
 export function openRecords(connection: StoreConnection): Records {
   const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
-  const settledBefore = followSettledBefore(store)
+  const copied = followCopiedInstants(store)
   const samples = keepRecordSamples((tenantId, signal) => sampleRecords(store, tenantId, signal))
   const queries = new LimiterPerKey(RUNNING_MAX)
   return {
     list: (question, signal) =>
       queries.tryRun(
         question.tenantId,
-        async () => listRecords(store, question, await settledBefore(), samples.of(question.tenantId), signal),
+        async () => listRecords(store, question, await copied(), samples.of(question.tenantId), signal),
         { ...WAIT, signal },
       ),
     ask: (tenantId, signal, query) => queries.tryRun(tenantId, () => query(store), { ...WAIT, signal }),

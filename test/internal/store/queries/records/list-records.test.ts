@@ -85,6 +85,8 @@ interface Walk {
   readonly limit?: number
   readonly snapshotMs?: number
   readonly settledBeforeMs?: number
+  /** The copies are not asked for records from before. */
+  readonly copiedFromMs?: number
   readonly sample?: RecordSample | undefined
   /** Records after which it goes no further. */
   readonly enough?: number
@@ -99,6 +101,7 @@ async function walk({
   limit = 200,
   snapshotMs = SNAPSHOT_MS,
   settledBeforeMs = SETTLED_MS,
+  copiedFromMs = 0,
   sample,
   enough = Number.POSITIVE_INFINITY,
 }: Walk): Promise<string[]> {
@@ -106,7 +109,8 @@ async function walk({
   let after: After | undefined
   for (;;) {
     const question = { tenantId: TENANT, snapshotMs, conditions, sort, after, limit: limit + 1 }
-    const rows = await listRecords(store.client, question, settledBeforeMs, sample, NEVER)
+    const copied = { fromMs: copiedFromMs, beforeMs: settledBeforeMs }
+    const rows = await listRecords(store.client, question, copied, sample, NEVER)
     const shown = rows.slice(0, limit)
     ids.push(...shown.map(({ id }) => id))
     const last = shown.at(-1)
@@ -188,6 +192,7 @@ function quantiles(some: readonly StoredAttribution[], count: number): readonly 
 async function holdWhatIsThere(numRuns: number): Promise<void> {
   // None, some, all but the versions that replaced others, and all.
   const settled = fc.constantFrom(0, ...quantiles(records, 4), LAST_AT_MS + 5_000, SETTLED_MS)
+  const dropped = fc.constantFrom(0, 0, ...quantiles(records, 3), LAST_AT_MS + 5_000, SETTLED_MS + 1)
   const limits = fc.constantFrom(7, 50, 200)
   // Of as many records as make one or the other order the better one; and none.
   const samples = fc.option(fc.double({ min: 1, max: 1e5, noNaN: true }), { nil: undefined }).map(sampleOf)
@@ -203,14 +208,15 @@ async function holdWhatIsThere(numRuns: number): Promise<void> {
       sorts,
       limits,
       settled,
+      dropped,
       samples,
-      async (conditions, sort, limit, settledBeforeMs, sample) => {
+      async (conditions, sort, limit, settledBeforeMs, copiedFromMs, sample) => {
         fc.pre(conditions.length > 0)
         const all = expected(conditions, sort)
         // More pages of the same question take long and show nothing new.
         fc.pre(all.length <= 12 * limit)
 
-        expect(await walk({ conditions, sort, limit, settledBeforeMs, sample })).toEqual(all)
+        expect(await walk({ conditions, sort, limit, settledBeforeMs, copiedFromMs, sample })).toEqual(all)
       },
     ),
     { numRuns },
@@ -452,7 +458,9 @@ describe('what came in since the snapshot', () => {
         limit: 51,
       }
 
-      expect(await listRecords(counting, question, settledBeforeMs, sample, NEVER)).toHaveLength(51)
+      expect(
+        await listRecords(counting, question, { fromMs: 0, beforeMs: settledBeforeMs }, sample, NEVER),
+      ).toHaveLength(51)
       expect(rowsRead).toBeGreaterThan(50)
       // A part that came in later would be read for thousands of rows more.
       expect(rowsRead).toBeLessThan(5_000)
