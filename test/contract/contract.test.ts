@@ -8,7 +8,7 @@ import { type Described, type DescribedOperation, type Json, schemaChecker } fro
 import { mergedRecord } from '../support/contract/merged.js'
 import { trainModels } from '../support/contract/models.js'
 import { type Partner, partnerToken, registerPartner } from '../support/contract/partner.js'
-import { CASES, openTarget, type Sent, send, type Target } from '../support/contract/target.js'
+import { CASES, openTarget, type Sent, send, type Target, UNVERIFIED } from '../support/contract/target.js'
 
 /** Requests that are right, and such as are wrong in one way, at every operation that the instance describes. */
 
@@ -93,10 +93,10 @@ const without =
 /** A region of the tenant's would shut the partner out for the rest of the run. */
 const withoutRegion = without('residency_region')
 
-/** No schema can tell which addresses are public, and have a receiver. */
+/** No schema can tell which addresses are public, and have a receiver; half of these wait for their verification. */
 const atOurReceiver = (value: Json): Json =>
   typeof value === 'object' && value !== null && 'url' in value && typeof value['url'] === 'string'
-    ? { ...value, url: target.webhookUrl }
+    ? { ...value, url: `${target.webhookUrl}${isEven(value) ? UNVERIFIED : ''}` }
     : value
 
 /** The same of a bucket; which tags are declared, no schema can tell either. */

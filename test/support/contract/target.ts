@@ -55,10 +55,15 @@ export async function openTarget(isOwn = false): Promise<Target> {
   }
 }
 
+/** A path of the receiver that does not answer challenges. */
+export const UNVERIFIED = 'unverified'
+
 /** Settings that allow webhooks to a receiver of the test. */
 function allowing(receiver: Receiver): readonly string[] {
-  receiver.answer = (response, received) =>
-    received.json?.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
+  receiver.answer = (response, received) => {
+    const isChallenge = received.json?.type === 'webhook.verification' && received.path !== `/${UNVERIFIED}`
+    return isChallenge ? answerChallenge(response, received) : acknowledge(response)
+  }
   const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
   writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
   const networks = ['--webhook-allowed-networks', '127.0.0.0/8']
