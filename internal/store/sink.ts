@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { AttributionRow } from '../records/fields.js'
 import { counter, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
+import { expectNoFailedWrite } from './failed-writes.js'
 import { KnownValues } from './known-values.js'
 import { RowBinaryWriter } from './row-binary.js'
 import { ATTRIBUTION_VALUES } from './tables/attribution-values.js'
@@ -89,6 +90,7 @@ async function insertBlock<Row>(
   })
   // The end of the answer is the acknowledgement; an error in the middle of it throws here.
   for await (const _ of inserted.stream);
+  await expectNoFailedWrite(store)
   end()
   INSERTS.inc({ table: name })
   INSERTED_ROWS.inc({ table: name }, rows.length)

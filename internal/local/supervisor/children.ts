@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { START_AGAIN } from '../../process/exit-codes.js'
 import { noticeIn } from '../../process/notice.js'
 
 /** A process that the supervisor keeps running. */
@@ -114,10 +115,9 @@ class Child {
     // Another role may have failed in the meantime.
     if (this.isStopping) return
     this.run()
-    const first = this.process
     const giveUp = new AbortController()
     const timer = setTimeout(() => giveUp.abort(), READY_MS_MAX)
-    const failed = this.ended.then(() => 'ended' as const)
+    const failed = this.untilEnded(giveUp.signal).then(() => 'ended' as const)
     const ready = this.role.ready(giveUp.signal).then(
       () => 'ready' as const,
       (cause: Error) => {
@@ -126,11 +126,20 @@ class Child {
     )
     try {
       const outcome = await Promise.race([ready, failed])
-      if (outcome === 'ended' && this.process === first) throw new Error(this.lastWords())
+      if (outcome === 'ended' && !this.isStopping) throw new Error(this.lastWords())
       void this.keepRunning()
     } finally {
       clearTimeout(timer)
       giveUp.abort()
+    }
+  }
+
+  /** Of a first start: one that asks for it is started again. */
+  private async untilEnded(isOver: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.ended
+      if (isOver.aborted || this.isStopping || this.process?.exitCode !== START_AGAIN) return
+      this.run()
     }
   }
 

@@ -11,6 +11,7 @@
  * remove, alone or with its database.
  */
 import { createHash } from 'node:crypto'
+import { EMBEDDED_MACRO } from '../failed-writes.js'
 
 export interface EngineConfig {
   /** Served at `INSTANCE_PATH`: distinguishes this engine from another process on the same port. */
@@ -52,10 +53,21 @@ const COMPILED_FROM = 50
 
 const MARK_CACHE_BYTES_MAX = 512 * 1024 ** 2
 
+/** Inserts and merges are refused when they would leave less: the engine does not notice a write that fails for want of room. */
+const KEPT_FREE_BYTES = 64 * 1024 ** 2
+
 const SERVICE_RIGHTS = [
   'SHOW, SELECT, INSERT, ALTER, DROP, TRUNCATE, UNDROP TABLE, OPTIMIZE, INTROSPECTION, KILL QUERY',
   'CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE TEMPORARY TABLE',
   'SYSTEM MERGES, SYSTEM TTL MERGES, SYSTEM VIEWS, SYSTEM DROP CACHE, SYSTEM FLUSH',
+]
+
+/** Of the engine's own session (`engine.ts`), which no request reaches. */
+const OWN_RIGHTS = [
+  'SYSTEM LISTEN ON *.*',
+  'SHOW ON *.*',
+  'SELECT ON system.numbers',
+  'SELECT ON system.detached_parts',
 ]
 
 /** The engines of our tables, of temporary ones and of shards. Others could read files of the machine, or other hosts. */
@@ -70,6 +82,10 @@ export function engineConfigXml(config: EngineConfig): string {
   <max_server_memory_usage>${config.memoryBytesMax}</max_server_memory_usage>
   <mark_cache_size>${markCacheBytes}</mark_cache_size>
   <max_concurrent_queries>${QUERIES_MAX}</max_concurrent_queries>
+  <macros><${EMBEDDED_MACRO}>1</${EMBEDDED_MACRO}></macros>
+  <storage_configuration><disks><default>
+    <keep_free_space_bytes>${KEPT_FREE_BYTES}</keep_free_space_bytes>
+  </default></disks></storage_configuration>
   <memory_worker_period_ms>${MEMORY_LOOK_EVERY_MS}</memory_worker_period_ms>
   <os_threads_nice_value_merge_mutate>${MERGES_NICE}</os_threads_nice_value_merge_mutate>
   <http_handlers>
@@ -135,7 +151,7 @@ export function usersXml(user: ServiceUser, appendOnly: AppendOnlyTable): string
       <networks><ip>127.0.0.1</ip></networks>
       <profile>default</profile>
       <quota>default</quota>
-      <grants><query>GRANT SYSTEM LISTEN ON *.*</query><query>GRANT SELECT ON system.numbers</query></grants>
+      <grants>${OWN_RIGHTS.map((right) => `<query>GRANT ${right}</query>`).join('')}</grants>
     </default>
     <${user.name}>
       <password_sha256_hex>${passwordHash}</password_sha256_hex>

@@ -11,6 +11,7 @@ import { chmodSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, wri
 import { request } from 'node:http'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FAILED_WRITES } from '../failed-writes.js'
 import {
   type AppendOnlyTable,
   engineConfigXml,
@@ -20,6 +21,7 @@ import {
   usersXml,
 } from './config-files.js'
 import { EngineMissingError, type Libchdb, loadLibchdb } from './libchdb.js'
+import { forgetUnreadableParts } from './unreadable-parts.js'
 
 export interface EngineOptions {
   /** Made when absent; a folder has one engine at a time. */
@@ -33,6 +35,8 @@ export interface EngineOptions {
 export interface Engine {
   /** Settles when the engine is over, whether stopped or not. Never rejects. */
   readonly ended: Promise<void>
+  /** How many writes to the disk have failed, which the engine ignores (`failed-writes.ts`); 0 also if it does not answer. */
+  failedWrites(): Promise<number>
   /**
    * Stops the engine: acknowledged inserts are on disk, running queries are cancelled. Waits up to 5 s for
    * clients to close their connections.
@@ -44,6 +48,9 @@ export interface Engine {
 
 /** The engine cannot run here; the message is one line that a person can act on. */
 export class EngineStartError extends Error {}
+
+/** The engine has set parts aside that it cannot read; the next start forgets their tokens. */
+export class UnreadablePartsError extends EngineStartError {}
 
 /** The engine neither answers nor ends: only a kill of the process is left, which its data survives. */
 export class EngineStuckError extends Error {}
@@ -59,9 +66,14 @@ const ERRORS_BYTES_MAX = 64 * 1024
 
 const KEEP_ALIVE = 'SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null'
 
+/** Fails, so that the engine ends before anyone reaches it, if it has just set parts aside (`unreadable-parts.ts`). */
+const EXPECT_NO_UNREADABLE_PART =
+  "SELECT throwIf(count() > 0) FROM system.detached_parts WHERE reason = 'broken-on-start' FORMAT Null"
+
 /** ClickHouse's error codes that say why an engine did not start. */
 const FOLDER_LOCKED = 76
 const PORT_TAKEN = 210
+const THROWN_IF = 395
 
 /**
  * Starts the engine and waits until it answers.
@@ -69,6 +81,7 @@ const PORT_TAKEN = 210
  * A process runs one engine in its life.
  *
  * @throws EngineStartError when it cannot run: port taken, folder locked or unwritable, no engine for this platform
+ * @throws UnreadablePartsError when another process should start it, at once
  * @throws EngineStuckError when it is silent for a minute
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
@@ -79,6 +92,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const folder = resolve(options.folder)
   const instance = randomUUID()
   const argv = writeFiles(libchdb, folder, instance, options)
+
+  for (const part of forgetUnreadableParts(join(folder, 'data'))) {
+    process.stderr.write(`store: ${part} cannot be read; inserts that made it are stored again if they are repeated\n`)
+  }
 
   const errors = errorsInto(join(folder, 'start.log'), libchdb)
   errors.take()
@@ -96,6 +113,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 
   return {
     ended,
+    async failedWrites() {
+      const path = `/?query=${encodeURIComponent(`${FAILED_WRITES} FORMAT TSV`)}`
+      return Number(await send({ port: options.port, path, user: options.user })) || 0
+    },
     async stop() {
       // The statement that keeps the engine alive ends with an error: expected on stop.
       errors.take()
@@ -144,7 +165,7 @@ function writeFiles(libchdb: Libchdb, folder: string, instance: string, options:
     `--listen_host=${LISTEN_HOST}`,
     `--config-file=${configFile}`,
     '--query',
-    `SYSTEM START LISTEN HTTP; ${KEEP_ALIVE}`,
+    `${EXPECT_NO_UNREADABLE_PART}; SYSTEM START LISTEN HTTP; ${KEEP_ALIVE}`,
   ]
 }
 
@@ -243,6 +264,11 @@ function startFailure(errors: string, folder: string, port: number): EngineStart
     )
   }
   if (code === FOLDER_LOCKED) return folderInUse(folder)
+  if (code === THROWN_IF) {
+    return new UnreadablePartsError(
+      'parts of tables cannot be read, since a write to the disk has failed: set aside, starting again',
+    )
+  }
   const lines = errors.trim().split('\n')
   const reason = lines.find((line) => line.startsWith('Code: ')) ?? lines[0] ?? ''
   return new EngineStartError(`the engine did not start: ${reason || 'it gave no reason'}`)

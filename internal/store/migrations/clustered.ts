@@ -36,8 +36,8 @@ export function clustered(statement: string, cluster: string): readonly string[]
   const altered = /^ALTER TABLE (\w+)/.exec(text)?.[1]
   if (altered !== undefined) {
     const local = text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered}_local ${on}`)
-    // The Distributed table has columns only, no indexes or settings.
-    const isOfColumns = /\b(ADD|DROP|MODIFY|RENAME) COLUMN\b/.test(text)
+    // The Distributed table has columns only, no indexes, codecs or settings.
+    const isOfColumns = /\b(ADD|DROP|MODIFY|RENAME) COLUMN\b/.test(text) && !text.includes(' CODEC(')
     return isOfColumns ? [local, text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered} ${on}`)] : [local]
   }
   if (text.startsWith('INSERT INTO')) return [text]

@@ -32,6 +32,7 @@ import {
   ADD_SKIP_INDEXES,
   ADD_USAGE_BASIS,
   BLOOMS_FOR_SETS,
+  COMPRESS_NUMBERS,
   CREATE_COPY_BY_LABELS,
   CREATE_SORTED_COPIES,
   DROP_FEEDS,
@@ -93,7 +94,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 30, name: 'values written before records', statements: [DROP_VALUES_FEED] },
   { version: 31, name: 'other events of a call', statements: [ADD_SEEN_BY] },
   // From here on, versions know that copies may lack old months (`old-copies.ts`).
-  { version: 32, name: 'sorted copies of the newest months', statements: [] },
+  { version: 32, name: 'smaller sorted copies, of the newest months', statements: COMPRESS_NUMBERS },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

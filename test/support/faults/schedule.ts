@@ -12,8 +12,11 @@ export const OWN_ROLES = ['gateway-2', 'attributor-2'] as const
 export type OwnRole = (typeof OWN_ROLES)[number]
 export const BROKERS = [0, 1, 2] as const
 export type BrokerNumber = (typeof BROKERS)[number]
-/** Those of which a disk can be full: what else writes keeps nothing there that it needs. */
-export const DISK_USERS = ['gateway', 'store', 'exporter', 'gateway-2', ...BROKERS] as const
+/**
+ * Those of which a disk can be full: what else writes keeps nothing there that it needs. Not the store, whose engine would also
+ * lose lines of its log of tokens by this form of it (`deploy/decisions/failed-writes-of-the-embedded-engine.md`).
+ */
+export const DISK_USERS = ['gateway', 'exporter', 'gateway-2', ...BROKERS] as const
 export type DiskUser = (typeof DISK_USERS)[number]
 /** Whose connections to a broker: those of the children of `up`, or those of the second gateway and attributor. */
 export const SIDES = ['first', 'second'] as const

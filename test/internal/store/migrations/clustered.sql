@@ -2228,3 +2228,93 @@ ALTER TABLE attributions_local ON CLUSTER attribution
 
 ALTER TABLE attributions ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `seen_by` String AFTER response_id);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
+    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
+    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
