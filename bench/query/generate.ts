@@ -109,15 +109,20 @@ export const generateRecords = (
     seed,
   )
 
+/** When one of so many records is valid from, by its number. */
+export const validFromMs = (number: number, total: number): number =>
+  Math.floor(LAST_AT_MS - SPAN_MS + (number * SPAN_MS) / total + 4_000)
+
 /** Closes some records, spread over all, and puts new versions in their place, as overrides do. */
 export async function closeRecords(
   store: ClickHouseClient,
   tenantId: string,
   count: number,
   total: number,
+  atMs: number = LAST_AT_MS + 10_000,
 ): Promise<void> {
   const chosen = `tenant_id = {tenant:String} AND cityHash64(id) % {every:UInt64} = 0`
-  const query_params = { tenant: tenantId, every: Math.floor(total / count), at: LAST_AT_MS + 10_000 }
+  const query_params = { tenant: tenantId, every: Math.floor(total / count), at: atMs }
   const columns = await columnsOf(store, 'attributions')
   const closedColumns = (await columnsOf(store, 'closed')).filter((name) => columns.includes(name))
   await store.command({

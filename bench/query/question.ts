@@ -24,7 +24,7 @@ import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
 import { table } from '../table.js'
 import { type Filter, filtersOf, type Known, since } from './cases.js'
-import { closeRecords, generateRecords, LAST_AT_MS } from './generate.js'
+import { closeRecords, generateRecords, LAST_AT_MS, validFromMs } from './generate.js'
 import { startQueryStore } from './store.js'
 
 /**
@@ -60,6 +60,8 @@ const DEEP_PAGE = 1_000
 const CLOSED = 10_000
 /** Rows a batch at least: larger ones where there are more, so that merging does not take longer than making them. */
 const BATCH_MIN = 100_000
+/** As actors insert them when much arrives. */
+const NEWER_BATCH = 5_000
 const DAY_MS = 24 * 60 * 60 * 1000
 const SETTLING_MS_MAX = 60 * 60 * 1000
 const SINGLE_MS = 50
@@ -93,20 +95,27 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   const stopping = new AbortController()
   const startedAt = performance.now()
   const loading = connectStore({ ...connection, silenceMsMax: SETTLING_MS_MAX })
+  const settled = rows - newer
   const batch = Math.max(BATCH_MIN, Math.ceil(rows / 200))
-  for (let from = 0; from < rows; from += batch) {
-    await generateRecords(loading, { tenantId: TENANT, from, to: Math.min(rows, from + batch), total: rows })
+  for (let from = 0; from < settled; from += batch) {
+    await generateRecords(loading, { tenantId: TENANT, from, to: Math.min(settled, from + batch), total: rows })
     if (from % (10 * batch) === 0) say(`${from} rows after ${Math.round((performance.now() - startedAt) / 1000)} s`)
   }
-  await closeRecords(loading, TENANT, CLOSED, rows)
+  const beforeMs = validFromMs(settled, rows)
+  await closeRecords(loading, TENANT, CLOSED, settled, beforeMs - 1)
   const loadS = (performance.now() - startedAt) / 1000
-  const fromMs = copiedRows >= rows ? 0 : await instantBefore(store, copiedRows)
+  const fromMs = copiedRows >= rows ? 0 : validFromMs(rows - copiedRows, rows)
   if (fromMs > 0) await recordDropped(store, fromMs)
-  await settle(loading, SNAPSHOT_MS, stopping.signal)
+  await settle(loading, beforeMs, stopping.signal)
   const settleS = (performance.now() - startedAt) / 1000 - loadS
   await mergeAll(loading)
-  // The copies hold all; pages take the newest from the base, as if the last minute were not settled.
-  const copied: CopiedInstants = { fromMs, beforeMs: await instantBefore(store, newer) }
+  // Parts of minutes are not merged with those of months.
+  for (let from = settled; from < rows; from += NEWER_BATCH) {
+    await generateRecords(store, { tenantId: TENANT, from, to: Math.min(rows, from + NEWER_BATCH), total: rows })
+  }
+  // Queries by hand find them in the copies; pages take them from the base, as if they were not settled.
+  await settle(store, SNAPSHOT_MS, stopping.signal)
+  const copied: CopiedInstants = { fromMs, beforeMs }
 
   const asked = filtersOf(await knownValues(store, rows))
   const filters = fromMs === 0 ? asked : [...asked, ...asked.map((filter) => since(filter, fromMs + 2 * DAY_MS))]
@@ -363,18 +372,6 @@ async function mergeAll(store: ClickHouseClient): Promise<void> {
   for (const table of RECORD_TABLES) await store.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   await mergesAreOver(store)
   await store.close()
-}
-
-/** The instant from which on so many records became valid. */
-async function instantBefore(store: ClickHouseClient, newer: number): Promise<number> {
-  const result = await store.query({
-    query: `SELECT toUnixTimestamp64Milli(min(valid_from)) AS at FROM (
-              SELECT valid_from FROM attributions WHERE valid_from <= fromUnixTimestamp64Milli({snapshot:Int64})
-              ORDER BY valid_from DESC LIMIT {newer:UInt32})`,
-    query_params: { snapshot: SNAPSHOT_MS, newer },
-    format: 'JSONEachRow',
-  })
-  return Number((await result.json<{ at: string }>())[0]?.at)
 }
 
 async function mergesAreOver(store: ClickHouseClient): Promise<void> {

@@ -80,14 +80,25 @@ const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES.jo
  */
 const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
 
+/** For records that are sorted: in the order of the base, of whose key they all have the beginning, one thread would read each part. */
+const SORTED = { ...READ_LIMITS, optimize_read_in_order: 0 } as const
+
 /** Newer records are sorted. Their parts are found by their times, and so are their granules in parts that older records share. */
 const NEWER_BY_TIME = {
-  ...READ_LIMITS,
+  ...SORTED,
   ignore_data_skipping_indices: INDEXES_OF_GRANULES.filter((name) => name !== TIME_INDEX).join(', '),
 } as const
 
-/** Records of old months are found by all indexes, and sorted: the least of a granule says whether any of its rows comes so soon. */
-const OLDER = { ...READ_LIMITS, use_skip_indexes_for_top_k: 1, use_top_k_dynamic_filtering: 1 } as const
+/**
+ * Records of old months are found by all indexes, and sorted. The least and the greatest value of a granule say, while it is
+ * read, whether any of its rows can be on the page: of ten million records by cost, 0.1 s where all rows take 0.9.
+ */
+const OLDER = {
+  ...SORTED,
+  use_skip_indexes_on_data_read: 1,
+  use_skip_indexes_for_top_k: 1,
+  use_top_k_dynamic_filtering: 1,
+} as const
 
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
@@ -139,19 +150,19 @@ export async function listRecords(
     conditions.push(layers === '' ? '0' : `ingestion_layer IN (${layers})`, SHOWN_OF_VIEW)
   }
   const direction = sort.isDescending ? 'DESC' : 'ASC'
-  const order = ['tenant_id', columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
+  const order = [columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
   const settings = byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
   const endMs = Math.max(copied.fromMs, copied.beforeMs)
   const [begin, end] = [copied.fromMs, endMs].map((ms) => `fromUnixTimestamp64Milli(${bindings.bind(ms, 'Int64')})`)
   const readFrom = async (
-    { from, conditions, left, settings }: Source,
+    { from, conditions, left, settings, inOrder }: Source,
     rowsMax: number,
     validity: Validity,
   ): Promise<StoredAttribution[]> => {
     const result = await store.query({
       query: `SELECT ${RECORD} FROM ${from} PREWHERE ${ofTenant(conditions)}
               WHERE ${[validity.clause, ...left].join(' AND ')}
-              ORDER BY ${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
+              ORDER BY ${inOrder ? `tenant_id ${direction}, ` : ''}${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
       query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
       format: 'JSONEachRow',
       clickhouse_settings: { ...settings, max_rows_in_set: String(validity.closedMax) },
@@ -161,11 +172,13 @@ export async function listRecords(
   }
   const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
     const asked = [...conditions, ...bounds]
-    if (table === BASE) return readFrom({ from: BASE, conditions: asked, left, settings }, rowsMax, validity)
+    if (table === BASE)
+      return readFrom({ from: BASE, conditions: asked, left, settings, inOrder: true }, rowsMax, validity)
     const within = [`valid_from >= ${begin}`, `valid_from < ${end}`]
-    const settled = { from: table, conditions: asked, left: [...within, ...left], settings }
-    const newer = { from: BASE, conditions: [`valid_from >= ${end}`, ...asked], left, settings: NEWER_BY_TIME }
-    const older = { from: BASE, conditions: [`valid_from < ${begin}`, ...asked], left, settings: OLDER }
+    const settled = { from: table, conditions: asked, left: [...within, ...left], settings, inOrder: true }
+    const sorted = { from: BASE, left, inOrder: false }
+    const newer = { ...sorted, conditions: [`valid_from >= ${end}`, ...asked], settings: NEWER_BY_TIME }
+    const older = { ...sorted, conditions: [`valid_from < ${begin}`, ...asked], settings: OLDER }
     const sources = [
       ...(copied.fromMs < endMs ? [settled] : []),
       ...(question.snapshotMs >= endMs ? [newer] : []),
@@ -247,6 +260,8 @@ interface Source {
   readonly conditions: readonly string[]
   readonly left: readonly string[]
   readonly settings: Readonly<Record<string, string | number>>
+  /** Whether it is read in the order of its key, which begins with the tenant. */
+  readonly inOrder: boolean
 }
 
 /** A stretch of the order, in which a page is looked for. */
