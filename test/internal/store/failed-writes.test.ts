@@ -74,9 +74,15 @@ test('an insert whose files are not written to the end is no success, and its re
   await expect(insert(broken, 1)).rejects.toThrow()
 
   running = await startAgain(broken)
+  const kept = await storedRows<{ name: string }>(
+    running.client,
+    "SELECT name FROM system.detached_parts WHERE table = 'attributions'",
+    {},
+  )
   for (const index of [1, 0, 1, 2]) await insert(running, index)
 
   await expectBatches(running, 3)
+  expect(kept.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^unreadable_\d+_\d+_\d+_\d+_0$/))
 })
 
 test('what was merged into files that are not written to the end is still there', async () => {
