@@ -17,8 +17,9 @@ import { openObservations } from '../../internal/ingest/observations/open.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { notifySupervisor } from '../../internal/process/notice.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
+import { hasFinished } from '../../internal/store/migrations/finished-upgrades.js'
 import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
-import { dropNowAndThen } from '../../internal/store/old-copies.js'
+import { dropNowAndThen, FIRST_SCHEMA_OF_OLD_MONTHS } from '../../internal/store/old-copies.js'
 import { settleNowAndThen } from '../../internal/store/settling.js'
 import { setTableLevels, usedDiskShare } from '../../internal/store/store-metrics.js'
 import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
@@ -78,7 +79,8 @@ runMain('attributor', async () => {
   const compacting = compactNowAndThen(upkeep, signal)
   const copies = { ...upkeep, isOwner: () => owns('settling') }
   const settling = settleNowAndThen(copies, signal)
-  const dropping = dropNowAndThen({ ...copies, days: config.sortedCopiesDays }, signal)
+  const isUpgraded = (): Promise<boolean> => hasFinished(store, FIRST_SCHEMA_OF_OLD_MONTHS)
+  const dropping = dropNowAndThen({ ...copies, days: config.sortedCopiesDays, isUpgraded }, signal)
   whenRead(() => (upkeep.isOwner() ? setTableLevels(store) : undefined))
   const storeUsed = async () => (upkeep.isOwner() ? usedDiskShare(store) : undefined)
   void watchBound({ bound: 'store', used: storeUsed, everyMs: DISK_EVERY_MS, notify: notifySupervisor, log }, signal)

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from '../telemetry/log.js'
 import { copiedInstants } from './copied-instants.js'
-import { readSchemaState } from './migrations/finished-upgrades.js'
 import { storedRows } from './stored-rows.js'
 import { SORTED_COPIES } from './tables/sorted-copies.js'
 
@@ -19,13 +18,15 @@ import { SORTED_COPIES } from './tables/sorted-copies.js'
 export const DROPPED_AFTER_MS = 10 * 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
 /** The first schema whose versions read old months from `attributions`. */
-export const FIRST_SCHEMA = 32
+export const FIRST_SCHEMA_OF_OLD_MONTHS = 32
 
 export interface OldCopiesDeps {
   readonly store: ClickHouseClient
   /** The copies keep each month until its end is so long ago. */
   readonly days: number
   readonly isOwner: () => boolean
+  /** Whether no version before `FIRST_SCHEMA_OF_OLD_MONTHS` is to be started again. */
+  readonly isUpgraded: () => Promise<boolean>
   readonly log: Logger
 }
 
@@ -43,12 +44,12 @@ export async function dropNowAndThen(deps: OldCopiesDeps, signal: AbortSignal): 
 
 /** @returns a look: records the instant, and drops the months before the one that was recorded at the look before */
 export function lookForOldMonths(deps: OldCopiesDeps): (nowMs: number) => Promise<void> {
-  const { store, days, isOwner, log } = deps
+  const { store, days, isOwner, isUpgraded, log } = deps
   let seenMs = 0
   return async (nowMs) => {
     const droppedMs = seenMs
     seenMs = 0
-    if (!isOwner() || ((await readSchemaState(store))?.finished ?? 0) < FIRST_SCHEMA) return
+    if (!isOwner() || !(await isUpgraded())) return
     const { fromMs } = await copiedInstants(store)
     const dueMs = startOfMonth(nowMs - days * DAY_MS)
     if (dueMs > fromMs) await recordDropped(store, dueMs)

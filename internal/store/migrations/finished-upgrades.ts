@@ -37,6 +37,10 @@ export async function readSchemaState(store: ClickHouseClient): Promise<SchemaSt
   }
 }
 
+/** Whether an upgrade to a step of the schema, or to a later one, was finished. */
+export const hasFinished = async (store: ClickHouseClient, version: number): Promise<boolean> =>
+  ((await readSchemaState(store))?.finished ?? 0) >= version
+
 /** From then on, versions that do not know the newest step refuse to start. */
 export const finishUpgrade = (store: ClickHouseClient): Promise<unknown> =>
   store.insert({

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { SORT_FIELDS } from '../../../internal/filters/fields.js'
 import { type CopiedInstants, copiedInstants, followCopiedInstants } from '../../../internal/store/copied-instants.js'
-import { finishUpgrade } from '../../../internal/store/migrations/finished-upgrades.js'
-import { lookForOldMonths, recordDropped } from '../../../internal/store/old-copies.js'
+import { finishUpgrade, hasFinished } from '../../../internal/store/migrations/finished-upgrades.js'
+import { FIRST_SCHEMA_OF_OLD_MONTHS, lookForOldMonths, recordDropped } from '../../../internal/store/old-copies.js'
 import { listRecords } from '../../../internal/store/queries/records/list-records.js'
 import { settle } from '../../../internal/store/settling.js'
 import { storedRows } from '../../../internal/store/stored-rows.js'
@@ -44,7 +44,10 @@ async function insertAndSettle(): Promise<void> {
 }
 
 const lookWith = (days: number, isOwner: () => boolean = () => true) =>
-  lookForOldMonths({ store: store.client, days, isOwner, log: pino({ level: 'silent' }) })
+  lookForOldMonths({
+    ...{ store: store.client, days, isOwner, log: pino({ level: 'silent' }) },
+    isUpgraded: () => hasFinished(store.client, FIRST_SCHEMA_OF_OLD_MONTHS),
+  })
 
 /** By month, of each table. */
 async function monthsOf(table: string): Promise<Record<string, number>> {
