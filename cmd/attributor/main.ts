@@ -15,28 +15,16 @@ import { eventPublisher } from '../../internal/events/publish.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/open.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
-import { notifySupervisor } from '../../internal/process/notice.js'
-import { compactNowAndThen } from '../../internal/store/compaction.js'
-import { hasFinished } from '../../internal/store/migrations/finished-upgrades.js'
 import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
-import { dropNowAndThen, FIRST_SCHEMA_OF_OLD_MONTHS } from '../../internal/store/old-copies.js'
-import { settleNowAndThen } from '../../internal/store/settling.js'
-import { setTableLevels, usedDiskShare } from '../../internal/store/store-metrics.js'
-import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
-import { whenRead } from '../../internal/telemetry/metrics.js'
 import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
+import { keepReadModel } from './read-model.js'
 
 runMain('attributor', async () => {
-  const role = await startRole(
-    'attributor',
-    ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays', 'sortedCopiesDays'],
-    {
-      makesSpans: true,
-    },
-  )
+  const settings = ['indexStaleSeconds', 'stages', 'memberName', 'eventLogDays', 'sortedCopiesDays'] as const
+  const role = await startRole('attributor', settings, { makesSpans: true })
   const { broker, config, onLost, log, signal, store } = role
   const partitions = partitionsOf(role.layout)
   const { storeConnection } = role
@@ -75,19 +63,11 @@ runMain('attributor', async () => {
     signal,
   )
   const owns = (work: string): boolean => membership.owns(work) && logs.deps.isPaused?.() !== true
-  const upkeep = { store, isOwner: () => owns('compaction'), newestSnapshot: watermark.latest, log }
-  const compacting = compactNowAndThen(upkeep, signal)
-  const copies = { ...upkeep, isOwner: () => owns('settling') }
-  const settling = settleNowAndThen(copies, signal)
-  const isUpgraded = (): Promise<boolean> => hasFinished(store, FIRST_SCHEMA_OF_OLD_MONTHS)
-  const dropping = dropNowAndThen({ ...copies, days: config.sortedCopiesDays, isUpgraded }, signal)
-  whenRead(() => (upkeep.isOwner() ? setTableLevels(store) : undefined))
-  const storeUsed = async () => (upkeep.isOwner() ? usedDiskShare(store) : undefined)
-  void watchBound({ bound: 'store', used: storeUsed, everyMs: DISK_EVERY_MS, notify: notifySupervisor, log }, signal)
+  const readModel = keepReadModel({ ...role, ...config, owns, newestSnapshot: watermark.latest }, signal)
   log.info({ member: role.member, stages: config.stages, partitions }, 'attributing')
 
   await role.stopped()
   await attributor.stopped
-  await Promise.all([logs.stopped(), compacting, settling, dropping])
+  await Promise.all([logs.stopped(), readModel])
   await role.close()
 })
