@@ -92,7 +92,8 @@ try {
     untilWriteFails(engine).then(() => 'failed' as const),
   ])
   if (end === 'ended') throw new Error('the engine stopped unexpectedly')
-  if (end === 'failed') throw new FailedWriteError('a write to the disk has failed: starting again from what is whole')
+  if (end === 'failed')
+    throw new FailedWriteError('a write to the disk has failed: starting again from the complete parts')
   await engine.stop()
   process.exit(0)
 } catch (error) {

@@ -5,7 +5,7 @@ import { storedRows } from './stored-rows.js'
  * The embedded engine ignores that a write to its disk has failed: it acknowledges an insert whose files are empty or cut off.
  * (Its `WriteBufferFromFileDescriptor` counts the failure and goes on, where ClickHouse's throws.) So an insert counts only if
  * no write has failed by its acknowledgement; else the batch is repeated. The process of an engine that has failed to write
- * ends within a second (`cmd/store`), and the next one sets aside what is not whole and forgets its tokens
+ * ends within a second (`cmd/store`), and the next one sets incomplete parts aside and forgets their tokens
  * (`engine/unreadable-parts.ts`), so that the repeat is stored.
  */
 

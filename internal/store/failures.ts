@@ -3,7 +3,7 @@ import { type Problem, problem } from '../problems/catalogue.js'
 
 /**
  * ClickHouse error codes that are worth a retry: too many queries, memory, time or network limits; no disk space or too many
- * parts; a query killed by an operator or by shutdown; no table or database yet (first start); a part that is not whole, until
+ * parts; a query killed by an operator or by shutdown; no table or database yet (first start); an incomplete part, until
  * the embedded engine starts again (`failed-writes.ts`).
  */
 const NOT_NOW = new Set(['202', '241', '159', '160', '209', '210', '243', '75', '252', '394', '236', '60', '81', '33'])

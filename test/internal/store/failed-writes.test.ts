@@ -99,7 +99,7 @@ test('what was merged into files that are not written to the end is still there'
   await expectBatches(running, 4)
 })
 
-test('a store that takes every write is asked for failed ones, and has none', async () => {
+test('a store declares that it is embedded, and keeps 64 MiB of its disk free', async () => {
   running = await launchMigratedStore()
   await insert(running, 0)
 
