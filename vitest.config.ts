@@ -6,10 +6,10 @@ import { LongestFirst } from './test/support/run/sequence.js'
 
 const files = testFiles()
 /**
- * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, three workers
- * used one and a half.
+ * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, four workers
+ * used 1.6.
  */
-const maxWorkers = availableParallelism() + 2
+const maxWorkers = availableParallelism() + 4
 
 export default defineConfig({
   test: {

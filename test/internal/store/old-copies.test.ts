@@ -63,17 +63,15 @@ async function expectMonths(months: readonly string[]): Promise<void> {
   for (const { table } of SORTED_COPIES) expect([table, Object.keys(await monthsOf(table))]).toEqual([table, months])
 }
 
-/** The ids of all records by each sort, both ways, and of those of one provider. */
+/** The ids of all records by each sort, and of those of one provider, one of them ascending and the other descending. */
 async function allPages(copied: CopiedInstants): Promise<readonly (readonly string[])[]> {
   const answers: string[][] = []
-  for (const field of SORT_FIELDS) {
-    for (const isDescending of [true, false]) {
-      for (const conditions of [ALL, PROVIDER]) {
-        const sort = { field, isDescending }
-        const limits = { after: undefined, limit: 2 * TOTAL, snapshotMs: SNAPSHOT_MS }
-        const question = { tenantId: TENANT, conditions, sort, ...limits }
-        answers.push((await listRecords(store.client, question, copied, undefined, NEVER)).map(({ id }) => id))
-      }
+  for (const [i, field] of SORT_FIELDS.entries()) {
+    for (const [j, conditions] of [ALL, PROVIDER].entries()) {
+      const sort = { field, isDescending: (i + j) % 2 === 0 }
+      const limits = { after: undefined, limit: 2 * TOTAL, snapshotMs: SNAPSHOT_MS }
+      const question = { tenantId: TENANT, conditions, sort, ...limits }
+      answers.push((await listRecords(store.client, question, copied, undefined, NEVER)).map(({ id }) => id))
     }
   }
   return answers
