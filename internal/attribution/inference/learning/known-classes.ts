@@ -69,8 +69,36 @@ export function learnKnownClasses(
     weights: uncalibrated.weights.map((one) => one / temperature),
     intercepts: uncalibrated.intercepts.map((one) => one / temperature),
   }
-  return withAdded(calibrated, 'trace_neighbours', { facts, label, weight }, classes)
+  const examples = { facts, label, weight }
+  return withAdded(withLabelledShares(calibrated, examples, classes), 'trace_neighbours', examples, classes)
 }
+
+/**
+ * Intercepts with which the classes have, in the mean over the labelled events, the probabilities that they are frequent there. A
+ * fit has them, and a temperature takes them away: a frequent class then seems more frequent, or less, in any traffic whose
+ * shares are estimated with these logits (Alexandari et al. 2020, bias-corrected calibration).
+ */
+function withLabelledShares(
+  known: KnownClasses,
+  { facts, label, weight }: LabelledExamples,
+  classes: number,
+): KnownClasses {
+  const count = facts.length
+  const { parameters } = fitRegression(
+    {
+      rows: { ...NO_FEATURES, count, starts: new Uint32Array(count + 1) },
+      row: indices(count),
+      label,
+      weight,
+      offsets: knownLogits(known, lookOf(facts)),
+    },
+    zeroModel(classes, 0),
+    { penalty: 0, iterationsMax: ITERATIONS_MAX, tolerance: TOLERANCE },
+  )
+  return { ...known, intercepts: known.intercepts.map((intercept, c) => intercept + (parameters[c] ?? 0)) }
+}
+
+const NO_FEATURES = { columns: new Uint32Array(0), values: new Float32Array(0) }
 
 /** Number of pseudo-events by which each class is taken to have the identities of all classes. */
 const IDENTITY_STRENGTH = 5

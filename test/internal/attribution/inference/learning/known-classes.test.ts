@@ -48,6 +48,38 @@ test('an identity speaks for the classes whose events state it, by their own num
   expect([frequent[2], rare[2]]).toEqual([0, 0])
 })
 
+test('whatever the temperature, classes are as likely in the mean of the labelled events as they are frequent there', () => {
+  const random = seededRandom('shares')
+  const label = Uint16Array.from({ length: 2_000 }, () => Math.min(random.whole(0, 9), 3))
+  const facts = Array.from(
+    label,
+    (c, i): EventFacts => ({
+      ...statedBy(undefined),
+      model: random.whole(0, 2) === 0 ? `model-${c}` : `model-${random.whole(0, 3)}`,
+      eventTimeMs: i * 1_100_000,
+    }),
+  )
+  const examples = { facts, label, weight: Float64Array.from(label, (_, i) => 1 + (i % 2)) }
+  const total = examples.weight.reduce((sum, one) => sum + one, 0)
+
+  for (const temperature of [0.5, 1, 2]) {
+    const logits = knownLogits(
+      learnKnownClasses(examples, 4, () => temperature),
+      lookOf(facts),
+    )
+    for (let c = 0; c < 4; c++) {
+      let [mean, share] = [0, 0]
+      for (const [i, one] of label.entries()) {
+        const own = Float64Array.from(logits.subarray(i * 4, (i + 1) * 4))
+        const weight = (examples.weight[i] ?? 0) / total
+        mean += weight * Math.exp((own[c] ?? 0) - logSumExp(own))
+        share += one === c ? weight : 0
+      }
+      expect(mean).toBeCloseTo(share, 3)
+    }
+  }
+})
+
 test('classes that do not differ are hardly told apart by the hours and sizes of their few events', () => {
   const random = seededRandom('alike')
   const classes = 8
