@@ -217,13 +217,13 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
   const confidence = String(Number(stored.confidence))
   switch (stored.export_eligibility as ExportEligibility) {
     case 'eligible':
-      return `with a confidence of ${confidence} it may be charged back`
+      return `with a confidence of ${confidence} it may be charged back${stored.owner === UNASSIGNED ? ' to the service; which team that is, the directory does not say' : ''}`
     case 'disputed':
       return `it is disputed, because ${quoted(dispute?.reason ?? '')}, and is not charged back meanwhile`
     case 'residency_restricted':
       return 'it is not charged back, because it was made outside the region to which the tenant is bound'
     case 'advisory':
-      return 'it is for information only and not charged back, because no trained model was in use when it was made'
+      return 'it is an estimate for information only and not charged back, because no trained attribution model was in use when the call was made'
     case 'notional':
       return 'it is not charged back, because nobody is billed for it'
     case 'implausible_cost': {

@@ -156,7 +156,7 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'The call does not state its service; of 240 calls that the same credential sent, 180 belong to "checkout" of "team-shop", so this one is assumed to belong there, too. It is for information only and not charged back, because no trained model was in use when it was made.',
+    'The call does not state its service; of 240 calls that the same credential sent, 180 belong to "checkout" of "team-shop", so this one is assumed to belong there, too. It is an estimate for information only and not charged back, because no trained attribution model was in use when the call was made.',
     stored(
       { evidence_basis: 'heuristic_baseline', stage_origin: 'stage_b', export_eligibility: 'advisory' },
       { most_frequent_of: 'principal', resolved_records: 240, of_this_class: 180 },
@@ -223,6 +223,9 @@ test('a summary says when the sender itself is not sure, and when nobody knows t
   const unowned = { evidence_basis: 'trained_inference', stage_origin: 'stage_b', owner: 'unassigned' }
   expect(summaryOf(stored(unowned, {}, { ...INFERRED, alternatives: [] }), null)).toContain(
     'it belongs to "checkout", whose owner nobody knows, with a probability of 87.9 %. With',
+  )
+  expect(summaryOf(stored({ owner: 'unassigned' }, { in_directory: true }), null)).toContain(
+    'no owner is known. With a confidence of 0.9 it may be charged back to the service; which team that is, the directory does not say.',
   )
 })
 
