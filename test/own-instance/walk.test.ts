@@ -149,11 +149,11 @@ test(
 test(
   'a walk yields each record once although the store is killed on the way',
   async () => {
-    const stop = changing()
+    const writers = [inserting(), changing()]
     const ids = await walk('sort=-cost_usd', (page) => {
       if (page === 3) process.kill(service.pid('store'), 'SIGKILL')
     })
-    await stop()
+    await Promise.all(writers.map((stop) => stop()))
 
     expectEachOnce(ids)
   },
