@@ -7,7 +7,7 @@ import { LongestFirst } from './test/support/run/sequence.js'
 const files = testFiles()
 /**
  * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, four workers
- * used 1.6. With six, deliveries at 1,000 events per second fell behind in time on a slow machine.
+ * used 1.6. With six, on a slow machine, a test of deliveries at 1,000 events per second failed.
  */
 const maxWorkers = availableParallelism() + 2
 
