@@ -42,6 +42,7 @@ import {
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
 import { clustered } from './clustered.js'
+import { createNewestSchema } from './newest-schema.js'
 
 /**
  * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
@@ -112,7 +113,8 @@ CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, appli
 ENGINE = MergeTree ORDER BY version`
 
 /**
- * Brings the schema to the newest step and records each step.
+ * Brings the schema to the newest step and records each step. A database without a step gets the newest schema at once where it
+ * can: not on a cluster, nor beside tables of an older version, whose first start was cut off.
  *
  * @param steps those of an older version, for its tests
  * @param cluster whose servers hold the tables together; empty: one server
@@ -128,12 +130,23 @@ export async function migrate(
   await run(CREATE_SCHEMA_MIGRATIONS)
   const result = await store.query({ query: 'SELECT DISTINCT version FROM schema_migrations', format: 'JSONEachRow' })
   const applied = new Set((await result.json<{ version: number }>()).map(({ version }) => version))
+  if (applied.size === 0 && steps === MIGRATIONS && cluster === '' && (await createNewestSchema(store))) {
+    await record(store, steps)
+    return
+  }
   for (const { version, name, statements } of steps) {
     if (applied.has(version)) continue
     for (const statement of statements) await run(statement)
-    await store.insert({ table: 'schema_migrations', values: [{ version, name }], format: 'JSONEachRow' })
+    await record(store, [{ version, name }])
   }
 }
+
+const record = (store: ClickHouseClient, steps: readonly Pick<Migration, 'version' | 'name'>[]): Promise<unknown> =>
+  store.insert({
+    table: 'schema_migrations',
+    values: steps.map(({ version, name }) => ({ version, name })),
+    format: 'JSONEachRow',
+  })
 
 /** Every statement that makes the schema, in order. */
 export const schemaFor = (cluster: string): readonly string[] =>
