@@ -26,7 +26,7 @@ export interface TextShape {
 /** Of a text that does hold more: unknown fields, nulls. */
 const NO_SHAPE: TextShape = { members: -1, bytesMin: Number.NaN }
 
-const isInvocationEvent = compileSchema(invocationEvent)
+const errorsOf = compileSchema(invocationEvent)
 const KNOWN_FIELDS = new Set(Object.keys(invocationEvent.shape))
 
 /**
@@ -41,9 +41,7 @@ export function validateInvocation(value: unknown, nowMs: number, retainedFromMs
     return { ok: false, errors: [{ pointer: '', detail: 'must be a JSON object' }] }
   }
   const { unknownFields, nulls, members, textLengthMin, errors } = screenContent(value, KNOWN_FIELDS)
-  if (!isInvocationEvent(value)) {
-    for (const error of isInvocationEvent.errors ?? []) errors.push(fieldError(error, 'tags'))
-  }
+  for (const error of errorsOf(value)) errors.push(fieldError(error, 'tags'))
   if (errors.length > 0) return { ok: false, errors: firstOfEachPlace(errors) }
 
   const event = value as InvocationEvent

@@ -16,7 +16,7 @@ export type ObservationValidation =
     }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
-const isObservationEvent = compileSchema(observationEvent)
+const errorsOf = compileSchema(observationEvent)
 const KNOWN_FIELDS = new Set(Object.keys(observationEvent.shape))
 
 /**
@@ -30,9 +30,7 @@ export function validateObservation(value: unknown, nowMs: number): ObservationV
     return { ok: false, errors: [{ pointer: '', detail: 'must be a JSON object' }] }
   }
   const { unknownFields, errors } = screenContent(value, KNOWN_FIELDS)
-  if (!isObservationEvent(value)) {
-    for (const error of isObservationEvent.errors ?? []) errors.push(fieldError(error, 'data'))
-  }
+  for (const error of errorsOf(value)) errors.push(fieldError(error, 'data'))
   if (errors.length > 0) return { ok: false, errors: firstOfEachPlace(errors) }
 
   const event = value as ObservationEvent
