@@ -39,7 +39,7 @@ import type { BackedUpStream } from './manifest.js'
 import { withPrivateBroker } from './private-broker.js'
 
 /** Who may do what, and with which secrets: of these, the newest state counts, not that of the backup. */
-const CREDENTIALS: readonly Bucket[] = [
+export const CREDENTIALS: readonly Bucket[] = [
   TENANTS,
   API_KEYS,
   CLIENTS,
@@ -54,7 +54,7 @@ const CREDENTIALS: readonly Bucket[] = [
 ]
 
 /** By what calls are attributed, priced and compared: the later log is attributed by the newest state, as it was. */
-const CONFIGURATION: readonly Bucket[] = [
+export const CONFIGURATION: readonly Bucket[] = [
   DIRECTORY,
   POOLS,
   MAPPING_RULES,
@@ -65,7 +65,7 @@ const CONFIGURATION: readonly Bucket[] = [
 ]
 
 /** The logs of what was accepted. What the stages hand on is made again. */
-const LOGS = [INVOCATIONS, UNCONFIRMED, OBSERVATIONS, CHANGES, AUDIT] as const
+export const LOGS = [INVOCATIONS, UNCONFIRMED, OBSERVATIONS, CHANGES, AUDIT] as const
 
 interface Entry {
   readonly value: Uint8Array

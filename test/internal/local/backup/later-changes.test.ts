@@ -1,6 +1,13 @@
 import { beforeAll, expect, test } from 'vitest'
-import { type LaterChanges, requireContinuation } from '../../../../internal/local/backup/later-changes.js'
-import { API_KEYS, SIGNING_KEYS } from '../../../../streams/buckets.js'
+import { declaredStreams } from '../../../../internal/broker/connect.js'
+import {
+  CONFIGURATION,
+  CREDENTIALS,
+  type LaterChanges,
+  LOGS,
+  requireContinuation,
+} from '../../../../internal/local/backup/later-changes.js'
+import { API_KEYS, BUCKETS, ERASURES, LAYOUT, SIGNING_KEYS } from '../../../../streams/buckets.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
 
 const bytes = (text: string) => Buffer.from(text)
@@ -49,4 +56,51 @@ test.each([
   )
   if (refusal === undefined) expect(refused).toBeUndefined()
   else expect(refused).toContain(refusal)
+})
+
+/** To add a bucket or a stream is to decide here whether a restored instance gets its newest state. */
+const NOT_APPLIED: Readonly<Record<string, readonly string[]>> = {
+  'people sign in again, programs ask for a token': ['token_keys', 'authorization_codes', 'sessions', 'revoked_tokens'],
+  'of processes that no longer run': ['members', 'training_leases', 'export_places'],
+  'goes with the records and logs, which the restored instance makes again': [
+    'checkpoints',
+    'delivery_checkpoints',
+    'degradations',
+    'model_shadows',
+    'audit_heads',
+    'audit_days',
+    'coverage_states',
+    'spend_looks',
+    'missing_prices',
+    'budget_crossings',
+    'announcements',
+    'passed_over',
+    'backlog_episodes',
+  ],
+  'is done again, or asked for again': [
+    'api_key_uses',
+    'directory_imports',
+    'models',
+    'trainings',
+    'webhook_health',
+    'jobs',
+    'export_progress',
+    'reattributions',
+    'override_previews',
+    'quarantine_replays',
+    'idempotency',
+  ],
+}
+const STREAMS_NOT_APPLIED = ['QUARANTINE', 'EVENTS', 'DELIVERIES', 'RETRIES', 'DEADLETTERS', 'ATTEMPTS', 'EXPORTS']
+
+test('each bucket and each stream is applied after a restore, or is named as one that is not', () => {
+  const applied = [...CREDENTIALS, ...CONFIGURATION, ERASURES, LAYOUT].map(({ name }) => name)
+  const sizes = { replicas: 1, invocationsBytesMax: 1, observationsBytesMax: 1 }
+
+  expect([...applied, ...Object.values(NOT_APPLIED).flat()].sort()).toEqual(BUCKETS.map(({ name }) => name).sort())
+  expect([...LOGS.map(({ name }) => name), ...STREAMS_NOT_APPLIED].sort()).toEqual(
+    declaredStreams(sizes)
+      .map(({ name }) => name)
+      .sort(),
+  )
 })
