@@ -13,11 +13,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   streams: ['streams'],
 }
 /**
- * The layers of internal/, lowest first: a folder imports what stands in rows above it, and nothing of its own row or of
+ * The layers of internal/, lowest first: a folder imports from rows above it, and nothing of its own row or of
  * rows below. Areas share a row: they meet in streams, and in the store through functions that a main passes in.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  // The client library is what others install: it stands alone.
+  // The client library is what others install: it imports nothing of ours.
   ['ids', 'units', 'problems', 'telemetry', 'sdk'],
   ['residency', 'text'],
   ['records', 'config', 'invocations', 'auth'],
@@ -238,6 +238,14 @@ test('the environment is read in mains, tests, benches and deployment only', () 
     )
 
   expect(reading).toEqual([])
+})
+
+test('a main has under 80 lines: what it starts is elsewhere', () => {
+  const linesOf = (file: string): number => codeOf(file).trimEnd().split('\n').length
+  const mains = sourcesOf('cmd').filter((file) => file.endsWith('/main.ts'))
+
+  expect(mains).toHaveLength(9)
+  expect(mains.map((file) => [file, linesOf(file)]).filter(([, lines]) => Number(lines) >= 80)).toEqual([])
 })
 
 test('packages that are imported are dependencies, not something that lies about', () => {
