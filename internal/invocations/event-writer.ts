@@ -110,7 +110,7 @@ export class EventWriter {
     this.at += this.bytes.write(json, this.at)
   }
 
-  /** Makes room for a text of so many characters and for what stands around it. */
+  /** Makes room for a text of so many characters and for what is around it. */
   private reserve(characters: number): void {
     const needed = this.at + characters * ESCAPED_BYTES_MAX + BESIDES_BYTES_MAX
     if (needed <= this.bytes.length) return

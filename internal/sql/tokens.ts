@@ -1,6 +1,6 @@
 /**
  * A query's text as words, names, texts and signs, in a form in which nothing can hide: written again as one line of
- * printable characters, without comments, in which a backslash stands only before another one.
+ * printable characters, without comments, in which a backslash occurs only before another one.
  *
  * So no name or text, wherever the engine lets it begin and end, contains a line break. `syntax-tree.ts` relies on that:
  * the engine prints a tree line by line, and does not escape names.

@@ -40,9 +40,9 @@ const EVENTS_MAX = 100_000
  * Looks for events in the partitions that one partition does not read. An event is another partition's if that one
  *
  * - has processed it: stage B or C holds it, or it has a record; wherever it stood in the log
- * - will process it, and it stands before this one in the log, which has one order over all partitions
+ * - will process it, and it is before this one in the log, which has one order over all partitions
  *
- * Of an event that several partitions have, the one that stands first is thus kept, unless a later one was faster. None
+ * Of an event that several partitions have, the first one is thus kept, unless a later one was faster. None
  * waits for another: two partitions that wait for each other's batches would never end.
  */
 export class OtherPartitions {

@@ -134,7 +134,7 @@ function outcomeOf(payload: Selected): Outcome | undefined {
 /** The status that proxies give to a request whose client closed it. */
 const CLIENT_CLOSED_REQUEST = '499'
 
-/** The provider's; LiteLLM's own id of the call, a UUID, stands there where it has none. */
+/** The provider's; LiteLLM's own id of the call, a UUID, is there where it has none. */
 function responseIdOf(payload: Selected): string | undefined {
   const id = nameOf(payload['id'])
   return id === undefined || id === payload['litellm_call_id'] || UUID.test(id) ? undefined : id

@@ -54,7 +54,7 @@ export const Slow = ({ what }: WhatProps) => (
   </p>
 )
 
-/** An answer, or what stands in its place. What was there before stays while it loads again, or could not. */
+/** An answer, or what is shown in its place. What was there before stays while it loads again, or could not. */
 export function Shown<T>({
   answer,
   what,
