@@ -27,9 +27,9 @@ test(
 
 // From a seed on that finds it soon.
 test.each([
-  ['late events are not announced', 2],
-  ['a spool is delivered in silence', 8],
-  ['an unsure event counts as new', 20],
+  ['late events are not announced', 6],
+  ['a spool is delivered in silence', 24],
+  ['an unsure event counts as new', 45],
   ['shares are not loaded', 0],
 ])('a build that is broken on purpose is found: %s', async (breakage, first) => {
   const [found] = await failuresOf(first, 60, breakage)

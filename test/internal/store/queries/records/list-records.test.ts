@@ -225,7 +225,7 @@ async function holdWhatIsThere(numRuns: number): Promise<void> {
 
 describe('the pages of a question', () => {
   test('hold what a look at every record finds, in order, by whichever table they are read', async () => {
-    await holdWhatIsThere(80)
+    await holdWhatIsThere(50)
   })
 
   test.each(['provider', 'served_model', 'service', 'owner', 'confidence'] as const)(
@@ -504,7 +504,7 @@ describe('the pages of a tenant that has closed more versions than are held in m
 
   test('hold what a look at every record finds, in order', async () => {
     expect(records).toHaveLength(ROWS)
-    await holdWhatIsThere(20)
+    await holdWhatIsThere(15)
   })
 
   test.each(['event_time', 'provider', 'owner'] as const)('have each record once, by %s', async (field) => {
