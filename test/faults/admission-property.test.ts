@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
-import { isAlive } from '../support/alive.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_RUNS=20 takes some minutes. */
@@ -86,10 +85,8 @@ test('any mix of duplicates, conflicts and restarts leaves one effect per key an
           await Promise.all(now.requests.map(deliver))
           continue
         }
-        const before = service.pid(now.role)
         const sending = Promise.all(now.meanwhile.map(deliver))
-        process.kill(before, 'SIGKILL')
-        while (isAlive(before) || service.pid(now.role) === before) await sleep(20)
+        await killRole(service, now.role)
         await sending
       }
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isAlive } from '../support/alive.js'
 import { type Asked, ask } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
 
@@ -78,12 +77,6 @@ const historyOf = async (path: string): Promise<readonly string[]> =>
     ({ ended_by }: { ended_by: { change: string } }) => ended_by.change,
   )
 
-async function kill(role: string): Promise<void> {
-  const before = service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid(role) === before) await sleep(20)
-}
-
 test('every accepted change is in the history exactly once, and rollups equal records, whichever process is killed', async () => {
   const killed: string[] = []
   const working = { isOver: false }
@@ -91,7 +84,7 @@ test('every accepted change is in the history exactly once, and rollups equal re
     for (const role of ['attributor', 'store', 'gateway', 'attributor', 'nats', 'store', 'gateway', 'attributor']) {
       await sleep(1_500)
       if (working.isOver) return
-      await kill(role)
+      await killRole(service, role)
       killed.push(role)
     }
   })()

@@ -4,10 +4,9 @@ import { Agent } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
-import { isAlive } from '../support/alive.js'
 import { launchGateway, sendTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_KILLS=40 takes four minutes, in which the build before left some two events with two records. */
@@ -37,12 +36,6 @@ afterAll(async () => {
   await client.close()
   await service.stop()
 })
-
-async function killFirst(): Promise<void> {
-  const before = service.pid('gateway')
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid('gateway') === before) await sleep(20)
-}
 
 async function killSecond(): Promise<void> {
   await second.kill('SIGKILL')
@@ -92,7 +85,7 @@ test('gateways that are killed in turn leave one record of an event that comes a
   for (let i = 0; i < KILLS; i++) {
     await sleep(CALM_MS + Math.random() * 2_000)
     histories.set(`kill ${i}`, [`${now()} ms`])
-    await (i % 2 === 0 ? killFirst() : killSecond())
+    await (i % 2 === 0 ? killRole(service, 'gateway') : killSecond())
   }
   await sleep(CALM_MS)
   isOver = true

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type KV, KvWatchInclude } from '@nats-io/kv'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import type { StoredJob } from '../../internal/exports/job.js'
 import { JOBS } from '../../streams/buckets.js'
-import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { connectTo } from '../support/instance.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { sendAll } from '../support/trace.js'
 
 /** An exporter that is killed in the midst of a job: another one goes on, and the file is the same, byte for byte. */
@@ -77,9 +75,7 @@ test('an export job whose exporter is killed at any stage produces the same file
     const { until } = await watched()
     const caught = await until((job) => job.percent >= percent)
     expect(caught.status).toBe('running')
-    const before = service.pid('exporter')
-    process.kill(before, 'SIGKILL')
-    while (isAlive(before) || service.pid('exporter') === before) await sleep(20)
+    await killRole(service, 'exporter')
 
     const resumed = await until(({ status }) => status !== 'queued' && status !== 'running')
 

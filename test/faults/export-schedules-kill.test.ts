@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DeliveryManifest } from '../../internal/exports/schedules/delivery-manifest.js'
 import { keptPeriods } from '../../internal/exports/schedules/periods.js'
-import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { RECEIVER_CERTIFICATE } from '../support/receiver.js'
 import { ACCESS_KEY, BUCKET, digestOf, launchBucket, type S3Bucket, SECRET_KEY } from '../support/s3-bucket.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { sendAll } from '../support/trace.js'
 
 /** An exporter that is killed between the files of a delivery and its manifest: the next one completes the same delivery. */
@@ -77,9 +75,7 @@ test('a period whose exporter is killed before the manifest is delivered once, c
 
   await held
   const before = await bucket.keys()
-  const killed = service.pid('exporter')
-  process.kill(killed, 'SIGKILL')
-  while (isAlive(killed) || service.pid('exporter') === killed) await sleep(20)
+  await killRole(service, 'exporter')
   await expect.poll(async () => (await ask('GET', `${PATH}/${id}`)).json.last_delivery).not.toBeNull()
 
   const keys = await bucket.keys()

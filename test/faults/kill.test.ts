@@ -7,7 +7,7 @@ import { connectService, type ReplayedRecord, type ServiceClient } from '../../i
 import { replayTrace } from '../../internal/local/replay/replay.js'
 import { FIXED_EVENT_IDS } from '../../internal/local/replay/trace.js'
 import { isAlive } from '../support/alive.js'
-import { launchService, type RunningService, type ServiceOptions } from '../support/service.js'
+import { killRole, launchService, type RunningService, type ServiceOptions } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
 import { readBooks } from '../support/usage.js'
@@ -35,13 +35,6 @@ describe('kill -9 in the middle of a replay', () => {
     await service.stop()
   })
 
-  /** Kills a role's process and resolves when another one has taken its place. */
-  async function kill(role: string): Promise<void> {
-    const before = service.pid(role)
-    process.kill(before, 'SIGKILL')
-    while (isAlive(before) || service.pid(role) === before) await sleep(20)
-  }
-
   /** Kills the supervisor and starts another on the same folder and port. */
   async function killSupervisor(): Promise<void> {
     const orphans = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
@@ -52,15 +45,15 @@ describe('kill -9 in the middle of a replay', () => {
 
   test('every event that got a 202 has exactly one record, whichever process is killed', async () => {
     const kills: [atEvent: number, what: string, act: () => Promise<void>][] = [
-      [700, 'store', () => kill('store')],
-      [1_700, 'nats', () => kill('nats')],
-      [2_700, 'gateway', () => kill('gateway')],
-      [3_700, 'attributor', () => kill('attributor')],
+      [700, 'store', () => killRole(service, 'store')],
+      [1_700, 'nats', () => killRole(service, 'nats')],
+      [2_700, 'gateway', () => killRole(service, 'gateway')],
+      [3_700, 'attributor', () => killRole(service, 'attributor')],
       [4_700, 'up', killSupervisor],
-      [5_700, 'attributor', () => kill('attributor')],
-      [6_000, 'store', () => kill('store')],
-      [6_700, 'nats', () => kill('nats')],
-      [7_300, 'gateway', () => kill('gateway')],
+      [5_700, 'attributor', () => killRole(service, 'attributor')],
+      [6_000, 'store', () => killRole(service, 'store')],
+      [6_700, 'nats', () => killRole(service, 'nats')],
+      [7_300, 'gateway', () => killRole(service, 'gateway')],
     ]
     let acting = Promise.resolve()
     const killed: string[] = []

@@ -7,11 +7,11 @@ import { digestOf } from '../../internal/attribution/inference/models/artefacts.
 import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import { MODEL_ARTEFACTS, MODELS, TRAININGS } from '../../streams/buckets.js'
-import { isAlive } from '../support/alive.js'
 import { listedAll, type ShownRecord } from '../support/attributed.js'
 import { command } from '../support/instance.js'
 import { launchModelInstance, type ModelInstance, plant } from '../support/model-instance.js'
 import { plantedCall } from '../support/planted-calls.js'
+import { killRole } from '../support/service.js'
 
 /** What is wrong with a model degrades its tenant, and nothing else; killed processes harm nothing. */
 
@@ -47,13 +47,6 @@ const artefactOf = async ({ artefact }: StoredModel): Promise<Uint8Array> =>
 const putArtefact = async (object: string, bytes: Uint8Array): Promise<void> =>
   void (await (await instance.broker.objects(MODEL_ARTEFACTS)).putBlob({ name: object }, bytes))
 
-/** Kills a role's process and resolves when another one has taken its place. */
-async function kill(role: string): Promise<void> {
-  const before = instance.service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || instance.service.pid(role) === before) await sleep(20)
-}
-
 const CALL = plantedCall(1, Date.now() - 60_000, false).call
 const shownState = async () => (await listedAll(instance.ask, [CALL]))[0].interpretation
 
@@ -63,7 +56,7 @@ test('a corrupted model artefact does not serve; once restored it serves again w
   const damaged = Uint8Array.from(bytes)
   damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 0xff
   await putArtefact(object, damaged)
-  await kill('attributor')
+  await killRole(instance.service, 'attributor')
 
   expect(await shownState()).toMatchObject({ degradation_state: 'degraded_serving', export_eligibility: 'advisory' })
   await nextEvent('none degraded_serving')
@@ -81,7 +74,7 @@ test('a deleted model artefact does not serve after a restart of the attributor'
   // What is in memory is what its trainer wrote, and goes on serving.
   expect(await shownState()).toMatchObject({ degradation_state: 'none', model_version: serving.id })
 
-  await kill('attributor')
+  await killRole(instance.service, 'attributor')
   expect(await shownState()).toMatchObject({ degradation_state: 'degraded_serving' })
   await nextEvent('none degraded_serving')
 
@@ -126,7 +119,7 @@ test('after kills of the trainer during a training, another trainer creates the 
   const asked = command(instance.service, ['model', 'train', '--tenant', instance.tenantId, '--seed', '7', '--json'])
   await untilTraining(({ requested }) => requested !== null)
   for (let i = 0; i < 3; i++) {
-    await kill('trainer')
+    await killRole(instance.service, 'trainer')
     // Long enough to begin anew, not to be done.
     await sleep(700)
   }
@@ -157,7 +150,7 @@ test('kills of the attributor between promotions leave each call with one record
   for (let i = 0; i < 6; i++) {
     await instance.decide(all[i % all.length] ?? '', 'promote')
     await sleep(250)
-    if (i % 2 === 0) await kill('attributor')
+    if (i % 2 === 0) await killRole(instance.service, 'attributor')
   }
 
   const records = await sending

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isAlive } from '../support/alive.js'
 import { ask } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
 
@@ -39,12 +38,6 @@ async function send(apiKey: string, events: readonly object[]): Promise<void> {
   }
 }
 
-async function kill(role: string): Promise<void> {
-  const before = service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid(role) === before) await sleep(20)
-}
-
 async function pageOf(path: string) {
   for (;;) {
     const headers = { 'x-api-key': service.credentials.api_key }
@@ -71,7 +64,7 @@ test('every call is one record with both events, and counted once, whichever pro
     for (const role of ['attributor', 'store', 'attributor', 'nats', 'attributor', 'store', 'attributor']) {
       await sleep(700)
       if (working.isOver) return
-      await kill(role)
+      await killRole(service, role)
     }
   })()
   for (let round = 0; round < ROUNDS; round++) {

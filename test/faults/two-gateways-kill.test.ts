@@ -4,15 +4,14 @@ import { Agent } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
-import { isAlive } from '../support/alive.js'
 import { launchGateway, sendTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */
 const ROUNDS = Number(process.env['ATTRIBUTION_TEST_ROUNDS'] ?? 2)
-const CALLERS = 32
+const CALLERS = 12
 /** What a caller may be told beside 202: come again, in one way or another. */
 const CLEAR = new Set([429, 503])
 
@@ -87,23 +86,18 @@ test('with both gateways and the broker killed in turn under load, each 202 is o
   }
   const load = Promise.all(Array.from({ length: CALLERS }, caller))
 
-  const killRole = async (role: string): Promise<void> => {
-    const before = service.pid(role)
-    process.kill(before, 'SIGKILL')
-    while (isAlive(before) || service.pid(role) === before) await sleep(20)
-  }
   const moreAnswers = async (count: number): Promise<void> => {
     const until = answered.size + count
     while (answered.size < until) await sleep(20)
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const kill of [
-      () => killRole('gateway'),
+      () => killRole(service, 'gateway'),
       async () => {
         await second.kill('SIGKILL')
         await launchSecond()
       },
-      () => killRole('nats'),
+      () => killRole(service, 'nats'),
     ]) {
       await moreAnswers(500)
       await kill()

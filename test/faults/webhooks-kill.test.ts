@@ -12,12 +12,11 @@ import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { SIGNING_KEYS } from '../../streams/buckets.js'
-import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { type DnsServer, launchDnsServer } from '../support/dns-server.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/receiver.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 
 const TENANTS = 10
 const EVENTS_PER_SECOND = 1_000
@@ -71,12 +70,6 @@ async function subscriber(path: string): Promise<Subscriber> {
   const { json } = await ask('POST', '/api/v1/webhooks', { url, events: ['apikey.rotated'] })
   while ((await ask('GET', `/api/v1/webhooks/${json.id}`)).json.status !== 'verified') await sleep(50)
   return { tenantId, endpointId: json.id, path, ask }
-}
-
-async function kill(role: string): Promise<void> {
-  const before = service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid(role) === before) await sleep(20)
 }
 
 interface LoggedAttempt {
@@ -135,7 +128,7 @@ test('at 1,000 events per second every event is delivered in order, whichever pr
     for (let i = 0; i < EVENTS_PER_SECOND / 100; i++) telling.push(tell(subscribers[i % TENANTS] as Subscriber))
     if (tick % 350 === 349) {
       const role = kills.shift()
-      if (role !== undefined) acting = acting.then(() => kill(role))
+      if (role !== undefined) acting = acting.then(() => killRole(service, role))
     }
     await sleep(Math.max(0, startedAt + tick * 10 - performance.now()))
   }

@@ -7,7 +7,7 @@ import { isAlive } from '../support/alive.js'
 import { freeze, thaw } from '../support/freeze.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { rawExchange, rawRequest } from '../support/raw-http.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 let service: RunningService
@@ -46,9 +46,7 @@ async function visible(invocationId: string): Promise<void> {
 
 /** Kills a role's process and resolves when another one answers in its place. */
 async function killAndWait(role: string): Promise<void> {
-  const before = service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid(role) === before) await sleep(20)
+  await killRole(service, role)
   await ready()
 }
 

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isAlive } from '../support/alive.js'
 import { type Ask, type Asked, askAs, refusalOf } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
 
@@ -63,12 +62,6 @@ async function untilRecorded(service: string, total: number): Promise<void> {
   while ((await count(`service = '${service}'`)) < total) await sleep(50)
 }
 
-async function kill(role: string): Promise<void> {
-  const before = service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid(role) === before) await sleep(20)
-}
-
 /** The same key gets one answer, whichever process is killed. */
 async function untilFinal(path: string, body: unknown): Promise<Asked> {
   const key = { 'idempotency-key': randomUUID() }
@@ -114,10 +107,10 @@ test('an override of 30,000 records takes what its dry run has shown, once, thou
 
   const answering = untilFinal(PATH, { dry_run: false, token: dry.token })
   while ((await count("service = 'support-chat'").catch(() => 0)) === 0) await sleep(5)
-  await kill('attributor')
-  await kill('store')
-  await kill('gateway')
-  await kill('attributor')
+  await killRole(service, 'attributor')
+  await killRole(service, 'store')
+  await killRole(service, 'gateway')
+  await killRole(service, 'attributor')
   const applied = await answering
   expect([200, 202]).toContain(applied.status)
 
@@ -137,7 +130,7 @@ test('an override of 30,000 records takes what its dry run has shown, once, thou
   await ask('POST', `/v1/attribution/${again}/override`, { ...VALUES, service: 'mine' })
   const undoing = untilFinal(`${PATH}/${dry.token}/undo`, undefined)
   while ((await count("service = 'legacy'").catch(() => 0)) < 100) await sleep(5)
-  await kill('attributor')
+  await killRole(service, 'attributor')
   await undoing
 
   expect(await untilStatus(dry.token, 'undone')).toMatchObject({ overridden: TOTAL - 2, restored: TOTAL - 3 })

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { command } from '../support/instance.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { killRole, launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
 
@@ -68,12 +67,6 @@ async function untilAttributed(stated: Record<string, unknown>, shows: Record<st
 const count = async (query: string): Promise<number> => {
   const rows = await (await store.query({ query, format: 'JSONCompactEachRow' })).json<[string]>()
   return Number(rows[0]?.[0])
-}
-
-async function kill(role: string): Promise<void> {
-  const before = service.pid(role)
-  process.kill(before, 'SIGKILL')
-  while (isAlive(before) || service.pid(role) === before) await sleep(20)
 }
 
 test('re-attribution of a window uses the current directory and keeps prices, overrides and disputes', async () => {
@@ -199,10 +192,10 @@ test('a re-attribution job resumes after kills of the attributor and the store, 
   const slices = async (): Promise<number> =>
     count(`SELECT uniqExact(closed_at) FROM closed WHERE change = 'reattribution'`)
   const earlier = await slices()
-  await kill('attributor')
+  await killRole(service, 'attributor')
   while ((await slices().catch(() => earlier)) === earlier) await sleep(20)
-  await kill('store')
-  await kill('attributor')
+  await killRole(service, 'store')
+  await killRole(service, 'attributor')
   const job = await running
 
   expect(job).toMatchObject({ status: 'done', seen: total, changed: total })
@@ -292,7 +285,7 @@ test('a revaluation job resumes after a kill of the attributor and counts nothin
   const earlier = await slices()
   const running = reattribute('2026-06-01', '2026-06-02', '--fill-unpriced')
   while ((await slices()) === earlier) await sleep(5)
-  await kill('attributor')
+  await killRole(service, 'attributor')
   const job = await running
 
   expect(job).toMatchObject({

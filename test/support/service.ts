@@ -11,6 +11,7 @@ import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { environmentIn, freePort, type RunFile } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
 import { MIGRATIONS } from '../../internal/store/migrations/migrate.js'
+import { isAlive } from './alive.js'
 import { type Launched, launch, launchCommand } from './processes.js'
 import { atEnd } from './run/at-end.js'
 import { copyTemplate } from './templates.js'
@@ -161,4 +162,11 @@ export function pidOf(dataDir: string, role: string): number {
   const pid = role === 'up' ? up : roles[role]
   if (pid === undefined) throw new Error(`${role} is not running`)
   return pid
+}
+
+/** Kills a role's process with SIGKILL and resolves once another one has taken its place. */
+export async function killRole(service: Pick<Instance, 'pid'>, role: string): Promise<void> {
+  const before = service.pid(role)
+  process.kill(before, 'SIGKILL')
+  while (isAlive(before) || service.pid(role) === before) await sleep(20)
 }
