@@ -83,3 +83,10 @@ test('a first start of an older version that ended before it recorded a step is 
     expect(await schemaOf(database)).toEqual(readNewestSchema())
     expect(await stepsOf(database)).toEqual(EVERY_STEP)
   }))
+
+test('a server that refuses a statement is left to the steps', () =>
+  withDatabase('refused', async (database) => {
+    const unknownType = { one: 'CREATE TABLE one (a Unheard) ENGINE = MergeTree ORDER BY a' }
+
+    expect(await createNewestSchema(database, unknownType)).toBe(false)
+  }))
