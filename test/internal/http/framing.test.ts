@@ -115,7 +115,9 @@ describe.each(BUILDS)('uWebSockets.js %s', (_, build) => {
 
   describe('thousands of raw requests', () => {
     test('none gets an answer for what its body holds', async () => {
-      const cases = fc.sample(rawCase, CASES)
+      // A try before this one may have been served others of the same numbers.
+      servedQueries.clear()
+      const cases = [HEAD_OF_TWO_LINES, ...fc.sample(rawCase, CASES - 1)]
       const query = (index: number): string => String(index + 1000)
       for (let from = 0; from < CASES; from += 100) {
         const now = cases.slice(from, from + 100)
@@ -164,20 +166,24 @@ const rawCase = fc
   )
   .map(([method, path, lines]) => rawRequest(`${method} ${path}`, ['Host: a', ...lines], HIDDEN))
 
+/** An empty line ends the head early; what was to be its end is a body of the ten bytes that it announces. */
+const HEAD_OF_TWO_LINES = rawRequest('PUT /nowhere', ['Host: a', 'Content-Length: 10', ': x', '', ': x', ':'], HIDDEN)
+
 /**
  * Whether the bytes behind the head may be a request of their own: the head names no framing field anywhere, or its first
- * one is a Content-Length that ends before the hidden request. A visible Content-Length with other framing hidden behind a
+ * one is a Content-Length that ends where the hidden request begins. A visible Content-Length with other framing hidden behind a
  * field without a name cannot be detected (`SECURITY.md`).
  */
 function maySeeNext(bytes: string): boolean {
-  const lines = bytes.slice(0, bytes.indexOf('\r\n\r\n')).split('\r\n').slice(1)
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  const lines = bytes.slice(0, headEnd).split('\r\n').slice(1)
   const framings = lines.filter((text) => /^\s*(content-length|transfer-encoding)\s*:/i.test(text))
   const [first] = framings
   if (first === undefined) return true
   const length = /^content-length: ?(\d+)$/i.exec(first)?.[1]
   const hiddenFrom = lines.findIndex((text) => text.startsWith(':'))
   return (
-    length === '0' &&
+    Number(length) === bytes.indexOf(HIDDEN) - (headEnd + '\r\n\r\n'.length) &&
     (framings.length === 1 || hiddenFrom >= 0) &&
     (hiddenFrom < 0 || lines.indexOf(first) < hiddenFrom)
   )
