@@ -16,7 +16,7 @@ import { AdmissionIndex } from '../../internal/ingest/keys/admission-index.js'
 import { BodyFingerprint } from '../../internal/ingest/keys/body-fingerprint.js'
 import { type EventAnswer, FIRST } from '../../internal/ingest/keys/event-answers.js'
 import { InFlight } from '../../internal/ingest/keys/in-flight.js'
-import { type Confirmation, createKeyConfirmation } from '../../internal/ingest/keys/key-confirmation.js'
+import { createKeyConfirmation, type Rechecked } from '../../internal/ingest/keys/key-confirmation.js'
 import type { Fingerprint } from '../../internal/ingest/keys/key-table.js'
 import { localKeys } from '../../internal/ingest/keys/local-keys.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/ingest/observations/routes.js'
@@ -32,6 +32,8 @@ export interface AdmissionGatewayOptions {
   readonly recorded?: readonly { readonly key: string; readonly body: string; readonly flags: number }[]
   /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
   readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
+  /** What the log and the read model show of a key whose owner does not answer; default: nothing. */
+  readonly rechecked?: Rechecked
   /** Answers of another gateway, which owns every event: one per claim, in order; the last one repeats. */
   readonly eventAnswers?: readonly EventAnswer[]
   readonly ingestPerSecond?: number
@@ -172,7 +174,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     inFlight,
     peers,
     eventClaims: eventOwner,
-    recheck: async (): Promise<Confirmation> => 'unknown',
+    recheck: async () => options.rechecked ?? { found: 'unknown', flags: 0 },
     fingerprints,
     confirmation: createKeyConfirmation(findRecorded, Date.now, log),
     groups: new GroupCommit(writer, 3),

@@ -3,7 +3,7 @@ import type { Exchange } from '../../http/exchange.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { problem } from '../../problems/catalogue.js'
 import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../keys/in-flight.js'
-import type { Confirmation } from '../keys/key-confirmation.js'
+import type { Rechecked } from '../keys/key-confirmation.js'
 import type { Fingerprint } from '../keys/key-table.js'
 import type { ClaimVerdict, PeerTicket } from '../peers/claim.js'
 import type { Peers } from '../peers/peers.js'
@@ -22,7 +22,7 @@ export interface KeyLockDeps {
   /** The other gateways: each key has one owner among them, whose verdict counts. */
   readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled' | 'admitted'>
   /** Looks a key up again, also in the log, when its owner does not answer. */
-  readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
+  readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Rechecked>
 }
 
 export interface KeyLockHandlers {
@@ -129,16 +129,16 @@ export class KeyLock implements Waiter<SharedAnswer> {
   /** The owner is silent: its admissions are in the log or the read model. */
   private decideFor(peer: PeerTicket): void {
     const { key, fingerprint } = this.request
-    const decide = (found: Confirmation): void => {
+    const decide = ({ found, flags }: Rechecked): void => {
       if (found === 'unknown') {
         this.peer = peer
         return this.handlers.proceed(this)
       }
-      this.deps.peers.settled(peer, found === 'same', 0)
-      if (found === 'same') this.replay(0)
+      this.deps.peers.settled(peer, found === 'same', flags)
+      if (found === 'same') this.replay(flags)
       else this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
     }
-    this.deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
+    this.deps.recheck(key, fingerprint).then(decide, () => decide({ found: 'unknown', flags: 0 }))
   }
 
   private replay(flags: number): void {

@@ -12,6 +12,13 @@ const UNCONFIRMED = counter(
 /** Result of looking a key up in the read model: unknown, or used with the same or another body. */
 export type Confirmation = 'unknown' | 'same' | 'conflict'
 
+/** Of a key whose owner does not answer. */
+export interface Rechecked {
+  readonly found: Confirmation
+  /** That the key was admitted with, on which the answer to a replay depends; 0 of an unknown one. */
+  readonly flags: number
+}
+
 /** Finds keys in the read model: hex of their hash to the fingerprint and the time of their admission. */
 export type FindKeys = (
   hashes: readonly Uint8Array[],

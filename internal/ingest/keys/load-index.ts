@@ -10,7 +10,7 @@ import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
 import type { AdmissionIndex } from './admission-index.js'
 import { STORED } from './event-answers.js'
-import type { Confirmation, KeyConfirmation } from './key-confirmation.js'
+import type { Confirmation, KeyConfirmation, Rechecked } from './key-confirmation.js'
 import type { Fingerprint } from './key-table.js'
 
 const LOADS = counter(
@@ -82,7 +82,7 @@ export interface IndexLoader {
   readonly confirmation: KeyConfirmation
   confirm(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
   /** `confirm` for a key whose owner does not answer: searches the log and the read model for its admissions. */
-  recheck(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
+  recheck(key: KeyHash, fingerprint: Fingerprint): Promise<Rechecked>
   /**
    * Loads this gateway's share of the history on start, or what is missing of it. Resolves when the part that only the log holds
    * is loaded: the first request must wait for it, since its key may not be new. The read model's part is loaded afterwards.
@@ -132,12 +132,12 @@ export function createIndexLoader(
     if (!(await isDoneWithin(PATIENCE_MS, pending)) && isBrokerAnswering())
       await isDoneWithin(PATIENCE_MORE_MS, pending)
   }
-  const confirmIn = (source: KeyConfirmation, key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation> =>
+  const confirmIn = (source: KeyConfirmation, key: KeyHash, fingerprint: Fingerprint): Promise<Rechecked> =>
     new Promise((resolve) => {
       source.ask(key, fingerprint, (found, admittedAtMs, flags, recorded) => {
         // A conflict, too: it must not be forgotten while the read model is unavailable.
         if (found !== 'unknown') index.keys.admit(key, recorded, flags, admittedAtMs)
-        resolve(found)
+        resolve({ found, flags })
       })
     })
 
@@ -189,7 +189,7 @@ export function createIndexLoader(
       return slots.filter((slot) => loading.some((load) => load.gained[name][slot] === 1)).length
     },
     confirmation,
-    confirm: (key, fingerprint) => confirmIn(confirmation, key, fingerprint),
+    confirm: async (key, fingerprint) => (await confirmIn(confirmation, key, fingerprint)).found,
 
     load(missing) {
       if (missing !== undefined) return begin(missing, false)
@@ -206,7 +206,8 @@ export function createIndexLoader(
       if (clock() - searchedAtMs > SEARCH_AGAIN_AFTER_MS) void begin(NOTHING_GAINED, true)
       await untilSearched()
       const verdict = index.keys.lookup(key, fingerprint, clock())
-      return verdict === 'same' || verdict === 'conflict' ? verdict : confirmIn(readModel, key, fingerprint)
+      if (verdict === 'same' || verdict === 'conflict') return { found: verdict, flags: index.keys.flags }
+      return confirmIn(readModel, key, fingerprint)
     },
   }
 }

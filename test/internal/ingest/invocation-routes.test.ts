@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
 import { FIRST, releasedBy, STORED, takenBy, UNSURE } from '../../../internal/ingest/keys/event-answers.js'
+import type { ClaimVerdict } from '../../../internal/ingest/peers/claim.js'
 import { decodeGroup, WAS_DUPLICATE, WAS_REPEATED } from '../../../internal/invocations/group.js'
 import { invocationsSubject } from '../../../streams/invocations.js'
 import {
@@ -165,6 +166,23 @@ test.each([
   // One for each time that it was admitted.
   expect(gateway.settlements).toEqual(Array(messages).fill(true))
 })
+
+test.each([
+  ['was new', 0, false],
+  ['was known', WAS_DUPLICATE, true],
+  ['was under way elsewhere', WAS_REPEATED, true],
+])(
+  'a request whose key owner is silent gets the first answer again, of an event that %s',
+  async (_, flags, duplicate) => {
+    const silent = { kind: 'unanswered', isInFlight: false } as ClaimVerdict
+    await start({ verdicts: [silent], rechecked: { found: 'same', flags } })
+
+    const again = await gateway.post(event(), randomUUID())
+
+    expect([again.status, again.isReplay, JSON.parse(again.text).duplicate]).toEqual([202, true, duplicate])
+    expect([gateway.stored.length, gateway.settlements]).toEqual([0, [true]])
+  },
+)
 
 test.each([
   ['a single event', event()],

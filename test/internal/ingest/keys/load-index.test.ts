@@ -275,6 +275,8 @@ describe('until a slot is loaded, its keys count as not loaded:', () => {
 })
 
 describe('what only the log holds', () => {
+  const FLAGS = 4
+  const CONFLICT = { found: 'conflict', flags: FLAGS }
   const waiting = (key: number): AdmittedInvocation =>
     ({
       id: new Uint8Array(bytesOf(keyOf(key))),
@@ -282,7 +284,7 @@ describe('what only the log holds', () => {
       key: {
         hash: new Uint8Array(bytesOf(keyOf(key))),
         fingerprint: new Uint8Array(bytesOf(fingerprintOf(key))),
-        flags: 0,
+        flags: FLAGS,
       },
     }) as unknown as AdmittedInvocation
 
@@ -306,8 +308,8 @@ describe('what only the log holds', () => {
     a.pending.push(waiting(foreign))
     a.pass(2_000)
 
-    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign))).toBe('same')
-    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toBe('conflict')
+    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign))).toEqual({ found: 'same', flags: FLAGS })
+    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toEqual(CONFLICT)
     expect(a.confirmed).toEqual([])
   })
 
@@ -319,7 +321,7 @@ describe('what only the log holds', () => {
     await a.loader.loaded()
     a.pass(100)
 
-    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toBe('conflict')
+    expect(await a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))).toEqual(CONFLICT)
     expect(a.confirmed).toEqual([])
   })
 
@@ -344,7 +346,7 @@ describe('what only the log holds', () => {
     a.pending.push(waiting(foreign))
     answer()
 
-    expect(await Promise.all([first, second])).toEqual(['conflict', 'conflict'])
+    expect(await Promise.all([first, second])).toEqual([CONFLICT, CONFLICT])
   })
 })
 
