@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BUILT_MODULES, builtModules, TESTS_THE_BUILD } from './test/support/run/built.js'
 import { PROJECTS, projectOf, testFiles } from './test/support/run/projects.js'
 import { failedFiles, flakyTests, slowestFiles } from './test/support/run/reporters.js'
 import { LongestFirst } from './test/support/run/sequence.js'
@@ -18,10 +19,12 @@ export default defineConfig({
     maxWorkers,
     sequence: { sequencer: LongestFirst },
     projects: PROJECTS.map((name) => ({
+      plugins: TESTS_THE_BUILD ? [builtModules] : [],
       test: {
         name,
         include: files.filter((file) => projectOf(file) === name),
         setupFiles: ['test/support/run/each-file.ts'],
+        server: { deps: { external: TESTS_THE_BUILD ? [BUILT_MODULES] : [] } },
         pool: 'forks',
         // A worker runs many files, which share its modules: to load them for each took seconds of processor time.
         isolate: false,

@@ -36,14 +36,15 @@ if (linted !== 0) process.exit(linted)
 
 const notes = mkdtempSync(join(tmpdir(), 'attribution-failed-'))
 const failedFiles = join(notes, 'files')
-// Not ATTRIBUTION_…: what the tests start would name it as an unknown variable.
-let code = await run(vitest, { ...process.env, FAILED_TEST_FILES: failedFiles })
+// Not ATTRIBUTION_…: what the tests start would name them as unknown variables.
+const env = { ...process.env, TEST_THE_BUILD: '1' }
+let code = await run(vitest, { ...env, FAILED_TEST_FILES: failedFiles })
 // Interrupted, or failed outside a test: nothing is noted.
 const failed = existsSync(failedFiles) ? readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean) : []
 rmSync(notes, { recursive: true })
 if (code === 1 && failed.length > 0 && failed.length <= REPEATED_FILES_MAX) {
   console.log(`\nThese files failed; they run again, alone:\n${failed.join('\n')}\n`)
-  code = await run([...vitest, '--maxWorkers=1', ...failed])
+  code = await run([...vitest, '--maxWorkers=1', ...failed], env)
   if (code === 0) console.log(failed.map((file) => `FLAKY  ${file} (the whole file)`).join('\n'))
 }
 process.exit(code)

@@ -10,7 +10,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { type CodeBlock, codeBlocks, DOCUMENTS, ROOT, textOf } from '../support/docs.js'
-import { type Launched, launchCommand, localEnvironment } from '../support/processes.js'
+import { localEnvironment } from '../support/local-environment.js'
+import { type Launched, launchCommand } from '../support/processes.js'
 
 const run = promisify(execFile)
 

@@ -13,8 +13,8 @@ import {
 } from '../support/chromium.js'
 import { command } from '../support/instance.js'
 import { sendPlanted } from '../support/planted-calls.js'
-import { newTenantOfProduct, receiverPortOfProduct } from '../support/product.js'
-import { launchReceiver, type Receiver } from '../support/receiver.js'
+import { launchReceiverOfProduct, newTenantOfProduct } from '../support/product.js'
+import type { Receiver } from '../support/receiver.js'
 import type { Instance } from '../support/service.js'
 
 /** What administrators do at the console: budgets, exports, and whatever else is set up rather than looked at. */
@@ -166,7 +166,7 @@ describe('webhooks', () => {
   const log = () => section('Delivery log')
 
   beforeAll(async () => {
-    receiver = await launchReceiver({ port: receiverPortOfProduct() })
+    receiver = await launchReceiverOfProduct()
   })
   afterAll(() => receiver.close())
 

@@ -7,8 +7,8 @@ import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
 import { wireEvent } from '../support/invocations.js'
 import { type TestSpan, tracesJson } from '../support/otlp.js'
-import { intakeOfProduct, newTenantOfProduct, receiverPortOfProduct } from '../support/product.js'
-import { acknowledge, answerChallenge, launchReceiver, type Received } from '../support/receiver.js'
+import { intakeOfProduct, launchReceiverOfProduct, newTenantOfProduct } from '../support/product.js'
+import { acknowledge, answerChallenge, type Received } from '../support/receiver.js'
 import type { Instance } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
@@ -142,7 +142,7 @@ test('the same call through OTLP and LiteLLM is one record, with both as evidenc
 })
 
 test('a webhook receiver gets attribution.merged, signed, with both records by name', async () => {
-  const receiver = await launchReceiver({ port: receiverPortOfProduct() })
+  const receiver = await launchReceiverOfProduct()
   receiver.answer = (response, received) =>
     received.json.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
   const url = `https://127.0.0.1:${receiver.port}/merged`

@@ -5,7 +5,8 @@
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { atEnd, endWithRun } from './run/at-end.js'
+import { localEnvironment } from './local-environment.js'
+import { atEnd } from './run/at-end.js'
 
 export interface Exit {
   readonly code: number | null
@@ -17,8 +18,6 @@ export interface LaunchOptions {
   /** Besides the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** It ends with the worker, not with the test file. */
-  readonly isShared?: boolean
 }
 
 export interface Launched {
@@ -37,15 +36,6 @@ export interface Launched {
 /** Starts a script with the current Node.js, `launch('dist/cmd/store/main.js', { args: ['--store-port', '9000'] })`. */
 export const launch = (script: string, options: LaunchOptions = {}): Launched =>
   launchCommand(process.execPath, { ...options, args: [script, ...(options.args ?? [])] })
-
-/**
- * The environment of the tests without further certificate authorities. Node reads those at each start, for as much processor
- * time as all else of it takes; what a test starts speaks to nobody outside.
- */
-export function localEnvironment(): NodeJS.ProcessEnv {
-  const { NODE_EXTRA_CA_CERTS: _authorities, ...local } = process.env
-  return local
-}
 
 /** Starts a program, `launchCommand('npm', { args: ['start'] })`. */
 export function launchCommand(command: string, options: LaunchOptions = {}): Launched {
@@ -80,13 +70,10 @@ export function launchCommand(command: string, options: LaunchOptions = {}): Lau
     })
   })
 
-  if (options.isShared === true) endWithRun(child.pid ?? -1)
-  else {
-    atEnd(async () => {
-      child.kill('SIGKILL')
-      await ended
-    })
-  }
+  atEnd(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
 
   return {
     pid: child.pid ?? -1,

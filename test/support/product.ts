@@ -1,14 +1,17 @@
-/** The one running instance that the tests of `test/product` share: started once per worker, with a tenant per file. */
+/** The one running instance that the tests of `test/product` share: started once per run, with a tenant per file. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootstrapTenant, type Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { freePort, openInstance } from '../../internal/local/supervisor/instance.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import type { Certificate } from './certificates.js'
 import { connectTo, untilKnown } from './instance.js'
-import { RECEIVER_CERTIFICATE } from './receiver.js'
-import { type Instance, launchService, type RunningService } from './service.js'
+import { launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from './receiver.js'
+import { onFailure } from './run/at-end.js'
+import { onceInRun } from './run/once.js'
+import { launchShared } from './run/shared-processes.js'
+import { type Instance, pidOf, startedDataDir, UP_MAIN, upArgs } from './service.js'
 
 /** Rate limit of each class, high because these tests do not test limits. */
 export const REQUESTS_PER_SECOND = 100_000
@@ -20,50 +23,78 @@ const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) =>
 /** Where the instance runs: tenants that are bound to another region can't be read here. */
 const REGION = 'eu-central-1'
 
-let instance: Promise<RunningService> | undefined
-let intakePort = 0
-let sqlPort = 0
-let receiverPort = 0
+/** Workers that may receive webhooks, each at a port of its own. */
+const RECEIVERS = 8
+
+/** As the worker that has started it describes it to the others. */
+interface Product {
+  readonly port: number
+  readonly dataDir: string
+  readonly intakePort: number
+  readonly sqlPort: number
+  /** Ports of 127.0.0.1 to which the instance sends webhooks. */
+  readonly receiverPorts: readonly number[]
+  /** Of the receivers that the instance trusts. */
+  readonly certificate: Certificate
+}
+
+let product: Product | undefined
+
+const started = (): Product => {
+  if (product === undefined) throw new Error('no tenant of the shared instance was asked for before')
+  return product
+}
 
 /** Address of the shared instance's intake, once a tenant is there. */
-export const intakeOfProduct = (): string => `http://127.0.0.1:${intakePort}`
+export const intakeOfProduct = (): string => `http://127.0.0.1:${started().intakePort}`
 
 /** Address of the shared instance's SQL. */
-export const sqlOfProduct = (): string => `http://127.0.0.1:${sqlPort}`
+export const sqlOfProduct = (): string => `http://127.0.0.1:${started().sqlPort}`
 
-/** Port of 127.0.0.1 to which the shared instance sends webhooks: for a receiver with the certificate of receivers. */
-export const receiverPortOfProduct = (): number => receiverPort
+/** A receiver to which the shared instance sends webhooks. The caller closes it; a worker has one at a time. */
+export function launchReceiverOfProduct(): Promise<Receiver> {
+  const { receiverPorts, certificate } = started()
+  const port = receiverPorts[Number(process.env['VITEST_POOL_ID'] ?? 0) % RECEIVERS] ?? 0
+  return launchReceiver({ port, certificate })
+}
 
-async function startProduct(): Promise<RunningService> {
-  intakePort = await freePort()
-  sqlPort = await freePort()
-  receiverPort = await freePort()
-  const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
+/** @param folder takes the description, the data folder and the output */
+async function startProduct(folder: string): Promise<void> {
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  const [port = 0, intakePort = 0, sqlPort = 0, ...receiverPorts] = await Promise.all(
+    Array.from({ length: 3 + RECEIVERS }, () => freePort()),
+  )
+  const caFile = join(folder, 'ca.pem')
   writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
   const args = [
     ...RATES,
-    ...[
-      '--region',
-      REGION,
-      '--sql-port',
-      String(sqlPort),
-      '--intake-port',
-      String(intakePort),
-      '--webhook-allowed-networks',
-      '127.0.0.0/8',
-    ],
-    ...['--webhook-ports', String(receiverPort), '--webhook-ca-file', caFile],
+    ...['--region', REGION, '--sql-port', String(sqlPort), '--intake-port', String(intakePort)],
+    ...['--webhook-allowed-networks', '127.0.0.0/8', '--webhook-ports', receiverPorts.join()],
+    ...['--webhook-ca-file', caFile],
   ]
-  return launchService({ args, isShared: true })
+  await startedDataDir(dataDir, args)
+  await launchShared([UP_MAIN, ...upArgs(dataDir, port), ...args], outputIn(folder), /is ready/)
+  const description: Product = { port, dataDir, intakePort, sqlPort, receiverPorts, certificate: RECEIVER_CERTIFICATE }
+  writeFileSync(descriptionIn(folder), JSON.stringify(description))
 }
+
+const outputIn = (folder: string): string => join(folder, 'output')
+const descriptionIn = (folder: string): string => join(folder, 'product.json')
+
+const SHOWN_LINES = 200
+const lastLinesOf = (file: string): string => readFileSync(file, 'utf8').split('\n').slice(-SHOWN_LINES).join('\n')
 
 /**
  * A new tenant of the shared instance, with the same credentials as the first tenant of an instance. The caller must not
  * stop a process, change what all tenants share, or count what other tenants do.
  */
 export async function newTenantOfProduct(): Promise<Instance> {
-  instance ??= startProduct()
-  const { baseUrl, port, dataDir, pid } = await instance
+  const folder = await onceInRun('product', startProduct)
+  onFailure(() => `last lines of the shared instance:\n${lastLinesOf(outputIn(folder))}`)
+  product ??= JSON.parse(readFileSync(descriptionIn(folder), 'utf8')) as Product
+  const { port, dataDir } = product
+  const baseUrl = `http://127.0.0.1:${port}`
   const broker = await connectTo({ dataDir })
   try {
     const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: join(dataDir, 'master.key') })
@@ -78,7 +109,7 @@ export async function newTenantOfProduct(): Promise<Instance> {
     )
     await untilKnown(baseUrl, credentials.api_key)
     await untilTokens(baseUrl, credentials)
-    return { baseUrl, port, dataDir, credentials, pid }
+    return { baseUrl, port, dataDir, credentials, pid: (role) => pidOf(dataDir, role) }
   } finally {
     await broker.close()
   }

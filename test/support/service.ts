@@ -13,7 +13,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { MIGRATIONS } from '../../internal/store/migrations/migrate.js'
 import { isAlive } from './alive.js'
 import { type Launched, launch, launchCommand } from './processes.js'
-import { atEnd } from './run/at-end.js'
+import { atEnd, onFailure } from './run/at-end.js'
 import { copyTemplate } from './templates.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
@@ -33,11 +33,9 @@ export interface RunningService extends Instance {
   stop(): Promise<void>
 }
 
-const newFolder = (): string => mkdtempSync(join(tmpdir(), 'attribution-up-'))
-
 /** A new folder, removed at the end of the test file. */
 export function privateDataDir(): string {
-  const folder = newFolder()
+  const folder = mkdtempSync(join(tmpdir(), 'attribution-up-'))
   // A process whose supervisor was killed may still write.
   atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   return folder
@@ -57,21 +55,22 @@ export interface ServiceOptions {
   readonly args?: readonly string[]
   /** The background roles that the test needs; all of them unless they are given. Each costs a process. */
   readonly roles?: readonly BackgroundRole[]
-  /** It ends with the worker, not with the test file. */
-  readonly isShared?: boolean
   /** The program that runs it; that of the tests unless it is given. */
   readonly node?: string
 }
 
+/** Of an instance, when a test fails: enough for a minute of retries by all roles. */
+const SHOWN_LINES = 200
+
 /** Resolves once the service reports that it is ready. */
 export async function launchService(options: ServiceOptions = {}): Promise<RunningService> {
-  const { args = [], isShared = false } = options
-  const dataDir = options.dataDir ?? (await startedDataDir(isShared ? newFolder() : privateDataDir(), args))
+  const { args = [] } = options
+  const dataDir = options.dataDir ?? (await startedDataDir(privateDataDir(), args))
   const port = options.port ?? (await freePort())
   const up = launchCommand(options.node ?? process.execPath, {
     args: [UP_MAIN, ...upArgs(dataDir, port, options.roles), ...args],
-    isShared,
   })
+  onFailure(() => [`last lines of the instance in ${dataDir}:`, ...up.lines.slice(-SHOWN_LINES)].join('\n'))
   await up.line(/is ready/)
   return {
     process: up,
@@ -91,7 +90,8 @@ const FOR_A_FIRST_START: ReadonlySet<string> = new Set([
   ...LAYOUT_SETTINGS.map((name) => SETTINGS[name].flag),
 ])
 
-function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] = BACKGROUND_ROLES): string[] {
+/** Arguments of `up` for an instance in a folder. */
+export function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] = BACKGROUND_ROLES): string[] {
   const without = BACKGROUND_ROLES.filter((role) => !roles.includes(role))
   return [
     ...['--port', String(port), '--intake-port', '0', '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
@@ -103,7 +103,7 @@ function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] 
  * The data folder of an instance that has been started and stopped: creating its streams and tables takes as long as all
  * else of a start. Instances from it share keys and the first tenant's credentials, and nothing else.
  */
-async function startedDataDir(folder: string, args: readonly string[]): Promise<string> {
+export async function startedDataDir(folder: string, args: readonly string[]): Promise<string> {
   // The first tenant's credentials are those of a mode, and the broker's layout has the numbers of its first start.
   if (args.some((arg) => FOR_A_FIRST_START.has(arg))) return folder
   await copyTemplate('instance', folder, async (template) => {

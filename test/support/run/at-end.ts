@@ -1,8 +1,4 @@
-/** Closes the resources of a test file when it ends, and lists the processes that a worker shares between files. */
-import { appendFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
+/** Closes the resources of a test file when it ends, and says what they did when a test fails. */
 const endings: (() => unknown)[] = []
 
 /**
@@ -11,8 +7,19 @@ const endings: (() => unknown)[] = []
  */
 export const atEnd = (end: () => unknown): void => void endings.push(end)
 
+const accounts: (() => string)[] = []
+
+/** Prints `account()` after each try of a test that failed, until the test file ends. */
+export const onFailure = (account: () => string): void => void accounts.push(account)
+
+/** `each-file.ts` calls it after a failed try of a test, a retried one, too. */
+export function printAccounts(): void {
+  for (const account of accounts) console.log(account())
+}
+
 /** Closes everything that the file has opened. `each-file.ts` calls it after every file. */
 export async function closeOpened(): Promise<void> {
+  accounts.length = 0
   const failures: unknown[] = []
   for (const end of endings.splice(0).reverse()) {
     try {
@@ -23,9 +30,3 @@ export async function closeOpened(): Promise<void> {
   }
   if (failures.length > 0) throw new AggregateError(failures, 'resources that the test file opened could not be closed')
 }
-
-/** Process ids, one per line. */
-export const sharedProcessesIn = (folder: string): string => join(folder, 'shared-processes')
-
-/** Records a process that outlives its test file. Its stdin closes with the worker; the end of the run waits for it. */
-export const endWithRun = (pid: number): void => appendFileSync(sharedProcessesIn(tmpdir()), `${pid}\n`)

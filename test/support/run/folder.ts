@@ -2,12 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { PARSER_ENVIRONMENT } from '../../../internal/http/builds.js'
-import { isAlive } from '../alive.js'
-import { sharedProcessesIn } from './at-end.js'
-
-const STOPPING_MS_MAX = 20_000
+import { holdSharedProcesses } from './shared-processes.js'
 
 /** A folder in memory: a run writes and deletes tens of thousands of small files, on which a disk spends seconds per instance. */
 const IN_MEMORY = '/dev/shm'
@@ -33,22 +29,10 @@ export default function runFolder(): () => Promise<void> {
   const folder = mkdtempSync(join(parent, 'attribution-tests-'))
   process.env['TMPDIR'] = folder
   Object.assign(process.env, PARSER_ENVIRONMENT)
+  const endSharedProcesses = holdSharedProcesses(folder)
   return async () => {
-    await endSharedProcesses(folder)
+    await endSharedProcesses()
     // A process that has just received its signal may still write. Not synchronously: vitest waits for its workers meanwhile.
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
-  }
-}
-
-/** The workers have ended, which closed the stdin of their shared processes: those now stop by themselves. */
-async function endSharedProcesses(folder: string): Promise<void> {
-  const file = sharedProcessesIn(folder)
-  if (!existsSync(file)) return
-  const until = Date.now() + STOPPING_MS_MAX
-  for (const pid of readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number)) {
-    while (isAlive(pid)) {
-      if (Date.now() > until) process.kill(pid, 'SIGKILL')
-      await sleep(50)
-    }
   }
 }
