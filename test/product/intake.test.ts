@@ -3,27 +3,21 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { beforeAll, expect, test } from 'vitest'
 import { litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
 import { ask } from '../support/ask.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
+import { type Instance, launchService } from '../support/service.js'
 
 const CLI = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
 const run = promisify(execFile)
 
-let service: RunningService
+let service: Instance
 let url: string
 
 beforeAll(async () => {
-  const port = await freePort()
-  url = `http://127.0.0.1:${port}`
-  service = await launchService({ roles: [], args: ['--intake-port', String(port)] })
-})
-
-afterAll(async () => {
-  await service.stop()
-  rmSync(service.dataDir, { recursive: true, force: true })
+  service = await newTenantOfProduct()
+  url = intakeOfProduct()
 })
 
 const send = async (apiKey: string, body: unknown) => {

@@ -7,26 +7,22 @@ import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, type Asked, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct, REGION } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
-const REGION = 'eu-central-1'
 const PARTNER = '/api/partner/v1'
 const CONNECTORS = '/api/v1/connectors'
 
-let service: RunningService
+let service: Instance
 let broker: Broker
 let tenant: { readonly id: string; readonly apiKey: string }
 let asTenant: Ask
 
 beforeAll(async () => {
-  const rates = ['control', 'read', 'token'].flatMap((name) => [`--rate-${name}`, '10000'])
-  service = await launchService({ roles: [], args: ['--region', REGION, ...rates] })
+  service = await newTenantOfProduct()
   broker = await connectTo(service)
 })
-afterAll(async () => {
-  await broker.close()
-  await service.stop()
-})
+afterAll(() => broker.close())
 
 /** Each test has a tenant of its own. */
 beforeEach(async () => {

@@ -8,6 +8,9 @@ export interface Asked {
   readonly json: any
 }
 
+/** No request of the API takes longer, also while processes are killed: one that does is said, since callers may try again. */
+const ANSWER_MS_MAX = 120_000
+
 /** @param headers additional headers; they can replace the generated Idempotency-Key */
 export async function ask(
   baseUrl: string,
@@ -16,6 +19,7 @@ export async function ask(
   headers: Readonly<Record<string, string>>,
   body?: unknown,
 ): Promise<Asked> {
+  const signal = AbortSignal.timeout(ANSWER_MS_MAX)
   const answer = await fetch(baseUrl + path, {
     method,
     headers: {
@@ -24,6 +28,10 @@ export async function ask(
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal,
+  }).catch((cause: unknown) => {
+    if (signal.aborted) console.log(`no answer within ${ANSWER_MS_MAX} ms: ${method} ${path}`)
+    throw cause
   })
   const text = await answer.text()
   return { status: answer.status, headers: answer.headers, json: text === '' ? undefined : JSON.parse(text) }

@@ -21,7 +21,7 @@ const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) =>
 ])
 
 /** Where the instance runs: tenants that are bound to another region can't be read here. */
-const REGION = 'eu-central-1'
+export const REGION = 'eu-central-1'
 
 /** Workers that may receive webhooks, each at a port of its own. */
 const RECEIVERS = 8
