@@ -35,7 +35,7 @@ export function holdSharedProcesses(folder: string): () => Promise<void> {
 }
 
 /** Starts a script whose output goes to a file. Resolves once the file has a line that matches. */
-export async function launchShared(args: readonly string[], output: string, pattern: RegExp): Promise<number> {
+export async function launchShared(args: readonly string[], output: string, pattern: RegExp): Promise<void> {
   const stdin = openSync(lifelineIn(tmpdir()), 'r')
   const written = openSync(output, 'a')
   const child = spawn(process.execPath, args, { env: localEnvironment(), stdio: [stdin, written, written] })
@@ -48,5 +48,4 @@ export async function launchShared(args: readonly string[], output: string, patt
     if (!isAlive(pid)) throw new Error(`${args.join(' ')} has ended:\n${readFileSync(output, 'utf8')}`)
     await sleep(50)
   }
-  return pid
 }
