@@ -8,7 +8,7 @@ import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import type { Certificate } from './certificates.js'
 import { connectTo, untilKnown } from './instance.js'
 import { launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from './receiver.js'
-import { onFailure } from './run/at-end.js'
+import { lastLines, onFailure } from './run/at-end.js'
 import { onceInRun } from './run/once.js'
 import { launchShared } from './run/shared-processes.js'
 import { type Instance, pidOf, startedDataDir, UP_MAIN, upArgs } from './service.js'
@@ -82,16 +82,13 @@ async function startProduct(folder: string): Promise<void> {
 const outputIn = (folder: string): string => join(folder, 'output')
 const descriptionIn = (folder: string): string => join(folder, 'product.json')
 
-const SHOWN_LINES = 200
-const lastLinesOf = (file: string): string => readFileSync(file, 'utf8').split('\n').slice(-SHOWN_LINES).join('\n')
-
 /**
  * A new tenant of the shared instance, with the same credentials as the first tenant of an instance. The caller must not
  * stop a process, change what all tenants share, or count what other tenants do.
  */
 export async function newTenantOfProduct(): Promise<Instance> {
   const folder = await onceInRun('product', startProduct)
-  onFailure(() => `last lines of the shared instance:\n${lastLinesOf(outputIn(folder))}`)
+  onFailure(() => lastLines('the shared instance', readFileSync(outputIn(folder), 'utf8').split('\n')))
   product ??= JSON.parse(readFileSync(descriptionIn(folder), 'utf8')) as Product
   const { port, dataDir } = product
   const baseUrl = `http://127.0.0.1:${port}`

@@ -13,7 +13,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { MIGRATIONS } from '../../internal/store/migrations/migrate.js'
 import { isAlive } from './alive.js'
 import { type Launched, launch, launchCommand } from './processes.js'
-import { atEnd, onFailure } from './run/at-end.js'
+import { atEnd, lastLines, onFailure } from './run/at-end.js'
 import { copyTemplate } from './templates.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
@@ -59,9 +59,6 @@ export interface ServiceOptions {
   readonly node?: string
 }
 
-/** Of an instance, when a test fails: enough for a minute of retries by all roles. */
-const SHOWN_LINES = 200
-
 /** Resolves once the service reports that it is ready. */
 export async function launchService(options: ServiceOptions = {}): Promise<RunningService> {
   const { args = [] } = options
@@ -70,7 +67,7 @@ export async function launchService(options: ServiceOptions = {}): Promise<Runni
   const up = launchCommand(options.node ?? process.execPath, {
     args: [UP_MAIN, ...upArgs(dataDir, port, options.roles), ...args],
   })
-  onFailure(() => [`last lines of the instance in ${dataDir}:`, ...up.lines.slice(-SHOWN_LINES)].join('\n'))
+  onFailure(() => lastLines(`the instance in ${dataDir}`, up.lines))
   await up.line(/is ready/)
   return {
     process: up,

@@ -9,6 +9,13 @@ export const atEnd = (end: () => unknown): void => void endings.push(end)
 
 const accounts: (() => string)[] = []
 
+/** Of an instance, in an account: enough for a minute of retries by all roles. */
+const SHOWN_LINES = 200
+
+/** An account of what an instance has written. */
+export const lastLines = (title: string, lines: readonly string[]): string =>
+  [`last lines of ${title}:`, ...lines.slice(-SHOWN_LINES)].join('\n')
+
 /** Prints `account()` after each try of a test that failed, until the test file ends. */
 export const onFailure = (account: () => string): void => void accounts.push(account)
 
