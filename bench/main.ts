@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { SORT_FIELDS } from '../internal/filters/fields.js'
+import { SORT_FIELDS } from '../internal/filters/filter-fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
 import { type BackupOptions, backupQuestion } from './backup/question.js'

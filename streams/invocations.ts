@@ -6,7 +6,7 @@ export type StageName = (typeof STAGES)[number]
 
 /**
  * Admitted events on their way through the stages. One message carries a group of events of one partition, encoded by
- * `internal/invocations/group.ts`.
+ * `internal/invocations/invocation-group.ts`.
  *
  * The one attributor that owns a (stage, partition) reads it, starting at the sequence in its checkpoint (`checkpoints`
  * in buckets.ts). The checkpoint records progress; there is no consumer.

@@ -19,14 +19,27 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const LAYERS: readonly (readonly string[])[] = [
   // The client library is what others install: it imports nothing of ours.
   ['ids', 'units', 'problems', 'telemetry', 'sdk'],
-  ['residency', 'text'],
+  ['residency', 'text', 'repeats'],
   ['records', 'config', 'invocations', 'auth'],
   ['process', 'broker', 'cohorts', 'filters'],
   ['secrets', 'events', 'outbound'],
   ['store'],
   ['http'],
-  ['ingest'],
-  ['attribution', 'access', 'reports', 'exports', 'webhooks', 'sentinel', 'audit', 'event-log', 'sql', 'console'],
+  ['valuation', 'directory'],
+  ['inference'],
+  [
+    'ingest',
+    'attribution',
+    'access',
+    'reports',
+    'exports',
+    'webhooks',
+    'sentinel',
+    'audit',
+    'event-log',
+    'sql',
+    'console',
+  ],
   // A partner's view of other areas, and what only `up` and the command line use.
   ['partner', 'local'],
 ]

@@ -1,4 +1,4 @@
-import { AdmissionIndex } from '../../internal/ingest/keys/admission-index.js'
+import { AdmissionIndex } from '../../internal/repeats/admission-index.js'
 import { mixed, writeFingerprint, writeKey } from './keys.js'
 import { residentBytes } from './memory.js'
 import { Stretches } from './stretches.js'

@@ -1,4 +1,4 @@
-import { AdmissionIndex } from '../../internal/ingest/keys/admission-index.js'
+import { AdmissionIndex } from '../../internal/repeats/admission-index.js'
 import { writeFingerprint, writeKey } from './keys.js'
 import { Stretches } from './stretches.js'
 

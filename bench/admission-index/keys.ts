@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../internal/ids/key-hash.js'
-import type { Fingerprint } from '../../internal/ingest/keys/key-table.js'
+import type { Fingerprint } from '../../internal/repeats/key-table.js'
 
 /** Writes the key of a number: as good as random, and distinct for each of the 2^32, since it can be undone. */
 export function writeKey(i: number, key: KeyHash): void {

@@ -1,10 +1,10 @@
-import type { EventFacts } from '../../internal/attribution/inference/learning/features.js'
+import type { EventFacts } from '../../internal/inference/learning/features.js'
 import {
   guessByHeuristic,
   HEURISTIC_CONFIDENCE_MAX,
   learnHeuristic,
-} from '../../internal/attribution/inference/learning/heuristic.js'
-import type { ClassLabel } from '../../internal/attribution/inference/learning/model.js'
+} from '../../internal/inference/learning/heuristic.js'
+import type { ClassLabel } from '../../internal/inference/learning/model.js'
 import { zero } from '../../internal/units/quantity.js'
 import {
   COMPANY_MODELS,

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Answer, connectService, type HttpServiceClient } from '../../internal/local/replay/client.js'
-import { freePort } from '../../internal/local/supervisor/instance.js'
 import { answersAt } from '../../internal/local/supervisor/readiness.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import type { Processes } from '../processes.js'
 
 /** The whole product as `npm start` runs it, spoken to over HTTP and by its command line alone. */

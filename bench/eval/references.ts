@@ -2,7 +2,7 @@ import {
   guessByHeuristic,
   HEURISTIC_CONFIDENCE_MAX,
   learnHeuristic,
-} from '../../internal/attribution/inference/learning/heuristic.js'
+} from '../../internal/inference/learning/heuristic.js'
 import type { Quantity } from '../../internal/units/quantity.js'
 import { posterior } from './ceiling.js'
 import type { Verdict } from './figures.js'

@@ -4,7 +4,7 @@ import type { AdmissionHistory, IndexOwners, LoadedIndex, Missing } from '../../
 import { createIndexLoader } from '../../internal/ingest/keys/load-index.js'
 import { emptyIndex } from '../../internal/ingest/keys/open-index.js'
 import { KeyOwners } from '../../internal/ingest/peers/key-owners.js'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { connectStore } from '../../internal/store/client.js'
 import { admissionKeysSince } from '../../internal/store/queries/attribution/admission-keys.js'
 import { recordedEventsSince } from '../../internal/store/queries/records/sources.js'

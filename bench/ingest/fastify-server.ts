@@ -7,7 +7,7 @@
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import Fastify from 'fastify'
-import { invocationEvent } from '../../internal/invocations/schema.js'
+import { invocationEvent } from '../../internal/invocations/invocation-schema.js'
 import { PATH } from './requests.js'
 
 const {

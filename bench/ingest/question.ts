@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'

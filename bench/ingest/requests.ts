@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { TAGS_MAX } from '../../internal/invocations/schema.js'
+import { TAGS_MAX } from '../../internal/invocations/invocation-schema.js'
 import { demoEvent } from '../../internal/local/replay/demo-company.js'
 import { readTrace } from '../../internal/local/replay/trace.js'
 

@@ -1,6 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { readLog } from '../../internal/broker/log.js'
-import { decodeGroup } from '../../internal/invocations/group.js'
+import { decodeGroup } from '../../internal/invocations/invocation-group.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import type { LoadResult } from './load.js'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { processSeconds } from '../cpu-time.js'
 import { type Ground, prepareGround, type Server, startGateway, startStore } from '../ingest/servers.js'

@@ -1,4 +1,4 @@
-import { SORT_FIELDS } from '../../internal/filters/fields.js'
+import { SORT_FIELDS } from '../../internal/filters/filter-fields.js'
 import { type Condition, parseFilters } from '../../internal/filters/parse.js'
 import { BY_LABELS, columnOf, LABEL_FIELDS, tableSortedBy } from '../../internal/store/tables/sorted-copies.js'
 

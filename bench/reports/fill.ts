@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { environmentIn } from '../../internal/local/supervisor/supervised-instance.js'
 import { connectStore } from '../../internal/store/client.js'
 import { generateCalls, LAST_AT_MS } from './generate.js'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { readReport } from '../../internal/reports/question.js'
 import { firstPage, type ReportReads } from '../../internal/reports/report.js'
 import { connectStore } from '../../internal/store/client.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Agent } from 'undici'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { type Ground, prepareGround, startGateway, startGatewayBeside, startStore } from '../ingest/servers.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { openLoopGenerator } from '../ingest/open-loop.js'
 import { writeRequests } from '../ingest/requests.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { connectService } from '../../internal/local/replay/client.js'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { prepareGround, startAttributor, startGateway, startStore } from '../ingest/servers.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'

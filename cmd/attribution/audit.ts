@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { signedHeads } from '../../internal/audit/heads.js'
-import { type AuditVerification, verifyAuditLog } from '../../internal/audit/verify.js'
+import { type AuditVerification, verifyAuditLog } from '../../internal/audit/verify-audit.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { streamAuditLog } from '../../internal/store/queries/audit-log.js'

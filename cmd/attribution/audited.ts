@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createAuditSink } from '../../internal/audit/sink.js'
+import { createAuditSink } from '../../internal/audit/audit-sink.js'
 import type { AuditAction, AuditEntry } from '../../internal/auth/audit-entry.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'

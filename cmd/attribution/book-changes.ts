@@ -1,14 +1,14 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { BookChanges } from '../../internal/attribution/changes/book-changes.js'
-import { type PriceBookFile, priceBook } from '../../internal/attribution/valuation/cost/price-book.js'
-import type { StoredModelName } from '../../internal/attribution/valuation/names/name.js'
-import type { StoredOverride } from '../../internal/attribution/valuation/prices/override.js'
-import { WatchedPrices } from '../../internal/attribution/valuation/prices/watched-prices.js'
 import type { Tenant } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { placeBefore, placeBehind, rowsPricedByBook } from '../../internal/store/queries/records/slices.js'
 import { formatDifference, formatQuantity } from '../../internal/units/quantity.js'
+import { type PriceBookFile, priceBook } from '../../internal/valuation/cost/price-book.js'
+import type { StoredModelName } from '../../internal/valuation/names/name.js'
+import type { StoredOverride } from '../../internal/valuation/prices/override.js'
+import { WatchedPrices } from '../../internal/valuation/prices/watched-prices.js'
 import { type Bucket, MODEL_NAMES, PRICE_OVERRIDES, TENANTS } from '../../streams/buckets.js'
 
 /** Records in memory at a time. */

@@ -8,7 +8,7 @@ import {
   readConfig,
   STORE_SETTINGS,
 } from '../../internal/config/settings.js'
-import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { environmentIn } from '../../internal/local/supervisor/supervised-instance.js'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
 
 /** Names the instance of a command: by its data folder, or by the ATTRIBUTION_* variables. */

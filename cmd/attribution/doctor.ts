@@ -7,11 +7,11 @@ import {
   readConfig,
   STORE_SETTINGS,
 } from '../../internal/config/settings.js'
+import { checkInstance } from '../../internal/local/doctor/check-instance.js'
+import { checkIntake } from '../../internal/local/doctor/check-intake.js'
 import { exitCodeOf, type Finding, type FindingStatus } from '../../internal/local/doctor/finding.js'
-import { checkInstance } from '../../internal/local/doctor/instance.js'
-import { checkIntake } from '../../internal/local/doctor/intake.js'
 import { connectService } from '../../internal/local/replay/client.js'
-import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { environmentIn } from '../../internal/local/supervisor/supervised-instance.js'
 import { connectInstanceBroker, connectInstanceStore, dataDirOption, type InstanceOption } from './connect.js'
 import { connectApi, credentialsOption, type ServiceOptions, urlOption } from './service.js'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { entryId } from '../../internal/attribution/directory/entry-index.js'
-import { directoryKey } from '../../internal/attribution/directory/import-directory.js'
+import { entryId } from '../../internal/directory/entry-index.js'
+import { directoryKey } from '../../internal/directory/import-directory.js'
 import { identityHash } from '../../internal/ids/identity-hash.js'
 import { deriveTenantIds, identityKeysCache } from '../../internal/ids/ids.js'
 import { keepErasure } from '../../internal/local/backup/erasures.js'

@@ -1,4 +1,4 @@
-import { audited } from '../../internal/access/api-keys/changes.js'
+import { audited } from '../../internal/access/api-keys/api-key-changes.js'
 import { DAY_MS } from '../../internal/access/api-keys/status.js'
 import { createApiKey, type Mode } from '../../internal/auth/api-keys.js'
 import type { Scope } from '../../internal/auth/scopes.js'

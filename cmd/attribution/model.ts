@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { GateReason } from '../../internal/attribution/inference/learning/model.js'
-import { type Decision, decided } from '../../internal/attribution/inference/models/decide.js'
-import { ACTIONS, audited } from '../../internal/attribution/inference/models/routes.js'
-import type { StoredShadow } from '../../internal/attribution/inference/models/shadow-log.js'
-import { shownModel } from '../../internal/attribution/inference/models/show.js'
-import { chosenVersion, type StoredModel, statusOf } from '../../internal/attribution/inference/models/version.js'
+import type { Broker } from '../../internal/broker/connect.js'
+import { bucketRecords } from '../../internal/broker/records.js'
+import { ConfigError } from '../../internal/config/settings.js'
+import type { GateReason } from '../../internal/inference/learning/model.js'
+import { type Decision, decided } from '../../internal/inference/models/decide-model.js'
+import { ACTIONS, audited } from '../../internal/inference/models/model-routes.js'
+import { chosenVersion, type StoredModel, statusOf } from '../../internal/inference/models/model-version.js'
+import type { StoredShadow } from '../../internal/inference/models/shadow-log.js'
+import { shownModel } from '../../internal/inference/models/show-model.js'
 import {
   DEFAULT_SEED,
   type FinishedTraining,
   type StoredTraining,
   type TrainingRequest,
-} from '../../internal/attribution/inference/training/training.js'
-import type { Broker } from '../../internal/broker/connect.js'
-import { bucketRecords } from '../../internal/broker/records.js'
-import { ConfigError } from '../../internal/config/settings.js'
+} from '../../internal/inference/training/training.js'
 import { MODEL_SHADOWS, MODELS, TRAININGS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'

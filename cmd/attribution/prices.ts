@@ -1,12 +1,12 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Command, InvalidArgumentError } from 'commander'
-import { BOOK_BYTES_MAX, parseBook } from '../../internal/attribution/valuation/books/book-file.js'
-import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/attribution/valuation/books/guard.js'
-import { importBook, importedBooks, readBook } from '../../internal/attribution/valuation/books/import-book.js'
-import { loadPriceBookFile } from '../../internal/attribution/valuation/cost/price-book.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { ConfigError } from '../../internal/config/settings.js'
 import { formatInstant, parseInstant } from '../../internal/units/instant.js'
+import { BOOK_BYTES_MAX, parseBook } from '../../internal/valuation/books/book-file.js'
+import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/valuation/books/book-guard.js'
+import { importBook, importedBooks, readBook } from '../../internal/valuation/books/import-book.js'
+import { loadPriceBookFile } from '../../internal/valuation/cost/price-book.js'
 import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { bookChanges, type ShownBookChange, type Window } from './book-changes.js'
@@ -36,7 +36,7 @@ export const pricesCommand = (): Command =>
           'Imports a price book. It prices the calls since its effective date that are attributed after the import; ' +
             'existing records keep their price. Rows that look wrong are left out, or keep their previous price, and are listed.',
         )
-        .argument('<file>', 'JSON in the format of internal/attribution/valuation/cost/prices.data.json')
+        .argument('<file>', 'JSON in the format of internal/valuation/cost/prices.data.json')
         .option(
           '--effective-from <time>',
           'when the book comes into force, RFC 3339 in UTC. Default: the as_of date of the book',

@@ -5,10 +5,10 @@ import { Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../../internal/config/settings.js'
 import { connectService } from '../../internal/local/replay/client.js'
 import { sandboxCompany } from '../../internal/local/sandbox/company.js'
-import { type LoadedSandbox, loadSandbox } from '../../internal/local/sandbox/load.js'
+import { type LoadedSandbox, loadSandbox } from '../../internal/local/sandbox/load-sandbox.js'
 import { sandboxEvents } from '../../internal/local/sandbox/traffic.js'
 import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
-import { environmentIn } from '../../internal/local/supervisor/instance.js'
+import { environmentIn } from '../../internal/local/supervisor/supervised-instance.js'
 
 interface SandboxDataOptions {
   readonly dataDir: string

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { DAY_MS, readExpiry } from '../../internal/access/api-keys/status.js'
-import { auditedSqlUser, revokedSqlUser, shownSqlUser } from '../../internal/access/sql-users/changes.js'
+import { auditedSqlUser, revokedSqlUser, shownSqlUser } from '../../internal/access/sql-users/sql-user-changes.js'
 import { formatSqlPassword, type StoredSqlUser, storedSqlUser } from '../../internal/auth/sql-users.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { ConfigError } from '../../internal/config/settings.js'
 import { serviceVersion } from '../../internal/config/version.js'
-import { otherVersions } from '../../internal/local/doctor/roles.js'
+import { otherVersions } from '../../internal/local/doctor/check-roles.js'
 import { finishUpgrade, OWN_VERSION, readSchemaState } from '../../internal/store/migrations/finished-upgrades.js'
 import { recordByCli } from './audited.js'
 import {

@@ -10,7 +10,7 @@ import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
 import { insertRows } from '../../internal/store/sink.js'
 import { WEBHOOK_ATTEMPTS } from '../../internal/store/tables/webhook-attempts.js'
-import { openCourier } from '../../internal/webhooks/courier/open.js'
+import { openCourier } from '../../internal/webhooks/courier/open-courier.js'
 import { TENANTS } from '../../streams/buckets.js'
 import { configureRole, connectRole } from '../role.js'
 

@@ -2,14 +2,14 @@
  * The exporter: writes the files of export jobs from the read model, and delivers those of schedules to tenants' buckets. Any
  * number of exporters share the work.
  */
-import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
-import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
-import { unitPricesIn } from '../../internal/attribution/valuation/cost/unit-prices.js'
-import { auditOnce } from '../../internal/audit/sink.js'
+
+import { auditOnce } from '../../internal/audit/audit-sink.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { BLOB_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
-import { openBlobs } from '../../internal/exports/blobs/open.js'
+import { WatchedDirectory } from '../../internal/directory/directory.js'
+import { workloadHashes } from '../../internal/directory/workloads.js'
+import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
 import { openExporter } from '../../internal/exports/open-exporter.js'
 import { openRunner } from '../../internal/exports/schedules/open-runner.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
@@ -17,6 +17,7 @@ import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
 import { notifySupervisor } from '../../internal/process/notice.js'
 import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
+import { unitPricesIn } from '../../internal/valuation/cost/unit-prices.js'
 import { DIRECTORY } from '../../streams/buckets.js'
 import { configureRole, connectRole } from '../role.js'
 

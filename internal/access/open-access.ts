@@ -15,10 +15,10 @@ import type { MasterKeys } from '../secrets/master-keys.js'
 import type { Logger } from '../telemetry/log.js'
 import { type StoredKeyUse, trackKeyUses } from './api-keys/last-use.js'
 import { clientOf } from './connectors/connector.js'
-import { type OpenConnectors, openConnectors } from './connectors/open.js'
+import { type OpenConnectors, openConnectors } from './connectors/open-connectors.js'
 import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
-import { openAuthorizationServer, type RunningAuthorizationServer } from './oauth/open.js'
-import { limitsOf } from './tenants/settings.js'
+import { openAuthorizationServer, type RunningAuthorizationServer } from './oauth/open-oauth.js'
+import { limitsOf } from './tenants/tenant-settings.js'
 import { type FromProviderDeps, peopleFromProvider } from './users/from-provider.js'
 
 export interface AccessSettings {

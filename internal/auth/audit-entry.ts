@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../problems/catalogue.js'
+import type { ErrorCode } from '../problems/problem-catalogue.js'
 import type { CanonicalValue } from '../text/canonical-json.js'
 
 /**

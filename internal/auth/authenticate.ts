@@ -1,4 +1,4 @@
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { MayVerify } from './access-tokens.js'
 import { addressBudgets } from './addresses.js'
 import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-keys.js'

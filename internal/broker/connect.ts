@@ -21,7 +21,7 @@ import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { UNCONFIRMED } from '../../streams/unconfirmed.js'
 import { ConfigError } from '../config/settings.js'
-import { sayWhileWaiting } from '../telemetry/waiting.js'
+import { sayWhileWaiting } from '../telemetry/waiting-time.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
 import type { Placement } from './layout.js'
 

@@ -1,6 +1,6 @@
 import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/transport-node'
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 
 /** The code of a JetStream error: 404 for "no such message", 10xxx for API errors. */
 export const brokerErrorCode = (cause: unknown): number | undefined => {

@@ -1,6 +1,6 @@
 import { formatId, ID_BYTES, type TenantIds } from '../ids/ids.js'
 import { sipHash128 } from '../ids/siphash.js'
-import type { EventData, EventInterpretation, EventType } from './contract.js'
+import type { EventData, EventInterpretation, EventType } from './event-contract.js'
 import { exactJson } from './exact-json.js'
 
 /** An event to publish. */

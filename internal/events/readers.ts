@@ -1,5 +1,5 @@
 import type { Scope } from '../auth/scopes.js'
-import { EVENT_TYPES, type EventType } from './contract.js'
+import { EVENT_TYPES, type EventType } from './event-contract.js'
 
 /**
  * The scope of an event's subject, which a caller needs to read the event in the log of events; null for types that are not in

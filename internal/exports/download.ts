@@ -3,12 +3,12 @@ import type { Exchange } from '../http/exchange.js'
 import { wantedRange } from '../http/range.js'
 import { limitBy } from '../http/rate-limit.js'
 import type { PublicRoute } from '../http/route.js'
-import { problem } from '../problems/catalogue.js'
+import { problem } from '../problems/problem-catalogue.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
 import type { BlobStore } from './blobs/blob-store.js'
-import { GET_FILE } from './contract.js'
 import { DOWNLOAD_PATH, type DownloadTokens } from './download-url.js'
-import { hasFiles, type StoredFile, type StoredJob } from './job.js'
+import { GET_FILE } from './export-contract.js'
+import { hasFiles, type StoredFile, type StoredJob } from './export-job.js'
 
 export interface DownloadRouteDeps {
   readonly tokens: DownloadTokens

@@ -1,6 +1,6 @@
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../broker/errors.js'
-import type { StoredJob } from './job.js'
+import type { StoredJob } from './export-job.js'
 
 /** Another exporter has taken over the job. */
 export class JobLost extends Error {}

@@ -2,7 +2,7 @@ import { EXPORTS, exportsSubject } from '../../streams/exports.js'
 import type { Broker } from '../broker/connect.js'
 import { NotStored } from '../broker/errors.js'
 import type { Publisher } from '../broker/publisher.js'
-import type { StoredJob } from './job.js'
+import type { StoredJob } from './export-job.js'
 
 const TIMEOUT_MS = 2_000
 /** JetStream error 10077, a stream limit was exceeded; here usually one message per subject, which is one per job. */

@@ -1,4 +1,4 @@
-import { DAY_MS, startOfDay } from './request.js'
+import { DAY_MS, startOfDay } from './export-request.js'
 
 /** Days of one month whose groups are formed together. */
 export interface PlannedSlice {

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
 import type { Mirror } from '../broker/mirror.js'
 import type { Logger } from '../telemetry/log.js'
+import { hasEnded, type StoredJob, statusAt } from './export-job.js'
+import { clear } from './export-worker.js'
 import type { ExporterDeps } from './exporter.js'
-import { hasEnded, type StoredJob, statusAt } from './job.js'
 import { JobHold, JobLost } from './job-hold.js'
-import { nextJobs } from './waiting.js'
-import { clear } from './worker.js'
+import { nextJobs } from './waiting-exports.js'
 
 export interface SweepDeps extends Pick<ExporterDeps, 'source' | 'blobs' | 'clock'> {
   readonly jobs: KV

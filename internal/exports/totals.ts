@@ -1,7 +1,7 @@
 import type { ExportSelection, Summary } from '../store/queries/exports/export-records.js'
 import type { ExportSource } from '../store/queries/exports/export-source.js'
 import { formatQuantity, parseSum, sum } from '../units/quantity.js'
-import type { ExportRequest } from './request.js'
+import type { ExportRequest } from './export-request.js'
 import { monthsOf } from './slices.js'
 import { ExportFailed, withStoreErrors } from './unavailable.js'
 

@@ -1,5 +1,5 @@
 import { storeProblem } from '../store/failures.js'
-import type { FailureReason } from './job.js'
+import type { FailureReason } from './export-job.js'
 
 /** The job can never succeed; retrying is pointless. */
 export class ExportFailed extends Error {

@@ -2,7 +2,7 @@ import { idHex, parseId } from '../ids/ids.js'
 import { hasBytesAtMost, isPlainText } from '../text/plain-text.js'
 import { parseInstant } from '../units/instant.js'
 import { formatQuantity, parseQuantity } from '../units/quantity.js'
-import { type FieldType, TEXT_BYTES_MAX } from './fields.js'
+import { type FieldType, TEXT_BYTES_MAX } from './filter-fields.js'
 
 /**
  * Reads one operand into the form that queries bind: text unchanged, an amount or a confidence as canonical decimal text, an

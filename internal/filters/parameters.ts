@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FILTER_FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, withTagPattern } from './fields.js'
+import { FILTER_FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, withTagPattern } from './filter-fields.js'
 import { describeOperand } from './operand.js'
 import { DEFAULT_SORT, formatSort } from './parse.js'
 

@@ -10,7 +10,7 @@ import {
   type Operator,
   SORT_FIELDS,
   type SortField,
-} from './fields.js'
+} from './filter-fields.js'
 import { describeOperand, readOperand, splitList } from './operand.js'
 
 /** The filter and sort grammar (spec 4.2): pure, and closed against everything that `fields.ts` does not allow. */

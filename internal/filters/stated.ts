@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { FieldError } from '../problems/catalogue.js'
+import type { FieldError } from '../problems/problem-catalogue.js'
 import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
-import { type Field, LIST_MAX, type Operator, TEXT_BYTES_MAX } from './fields.js'
+import { type Field, LIST_MAX, type Operator, TEXT_BYTES_MAX } from './filter-fields.js'
 import { describeOperand, readOperand } from './operand.js'
 import type { Condition } from './parse.js'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, PROBLEMS, problem } from '../problems/catalogue.js'
+import { type ErrorCode, PROBLEMS, problem } from '../problems/problem-catalogue.js'
 import { REMEDIES } from '../problems/remedies.js'
 import type { Operation } from './contract/operation.js'
 import { HTML_TYPE, htmlPage, pageHeaders } from './html.js'

@@ -1,5 +1,5 @@
 import type { Budget } from '../auth/rate-limits.js'
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { Exchange } from './exchange.js'
 
 /**

@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticate.js'
 import type { RateClass } from '../auth/rate-limits.js'
 import type { Scope } from '../auth/scopes.js'
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { ProblemForm } from '../problems/render.js'
 import type { Operation } from './contract/operation.js'
 import type { Exchange } from './exchange.js'

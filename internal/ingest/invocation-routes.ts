@@ -3,12 +3,12 @@ import type { Exchange } from '../http/exchange.js'
 import { takeFrom } from '../http/rate-limit.js'
 import type { Route } from '../http/route.js'
 import { BULK_BYTES_MAX } from '../invocations/limits.js'
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 import { admitSingle, keyOf } from './admission/admission.js'
 import { KEY_REQUIRED, OTHER_CHARSET } from './admission/answers.js'
 import { admitBulk, type BulkDeps } from './bulk/bulk.js'
 import { isBulk, readingOf } from './bulk/bulk-body.js'
-import { INGEST_INVOCATIONS } from './contract.js'
+import { INGEST_INVOCATIONS } from './invocation-contract.js'
 
 /**
  * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, optionally gzip. A 202 means that the log,

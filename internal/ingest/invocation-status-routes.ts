@@ -2,9 +2,9 @@ import { brokerProblem } from '../broker/errors.js'
 import type { Exchange } from '../http/exchange.js'
 import type { Route } from '../http/route.js'
 import { formatId, hasTagOf, parseId, type TenantIds } from '../ids/ids.js'
-import { problem } from '../problems/catalogue.js'
+import { problem } from '../problems/problem-catalogue.js'
 import { storeProblem } from '../store/failures.js'
-import { GET_INVOCATION } from './contract.js'
+import { GET_INVOCATION } from './invocation-contract.js'
 
 export interface InvocationStatusDeps {
   readonly idsOf: (tenantId: string) => TenantIds

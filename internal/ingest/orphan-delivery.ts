@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isInvocations, partitionOfSubject } from '../../streams/invocations.js'
 import type { Publisher } from '../broker/publisher.js'
 import { wordsOf } from '../ids/key-hash.js'
-import { decodeGroup } from '../invocations/group.js'
+import { decodeGroup } from '../invocations/invocation-group.js'
 import type { Logger } from '../telemetry/log.js'
 import { deliverOrphans } from './commit/log-writer.js'
 import { UNSURE } from './keys/event-answers.js'
 import { eventKeyOf, type LoadedIndex, noteAdmitted } from './keys/load-index.js'
 import type { Peers } from './peers/peers.js'
-import type { SpoolRecord } from './spool/record.js'
 import type { Spool } from './spool/spool.js'
+import type { SpoolRecord } from './spool/spool-record.js'
 
 export interface OrphanDelivery {
   /** Set once the owners of these events, and of their keys, know them: this gateway admits nothing before. */

@@ -7,9 +7,9 @@ import {
   KEY_FINGERPRINT_BYTES,
   KEY_HASH_BYTES,
   traceMember,
-} from './group.js'
-import type { InvocationEvent } from './schema.js'
-import type { TextShape } from './validate.js'
+} from './invocation-group.js'
+import type { InvocationEvent } from './invocation-schema.js'
+import type { TextShape } from './validate-invocation.js'
 
 /**
  * Writes entries of a group as bytes, the event's own text taken over as it came. It is the same form as

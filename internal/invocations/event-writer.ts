@@ -1,4 +1,4 @@
-import type { InvocationEvent } from './schema.js'
+import type { InvocationEvent } from './invocation-schema.js'
 
 /** The fields of an event; those that are undefined are left out. */
 export type EventParts = { readonly [F in keyof InvocationEvent]: InvocationEvent[F] | undefined }

@@ -1,4 +1,4 @@
-import type { InvocationEvent } from './schema.js'
+import type { InvocationEvent } from './invocation-schema.js'
 
 /** Meaning and unit of each field of an invocation event, for the OpenAPI document. */
 export const EVENT_FIELD_DESCRIPTIONS: Readonly<Record<keyof InvocationEvent, string>> = {

@@ -13,7 +13,7 @@ import {
   OPTIONAL_MODEL_NAME,
   OPTIONAL_NAME,
   TAGS_MAX,
-} from './schema.js'
+} from './invocation-schema.js'
 
 /** The fields read from an event in the common form; overwritten by each call. */
 export interface UsualEvent {

@@ -1,5 +1,5 @@
 import type { CamelCase } from '../text/straight-line.js'
-import type { InvocationEvent } from './schema.js'
+import type { InvocationEvent } from './invocation-schema.js'
 
 /**
  * One AI model call as the pipeline sees it: the fields of the event's schema in camelCase, checked at admission, and

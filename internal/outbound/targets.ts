@@ -1,5 +1,5 @@
-import { addressRule } from './addresses.js'
-import { createGuard, type Guard } from './guard.js'
+import { createGuard, type Guard } from './address-guard.js'
+import { addressRule } from './public-addresses.js'
 import type { TargetRules } from './target-url.js'
 
 /** The targets that the operator allows. */

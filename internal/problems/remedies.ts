@@ -1,4 +1,4 @@
-import type { ErrorCode } from './catalogue.js'
+import type { ErrorCode } from './problem-catalogue.js'
 
 /** How to resolve each error code; for the page behind `docs_url`. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {

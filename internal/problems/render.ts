@@ -1,4 +1,4 @@
-import { type ErrorCode, type FieldError, PROBLEMS, type Problem } from './catalogue.js'
+import { type ErrorCode, type FieldError, PROBLEMS, type Problem } from './problem-catalogue.js'
 
 /** Context of a problem: the request path, and the tenant. */
 export interface ProblemContext {

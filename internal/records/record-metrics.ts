@@ -1,6 +1,6 @@
 import { PROBE_TENANT_ID } from '../ids/probe-tenant.js'
 import { counter, TimeHistogram, whenRead } from '../telemetry/metrics.js'
-import type { AttributionRow } from './fields.js'
+import type { AttributionRow } from './record-fields.js'
 
 const RECORDS = counter('records_total', 'Attributed calls, by the state and confidence band of their record.', [
   'output_state',

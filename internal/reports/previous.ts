@@ -1,6 +1,6 @@
 import type { Interval } from '../store/queries/reports/intervals.js'
 import { DAY_MS, dayOf, startOfDay } from '../units/time-zone.js'
-import type { Period } from './period.js'
+import type { Period } from './report-period.js'
 
 /** The period that a report compares its own with (`compare=previous`). */
 

@@ -2,8 +2,8 @@ import type { TagField } from '../records/dimensions.js'
 import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import type { AnswerPage, AnswerScope, ReportQuery } from '../store/queries/reports/answer.js'
 import { FIGURE_NAMES, FIGURE_NAMES_WITH_NOTIONAL, type FigureName } from '../store/queries/reports/figures.js'
-import { monthsOf, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
+import { monthsOf, type Period } from './report-period.js'
 
 /** The reads that a report needs. */
 export interface ReportReads {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { count, timeText } from '../text/answer-fields.js'
-import { suppressed, TIMES, tokenSum } from './contract.js'
+import { suppressed, TIMES, tokenSum } from './report-contract.js'
 
 /** The OpenAPI contract of the report of unpriced calls. */
 

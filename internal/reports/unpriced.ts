@@ -2,7 +2,7 @@ import type { Dimension } from '../records/dimensions.js'
 import { namedOnce, readPairs } from '../text/query-string.js'
 import { type ReadReport, readReport } from './question.js'
 import type { ReportPage } from './report.js'
-import { type ShownBy, shownUsage } from './rows.js'
+import { type ShownBy, shownUsage } from './report-rows.js'
 
 /**
  * Unpriced calls by model: the usage report of provider and served model, filtered by `cost_basis`, so that its cohort rule is

@@ -1,4 +1,4 @@
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 
 /**
  * Where a tenant's data may be stored (spec 5.5 and 7, design section 7). The single place of the rule, for every

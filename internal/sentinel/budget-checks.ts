@@ -5,10 +5,10 @@ import type { Broker } from '../broker/connect.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Watermark } from '../broker/watermark.js'
 import { exactGroupSpendOf, exactSpendOf, groupsAbove, spendOf } from '../store/queries/reports/spend.js'
-import type { AnnounceDeps } from './announce.js'
+import type { AnnounceDeps } from './announce-findings.js'
 import { readBudget, type StoredBudget } from './budgets/budget.js'
 import type { StoredCrossings } from './budgets/crossings.js'
-import type { Check } from './open.js'
+import type { Check } from './open-sentinel.js'
 import { type BudgetReads, LATE_MS, watchBudgets } from './watch-budgets.js'
 
 export interface BudgetChecksDeps {

@@ -2,8 +2,9 @@ import type { WatchedRecords } from '../broker/watched-records.js'
 import type { GroupField } from '../store/queries/reports/dimensions.js'
 import type { GroupSelection, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
 import { formatQuantity, parseSum, type Quantity, quantityOfSteps } from '../units/quantity.js'
-import { type AnnounceDeps, announceOnce } from './announce.js'
+import { type AnnounceDeps, announceOnce } from './announce-findings.js'
 import { type Budget, reachedThresholds } from './budgets/budget.js'
+import { type Period, periodOf } from './budgets/budget-period.js'
 import { amountAt, crossingEvent } from './budgets/crossing-event.js'
 import {
   type Crossed,
@@ -14,7 +15,6 @@ import {
   type StoredCrossings,
   WHOLE,
 } from './budgets/crossings.js'
-import { type Period, periodOf } from './budgets/period.js'
 
 export interface BudgetReads {
   /** Cost of calls by selection, from the rollups: one query, fast, and briefly inexact. Decimal texts. */

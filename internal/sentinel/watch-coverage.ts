@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Records } from '../broker/records.js'
 import type { PathwayCategory } from '../records/interpretation.js'
-import { type AnnounceDeps, announceOnce } from './announce.js'
+import { type AnnounceDeps, announceOnce } from './announce-findings.js'
 import { type AwaitedLayer, awaitedLayers, isStillAwaited, type TenantCoverage } from './coverage/awaited-layers.js'
 import { PATHWAYS } from './coverage/coverage.js'
 

@@ -3,7 +3,7 @@ import type { Records } from '../broker/records.js'
 import type { MissingPriceReason } from '../records/bases.js'
 import { providerName } from '../records/provider-names.js'
 import type { UnpricedModel } from '../store/queries/reports/missing-prices.js'
-import { type AnnounceDeps, announceOnce } from './announce.js'
+import { type AnnounceDeps, announceOnce } from './announce-findings.js'
 
 export interface PriceReads {
   /** The models with unpriced calls since an instant. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Records } from '../broker/records.js'
 import type { HourlySpend } from '../store/queries/reports/hourly-spend.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
-import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
+import { type AnnounceDeps, announceOnce, isAnnounced } from './announce-findings.js'
 import { type Anomaly, anomalyOf, HOUR_MS } from './anomaly.js'
 
 export interface SpendReads {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../problems/catalogue.js'
+import type { ErrorCode } from '../problems/problem-catalogue.js'
 
 /** A refusal in the form that clients of ClickHouse read: a code and a name of the engine's own list. */
 export class SqlRefusal extends Error {

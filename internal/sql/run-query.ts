@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Dimension } from '../records/dimensions.js'
-import { catalogueSql, describeSql } from '../store/queries/sql/catalogue.js'
-import type { SqlAnswer, SqlStore } from '../store/queries/sql/open.js'
-import { viewsSql } from '../store/queries/sql/views.js'
+import type { SqlAnswer, SqlStore } from '../store/queries/sql/open-sql-store.js'
+import { catalogueSql, describeSql } from '../store/queries/sql/sql-catalogue.js'
+import { viewsSql } from '../store/queries/sql/sql-views.js'
 import { refusal } from './refusal.js'
+import { UnreadableQuery } from './sql-tokens.js'
 import { isView, readStatement, type Statement, SYSTEM_TABLES, systemName, VIEWS } from './statement.js'
 import { ForbiddenQuery, tablesRead } from './syntax-tree.js'
-import { UnreadableQuery } from './tokens.js'
 
 /** One query of an SQL user, as its request states it. */
 export interface AskedQuery {

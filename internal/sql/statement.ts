@@ -1,5 +1,5 @@
 import { isAllowedType } from './functions.js'
-import { isName, isSign, isWord, readTokens, type Token, UnreadableQuery, writeTokens } from './tokens.js'
+import { isName, isSign, isWord, readTokens, type Token, UnreadableQuery, writeTokens } from './sql-tokens.js'
 
 /** What a query asks, as far as its words say: a rule without reads. `syntax-tree.ts` judges what it would read. */
 

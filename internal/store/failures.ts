@@ -1,5 +1,5 @@
 import { ClickHouseError } from '@clickhouse/client'
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 
 /**
  * ClickHouse error codes that are worth a retry: too many queries, memory, time or network limits; no disk space or too many

@@ -1,4 +1,4 @@
-import type { AttributionRow } from '../records/fields.js'
+import type { AttributionRow } from '../records/record-fields.js'
 import { type AttributionValue, eachValueOf } from './tables/attribution-values.js'
 
 /** Over all tenants, some tens of megabytes; beyond, all are forgotten and written again when they are met. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { AttributionRow } from '../records/fields.js'
+import type { AttributionRow } from '../records/record-fields.js'
 import { counter, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
 import { expectNoFailedWrite } from './failed-writes.js'
 import { KnownValues } from './known-values.js'

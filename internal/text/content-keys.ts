@@ -1,4 +1,4 @@
-import type { FieldError } from '../problems/catalogue.js'
+import type { FieldError } from '../problems/problem-catalogue.js'
 import { ERRORS_MAX, pointerTo } from './field-errors.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv'
-import type { FieldError } from '../problems/catalogue.js'
+import type { FieldError } from '../problems/problem-catalogue.js'
 
 /** Limit of errors reported per event. */
 export const ERRORS_MAX = 20

@@ -1,4 +1,4 @@
-import { type Problem, problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 
 export type ReadQuery<K extends string> =
   | { readonly ok: true; readonly values: { readonly [key in K]?: string } }

@@ -1,4 +1,4 @@
-import type { EventType } from '../events/contract.js'
+import type { EventType } from '../events/event-contract.js'
 import { type Delivery, decodeDelivery, untried } from './delivery.js'
 
 /** The head of an event with its first deliveries to the endpoints of one partition. The bodies follow all heads, in the same order. */

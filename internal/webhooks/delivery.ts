@@ -1,5 +1,5 @@
 import { DELIVERY_PARTITIONS } from '../../streams/deliveries.js'
-import type { EventType } from '../events/contract.js'
+import type { EventType } from '../events/event-contract.js'
 
 /** One event on its way to one endpoint. */
 export interface Delivery {

@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
-import type { EventType } from '../events/contract.js'
+import type { EventType } from '../events/event-contract.js'
 import type { ResidencyRegion } from '../residency/residency.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { seal, unseal } from '../secrets/seal.js'

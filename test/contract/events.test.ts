@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { EVENT_DATA, eventEnvelope } from '../../internal/events/contract.js'
+import { EVENT_DATA, eventEnvelope } from '../../internal/events/event-contract.js'
 import { toJsonSchema } from '../../internal/http/openapi/json-schema.js'
 import { compareWithBaseline } from '../support/contract/baselines.js'
 import { breakages, type Frozen } from '../support/contract/compatibility.js'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, listedAll } from '../support/attributed.js'
 import { type CollectedSpan, type Collector, launchCollector } from '../support/collector.js'

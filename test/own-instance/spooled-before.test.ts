@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { freeze, thaw } from '../support/freeze.js'
 import { launchGateway, type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'

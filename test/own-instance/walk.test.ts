@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SORT_FIELDS } from '../../internal/filters/fields.js'
+import { SORT_FIELDS } from '../../internal/filters/filter-fields.js'
 import { type Ask, type Asked, askAs, refusalOf } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { launchService, type RunningService } from '../support/service.js'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { loadPriceBookFile } from '../../internal/attribution/valuation/cost/price-book.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { COST_BASES, FOOTPRINT_BASES } from '../../internal/records/bases.js'
 import {
@@ -14,6 +13,7 @@ import {
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../../internal/records/interpretation.js'
+import { loadPriceBookFile } from '../../internal/valuation/cost/price-book.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
 import { faultsOf } from '../support/by-hand.js'

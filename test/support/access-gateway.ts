@@ -1,10 +1,10 @@
 /** A gateway whose only routes are those of clients and people, on a real broker. */
 
-import { clientRoutes } from '../../internal/access/clients/routes.js'
+import { clientRoutes } from '../../internal/access/clients/client-routes.js'
 import { givingOf } from '../../internal/access/delegation/giving.js'
 import type { StoredClient } from '../../internal/access/oauth/clients.js'
 import { type StoredUser, UserDirectory } from '../../internal/access/oauth/users.js'
-import { userRoutes } from '../../internal/access/users/routes.js'
+import { userRoutes } from '../../internal/access/users/user-routes.js'
 import type { Delegation } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { type WatchedRecords, watchRecords } from '../../internal/broker/watched-records.js'

@@ -1,6 +1,7 @@
 /** Audit entries and rows of one tenant. A test states only the members of its case. */
+
+import { toRow } from '../../internal/audit/audit-rows.js'
 import { CHAIN_START, type ChainHead, chained, type RepeatedEntry } from '../../internal/audit/chain.js'
-import { toRow } from '../../internal/audit/rows.js'
 import type { AuditLogRow } from '../../internal/store/tables/audit-log.js'
 
 export const auditEntry = (stated: Partial<RepeatedEntry> = {}): RepeatedEntry => ({

@@ -4,7 +4,7 @@ import {
   type PrincipalEntry,
   type ServiceEntry,
   WatchedDirectory,
-} from '../../internal/attribution/directory/directory.js'
+} from '../../internal/directory/directory.js'
 import { escapeToken } from '../../streams/subjects.js'
 
 export const directoryKey = (

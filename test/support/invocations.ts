@@ -1,7 +1,8 @@
 /** Events in wire format and as the pipeline holds them. A test states only the members of its case. */
-import type { AdmittedInvocation } from '../../internal/invocations/group.js'
+
 import type { Invocation } from '../../internal/invocations/invocation.js'
-import type { InvocationEvent } from '../../internal/invocations/schema.js'
+import type { AdmittedInvocation } from '../../internal/invocations/invocation-group.js'
+import type { InvocationEvent } from '../../internal/invocations/invocation-schema.js'
 import { call } from './attribution-events.js'
 
 export const NOW_MS = Date.UTC(2026, 10, 3, 12)

@@ -1,13 +1,14 @@
 /** A gateway whose only routes are those of API keys, on a real broker; several of them simulate several processes. */
+
+import { apiKeyRoutes } from '../../internal/access/api-keys/api-key-routes.js'
 import type { StoredKeyUse } from '../../internal/access/api-keys/last-use.js'
-import { apiKeyRoutes } from '../../internal/access/api-keys/routes.js'
 import { givingOf } from '../../internal/access/delegation/giving.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { type WatchedRecords, watchRecords } from '../../internal/broker/watched-records.js'
-import { eventPublisher, type PublishEvent } from '../../internal/events/publish.js'
+import { eventPublisher, type PublishEvent } from '../../internal/events/publish-event.js'
 import type { Mutate } from '../../internal/http/mutations/mutations.js'
 import { createCursorCodec } from '../../internal/http/resource/pages.js'
 import type { Route } from '../../internal/http/route.js'

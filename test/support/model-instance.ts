@@ -1,7 +1,7 @@
 /** A running service with a tenant whose model serves or can be trained. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import type { Broker } from '../../internal/broker/connect.js'
+import type { StoredTraining } from '../../internal/inference/training/training.js'
 import { TRAININGS } from '../../streams/buckets.js'
 import { type Ask, type Asked, askAs } from './ask.js'
 import { attributed, type ShownRecord } from './attributed.js'

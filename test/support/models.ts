@@ -1,6 +1,6 @@
 /** Model versions as stored in the registry. A test states only the members of its case. */
-import type { Model, ModelCard } from '../../internal/attribution/inference/learning/model.js'
-import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
+import type { Model, ModelCard } from '../../internal/inference/learning/model.js'
+import type { StoredModel } from '../../internal/inference/models/model-version.js'
 
 export const CARD: ModelCard = {
   format: 2,

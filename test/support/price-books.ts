@@ -1,5 +1,5 @@
 /** Small price books: a test states only the rows of its case. */
-import type { PriceBookFile, PriceRow } from '../../internal/attribution/valuation/cost/price-book.js'
+import type { PriceBookFile, PriceRow } from '../../internal/valuation/cost/price-book.js'
 
 export const bookOf = (models: readonly PriceRow[], stated: Partial<PriceBookFile> = {}): PriceBookFile => ({
   as_of: '2026-12-01',

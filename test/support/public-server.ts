@@ -2,7 +2,7 @@
 
 import type { PublicRoute, Route } from '../../internal/http/route.js'
 import type { ServerDeps } from '../../internal/http/server.js'
-import { problem } from '../../internal/problems/catalogue.js'
+import { problem } from '../../internal/problems/problem-catalogue.js'
 
 export function publicServer(
   path: string,

@@ -1,6 +1,6 @@
 /** The expected result of a record query, computed row by row in the simplest way. */
 import { containsText } from '../../internal/filters/contains.js'
-import { type FieldType, type FilterField, fieldOf } from '../../internal/filters/fields.js'
+import { type FieldType, type FilterField, fieldOf } from '../../internal/filters/filter-fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../internal/records/dimensions.js'
 import type { StoredAttribution } from '../../internal/store/queries/records/attributions.js'

@@ -2,7 +2,7 @@
 import type { KV } from '@nats-io/kv'
 import type { AuditEntry } from '../../internal/auth/audit-entry.js'
 import type { NewEvent } from '../../internal/events/event.js'
-import type { StoredJob } from '../../internal/exports/job.js'
+import type { StoredJob } from '../../internal/exports/export-job.js'
 import { isQueuedIn, jobQueue } from '../../internal/exports/queue.js'
 import type { DeliveryManifest } from '../../internal/exports/schedules/delivery-manifest.js'
 import { openDestination } from '../../internal/exports/schedules/destination.js'

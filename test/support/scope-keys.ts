@@ -2,7 +2,7 @@
 import type { Authenticator, Caller } from '../../internal/auth/authenticate.js'
 import { budgetsCache, type RateClass, rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { SCOPES, type Scope } from '../../internal/auth/scopes.js'
-import { problem } from '../../internal/problems/catalogue.js'
+import { problem } from '../../internal/problems/problem-catalogue.js'
 
 export const TENANT = 'tnt_one'
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
 import { schemaFor } from '../../internal/store/migrations/migrate.js'
 import { changeOnShards } from '../../internal/store/on-shards.js'

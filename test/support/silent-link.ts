@@ -1,6 +1,6 @@
 /** A proxy to a nats-server that can stop forwarding, like a frozen peer or a network that drops packets. */
 import { createConnection, createServer, type Socket } from 'node:net'
-import { freePort } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { atEnd } from './run/at-end.js'
 
 export interface SilentLink {

@@ -15,7 +15,7 @@ import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js
 import type { Decisions } from '../../internal/ingest/open-decisions.js'
 import type { Spool } from '../../internal/ingest/spool/spool.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
-import type { Problem } from '../../internal/problems/catalogue.js'
+import type { Problem } from '../../internal/problems/problem-catalogue.js'
 import { runHistories } from './histories.js'
 import { installVirtualTime } from './virtual-time.js'
 
@@ -33,7 +33,7 @@ const { FIRST, UNSURE } = await import('../../internal/ingest/keys/event-answers
 const { BodyFingerprint } = await import('../../internal/ingest/keys/body-fingerprint.js')
 const { eventKeyOf } = await import('../../internal/ingest/keys/load-index.js')
 const { openDecisions } = await import('../../internal/ingest/open-decisions.js')
-const { decodeGroup, WAS_DUPLICATE } = await import('../../internal/invocations/group.js')
+const { decodeGroup, WAS_DUPLICATE } = await import('../../internal/invocations/invocation-group.js')
 const { seededRandom } = await import('../../internal/local/sandbox/random.js')
 const { createLog } = await import('../../internal/telemetry/log.js')
 const { isInvocations, partitionOfSubject } = await import('../../streams/invocations.js')

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SpoolRecord } from '../../internal/ingest/spool/record.js'
 import type { Deliver, Drained } from '../../internal/ingest/spool/spool.js'
+import type { SpoolRecord } from '../../internal/ingest/spool/spool-record.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
 
 /** The spool of a simulated gateway: its disk survives the process. */

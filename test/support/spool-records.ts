@@ -1,4 +1,4 @@
-import type { SpoolRecord } from '../../internal/ingest/spool/record.js'
+import type { SpoolRecord } from '../../internal/ingest/spool/spool-record.js'
 
 /** Payload and subject follow from the number, so that an altered record is found. */
 export const recordOf = (number: number, payloadBytes = 5 + ((number * 37) % 400)): SpoolRecord => ({

@@ -1,5 +1,5 @@
 import type { StoredApiKey } from '../../auth/api-keys.js'
-import type { FieldError } from '../../problems/catalogue.js'
+import type { FieldError } from '../../problems/problem-catalogue.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 
 export const DAY_MS = 24 * 60 * 60 * 1000

@@ -1,5 +1,5 @@
 import { isHealthLapsed } from './connector.js'
-import { type HealthDeps, lapseHealth } from './health.js'
+import { type HealthDeps, lapseHealth } from './connector-health.js'
 
 /**
  * Checks the health of a tenant's connectors: without a recent report it becomes `unknown`, and a change that a gateway

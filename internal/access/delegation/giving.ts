@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { isOwner, settingsOf, type Tenant } from '../../auth/tenant.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /**
  * What one credential may give to another: no more than it holds itself, so that nobody reaches by a new key what the old one

@@ -9,8 +9,8 @@ import {
   readAuthorizationRequest,
 } from './authorization-request.js'
 import type { OAuthDeps } from './authorization-server.js'
-import { accepts, oauthProblem, oauthProblemForm } from './errors.js'
 import type { Parameters } from './form.js'
+import { accepts, oauthProblem, oauthProblemForm } from './oauth-errors.js'
 import { codePage } from './second-factor-page.js'
 import type { SignInOutcome } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'

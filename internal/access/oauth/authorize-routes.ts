@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { networkOf } from '../../auth/addresses.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { Route } from '../../http/route.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import {
   authorizationReplies,
   formFor,
@@ -14,9 +14,9 @@ import {
 import { readAuthorizationRequest } from './authorization-request.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { answerFailure, CREDENTIALS_UNAVAILABLE } from './client-requests.js'
-import { SHOW_SIGN_IN, SIGN_IN } from './contract.js'
-import { oauthProblem } from './errors.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
+import { SHOW_SIGN_IN, SIGN_IN } from './oauth-contract.js'
+import { oauthProblem } from './oauth-errors.js'
 import { signIns, WRONG_CODE, WRONG_PASSWORD } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'
 import { openForm } from './sign-in-form.js'

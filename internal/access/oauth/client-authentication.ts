@@ -1,8 +1,8 @@
 import type { Mode } from '../../auth/api-keys.js'
 import { decodeFormText } from '../../text/query-string.js'
 import { isClientSecret, type StoredClient } from './clients.js'
-import { type OAuthProblem, oauthProblem } from './errors.js'
 import type { Parameters } from './form.js'
+import { type OAuthProblem, oauthProblem } from './oauth-errors.js'
 
 export type ClientAuthentication =
   | { readonly ok: true; readonly client: StoredClient }

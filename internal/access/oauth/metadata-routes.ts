@@ -3,7 +3,7 @@ import { publicDocument, replyDocument } from '../../http/public-document.js'
 import type { Route } from '../../http/route.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { GRANT_TYPES } from './clients.js'
-import { GET_DISCOVERY, GET_KEYS } from './contract.js'
+import { GET_DISCOVERY, GET_KEYS } from './oauth-contract.js'
 
 /** `none`: public clients. */
 const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none']

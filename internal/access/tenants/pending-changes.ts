@@ -5,7 +5,7 @@ import {
   type Tenant,
   type TenantSettings,
 } from '../../auth/tenant.js'
-import type { SettingsPatch } from './contract.js'
+import type { SettingsPatch } from './tenant-contract.js'
 
 /**
  * Changes of settings that destroy data, or let it leave its region, wait a day, so that the tenant can see and cancel what a

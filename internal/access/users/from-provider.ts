@@ -6,8 +6,8 @@ import { randomId, type TenantIds } from '../../ids/ids.js'
 import type { ProviderPerson } from '../identity-provider/claims.js'
 import { storePassword } from '../oauth/passwords.js'
 import { readUsername, type StoredUser, userKey } from '../oauth/users.js'
-import { USERS_MAX } from './changes.js'
 import { appoint, canBeOwner, dismiss } from './owners.js'
+import { USERS_MAX } from './user-changes.js'
 
 /**
  * People who sign in at their company's identity provider: made at their first sign-in, and given at each what their groups give.

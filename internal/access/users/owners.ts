@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { isOwner, type Tenant } from '../../auth/tenant.js'
 import type { Records } from '../../broker/records.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { holdsAll } from '../delegation/giving.js'
 import type { StoredUser } from '../oauth/users.js'
 

@@ -1,5 +1,5 @@
 import { INVOCATIONS } from '../../../streams/invocations.js'
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import { type Links, newSpanId, SPANS } from '../../telemetry/spans/spans.js'
 import { contextOf, parseTraceparent, type TraceContext } from '../../telemetry/spans/trace-context.js'
 import type { Batch } from './batch.js'

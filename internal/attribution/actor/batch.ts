@@ -2,7 +2,12 @@ import { invocationsSubject, type StageName } from '../../../streams/invocations
 import type { Extent } from '../../broker/checkpoint.js'
 import type { LogEntry } from '../../broker/log.js'
 import { type Poison, poisonReason } from '../../broker/quarantine.js'
-import { type AdmittedInvocation, decodeGroup, type EventName, identifyEntries } from '../../invocations/group.js'
+import {
+  type AdmittedInvocation,
+  decodeGroup,
+  type EventName,
+  identifyEntries,
+} from '../../invocations/invocation-group.js'
 import type { Checkpoint, HandOver } from './checkpoint.js'
 import { type Correction, decodeCorrections, isCorrection } from './corrections.js'
 

@@ -2,7 +2,7 @@ import type { KV } from '@nats-io/kv'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { readCheckpoint } from '../../broker/checkpoint.js'
 import type { LogEntry, LogRange } from '../../broker/log.js'
-import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
+import { type AdmittedInvocation, decodeGroup } from '../../invocations/invocation-group.js'
 import type { Checkpoint } from './checkpoint.js'
 
 export interface HeldDeps {

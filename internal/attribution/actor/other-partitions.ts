@@ -1,6 +1,6 @@
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { readCheckpoint } from '../../broker/checkpoint.js'
-import { type AdmittedInvocation, type Position, WAS_DUPLICATE } from '../../invocations/group.js'
+import { type AdmittedInvocation, type Position, WAS_DUPLICATE } from '../../invocations/invocation-group.js'
 import type { RecordSource } from '../../store/queries/records/sources.js'
 import type { Checkpoint } from './checkpoint.js'
 import { decodeOrSkip, type HeldDeps, heldInvocations } from './held-invocations.js'

@@ -5,7 +5,12 @@ import type { LogEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
 import { quarantine } from '../../broker/quarantine.js'
-import { type AdmittedInvocation, encodeEntry, encodeGroup, splitIntoGroups } from '../../invocations/group.js'
+import {
+  type AdmittedInvocation,
+  encodeEntry,
+  encodeGroup,
+  splitIntoGroups,
+} from '../../invocations/invocation-group.js'
 import { countVisible } from '../../records/record-metrics.js'
 import { ADMISSION_KEYS_KEPT_MS, type AdmissionKeyRow } from '../../store/tables/admission-keys.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'

@@ -1,4 +1,4 @@
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import { type Disposition, DROP, HAND_ON } from './stage.js'
 
 /**

@@ -1,6 +1,6 @@
 import { hashOfInvocationId } from '../../ids/key-hash.js'
-import { AdmissionIndex } from '../../ingest/keys/admission-index.js'
-import type { Position } from '../../invocations/group.js'
+import type { Position } from '../../invocations/invocation-group.js'
+import { AdmissionIndex } from '../../repeats/admission-index.js'
 import { counter } from '../../telemetry/metrics.js'
 
 const LOOKED_UP = counter(

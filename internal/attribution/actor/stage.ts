@@ -1,6 +1,6 @@
 import type { StageName } from '../../../streams/invocations.js'
 import { poisonReason } from '../../broker/quarantine.js'
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
 import type { Learned } from './corrections.js'

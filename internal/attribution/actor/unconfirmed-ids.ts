@@ -2,7 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { UNCONFIRMED, UNCONFIRMED_ID_BYTES, UNCONFIRMED_SUBJECT } from '../../../streams/unconfirmed.js'
 import { type LogEntry, nextAtLeader, readLog } from '../../broker/log.js'
 import { hashOfInvocationId } from '../../ids/key-hash.js'
-import { AdmissionIndex } from '../../ingest/keys/admission-index.js'
+import { AdmissionIndex } from '../../repeats/admission-index.js'
 
 const HOUR_MS = 60 * 60 * 1000
 /** As long as the stream keeps them. */

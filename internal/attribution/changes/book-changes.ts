@@ -1,9 +1,9 @@
 import { providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { plus, type Quantity, zero } from '../../units/quantity.js'
-import type { PriceBook } from '../valuation/cost/price-book.js'
-import { priceInvocation } from '../valuation/cost/price-invocation.js'
-import type { TenantPrices } from '../valuation/cost/tenant-prices.js'
+import type { PriceBook } from '../../valuation/cost/price-book.js'
+import { priceInvocation } from '../../valuation/cost/price-invocation.js'
+import type { TenantPrices } from '../../valuation/cost/tenant-prices.js'
 import { recalledForValuation } from './revalue.js'
 
 /** What the records of one model would cost by another price book: only those records whose cost or basis would differ. */

@@ -1,7 +1,7 @@
 import { bandOf, type Confidence, eligibilityOf, isReplaceableByTrace } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
+import { statedCostDoubt } from '../../valuation/cost/cost-details.js'
 import { evidenceText, type Verdict } from '../records/row.js'
-import { statedCostDoubt } from '../valuation/cost/cost-details.js'
 import { isDisputed, isOverridden } from './decided.js'
 
 /**

@@ -1,5 +1,5 @@
 import { placeBefore } from '../../store/queries/records/slices.js'
-import type { ReattributionJob } from './job.js'
+import type { ReattributionJob } from './reattribution-job.js'
 import { NO_TALLY } from './revalue.js'
 
 /** The initial state of a job. */

@@ -1,4 +1,4 @@
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from '../actor/batch.js'
 import { type Disposition, handedOn, type Stage } from '../actor/stage.js'

@@ -1,9 +1,9 @@
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import type { Consumption } from '../records/row.js'
+import type { Consumption } from '../../valuation/consumption.js'
+import { statedCostDoubt } from '../../valuation/cost/cost-details.js'
 import { eventOf } from '../records/stated-fields.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
-import { statedCostDoubt } from '../valuation/cost/cost-details.js'
 
 /**
  * Reconstructs an event from its record, so that the stages can re-attribute it: the event itself is deleted after a day.

@@ -1,9 +1,9 @@
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import { eligibilityOf } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { formatDifference, formatQuantity, parseSum, plus, type Quantity, type Unit } from '../../units/quantity.js'
-import type { Consumption } from '../records/row.js'
-import type { CostDetails } from '../valuation/cost/cost-details.js'
+import type { Consumption } from '../../valuation/consumption.js'
+import type { CostDetails } from '../../valuation/cost/cost-details.js'
 import { recall } from './recall.js'
 
 /** The records that a job revalues: those without a value, or those whose cost comes from one version of the price book. */

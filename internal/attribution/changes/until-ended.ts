@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Records } from '../../broker/records.js'
 import type { Watermark } from '../../broker/watermark.js'
-import type { ReattributionJob } from './job.js'
+import type { ReattributionJob } from './reattribution-job.js'
 
 /** Time to wait for a job before answering 202; one with few records is done by then. */
 const DONE_MS_MAX = 3_000

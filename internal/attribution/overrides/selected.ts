@@ -1,7 +1,7 @@
 import type { SelectedOwner } from '../../store/queries/records/selected-records.js'
 import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
 import { OTHERS } from '../changes/moves.js'
-import type { ShownPreview } from './contract.js'
+import type { ShownPreview } from './override-contract.js'
 
 /** What a dry run has found: totals, and the records by service and owner. */
 export interface Selected

@@ -1,8 +1,8 @@
 import type { DegradationState } from '../../records/interpretation.js'
 import { formatInstant } from '../../units/instant.js'
 import { RULES_VERSION, type Verdict } from '../records/row.js'
-import type { AllocationPolicy, PooledCall } from './policy.js'
 import { DEFAULT_POOL } from './pool.js'
+import type { AllocationPolicy, PooledCall } from './pool-policy.js'
 
 /** An allocation states where a cost is booked, not who caused it: always below the 0.50 of a provisional record. */
 const CONFIDENCE = { allocation_policy: 3_000, default_pool: 1_000 } as const

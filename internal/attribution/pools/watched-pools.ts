@@ -1,6 +1,6 @@
 import { ByTenant } from '../../broker/by-tenant.js'
-import { type AllocationPolicy, allocationPolicy } from './policy.js'
 import type { StoredPool } from './pool.js'
+import { type AllocationPolicy, allocationPolicy } from './pool-policy.js'
 
 /** Every tenant's allocation policy in memory, fed from the bucket `pools` (its keys are in streams/buckets.ts). */
 export class WatchedPools {

@@ -1,5 +1,5 @@
+import { HEURISTIC_CONFIDENCE_MAX } from '../../inference/learning/heuristic.js'
 import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records/interpretation.js'
-import { HEURISTIC_CONFIDENCE_MAX } from '../inference/learning/heuristic.js'
 import type { ModelExplanation } from './model-explanation.js'
 import type { Inference } from './row.js'
 

@@ -1,8 +1,8 @@
-import { type Contribution, contributionsTo } from '../inference/learning/contributions.js'
-import type { EventFacts } from '../inference/learning/features.js'
-import type { Model, Prediction } from '../inference/learning/model.js'
-import { familiarOf, predict } from '../inference/learning/predict.js'
-import { type Pattern, patternOf } from '../inference/learning/views.js'
+import { type Contribution, contributionsTo } from '../../inference/learning/contributions.js'
+import type { EventFacts } from '../../inference/learning/features.js'
+import type { Model, Prediction } from '../../inference/learning/model.js'
+import { familiarOf, predict } from '../../inference/learning/predict.js'
+import { type Pattern, patternOf } from '../../inference/learning/views.js'
 
 /** What a model says about a record beyond its stored probabilities; computed when a record is shown. Members in wire form. */
 export interface ModelExplanation {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { formatId } from '../../ids/ids.js'
 import { type Dimension, declaredTags } from '../../records/dimensions.js'
+import { providerName } from '../../records/provider-names.js'
 import {
   type FieldKind,
   type FieldName,
@@ -11,8 +12,7 @@ import {
   WIRE_GROUPS,
   type WireGroup,
   wireFields,
-} from '../../records/fields.js'
-import { providerName } from '../../records/provider-names.js'
+} from '../../records/record-fields.js'
 import type { StoredAttribution } from '../../store/queries/records/attributions.js'
 import { storedName } from '../../store/queries/records/stored-fields.js'
 import { count, decimalText, idOf, timeText } from '../../text/answer-fields.js'

@@ -1,7 +1,7 @@
 import { identityHash } from '../../ids/identity-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
-import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { Invocation } from '../../invocations/invocation.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import { type Dimension, pairsOf } from '../../records/dimensions.js'
 import {
   bandOf,
@@ -21,7 +21,7 @@ import {
 import { isRestricted, type ResidencyRegion } from '../../residency/residency.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { UsageBasis } from '../../text/call-words.js'
-import type { Quantity } from '../../units/quantity.js'
+import type { Consumption } from '../../valuation/consumption.js'
 import { rowOf } from './stated-fields.js'
 
 /** Who a call is attributed to, by which stage, on what evidence. */
@@ -58,20 +58,6 @@ export interface Alternative {
   readonly service: string
   readonly owner: string
   readonly probability: string
-}
-
-/** Cost and footprint of a call, with the method behind each figure. */
-export interface Consumption {
-  readonly costUsd: Quantity<'USD'>
-  readonly costBasis: string
-  readonly costDetails: string
-  /** Whether the caller stated the cost, and it cannot be right. */
-  readonly isCostImplausible: boolean
-  readonly energyWh: Quantity<'Wh'>
-  readonly energyBasis: string
-  readonly carbonGco2e: Quantity<'gCO2e'>
-  readonly carbonBasis: string
-  readonly footprintDetails: string
 }
 
 /** Dependencies of turning a verdict into a row. */

@@ -7,7 +7,7 @@ import {
   type NamesWith,
   type RecordField,
   type StatedMember,
-} from '../../records/fields.js'
+} from '../../records/record-fields.js'
 import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
 import { objectText, straightLine } from '../../text/straight-line.js'
 import { formatQuantity, parseQuantity } from '../../units/quantity.js'

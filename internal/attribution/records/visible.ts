@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Watermark } from '../../broker/watermark.js'
 import { noSuch } from '../../http/resource/own-id.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { END_OF_TIME_MS } from '../../store/queries/records/attributions.js'
 
 /** How long a request waits until reads are complete as of the record. */

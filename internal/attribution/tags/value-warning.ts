@@ -1,4 +1,4 @@
-import type { PublishEvent } from '../../events/publish.js'
+import type { PublishEvent } from '../../events/publish-event.js'
 import { TAG_VALUES_MAX } from '../../records/dimensions.js'
 import type { Logger } from '../../telemetry/log.js'
 

@@ -1,6 +1,6 @@
+import { type Directory, namesOf } from '../../directory/directory.js'
 import type { StatedService } from '../../store/queries/attribution/stated-services.js'
 import { formatQuantity, parseSum } from '../../units/quantity.js'
-import { type Directory, namesOf } from '../directory/directory.js'
 import { type KnownName, NearestNames } from './nearest.js'
 
 /** A stated service that the directory does not contain. */

@@ -1,4 +1,4 @@
-import { FILTER_FIELDS, type Field, OPERATORS, type Operator, TAG_FIELD } from '../../filters/fields.js'
+import { FILTER_FIELDS, type Field, OPERATORS, type Operator, TAG_FIELD } from '../../filters/filter-fields.js'
 import { fieldShown } from './words.js'
 
 /** Filters of records as the address has them: `filter[<field>][<operator>]=<value>`, the API's own form. */

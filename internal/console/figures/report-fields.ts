@@ -1,4 +1,4 @@
-import { EQUALITY, FILTER_FIELDS, type Field, type FieldName, SEARCHED } from '../../filters/fields.js'
+import { EQUALITY, FILTER_FIELDS, type Field, type FieldName, SEARCHED } from '../../filters/filter-fields.js'
 import { COST_BASES } from '../../records/bases.js'
 
 /** Fields by which reports and exports can be filtered: those of records that they know, and those that only they know. */

@@ -4,8 +4,8 @@ import type { MasterKeys } from '../../secrets/master-keys.js'
 import { seal, unseal } from '../../secrets/seal.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
 import { name } from '../../text/plain-text.js'
-import { showFilters } from '../filters.js'
-import { type ExportRequest, exportBody } from '../request.js'
+import { showFilters } from '../export-filters.js'
+import { type ExportRequest, exportBody } from '../export-request.js'
 import { CADENCES, type Cadence } from './periods.js'
 
 /** A schedule: FOCUS exports of a tenant that are written to its own bucket, and the bodies that create and change one. */

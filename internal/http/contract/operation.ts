@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ErrorCode } from '../../problems/catalogue.js'
+import type { ErrorCode } from '../../problems/problem-catalogue.js'
 
 /** The areas of the API, in the order in which its description lists them. */
 export const TAGS = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, PROBLEMS } from '../../problems/catalogue.js'
+import { type ErrorCode, PROBLEMS } from '../../problems/problem-catalogue.js'
 
 /** The closed list (spec 7.4). */
 export const errorCode = z.enum(Object.keys(PROBLEMS) as ErrorCode[]).meta({ id: 'ErrorCode' })

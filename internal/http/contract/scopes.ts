@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /** The scopes of a new credential: at least one of the closed set. */
 export const wantedScopes = () => z.array(z.enum(SCOPES)).min(1).max(SCOPES.length)

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditEntry, AuditSink } from '../../auth/audit-entry.js'
 import type { Caller } from '../../auth/authenticate.js'
-import { type ErrorCode, PROBLEMS, type Problem } from '../../problems/catalogue.js'
+import { type ErrorCode, PROBLEMS, type Problem } from '../../problems/problem-catalogue.js'
 import type { Exchange } from '../exchange.js'
 import type { Reply } from './mutation.js'
 

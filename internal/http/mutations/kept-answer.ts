@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto'
-import type { Problem } from '../../problems/catalogue.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import { renderProblem } from '../../problems/render.js'
 import { openUnder, sealUnder } from '../../secrets/seal.js'
 import type { Exchange } from '../exchange.js'

@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
 import type { IdPrefix } from '../../ids/ids.js'
-import type { Problem } from '../../problems/catalogue.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import type { Operation } from '../contract/operation.js'
 
 /** Everything in a request that a mutation may act on. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
 import { screenContent } from '../../text/content-keys.js'
 import { firstOfEachPlace, pointerTo } from '../../text/field-errors.js'
 import { parseJson } from '../../text/parse-json.js'

@@ -1,5 +1,5 @@
 import type { Caller } from '../../auth/authenticate.js'
-import { problem } from '../../problems/catalogue.js'
+import { problem } from '../../problems/problem-catalogue.js'
 
 /** How long a user's sign-in counts as recent (design section 7). */
 const STEP_UP_S = 15 * 60

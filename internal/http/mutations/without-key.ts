@@ -1,7 +1,7 @@
 import type { AuditAction, AuditSink } from '../../auth/audit-entry.js'
 import type { Caller } from '../../auth/authenticate.js'
 import { isBrokerUnavailable } from '../../broker/errors.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Exchange } from '../exchange.js'
 import { audit, NotAudited } from './audited.js'

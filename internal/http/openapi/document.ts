@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { z } from 'zod'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
-import { type ErrorCode, PROBLEMS } from '../../problems/catalogue.js'
+import { type ErrorCode, PROBLEMS } from '../../problems/problem-catalogue.js'
 import { REASONS, renderProblem } from '../../problems/render.js'
 import { type BodyContract, type Contents, type Operation, type ReplyContract, TAGS } from '../contract/operation.js'
 import { problemDetails } from '../contract/problem-schema.js'

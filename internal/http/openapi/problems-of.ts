@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../problems/catalogue.js'
+import type { ErrorCode } from '../../problems/problem-catalogue.js'
 import { PAGE_PARAMETERS } from '../contract/page.js'
 import { type Route, takesNoQuery } from '../route.js'
 

@@ -1,4 +1,4 @@
-import { EVENT_CAUSES, EVENT_DATA, EVENT_TYPES, type EventType, eventEnvelope } from '../../events/contract.js'
+import { EVENT_CAUSES, EVENT_DATA, EVENT_TYPES, type EventType, eventEnvelope } from '../../events/event-contract.js'
 import { type NamedSchemas, toJsonSchema } from './json-schema.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { Caller } from '../../auth/authenticate.js'
-import type { Problem } from '../../problems/catalogue.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import { badParameter, readQuery } from '../../text/query-string.js'
 import { LIMIT_MAX } from '../contract/page.js'
 import type { Exchange } from '../exchange.js'

@@ -1,5 +1,5 @@
 import { hasTagOf, type IdPrefix, parseId, type TenantIds } from '../../ids/ids.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /**
  * Refuses an id that cannot belong to the caller's tenant. The tag in an id identifies its tenant, so that existing and

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../../store/snapshot.js'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../contract/page.js'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { IdPrefix } from '../../ids/ids.js'
-import type { ErrorCode } from '../../problems/catalogue.js'
+import type { ErrorCode } from '../../problems/problem-catalogue.js'
 import { idInPath } from '../../text/answer-fields.js'
 import { json, type Operation, type Parameters, type ReplyStatus, type Tag } from '../contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../contract/page.js'

@@ -1,7 +1,7 @@
 import type { Selected, Wanted } from '../../text/select-json.js'
 import { eventIdOf } from '../intake/event-id.js'
+import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
-import type { IntakeRequest } from '../intake/route.js'
 import { attributedBy } from './claims.js'
 import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText, wholeInput } from './fields.js'
 

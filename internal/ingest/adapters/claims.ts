@@ -1,4 +1,4 @@
-import type { IntakeRequest } from '../intake/route.js'
+import type { IntakeRequest } from '../intake/intake-route.js'
 
 /** A producer's confidence in what it only heard from others: below the floor for chargeback. */
 export const CLAIMED = 0.7

@@ -1,8 +1,8 @@
-import { EVENT_FIELDS, type InvocationEvent } from '../../invocations/schema.js'
+import { EVENT_FIELDS, type InvocationEvent } from '../../invocations/invocation-schema.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
 import { eventIdOf } from '../intake/event-id.js'
+import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
-import type { IntakeRequest } from '../intake/route.js'
 import { instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
 
 /** The fields of our own event. */

@@ -1,4 +1,4 @@
-import { TAGS_MAX } from '../../invocations/schema.js'
+import { TAGS_MAX } from '../../invocations/invocation-schema.js'
 import { isContentKey } from '../../text/content-keys.js'
 import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
 import type { Selected } from '../../text/select-json.js'

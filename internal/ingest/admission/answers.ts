@@ -1,5 +1,5 @@
 import type { Exchange } from '../../http/exchange.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /** The answer to a request; a repeat of the request gets the same answer. */
 export type Answer =

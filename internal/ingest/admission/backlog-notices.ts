@@ -1,6 +1,6 @@
 import type { Records } from '../../broker/records.js'
-import type { BacklogLevel } from '../../events/catalogue.js'
-import type { PublishEvent } from '../../events/publish.js'
+import type { BacklogLevel } from '../../events/event-catalogue.js'
+import type { PublishEvent } from '../../events/publish-event.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /** A time in which the log filled up with a tenant's calls. Times in milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { SentBytes } from './sent-bytes.js'
 
 /** Of the capacity for new work: finished work is purged from four fifths on, so that the rest is unprocessed. */

@@ -1,6 +1,6 @@
 import { ID_BYTES } from '../../ids/ids.js'
-import type { AdmissionKey } from '../../invocations/group.js'
-import type { Problem } from '../../problems/catalogue.js'
+import type { AdmissionKey } from '../../invocations/invocation-group.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import {
   type AdmissionDeps,
   addToGroup,
@@ -12,8 +12,8 @@ import {
 } from '../admission/admission.js'
 import { unavailable } from '../admission/answers.js'
 import { checkEvent, type EventIds, newEventIds } from '../admission/check-event.js'
+import type { Group, Settler } from '../commit/commit-group.js'
 import { EVENT_COUNTS } from '../commit/event-counts.js'
-import type { Group, Settler } from '../commit/group.js'
 import type { Commit } from '../commit/log-writer.js'
 import { FIRST, isStored, isTaken, STORED } from '../keys/event-answers.js'
 import type { BulkItem, BulkItems } from './bulk-body.js'

@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../invocations/limits.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { EventText } from '../admission/check-event.js'
 import { findElements } from './array-elements.js'
 import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'

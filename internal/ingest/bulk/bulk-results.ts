@@ -1,5 +1,5 @@
-import type { InvocationEvent } from '../../invocations/schema.js'
-import { type ErrorCode, type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import type { InvocationEvent } from '../../invocations/invocation-schema.js'
+import { type ErrorCode, type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
 import { AcceptedText } from '../admission/accepted-text.js'
 import type { Answer } from '../admission/answers.js'
 import type { EventIds } from '../admission/check-event.js'

@@ -1,4 +1,4 @@
-import type { Problem } from '../../problems/catalogue.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import { type AdmissionDeps, answerHere, type EventSender, newEventKey } from '../admission/admission.js'
 import { type CheckedEvent, checkEvent, newEventIds } from '../admission/check-event.js'
 import type { EventAnswer } from '../keys/event-answers.js'

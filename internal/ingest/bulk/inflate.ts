@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib'
 import { type Exchange, TOO_MANY_BODIES } from '../../http/exchange.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 export type Inflated = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: Problem }
 

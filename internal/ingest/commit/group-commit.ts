@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { invocationsSubject } from '../../../streams/invocations.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
-import type { Admission } from '../../invocations/group.js'
+import type { Admission } from '../../invocations/invocation-group.js'
 import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
 import { EventsInFlight } from '../keys/events-in-flight.js'
-import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './group.js'
+import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './commit-group.js'
 import type { LogWriter } from './log-writer.js'
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */

@@ -3,10 +3,10 @@ import { isInvocations } from '../../../streams/invocations.js'
 import { UNCONFIRMED_SUBJECT } from '../../../streams/unconfirmed.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { STREAM_FULL } from '../../broker/publisher.js'
-import { identifyEntries } from '../../invocations/group.js'
+import { identifyEntries } from '../../invocations/invocation-group.js'
 import type { Logger } from '../../telemetry/log.js'
-import type { SpoolRecord } from '../spool/record.js'
 import type { Deliver, Drained, Spool } from '../spool/spool.js'
+import type { SpoolRecord } from '../spool/spool-record.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
 export type Commit = (

@@ -1,12 +1,12 @@
 import { type EventParts, EventWriter } from '../../invocations/event-writer.js'
 import { EVENT_BYTES_MAX } from '../../invocations/limits.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { AdmissionDeps, EventSender } from '../admission/admission.js'
 import { TOO_MUCH } from '../admission/answers.js'
 import { admitEach } from '../bulk/admit-each.js'
 import type { BulkItem, BulkItems } from '../bulk/bulk-body.js'
-import type { Admitted, SourceEvent } from './route.js'
+import type { Admitted, SourceEvent } from './intake-route.js'
 
 /**
  * Admits what a source sent, with the promise of the API: once it returns, the log or the spool holds every accepted event.

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { TOO_MANY_BODIES } from '../../http/exchange.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { type InflatingFor, inflateGzip } from '../bulk/inflate.js'
 import type { TakenBuffers } from './body-buffers.js'
-import { INTAKE_BYTES_MAX } from './route.js'
+import { INTAKE_BYTES_MAX } from './intake-route.js'
 
 /** Who reads a body: reserves memory for its bytes as they arrive, and gives its buffers back once nobody reads them. */
 export interface BodyHolder extends InflatingFor {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Credentials } from '../../auth/authenticate.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /**
  * The credentials of a request as the authenticator takes them. Besides what the API takes, Basic: many tools can send

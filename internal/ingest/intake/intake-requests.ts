@@ -8,7 +8,7 @@ import { takeFrom } from '../../http/rate-limit.js'
 import { countsOfListener, type RequestCounts } from '../../http/request-metrics.js'
 import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
 import { traceIdOf } from '../../http/trace-id.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
 import { type BegunSpan, endRequest, SPANS } from '../../telemetry/spans/spans.js'
 import { traceparentOf } from '../../telemetry/spans/trace-context.js'
@@ -17,7 +17,6 @@ import { admitSourceEvents } from './admit-source-events.js'
 import { BodyBuffers, TakenBuffers } from './body-buffers.js'
 import { type BodyHolder, readIntakeBody } from './intake-body.js'
 import { intakeCredentials } from './intake-credentials.js'
-import { asProblemJson } from './problem-json.js'
 import {
   INTAKE_BYTES_MAX,
   INTAKE_EVENTS_MAX,
@@ -25,7 +24,8 @@ import {
   type IntakeRoute,
   type ReadBody,
   type RefusedRequest,
-} from './route.js'
+} from './intake-route.js'
+import { asProblemJson } from './problem-json.js'
 
 export interface IntakeDeps {
   readonly authenticator: Authenticator

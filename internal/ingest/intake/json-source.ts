@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { InvocationEvent } from '../../invocations/schema.js'
-import { type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import type { InvocationEvent } from '../../invocations/invocation-schema.js'
+import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
 import { JsonSelector, type Selected, type Wanted } from '../../text/select-json.js'
 import { findElements } from '../bulk/array-elements.js'
 import { EventRanges, SLICE_BYTES, skipBlanksInTurns } from '../bulk/event-ranges.js'
 import { findLines } from '../bulk/ndjson-lines.js'
+import type { Admitted, IntakeAnswer, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from './intake-route.js'
 import { asProblemJson } from './problem-json.js'
-import type { Admitted, IntakeAnswer, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from './route.js'
 
 /** What one payload of a source says. */
 export type Mapped =

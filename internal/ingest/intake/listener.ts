@@ -1,7 +1,7 @@
 import type { Config } from '../../config/settings.js'
 import { listenBesideApi, type RunningListener } from '../../http/own-listener.js'
 import { type IntakeDeps, intakeRequests } from './intake-requests.js'
-import type { IntakeRoute } from './route.js'
+import type { IntakeRoute } from './intake-route.js'
 
 export interface IntakeSettings extends Config<'tlsCertFile' | 'tlsKeyFile'> {
   readonly host: string

@@ -1,6 +1,6 @@
-import type { Problem } from '../../problems/catalogue.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import { renderProblem } from '../../problems/render.js'
-import type { IntakeAnswer, RefusedRequest } from './route.js'
+import type { IntakeAnswer, RefusedRequest } from './intake-route.js'
 
 /** A refusal as the API writes it (RFC 9457). */
 export function asProblemJson(problem: Problem, request: RefusedRequest): IntakeAnswer {

@@ -1,4 +1,4 @@
-import type { Fingerprint } from './key-table.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 
 /**
  * Distinguishes request bodies: 64 bits over the raw bytes, keyed, not cryptographic.

@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import type { Fingerprint } from './key-table.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 
 /**
  * Requests in flight, by the hash of their key: the first one proceeds, the others wait for its outcome.

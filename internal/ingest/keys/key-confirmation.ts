@@ -1,8 +1,8 @@
 import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf, wordsOf } from '../../ids/key-hash.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
-import type { Fingerprint } from './key-table.js'
 
 const UNCONFIRMED = counter(
   'admission_keys_unconfirmed_total',

@@ -1,17 +1,17 @@
 import type { KeyHash } from '../../ids/key-hash.js'
 import { hashOfInvocationId, wordsOf } from '../../ids/key-hash.js'
 import { OWNER_SLOTS, type Slots, slotOf } from '../../ids/owner-slots.js'
-import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import { untilAvailable } from '../../process/main.js'
+import type { AdmissionIndex } from '../../repeats/admission-index.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 import type { RowBlock } from '../../store/fixed-rows.js'
 import type { RecordedKey } from '../../store/queries/attribution/admission-keys.js'
 import type { RecordedEvent } from '../../store/queries/records/sources.js'
 import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
-import type { AdmissionIndex } from './admission-index.js'
 import { STORED } from './event-answers.js'
 import type { Confirmation, KeyConfirmation, Rechecked } from './key-confirmation.js'
-import type { Fingerprint } from './key-table.js'
 
 const LOADS = counter(
   'admission_index_loads_total',

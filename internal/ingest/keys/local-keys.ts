@@ -1,8 +1,8 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import type { AdmissionIndex, Verdict } from './admission-index.js'
+import type { AdmissionIndex, Verdict } from '../../repeats/admission-index.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 import { type InFlight, type Ticket, WAITS } from './in-flight.js'
 import type { Confirmation } from './key-confirmation.js'
-import type { Fingerprint } from './key-table.js'
 
 /** A gateway's knowledge of the keys it owns, for answering its peers. */
 export interface LocalKeys {

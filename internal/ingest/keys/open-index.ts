@@ -1,6 +1,6 @@
 import { memoryShareBytes } from '../../process/memory.js'
+import { AdmissionIndex } from '../../repeats/admission-index.js'
 import { gauge, whenRead } from '../../telemetry/metrics.js'
-import { AdmissionIndex } from './admission-index.js'
 import { createKeyConfirmation, type FindKeys } from './key-confirmation.js'
 import {
   type AdmissionHistory,

@@ -1,5 +1,6 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import type { AdmissionIndex } from './admission-index.js'
+import type { AdmissionIndex } from '../../repeats/admission-index.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 import {
   type EventAnswer,
   FIRST,
@@ -11,7 +12,6 @@ import {
   takenBy,
   UNSURE,
 } from './event-answers.js'
-import type { Fingerprint } from './key-table.js'
 
 export interface OwnedEventsDeps {
   /** The events of the last 7 days; its flags are of `event-answers.ts`. */

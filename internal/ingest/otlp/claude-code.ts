@@ -1,11 +1,11 @@
 import { amountSteps, amountText } from '../adapters/amount.js'
 import { countOf, instantOf, nameOf, timeText } from '../adapters/fields.js'
 import { eventIdOf } from '../intake/event-id.js'
-import { FACT, type Facts } from './facts.js'
 import { labelsOf } from './labels.js'
 import type { MappingContext, Missing, SpanEvent } from './span-events.js'
+import { FACT, type Facts } from './span-facts.js'
+import { usageOfParts } from './span-usage.js'
 import type { Telemetry } from './telemetry.js'
-import { usageOfParts } from './usage.js'
 
 const NAME = 'claude_code.api_request'
 const IDENTITIES = [FACT.userEmail, FACT.accountId, FACT.identity]

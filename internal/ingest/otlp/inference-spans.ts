@@ -1,4 +1,4 @@
-import { FACT, type Fact, type Facts } from './facts.js'
+import { FACT, type Fact, type Facts } from './span-facts.js'
 
 /** Why a span is no call of a model. Not one of these reasons makes a request partly rejected. */
 export type PassedOver =

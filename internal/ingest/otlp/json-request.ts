@@ -1,6 +1,6 @@
-import type { Facts, FactValue, ListedKey } from './facts.js'
 import { JsonReader } from './json-reader.js'
 import type { KeyList } from './key-list.js'
+import type { Facts, FactValue, ListedKey } from './span-facts.js'
 import {
   EVENT_NAME_BYTES_MAX,
   EVENT_NAMES,

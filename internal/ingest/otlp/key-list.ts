@@ -1,4 +1,4 @@
-import { type ListedKey, listedKeys, tagKey } from './facts.js'
+import { type ListedKey, listedKeys, tagKey } from './span-facts.js'
 
 /** Attributes of these groups become tags; what follows the prefix is the tag's key. */
 const TAG_PREFIXES = ['traceloop.association.properties.', 'langfuse.trace.metadata.'].map((prefix) =>

@@ -1,5 +1,5 @@
 import { nameOf, tagsOf } from '../adapters/fields.js'
-import { FACT, type Fact, type FactValue } from './facts.js'
+import { FACT, type Fact, type FactValue } from './span-facts.js'
 import type { Telemetry } from './telemetry.js'
 
 /** Who called, and the tags, as a span or log record states them. */

@@ -1,7 +1,7 @@
-import type { Facts, FactValue, ListedKey } from './facts.js'
 import type { KeyList } from './key-list.js'
 import { BYTES, FIXED64, ProtobufReader, VARINT } from './protobuf-reader.js'
 import { repeatedText } from './repeated-text.js'
+import type { Facts, FactValue, ListedKey } from './span-facts.js'
 import {
   EVENT_NAME_BYTES_MAX,
   EVENT_NAMES,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OWN_SCOPE } from '../../telemetry/spans/spans.js'
-import type { SourceEvent } from '../intake/route.js'
+import type { SourceEvent } from '../intake/intake-route.js'
 import { claudeCodeEvent, isClaudeCodeRequest } from './claude-code.js'
 import { type PassedOver, passedOver } from './inference-spans.js'
 import { readJsonRequest } from './json-request.js'

@@ -6,11 +6,11 @@ import { amountSteps, amountText } from '../adapters/amount.js'
 import { elapsedMs, nameOf } from '../adapters/fields.js'
 import { tagPairs, whoCalled } from '../adapters/litellm.js'
 import { eventIdOf } from '../intake/event-id.js'
-import type { SourceEvent } from '../intake/route.js'
-import { FACT, type Fact, type Facts, type FactValue } from './facts.js'
+import type { SourceEvent } from '../intake/intake-route.js'
 import { labelsOf, membersOf } from './labels.js'
+import { FACT, type Fact, type Facts, type FactValue } from './span-facts.js'
+import { usageOf } from './span-usage.js'
 import type { Telemetry } from './telemetry.js'
-import { usageOf } from './usage.js'
 
 export type SpanEvent = SourceEvent['event']
 

@@ -1,4 +1,4 @@
-import { Facts } from './facts.js'
+import { Facts } from './span-facts.js'
 
 export type Signal = 'traces' | 'logs'
 

@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import type { Fingerprint } from '../keys/key-table.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 
 /** Identifies a claim when it is settled. */
 export interface PeerTicket {

@@ -1,7 +1,7 @@
 import type { KeyHash } from '../../ids/key-hash.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 import type { Logger } from '../../telemetry/log.js'
 import { FULL, type Ticket } from '../keys/in-flight.js'
-import type { Fingerprint } from '../keys/key-table.js'
 import { isTicket, type LocalKeys } from '../keys/local-keys.js'
 import type { ClaimAnswer, ClaimRecord, PeerId, SettlementRecord } from './peer-messages.js'
 

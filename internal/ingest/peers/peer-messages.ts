@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../ids/key-hash.js'
-import type { Fingerprint } from '../keys/key-table.js'
+import type { Fingerprint } from '../../repeats/key-table.js'
 
 /**
  * The messages of `gateways.<member>.claims` in bytes. Little-endian words of 32 bits: a head with kind and

@@ -1,5 +1,5 @@
 import { readAll, type SpoolFile } from './files.js'
-import { decodeRecord, HEADER_BYTES, type SpoolRecord, statedBytes } from './record.js'
+import { decodeRecord, HEADER_BYTES, type SpoolRecord, statedBytes } from './spool-record.js'
 
 /** The content of a segment from one offset to the next. */
 export type Found =

@@ -5,9 +5,9 @@ import { asError, type SpoolIncident } from './incident.js'
 import { claimFolder } from './ownership.js'
 import { openPosition, type PositionFile } from './position.js'
 import { readRecords } from './read-records.js'
-import { encodeRecord, RECORD_BYTES_MAX, type SpoolRecord } from './record.js'
 import { recoverSegments } from './recover.js'
 import { bytesOf, recordsOf, type Segment } from './segment.js'
+import { encodeRecord, RECORD_BYTES_MAX, type SpoolRecord } from './spool-record.js'
 
 export interface SpoolSettings {
   /** Of this spool alone, on a disk of this machine. */

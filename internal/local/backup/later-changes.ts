@@ -32,10 +32,10 @@ import { OBSERVATIONS } from '../../../streams/observations.js'
 import { UNCONFIRMED } from '../../../streams/unconfirmed.js'
 import type { Broker } from '../../broker/connect.js'
 import { ConfigError } from '../../config/settings.js'
-import type { RunFile } from '../supervisor/instance.js'
 import { isOurProcess } from '../supervisor/processes.js'
+import type { RunFile } from '../supervisor/supervised-instance.js'
+import type { BackedUpStream } from './backup-manifest.js'
 import { type Erasure, readErasures } from './erasures.js'
-import type { BackedUpStream } from './manifest.js'
 import { withPrivateBroker } from './private-broker.js'
 
 /** Who may do what, and with which secrets: of these, the newest state counts, not that of the backup. */

@@ -8,7 +8,7 @@ import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../.
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
 import { UNCONFIRMED } from '../../../streams/unconfirmed.js'
 import { decodeChange, isRequested } from '../../attribution/changes/change.js'
-import { isSliceMessage } from '../../attribution/changes/job.js'
+import { isSliceMessage } from '../../attribution/changes/reattribution-job.js'
 import { type Progress, readCheckpoint } from '../../broker/checkpoint.js'
 import type { Broker } from '../../broker/connect.js'
 import { partitionsOf, readLayout } from '../../broker/layout.js'
@@ -17,7 +17,7 @@ import type { ReadLogOf } from '../../broker/log-lag.js'
 import { admittableBytes } from '../../broker/stream-capacity.js'
 import { messagesAfter, pairsOf, publishAgain } from '../../broker/stream-tail.js'
 import { invocationLogs } from '../../broker/unprocessed.js'
-import type { BackedUpStream } from './manifest.js'
+import type { BackedUpStream } from './backup-manifest.js'
 
 /** A log of which the restored broker gets what the old one has behind the backup. */
 interface LaterLog {

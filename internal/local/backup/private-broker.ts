@@ -1,7 +1,7 @@
 import { type Broker, connectBroker } from '../../broker/connect.js'
 import { Supervisor } from '../supervisor/children.js'
-import { freePort, openInstance } from '../supervisor/instance.js'
 import { natsServerRole } from '../supervisor/nats-server.js'
+import { freePort, openInstance } from '../supervisor/supervised-instance.js'
 
 const USER = 'attribution'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../../config/settings.js'
 import type { BlobStore } from '../../exports/blobs/blob-store.js'
-import { type Blob, blobsOf, type IndexEntry, type Manifest } from './manifest.js'
+import { type Blob, blobsOf, type IndexEntry, type Manifest } from './backup-manifest.js'
 
 /**
  * The place of backups: a folder or a bucket. Parts of tables are stored once for all backups that have them (`parts/`); the

@@ -17,6 +17,8 @@ import { signingKey } from '../../secrets/signing-keys.js'
 import { connectStore, type StoreConnection } from '../../store/client.js'
 import { migrate } from '../../store/migrations/migrate.js'
 import { type Role, Supervisor } from '../supervisor/children.js'
+import { flagsOfFolder } from '../supervisor/processes.js'
+import { answersAt } from '../supervisor/readiness.js'
 import {
   freePort,
   type InstanceFiles,
@@ -24,15 +26,13 @@ import {
   openInstance,
   UNFINISHED_RESTORE,
   writePrivate,
-} from '../supervisor/instance.js'
-import { flagsOfFolder } from '../supervisor/processes.js'
-import { answersAt } from '../supervisor/readiness.js'
+} from '../supervisor/supervised-instance.js'
+import type { Manifest } from './backup-manifest.js'
 import { factsOf, type Tail } from './create.js'
 import { eraseAgain, readErasures } from './erasures.js'
 import { flushTree } from './flush-tree.js'
 import { applyBuckets, copyPriceBooks, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
 import { type Replayed, replayLaterLog } from './later-log.js'
-import type { Manifest } from './manifest.js'
 import { unpack } from './pack.js'
 import { type PrivateBroker, withPrivateBroker } from './private-broker.js'
 import type { Repository } from './repository.js'

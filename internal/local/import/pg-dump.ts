@@ -1,4 +1,4 @@
-import type { Row } from './rows.js'
+import type { Row } from './import-rows.js'
 
 /** A COPY line names a few dozen columns; of longer lines outside of the block only the beginning is kept. */
 const LINE_BYTES_MAX = 64 * 1024

@@ -2,8 +2,8 @@ import { STAGES } from '../../../streams/invocations.js'
 import { logOfQuarantined } from '../../../streams/quarantine.js'
 import type { Quarantined } from '../../broker/quarantine-log.js'
 import { formatId } from '../../ids/ids.js'
-import { decodeGroup, identifyEntries } from '../../invocations/group.js'
-import { type InvocationEvent, invocationEvent } from '../../invocations/schema.js'
+import { decodeGroup, identifyEntries } from '../../invocations/invocation-group.js'
+import { type InvocationEvent, invocationEvent } from '../../invocations/invocation-schema.js'
 
 /**
  * An event in quarantine as an operator sees it. An event that does not match the schema shows only its tenant, since its

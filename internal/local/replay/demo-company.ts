@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { IdentityEntry, ServiceEntry } from '../../attribution/directory/directory.js'
+import type { IdentityEntry, ServiceEntry } from '../../directory/directory.js'
 import type { TraceRow } from './trace.js'
 
 /**

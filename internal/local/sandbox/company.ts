@@ -1,4 +1,4 @@
-import type { IdentityEntry, ServiceEntry } from '../../attribution/directory/directory.js'
+import type { IdentityEntry, ServiceEntry } from '../../directory/directory.js'
 import { type Quantity, quantityOfSteps, STEPS_PER_UNIT } from '../../units/quantity.js'
 import { type Random, seededRandom } from './random.js'
 

@@ -1,4 +1,4 @@
-import type { InvocationEvent } from '../../invocations/schema.js'
+import type { InvocationEvent } from '../../invocations/invocation-schema.js'
 import { formatQuantity, quantityOfSteps } from '../../units/quantity.js'
 import { uuidV5 } from '../replay/trace.js'
 import type { SandboxCompany, SandboxModel, SandboxService } from './company.js'

@@ -1,5 +1,5 @@
-import type { Addresses } from './addresses.js'
-import type { InstanceFiles } from './instance.js'
+import type { Addresses } from './role-addresses.js'
+import type { InstanceFiles } from './supervised-instance.js'
 
 export interface BannerFacts {
   readonly mode: string

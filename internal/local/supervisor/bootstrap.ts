@@ -15,7 +15,7 @@ import { ConfigError } from '../../config/settings.js'
 import { deriveTenantIds, formatId, randomId, type TenantIds } from '../../ids/ids.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { signingKey } from '../../secrets/signing-keys.js'
-import { type InstanceFiles, writePrivate } from './instance.js'
+import { type InstanceFiles, writePrivate } from './supervised-instance.js'
 
 /** The credentials of the first user of an instance, in `<data-dir>/credentials.json`. */
 export interface Credentials {

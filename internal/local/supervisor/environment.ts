@@ -1,6 +1,6 @@
 import { type Config, environmentOf, type SettingName } from '../../config/settings.js'
-import type { Addresses } from './addresses.js'
-import type { InstanceFiles } from './instance.js'
+import type { Addresses } from './role-addresses.js'
+import type { InstanceFiles } from './supervised-instance.js'
 
 /**
  * The environment of the roles: their settings, and a few variables of the environment in which `up` was started. Those

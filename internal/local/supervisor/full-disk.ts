@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import type { Supervisor } from './children.js'
-import { type InstanceFiles, writeRunFile } from './instance.js'
+import { type InstanceFiles, writeRunFile } from './supervised-instance.js'
 
 /** With less than this, writes of a broker or a store fail, or will within a second. */
 const FULL_BYTES = 64 * 1024 ** 2

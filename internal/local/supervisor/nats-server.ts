@@ -3,8 +3,8 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Role } from './children.js'
-import { type InstanceFiles, writePrivate } from './instance.js'
 import { isChildOf, natsConfigIn } from './processes.js'
+import { type InstanceFiles, writePrivate } from './supervised-instance.js'
 
 /**
  * nats-server does not watch its stdin; this shell script does. It stops the server when the pipe from the supervisor

@@ -6,12 +6,12 @@ import { serviceVersion } from '../../config/version.js'
 import { untilAvailable } from '../../process/main.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { createLog } from '../../telemetry/log.js'
-import { sayWhileWaiting } from '../../telemetry/waiting.js'
-import type { Addresses } from './addresses.js'
+import { sayWhileWaiting } from '../../telemetry/waiting-time.js'
 import { bootstrapTenant, type Credentials } from './bootstrap.js'
 import { changeLayout } from './change-layout.js'
-import type { InstanceFiles } from './instance.js'
 import { answersAt } from './readiness.js'
+import type { Addresses } from './role-addresses.js'
+import type { InstanceFiles } from './supervised-instance.js'
 
 export type PrepareConfig = { readonly mode: Mode } & Config<'logLevel'> & WantedLayout
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type InstanceFiles, writePrivate } from './instance.js'
+import { type InstanceFiles, writePrivate } from './supervised-instance.js'
 
 const SEED = 1
 const DAYS = 7

@@ -5,8 +5,8 @@ import { unguessable } from '../../access/oauth/issue-token.js'
 import { type StoredUser, userKey } from '../../access/oauth/users.js'
 import { consoleClientId, consoleRedirectUri } from '../../auth/console-client.js'
 import { type Broker, connectBroker } from '../../broker/connect.js'
-import type { Addresses } from './addresses.js'
 import type { Credentials } from './bootstrap.js'
+import type { Addresses } from './role-addresses.js'
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Addresses } from './addresses.js'
-import type { InstanceFiles, RunFile } from './instance.js'
 import { natsAnswers, natsPidFile } from './nats-server.js'
 import { answersNow } from './readiness.js'
+import type { Addresses } from './role-addresses.js'
+import type { InstanceFiles, RunFile } from './supervised-instance.js'
 
 const LOOK_EVERY_MS = 5_000
 /** So that a short load, or the election of a leader, is not reported. */

@@ -10,7 +10,7 @@ import type { SpendFilter } from '../../store/queries/reports/spend.js'
 import { DECIMAL_TEXT, name } from '../../text/plain-text.js'
 import { parseQuantity, type Quantity } from '../../units/quantity.js'
 import { readZone } from '../../units/time-zone.js'
-import { PERIODS, type PeriodKind } from './period.js'
+import { PERIODS, type PeriodKind } from './budget-period.js'
 
 /** A ceiling on the cost of calls in a period (design section 10). */
 

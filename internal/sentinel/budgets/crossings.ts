@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Records } from '../../broker/records.js'
 import type { GroupField } from '../../store/queries/reports/dimensions.js'
 import type { Budget } from './budget.js'
-import type { Period } from './period.js'
+import type { Period } from './budget-period.js'
 
 /**
  * Crossed thresholds of some groups of a budget in a period: a value of the bucket `budget_crossings`, under the budget's id,

@@ -1,10 +1,10 @@
 import type { GroupSelection, GroupSpend, SpendSelection, SpendWindow } from '../../store/queries/reports/spend.js'
 import { parseSum, type Quantity } from '../../units/quantity.js'
 import type { Budget } from './budget.js'
-import type { ShownCrossing, ShownGroup, ShownPeriod } from './contract.js'
+import type { ShownCrossing, ShownGroup, ShownPeriod } from './budget-contract.js'
+import { figuresOf } from './budget-figures.js'
+import { type Period, periodOf } from './budget-period.js'
 import { type Crossed, crossedOf, groupKey, partsOf, type StoredCrossings, WHOLE } from './crossings.js'
-import { figuresOf } from './figures.js'
-import { type Period, periodOf } from './period.js'
 
 /** What a budget answers about its current period. */
 

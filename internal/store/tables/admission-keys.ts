@@ -1,4 +1,4 @@
-import type { AdmissionKey } from '../../invocations/group.js'
+import type { AdmissionKey } from '../../invocations/invocation-group.js'
 import type { RowBinaryTable } from '../sink.js'
 
 /** An Idempotency-Key under which an event was admitted, kept as long as replays must be recognised. */

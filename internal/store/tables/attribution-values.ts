@@ -1,4 +1,4 @@
-import type { AttributionRow } from '../../records/fields.js'
+import type { AttributionRow } from '../../records/record-fields.js'
 import type { RowBinaryTable } from '../sink.js'
 
 /**

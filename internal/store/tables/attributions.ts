@@ -1,4 +1,4 @@
-import { type AttributionRow, FIELDS } from '../../records/fields.js'
+import { type AttributionRow, FIELDS } from '../../records/record-fields.js'
 import type { RowBinaryTable } from '../sink.js'
 import { CODECS, writerOf } from './field-codec.js'
 

@@ -1,5 +1,5 @@
 import { uuidBytes } from '../../ids/ids.js'
-import { type AttributionRow, type FieldKind, memberOf, type RecordField } from '../../records/fields.js'
+import { type AttributionRow, type FieldKind, memberOf, type RecordField } from '../../records/record-fields.js'
 import { objectText, straightLine } from '../../text/straight-line.js'
 import type { RowBinaryWriter } from '../row-binary.js'
 import type { RowBinaryReader } from '../row-binary-reader.js'

@@ -1,5 +1,5 @@
-import type { FieldName, SortField } from '../../filters/fields.js'
-import { FIELDS } from '../../records/fields.js'
+import type { FieldName, SortField } from '../../filters/filter-fields.js'
+import { FIELDS } from '../../records/record-fields.js'
 import { SELECT_VALUES } from './attribution-values.js'
 import { GRANULE_ROWS } from './attributions.js'
 import { CODECS } from './field-codec.js'

@@ -3,7 +3,7 @@ import { ATTEMPTS_SUBJECT } from '../../../streams/retries.js'
 import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { AttemptRecord } from '../courier/outcomes.js'
-import { encodeAttempts } from './codec.js'
+import { encodeAttempts } from './attempt-codec.js'
 
 /** Resolves once the records are stored in ATTEMPTS; waits for a broker that is unavailable. */
 export type LogAttempts = (records: readonly AttemptRecord[]) => Promise<void>

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { Checked, Guard } from '../../outbound/guard.js'
+import type { Checked, Guard } from '../../outbound/address-guard.js'
 import type { Target } from '../../outbound/target-url.js'
 import type { AttemptReason } from '../attempt-outcomes.js'
 import { retryAfterMs } from '../retry-schedule.js'

@@ -3,7 +3,7 @@ import type { StoredWebhook } from '../endpoint.js'
 import type { RetryRules } from '../retry-schedule.js'
 import { expired, type Outcome, outcomeOf } from './outcomes.js'
 import { send } from './send.js'
-import { isChallenge, type VerifyDeps, verify } from './verify.js'
+import { isChallenge, type VerifyDeps, verify } from './verify-endpoint.js'
 
 export interface DeliverDeps extends VerifyDeps {
   /** From the copy in memory, a moment old. */

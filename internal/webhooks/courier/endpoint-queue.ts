@@ -1,4 +1,4 @@
-import { afterFailure, afterSuccess, type StoredHealth } from '../health.js'
+import { afterFailure, afterSuccess, type StoredHealth } from '../endpoint-health.js'
 import type { Failed } from './attempt.js'
 
 /** A delivery attempt that waits for its endpoint: either `run` makes it, or `park` reschedules it without an attempt. */

@@ -1,6 +1,6 @@
 import type { Delivery } from '../delivery.js'
-import type { StoredHealth } from '../health.js'
-import { NO_HEALTH } from '../health.js'
+import type { StoredHealth } from '../endpoint-health.js'
+import { NO_HEALTH } from '../endpoint-health.js'
 import { type AttemptTask, EndpointQueue, TenantQueues } from './endpoint-queue.js'
 
 export interface EndpointQueuesDeps {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { freePort } from '../../../internal/local/supervisor/instance.js'
+import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { launch } from '../../support/processes.js'
 import {
   launchStore,

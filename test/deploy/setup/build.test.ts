@@ -77,7 +77,7 @@ test('the build fails until the sources compile', async () => {
 
 test.each([
   ['cmd/up/main.ts', 'cmd/up/main.js'],
-  ['internal/attribution/valuation/cost/prices.data.json', 'internal/attribution/valuation/cost/prices.data.json'],
+  ['internal/valuation/cost/prices.data.json', 'internal/valuation/cost/prices.data.json'],
   ['internal/attribution/README.md', undefined],
   ['internal/legacy.d.ts', undefined],
   ['bench/data/trace.csv', undefined],

@@ -76,7 +76,7 @@ test('mains of roles and scripts of worker threads are bundled, and no other mod
 
   expect(isEntry('cmd/gateway/main.ts', '')).toBe(true)
   expect(isEntry('internal/reports/worker.ts', thread)).toBe(true)
-  expect(isEntry('internal/exports/worker.ts', '')).toBe(false)
+  expect(isEntry('internal/exports/export-worker.ts', '')).toBe(false)
   expect(isEntry('cmd/gateway/routes.ts', '')).toBe(false)
   expect(isEntry('test/internal/reports/thread.test.ts', thread)).toBe(false)
 })

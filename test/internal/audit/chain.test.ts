@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { toRecord, toRow } from '../../../internal/audit/audit-rows.js'
 import { CHAIN_START, chained, hashOf } from '../../../internal/audit/chain.js'
-import { toRecord, toRow } from '../../../internal/audit/rows.js'
 import { auditEntry } from '../../support/audit.js'
 
 const CHANGES = { before: { name: 'old' }, after: { name: 'new', rate: '0.5' } }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { BILLED_TOOLS, RATE_PARTS } from '../../../internal/attribution/valuation/cost/rate-sheet.js'
 import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
 import { FIRST_TOOL_METER, METERS } from '../../../internal/store/queries/exports/export-meters.js'
+import { BILLED_TOOLS, RATE_PARTS } from '../../../internal/valuation/cost/rate-sheet.js'
 
 test('the guide lists exactly our own columns', () => {
   const guide = readFileSync(new URL('../../../deploy/docs/focus.md', import.meta.url), 'utf8')

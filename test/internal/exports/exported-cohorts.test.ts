@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { showJob } from '../../../internal/exports/show.js'
+import { showJob } from '../../../internal/exports/show-export.js'
 import type { ExportFilter } from '../../../internal/store/queries/exports/export-records.js'
 import type { AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { foldedByRule } from '../../support/cohort-oracle.js'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { exportBody, readRequest } from '../../../internal/exports/request.js'
+import { exportBody, readRequest } from '../../../internal/exports/export-request.js'
 import { pairOf } from '../../../internal/records/dimensions.js'
 import type { AttributionRow } from '../../../internal/store/tables/attributions.js'
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DAY_MS, startOfDay } from '../../../internal/exports/request.js'
+import { DAY_MS, startOfDay } from '../../../internal/exports/export-request.js'
 import { dayOf, monthsOf, planSlices } from '../../../internal/exports/slices.js'
 
 const PERIOD = { from: '2026-01-10', to: '2026-03-20' }

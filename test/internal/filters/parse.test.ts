@@ -8,7 +8,7 @@ import {
   LIST_MAX,
   OPERATORS,
   SORT_FIELDS,
-} from '../../../internal/filters/fields.js'
+} from '../../../internal/filters/filter-fields.js'
 import { splitList } from '../../../internal/filters/operand.js'
 import { type Condition, digestOf, formatSort, parseFilters, parseSort } from '../../../internal/filters/parse.js'
 

@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { ConfigError } from '../../../internal/config/settings.js'
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { readTls, type TlsFiles } from '../../../internal/http/tls.js'
-import { freePort } from '../../../internal/local/supervisor/instance.js'
+import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { makeCertificate, writeCertificate } from '../../support/certificates.js'
 import { publicServer } from '../../support/public-server.js'
 

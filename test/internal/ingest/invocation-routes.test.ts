@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
 import { FIRST, releasedBy, STORED, takenBy, UNSURE } from '../../../internal/ingest/keys/event-answers.js'
 import type { ClaimVerdict } from '../../../internal/ingest/peers/claim.js'
-import { decodeGroup, WAS_DUPLICATE, WAS_REPEATED } from '../../../internal/invocations/group.js'
+import { decodeGroup, WAS_DUPLICATE, WAS_REPEATED } from '../../../internal/invocations/invocation-group.js'
 import { invocationsSubject } from '../../../streams/invocations.js'
 import {
   type AdmissionGateway,

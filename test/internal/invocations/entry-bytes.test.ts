@@ -6,9 +6,9 @@ import {
   type TextRange,
   writeEntry,
 } from '../../../internal/invocations/entry-bytes.js'
-import { type Admission, encodeEntry } from '../../../internal/invocations/group.js'
-import type { InvocationEvent } from '../../../internal/invocations/schema.js'
-import { validateInvocation } from '../../../internal/invocations/validate.js'
+import { type Admission, encodeEntry } from '../../../internal/invocations/invocation-group.js'
+import type { InvocationEvent } from '../../../internal/invocations/invocation-schema.js'
+import { validateInvocation } from '../../../internal/invocations/validate-invocation.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
 
 const admission: Admission = { tenantId: 'tnt_é"', principal: 'key_one', id: idOf(0xfffefdfc), receivedAtMs: NOW_MS }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { invocationEvent } from '../../../internal/invocations/schema.js'
+import { invocationEvent } from '../../../internal/invocations/invocation-schema.js'
 
 test('every field of an invocation event has a description in the OpenAPI document', () => {
   const fields = Object.entries(invocationEvent.shape)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ErrorCode, PROBLEMS, problem } from '../../../internal/problems/catalogue.js'
+import { type ErrorCode, PROBLEMS, problem } from '../../../internal/problems/problem-catalogue.js'
 import { renderProblem } from '../../../internal/problems/render.js'
 
 const CODES = Object.keys(PROBLEMS) as ErrorCode[]

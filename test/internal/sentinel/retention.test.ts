@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SETTINGS_OF_NEW_TENANT, type Tenant } from '../../../internal/auth/tenant.js'
 import { PROBE_TENANT_ID } from '../../../internal/ids/probe-tenant.js'
-import { openSentinel } from '../../../internal/sentinel/open.js'
+import { openSentinel } from '../../../internal/sentinel/open-sentinel.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { TENANTS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
-import { freePort } from '../../../internal/local/supervisor/instance.js'
+import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { START_AGAIN } from '../../../internal/process/exit-codes.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { storedRows } from '../../../internal/store/stored-rows.js'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
-import { SORT_FIELDS } from '../../../internal/filters/fields.js'
+import { SORT_FIELDS } from '../../../internal/filters/filter-fields.js'
 import { type CopiedInstants, copiedInstants, followCopiedInstants } from '../../../internal/store/copied-instants.js'
 import { finishUpgrade, hasFinished } from '../../../internal/store/migrations/finished-upgrades.js'
 import { FIRST_SCHEMA_OF_OLD_MONTHS, lookForOldMonths, recordDropped } from '../../../internal/store/old-copies.js'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EVENT_TYPES } from '../../../internal/events/contract.js'
+import { EVENT_TYPES } from '../../../internal/events/event-contract.js'
 import { type Delivery, encodeDelivery } from '../../../internal/webhooks/delivery.js'
 import {
   decodeDeliveries,

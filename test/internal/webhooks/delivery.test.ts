@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EVENT_TYPES } from '../../../internal/events/contract.js'
+import { EVENT_TYPES } from '../../../internal/events/event-contract.js'
 import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
 import { DELIVERY_PARTITIONS } from '../../../streams/deliveries.js'
 

@@ -5,7 +5,7 @@
 import { createConnection, createServer, type Socket } from 'node:net'
 import { Transform } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../../internal/local/supervisor/instance.js'
+import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { atEnd } from '../run/at-end.js'
 
 export interface Link {

@@ -1,6 +1,6 @@
 """Writes cost-vectors.data.json: costs of chosen calls, worked out a second time.
 
-A second implementation of the token price formula, independent of internal/attribution/valuation/cost: Python's decimal module,
+A second implementation of the token price formula, independent of internal/valuation/cost: Python's decimal module,
 one plain function, no caches, no steps of 1e-18. It shares only the price file. Covered: cache reads and writes of both
 lifetimes, reasoning, audio, images, fees of tools, both sides of each threshold and band, batch, flex, priority, dated periods to the
 millisecond, daily windows, residency factors. Run from the repository root:
@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from decimal import Decimal, getcontext
 
 getcontext().prec = 60
-BOOK = json.load(open("internal/attribution/valuation/cost/prices.data.json"))
+BOOK = json.load(open("internal/valuation/cost/prices.data.json"))
 D = Decimal
 PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "audio_input", "audio_output", "audio_cache_read",
          "image_input", "image_output", "image_cache_read")

@@ -1,6 +1,6 @@
 """Writes energy-vectors.data.json: energy and carbon of chosen calls, worked out a second time.
 
-A second implementation of the EcoLogits 0.11 closed form, independent of internal/attribution/valuation/energy: Python's
+A second implementation of the EcoLogits 0.11 closed form, independent of internal/valuation/energy: Python's
 decimal module with 60 digits, formula by formula as the methodology writes it, nothing precomputed. It shares
 only the two data files. Run from the repository root: python3 test/support/vectors/energy-vectors.py
 """
@@ -9,8 +9,8 @@ import random
 from decimal import ROUND_HALF_EVEN, Decimal, getcontext
 
 getcontext().prec = 60
-ENERGY = json.load(open("internal/attribution/valuation/energy/energy.data.json"))
-GRID = json.load(open("internal/attribution/valuation/energy/grid.data.json"))
+ENERGY = json.load(open("internal/valuation/energy/energy.data.json"))
+GRID = json.load(open("internal/valuation/energy/grid.data.json"))
 PLACES = Decimal("0.000000000001")
 D = Decimal
 

@@ -16,7 +16,7 @@ const PROVIDERS = {
   xai: 'x-ai',
 }
 const AT = Date.UTC(2026, 8, 20, 12)
-const book = JSON.parse(readFileSync('internal/attribution/valuation/cost/prices.data.json', 'utf8'))
+const book = JSON.parse(readFileSync('internal/valuation/cost/prices.data.json', 'utf8'))
 const dated = new Set(book.history.flatMap(({ provider, models }) => models.map((model) => `${provider}/${model}`)))
 
 const vectors = []

@@ -1,4 +1,4 @@
-import type { AdmittedInvocation } from '../../../invocations/group.js'
+import type { AdmittedInvocation } from '../../../invocations/invocation-group.js'
 import { capConfidence } from '../../../records/interpretation.js'
 import { pooledCall } from '../../pools/allocate.js'
 import {

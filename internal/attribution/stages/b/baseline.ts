@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import { HEURISTIC_CONFIDENCE_MAX } from '../../../inference/learning/heuristic.js'
 import type { ClassCount, CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
-import { HEURISTIC_CONFIDENCE_MAX } from '../../inference/learning/heuristic.js'
 import type { Alternative } from '../../records/row.js'
 import type { Lookups } from './lookups.js'
 import { probabilityText } from './probability.js'

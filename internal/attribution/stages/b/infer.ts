@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import type { EventFacts } from '../../inference/learning/features.js'
-import type { Model, Prediction } from '../../inference/learning/model.js'
-import { predict } from '../../inference/learning/predict.js'
+import type { EventFacts } from '../../../inference/learning/features.js'
+import type { Model, Prediction } from '../../../inference/learning/model.js'
+import { predict } from '../../../inference/learning/predict.js'
 
 /** Time limit of a model per batch (design section 5). For a larger batch it applies per `BATCH_EVENTS` events. */
 export const BATCH_MS_MAX = 50

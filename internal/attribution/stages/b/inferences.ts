@@ -1,10 +1,10 @@
+import type { EventFacts } from '../../../inference/learning/features.js'
+import type { Prediction } from '../../../inference/learning/model.js'
+import type { ModelCache } from '../../../inference/models/artefacts.js'
+import type { StoredModel } from '../../../inference/models/model-version.js'
+import type { ServingBoard } from '../../../inference/models/serving-board.js'
+import { compared, type ShadowCounts } from '../../../inference/models/shadow.js'
 import type { Logger } from '../../../telemetry/log.js'
-import type { EventFacts } from '../../inference/learning/features.js'
-import type { Prediction } from '../../inference/learning/model.js'
-import type { ModelCache } from '../../inference/models/artefacts.js'
-import type { ServingBoard } from '../../inference/models/serving-board.js'
-import { compared, type ShadowCounts } from '../../inference/models/shadow.js'
-import type { StoredModel } from '../../inference/models/version.js'
 import { BATCH_MS_MAX, type Clocks, infer } from './infer.js'
 
 export interface InferencesDeps {

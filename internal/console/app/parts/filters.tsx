@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Field, Operator } from '../../../filters/fields.js'
+import type { Field, Operator } from '../../../filters/filter-fields.js'
 import { type Fields, type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
 import { fieldShown, wordOf } from '../../figures/words.js'
 import { useNames } from '../api/use-names.js'

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Slots } from '../../../ids/owner-slots.js'
-import { KEY_FINGERPRINT_BYTES, KEY_HASH_BYTES } from '../../../invocations/group.js'
+import { KEY_FINGERPRINT_BYTES, KEY_HASH_BYTES } from '../../../invocations/invocation-group.js'
 import { type RowBlock, readUint64, streamFixedBlocks } from '../../fixed-rows.js'
 import { idPortions } from '../../id-portions.js'
 import { ADMISSION_KEYS, type AdmissionKeyRow } from '../../tables/admission-keys.js'

@@ -1,4 +1,4 @@
-import type { FieldName } from '../../../records/fields.js'
+import type { FieldName } from '../../../records/record-fields.js'
 import type { MeteredColumn, PricedKind } from './export-records.js'
 
 /**
@@ -40,7 +40,7 @@ export interface CountedMeter {
 
 /**
  * How the tokens of a record are split into meters, in the same way as the price book splits them
- * (`attribution/valuation/cost/token-parts.ts`): the meters add up to input and output. Meters that do not occur are not
+ * (`internal/valuation/cost/token-parts.ts`): the meters add up to input and output. Meters that do not occur are not
  * counted, which saves time.
  */
 export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMeter[] {

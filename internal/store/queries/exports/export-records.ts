@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Condition } from '../../../filters/parse.js'
 import type { TagField } from '../../../records/dimensions.js'
-import type { FieldName } from '../../../records/fields.js'
+import type { FieldName } from '../../../records/record-fields.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'

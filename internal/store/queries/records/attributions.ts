@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FIELDS, type NamesWith, type WireGroup } from '../../../records/fields.js'
+import { FIELDS, type NamesWith, type WireGroup } from '../../../records/record-fields.js'
 import { OF_ID, OF_ID_AS_OF_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { closedVersionsOf, type StoredClosed } from './closed.js'

@@ -1,5 +1,5 @@
 import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.js'
-import { FILTER_FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/filter-fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FILTER_FIELDS, type Field } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type Field } from '../../../filters/filter-fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { FUTURE_MS_MAX } from '../../../text/event-time.js'
 import type { CopiedInstants } from '../../copied-instants.js'

@@ -1,4 +1,4 @@
-import { type FilterField, SORT_FIELDS } from '../../../filters/fields.js'
+import { type FilterField, SORT_FIELDS } from '../../../filters/filter-fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { BY_LABELS, LABEL_FIELDS, tableSortedBy } from '../../tables/sorted-copies.js'
 import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValue, valueIn } from './record-sample.js'

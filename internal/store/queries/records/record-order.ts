@@ -1,4 +1,4 @@
-import { FILTER_FIELDS, type SortField } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type SortField } from '../../../filters/filter-fields.js'
 import type { Sort } from '../../../filters/parse.js'
 import { parseSum } from '../../../units/quantity.js'
 import type { StoredAttribution } from './attributions.js'

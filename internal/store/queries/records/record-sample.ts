@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { foldCase } from '../../../filters/contains.js'
-import { FILTER_FIELDS, type FieldName, type FilterField } from '../../../filters/fields.js'
+import { FILTER_FIELDS, type FieldName, type FilterField } from '../../../filters/filter-fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { hashOfInvocationId, type KeyHash } from '../../../ids/key-hash.js'
 import type { Slots } from '../../../ids/owner-slots.js'
-import type { Position } from '../../../invocations/group.js'
+import type { Position } from '../../../invocations/invocation-group.js'
 import { type RowBlock, readUint64, streamFixedBlocks, streamFixedRows } from '../../fixed-rows.js'
 import { idPortions } from '../../id-portions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'

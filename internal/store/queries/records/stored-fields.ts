@@ -1,4 +1,4 @@
-import type { FieldKind, FieldName, KindOf, RecordField } from '../../../records/fields.js'
+import type { FieldKind, FieldName, KindOf, RecordField } from '../../../records/record-fields.js'
 
 /** How a field of a record is selected for `JSONEachRow`, and how it then arrives. */
 

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { type AttributionRow, FIELDS } from '../../../records/fields.js'
+import { type AttributionRow, FIELDS } from '../../../records/record-fields.js'
 import { idPortions } from '../../id-portions.js'
 import { RowBinaryReader } from '../../row-binary-reader.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'

@@ -1,5 +1,5 @@
 import { foldCase, foldCaseSql } from '../../../filters/contains.js'
-import { EQUALITY, type Field, SEARCHED } from '../../../filters/fields.js'
+import { EQUALITY, type Field, SEARCHED } from '../../../filters/filter-fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { COST_BASES } from '../../../records/bases.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart, type TagField } from '../../../records/dimensions.js'

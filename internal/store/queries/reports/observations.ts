@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Position } from '../../../invocations/group.js'
+import type { Position } from '../../../invocations/invocation-group.js'
 import { idPortions } from '../../id-portions.js'
 import { OBSERVATIONS_TABLE } from '../../tables/observations.js'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { applyPending } from '../../../../internal/access/tenants/apply-pending.js'
-import { auditOnce } from '../../../../internal/audit/sink.js'
+import { auditOnce } from '../../../../internal/audit/audit-sink.js'
 import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
 import { type Broker, connectBroker, ensureStreams } from '../../../../internal/broker/connect.js'

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SettingsPatch } from '../../../../internal/access/tenants/contract.js'
 import {
   CHANGE_DELAY_MS,
   pendingOf,
@@ -8,7 +7,12 @@ import {
   withDueChanges,
   withPending,
 } from '../../../../internal/access/tenants/pending-changes.js'
-import { changesBetween, patchedByOperator, patchedTenant } from '../../../../internal/access/tenants/settings.js'
+import type { SettingsPatch } from '../../../../internal/access/tenants/tenant-contract.js'
+import {
+  changesBetween,
+  patchedByOperator,
+  patchedTenant,
+} from '../../../../internal/access/tenants/tenant-settings.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
 
 const NOW_MS = Date.UTC(2026, 10, 24)

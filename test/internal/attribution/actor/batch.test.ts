@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { formBatch, handOverId } from '../../../../internal/attribution/actor/batch.js'
 import type { HandOver } from '../../../../internal/attribution/actor/checkpoint.js'
 import type { LogEntry } from '../../../../internal/broker/log.js'
-import { encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
+import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
 const PLAN = { first: 10, last: 19, atMs: NOW_MS }

@@ -5,7 +5,7 @@ import {
   decodeCorrections,
   isCorrection,
 } from '../../../../internal/attribution/actor/corrections.js'
-import { encodeGroup } from '../../../../internal/invocations/group.js'
+import { encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { idOf } from '../../../support/invocations.js'
 import { CORRELATED } from '../../../support/rows.js'
 

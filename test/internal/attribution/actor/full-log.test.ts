@@ -9,7 +9,7 @@ import {
   followStreamCapacity,
   withinStreamCapacity,
 } from '../../../../internal/broker/stream-capacity.js'
-import { encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
+import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { INVOCATIONS, invocationsSubject, isInvocations, REPLAY_WINDOW_MS } from '../../../../streams/invocations.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { launchLogBroker } from '../../../support/planned-logs.js'

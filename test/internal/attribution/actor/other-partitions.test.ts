@@ -8,7 +8,7 @@ import {
   encodeGroup,
   type Position,
   WAS_DUPLICATE,
-} from '../../../../internal/invocations/group.js'
+} from '../../../../internal/invocations/invocation-group.js'
 import type { RecordSource } from '../../../../internal/store/queries/records/sources.js'
 import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../streams/invocations.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
-import { NO_RULES } from '../../../../internal/attribution/mapping/policy.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
-import { stageA } from '../../../../internal/attribution/stages/a/stage.js'
-import { stageC } from '../../../../internal/attribution/stages/c/stage.js'
+import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
+import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
@@ -16,13 +15,14 @@ import {
   replayQuarantined,
 } from '../../../../internal/broker/quarantine-log.js'
 import { bucketRecords } from '../../../../internal/broker/records.js'
+import { NO_RULES } from '../../../../internal/directory/mapping/mapping-policy.js'
 import {
   type Admission,
   type AdmissionKey,
   encodeEntry,
   encodeGroup,
   WAS_DUPLICATE,
-} from '../../../../internal/invocations/group.js'
+} from '../../../../internal/invocations/invocation-group.js'
 import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../../../internal/store/queries/records/sources.js'
 import { insertRows, type RowBinaryTable } from '../../../../internal/store/sink.js'

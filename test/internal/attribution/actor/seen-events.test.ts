@@ -6,7 +6,7 @@ import {
   type SeenEvent,
   SeenEvents,
 } from '../../../../internal/attribution/actor/seen-events.js'
-import type { Position } from '../../../../internal/invocations/group.js'
+import type { Position } from '../../../../internal/invocations/invocation-group.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 
 const DAY_MS = 86_400_000

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { type Consumption, type RowDeps, toRow, type Verdict } from '../../../../internal/attribution/records/row.js'
+import { type RowDeps, toRow, type Verdict } from '../../../../internal/attribution/records/row.js'
 import { deriveTenantIds } from '../../../../internal/ids/ids.js'
 import { RowBinaryWriter } from '../../../../internal/store/row-binary.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { parseQuantity, zero } from '../../../../internal/units/quantity.js'
+import type { Consumption } from '../../../../internal/valuation/consumption.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 
 const CONSUMPTION: Omit<Consumption, 'isCostImplausible'> = {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
 import type { MutationRequest, Reply } from '../../../../internal/http/mutations/mutation.js'
-import { type Problem, problem } from '../../../../internal/problems/catalogue.js'
+import { type Problem, problem } from '../../../../internal/problems/problem-catalogue.js'
 import { DIRECTORY, IDEMPOTENCY } from '../../../../streams/buckets.js'
 import { launchBroker, type RunningBroker } from '../../../support/broker.js'
 import {

@@ -6,7 +6,7 @@ import type { Mutate } from '../../../../internal/http/mutations/mutations.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
 import { type Resource, resource, watchedCollection } from '../../../../internal/http/resource/resource.js'
 import { formatId, idOfName, tenantIdsCache } from '../../../../internal/ids/ids.js'
-import { problem } from '../../../../internal/problems/catalogue.js'
+import { problem } from '../../../../internal/problems/problem-catalogue.js'
 import { TENANT } from '../../../support/scope-keys.js'
 
 interface Thing {

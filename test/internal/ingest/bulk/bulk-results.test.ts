@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newEventIds } from '../../../../internal/ingest/admission/check-event.js'
 import type { BulkItem } from '../../../../internal/ingest/bulk/bulk-body.js'
 import { BulkResults } from '../../../../internal/ingest/bulk/bulk-results.js'
-import { problem } from '../../../../internal/problems/catalogue.js'
+import { problem } from '../../../../internal/problems/problem-catalogue.js'
 
 const item = (index: number): BulkItem => ({
   index,

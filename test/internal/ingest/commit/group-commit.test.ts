@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Settler } from '../../../../internal/ingest/commit/group.js'
+import type { Settler } from '../../../../internal/ingest/commit/commit-group.js'
 import { GroupCommit } from '../../../../internal/ingest/commit/group-commit.js'
 import type { Commit, LogWriter } from '../../../../internal/ingest/commit/log-writer.js'
-import { decodeGroup } from '../../../../internal/invocations/group.js'
+import { decodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
 /** A log that answers on demand. */

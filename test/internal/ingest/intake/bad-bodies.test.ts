@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { INTAKE_BYTES_MAX } from '../../../../internal/ingest/intake/route.js'
+import { INTAKE_BYTES_MAX } from '../../../../internal/ingest/intake/intake-route.js'
 import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
 import { type IntakeGateway, postIntake, startIntakeGateway } from '../../../support/intake-gateway.js'
 import {

@@ -3,8 +3,8 @@ import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
+import { INTAKE_BYTES_MAX } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
-import { INTAKE_BYTES_MAX } from '../../../../internal/ingest/intake/route.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import {
   type IntakeGateway,

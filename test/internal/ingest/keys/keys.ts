@@ -1,5 +1,5 @@
 import type { KeyHash } from '../../../../internal/ids/key-hash.js'
-import type { Fingerprint } from '../../../../internal/ingest/keys/key-table.js'
+import type { Fingerprint } from '../../../../internal/repeats/key-table.js'
 
 /** A key as good as random for each number (Wellons, "lowbias32", with a constant of its own for each word). */
 export function keyOf(i: number, out: KeyHash = new Int32Array(4)): KeyHash {

@@ -11,7 +11,7 @@ import {
 } from '../../../../internal/ingest/keys/load-index.js'
 import { emptyIndex } from '../../../../internal/ingest/keys/open-index.js'
 import { KeyOwners } from '../../../../internal/ingest/peers/key-owners.js'
-import type { AdmittedInvocation } from '../../../../internal/invocations/group.js'
+import type { AdmittedInvocation } from '../../../../internal/invocations/invocation-group.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { fingerprintOf, keyOf } from './keys.js'
 

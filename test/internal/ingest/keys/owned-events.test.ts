@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AdmissionIndex } from '../../../../internal/ingest/keys/admission-index.js'
 import {
   FIRST,
   isEventAnswer,
@@ -14,6 +13,7 @@ import {
   UNSURE,
 } from '../../../../internal/ingest/keys/event-answers.js'
 import { OwnedEvents } from '../../../../internal/ingest/keys/owned-events.js'
+import { AdmissionIndex } from '../../../../internal/repeats/admission-index.js'
 import { keyOf } from './keys.js'
 
 const DAY_MS = 86_400_000

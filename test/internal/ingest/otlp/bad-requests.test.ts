@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { otlpRoutes } from '../../../../internal/ingest/otlp/routes.js'
+import { otlpRoutes } from '../../../../internal/ingest/otlp/otlp-routes.js'
 import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
 import { type IntakeGateway, startIntakeGateway } from '../../../support/intake-gateway.js'
 import { asProtobuf, decodeOtlp, type TestSpan, tracesJson } from '../../../support/otlp.js'

@@ -1,7 +1,7 @@
 import { context, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import { SeverityNumber } from '@opentelemetry/api-logs'
 import { afterEach, describe, expect, test } from 'vitest'
-import { otlpRoutes } from '../../../../internal/ingest/otlp/routes.js'
+import { otlpRoutes } from '../../../../internal/ingest/otlp/otlp-routes.js'
 import { type IntakeGateway, type IntakeGatewayOptions, startIntakeGateway } from '../../../support/intake-gateway.js'
 import { logging, tracing } from '../../../support/otlp-sdk.js'
 

@@ -3,7 +3,7 @@ import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
 import { type Encoding, type ReadTelemetry, readTelemetry } from '../../../../internal/ingest/otlp/read-request.js'
 import type { SpanEvent } from '../../../../internal/ingest/otlp/span-events.js'
 import type { Signal } from '../../../../internal/ingest/otlp/telemetry.js'
-import { validateInvocation } from '../../../../internal/invocations/validate.js'
+import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import {
   asProtobuf,
   logsJson,

@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest'
-import { AdmissionIndex } from '../../../../internal/ingest/keys/admission-index.js'
 import { InFlight, type Outcome, WAITS } from '../../../../internal/ingest/keys/in-flight.js'
 import type { Confirmation } from '../../../../internal/ingest/keys/key-confirmation.js'
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
 import { LEASE_MS, PeerClaims } from '../../../../internal/ingest/peers/peer-claims.js'
 import type { ClaimAnswer, PeerId } from '../../../../internal/ingest/peers/peer-messages.js'
+import { AdmissionIndex } from '../../../../internal/repeats/admission-index.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { fingerprintOf, keyOf } from '../keys/keys.js'
 

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { type Broker, connectBroker, ensureStreams } from '../../../../internal/broker/connect.js'
 import { joinMembers } from '../../../../internal/broker/members.js'
-import { AdmissionIndex } from '../../../../internal/ingest/keys/admission-index.js'
 import {
   type EventAnswer,
   FIRST,
@@ -21,6 +20,7 @@ import { KeyOwners } from '../../../../internal/ingest/peers/key-owners.js'
 import { LEASE_MS } from '../../../../internal/ingest/peers/peer-claims.js'
 import { decodeMessage, encodeAnswers } from '../../../../internal/ingest/peers/peer-messages.js'
 import { joinPeers, type PeerMembers, type Peers } from '../../../../internal/ingest/peers/peers.js'
+import { AdmissionIndex } from '../../../../internal/repeats/admission-index.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { MEMBERS } from '../../../../streams/buckets.js'
 import { CLAIM_ANSWER_MS, claimsSubject } from '../../../../streams/gateways.js'

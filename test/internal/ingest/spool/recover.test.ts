@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, readFile, stat, truncate, writeFile } from 'n
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { HEADER_BYTES, statedBytes } from '../../../../internal/ingest/spool/record.js'
+import { HEADER_BYTES, statedBytes } from '../../../../internal/ingest/spool/spool-record.js'
 import { drained, faultyFiles, open, temporaryFolder, upTo } from '../../../support/spool.js'
 import { recordOf } from '../../../support/spool-records.js'
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Change, encodeChange } from '../../../../internal/attribution/changes/change.js'
-import { encodeSlice, sliceMessageId } from '../../../../internal/attribution/changes/job.js'
+import { encodeSlice, sliceMessageId } from '../../../../internal/attribution/changes/reattribution-job.js'
 import { initialLayout, writeLayout } from '../../../../internal/broker/layout.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { readTail } from '../../../../internal/broker/stream-tail.js'

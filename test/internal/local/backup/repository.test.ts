@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import S3rver from 's3rver'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { BlobStore } from '../../../../internal/exports/blobs/blob-store.js'
-import type { Manifest } from '../../../../internal/local/backup/manifest.js'
-import { openPlace } from '../../../../internal/local/backup/place.js'
+import type { Manifest } from '../../../../internal/local/backup/backup-manifest.js'
+import { openPlace } from '../../../../internal/local/backup/backup-place.js'
 import { once, Repository } from '../../../../internal/local/backup/repository.js'
-import { faultsOf } from '../../../../internal/local/backup/verify.js'
+import { faultsOf } from '../../../../internal/local/backup/verify-backup.js'
 import { atEnd } from '../../../support/run/at-end.js'
 
 /** Backups in a folder, and in a bucket of a real S3 server. */

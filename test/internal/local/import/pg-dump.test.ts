@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { payloadOfSpendLog, SPEND_LOG_COLUMNS } from '../../../../internal/ingest/adapters/litellm-spend-logs.js'
+import type { Row } from '../../../../internal/local/import/import-rows.js'
 import { beginsLikeDump, dumpRows } from '../../../../internal/local/import/pg-dump.js'
-import type { Row } from '../../../../internal/local/import/rows.js'
 import { CANARY } from '../../ingest/adapters/litellm-payload.js'
 
 /** Written by pg_dump 15.18 of a table with the columns of LiteLLM's schema. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Quarantined } from '../../../../internal/broker/quarantine-log.js'
 import { formatId } from '../../../../internal/ids/ids.js'
-import { encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
+import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { eventsIn, tenantsIn } from '../../../../internal/local/quarantine/contents.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isUuid } from '../../../../internal/ids/ids.js'
-import { validateInvocation } from '../../../../internal/invocations/validate.js'
+import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import { DEMO_IDENTITIES, DEMO_SERVICES, demoEvent } from '../../../../internal/local/replay/demo-company.js'
 import { FIXED_EVENT_IDS, uuidV5 } from '../../../../internal/local/replay/trace.js'
 import { NOW_MS } from '../../../support/invocations.js'

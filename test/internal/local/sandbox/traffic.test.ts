@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { costLimits } from '../../../../internal/attribution/valuation/cost/plausible-cost.js'
-import { loadPriceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
-import { priceInvocation } from '../../../../internal/attribution/valuation/cost/price-invocation.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
-import { decodeGroup, encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
-import { invocationEvent } from '../../../../internal/invocations/schema.js'
-import { validateInvocation } from '../../../../internal/invocations/validate.js'
+import { decodeGroup, encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
+import { invocationEvent } from '../../../../internal/invocations/invocation-schema.js'
+import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import { sandboxCompany } from '../../../../internal/local/sandbox/company.js'
 import { sandboxEvents } from '../../../../internal/local/sandbox/traffic.js'
+import { costLimits } from '../../../../internal/valuation/cost/plausible-cost.js'
+import { loadPriceBook } from '../../../../internal/valuation/cost/price-book.js'
+import { priceInvocation } from '../../../../internal/valuation/cost/price-invocation.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** A Friday, at noon. */

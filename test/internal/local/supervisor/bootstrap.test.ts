@@ -9,7 +9,11 @@ import { settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
 import type { Broker } from '../../../../internal/broker/connect.js'
 import { bucketRecords } from '../../../../internal/broker/records.js'
 import { bootstrapTenant, type Credentials } from '../../../../internal/local/supervisor/bootstrap.js'
-import { type InstanceFiles, openInstance, writePrivate } from '../../../../internal/local/supervisor/instance.js'
+import {
+  type InstanceFiles,
+  openInstance,
+  writePrivate,
+} from '../../../../internal/local/supervisor/supervised-instance.js'
 import { CLIENTS, TENANTS, USERS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
 import { masterKeysOf } from '../../../support/master-keys.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FIELDS, type FieldKind, memberOf, type RecordField } from '../../../../internal/records/fields.js'
+import { FIELDS, type FieldKind, memberOf, type RecordField } from '../../../../internal/records/record-fields.js'
 import { RowBinaryWriter } from '../../../../internal/store/row-binary.js'
 import { RowBinaryReader } from '../../../../internal/store/row-binary-reader.js'
 import { CODECS, readerOf, writerOf } from '../../../../internal/store/tables/field-codec.js'

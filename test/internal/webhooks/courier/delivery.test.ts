@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { eventEnvelope } from '../../../../internal/events/contract.js'
 import { eventId } from '../../../../internal/events/event.js'
-import type { StoredHealth } from '../../../../internal/webhooks/health.js'
+import { eventEnvelope } from '../../../../internal/events/event-contract.js'
+import type { StoredHealth } from '../../../../internal/webhooks/endpoint-health.js'
 import { WEBHOOK_HEALTH } from '../../../../streams/buckets.js'
 import {
   type CourierWorld,

@@ -6,7 +6,7 @@ import {
   WAITED_MS_MAX_SLOW,
   WAITING_MAX_SLOW,
 } from '../../../../internal/webhooks/courier/endpoint-queue.js'
-import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
+import { NO_HEALTH } from '../../../../internal/webhooks/endpoint-health.js'
 
 const OWNER = {}
 const task = (): AttemptTask => ({

@@ -4,7 +4,7 @@ import {
   IN_FLIGHT_MAX,
   IN_FLIGHT_MAX_OF_TENANT,
 } from '../../../../internal/webhooks/courier/endpoint-queues.js'
-import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
+import { NO_HEALTH } from '../../../../internal/webhooks/endpoint-health.js'
 
 const PER_ENDPOINT = 8
 

@@ -15,7 +15,7 @@ import {
   storeSecret,
   withSecret,
 } from '../../../../internal/webhooks/endpoint.js'
-import { type StoredHealth, shownHealth } from '../../../../internal/webhooks/health.js'
+import { type StoredHealth, shownHealth } from '../../../../internal/webhooks/endpoint-health.js'
 import { type ReplaySelection, replayMessageId } from '../../../../internal/webhooks/orders.js'
 import { type Bucket, WEBHOOK_HEALTH, WEBHOOKS } from '../../../../streams/buckets.js'
 import { DEADLETTERS, deadLettersSubject, dueSubject, REPLAYS_SUBJECT } from '../../../../streams/retries.js'

@@ -1,4 +1,4 @@
-import { FILTER_FIELDS } from '../../../../filters/fields.js'
+import { FILTER_FIELDS } from '../../../../filters/filter-fields.js'
 import { addressOf } from '../../../figures/address.js'
 import { type Filter, filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { goTo, setParams } from '../../address/address.js'

@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { SORT_FIELDS } from '../../../../filters/fields.js'
+import { SORT_FIELDS } from '../../../../filters/filter-fields.js'
 import { countShown, decimalShown, decimalsOf } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
 import { setParams } from '../../address/address.js'

@@ -1,4 +1,4 @@
-import { EVENT_CAUSES } from '../../../../events/catalogue.js'
+import { EVENT_CAUSES } from '../../../../events/event-catalogue.js'
 import { change } from '../../parts/change.js'
 import { Check, Field } from '../../parts/field.js'
 import { checkedOf, textOf } from '../../parts/form.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { EventFacts } from '../../../../../internal/attribution/inference/learning/features.js'
 import { type Clocks, infer } from '../../../../../internal/attribution/stages/b/infer.js'
+import type { EventFacts } from '../../../../../internal/inference/learning/features.js'
 import { priorModel } from '../../../../support/models.js'
 
 const MODEL = priorModel()

@@ -9,7 +9,7 @@ import {
   fieldOf,
   SORT_FIELDS,
   withTags,
-} from '../../../../../internal/filters/fields.js'
+} from '../../../../../internal/filters/filter-fields.js'
 import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import { formatId } from '../../../../../internal/ids/ids.js'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SortField } from '../../../../../internal/filters/fields.js'
+import type { SortField } from '../../../../../internal/filters/filter-fields.js'
 import { parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import {
   leftOfValue,

@@ -1,0 +1,210 @@
+import type { WatchedRecords } from '../../broker/watched-records.js'
+import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import { invalid } from '../../http/mutations/read-body.js'
+import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
+import { type Resource, type ResourceDeps, resource, watchedCollection } from '../../http/resource/resource.js'
+import type { Route } from '../../http/route.js'
+import type { Guard } from '../../outbound/address-guard.js'
+import { readTarget, type TargetRules } from '../../outbound/target-url.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
+import type { Dimension } from '../../records/dimensions.js'
+import { type Place, type ResidencyRegion, refusalOfCrossing } from '../../residency/residency.js'
+import type { MasterKeys } from '../../secrets/master-keys.js'
+import { readRequest } from '../export-request.js'
+import type { Destination } from './destination.js'
+import { keptPeriods, readPeriod } from './periods.js'
+import { probe } from './probe-destination.js'
+import type { StoredProgress } from './progress.js'
+import {
+  audited,
+  endpointOf,
+  SCHEDULES_MAX,
+  type Schedule,
+  type ScheduleChanges,
+  type ScheduleFields,
+  type StatedDestination,
+  storedDestination,
+} from './schedule.js'
+import {
+  EXAMPLE_RUN,
+  RUN_PATH,
+  RUN_SCHEDULE,
+  type RunBody,
+  runBody,
+  SCHEDULE,
+  TEST_PATH,
+  TEST_SCHEDULE,
+} from './schedule-contract.js'
+import { showSchedule } from './show-schedule.js'
+
+export interface ScheduleRoutesDeps extends ResourceDeps {
+  readonly schedules: WatchedRecords<Schedule>
+  readonly progressOf: (id: string) => StoredProgress | undefined
+  readonly masterKeys: MasterKeys
+  readonly targetRules: TargetRules
+  readonly guard: Guard
+  readonly openDestination: (schedule: Schedule) => Promise<Destination>
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  /** Where export files pass on their way to the bucket. */
+  readonly places: readonly Place[]
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+}
+
+const WHAT = 'export schedule'
+const ACCESS = { access: 'export:create', rateClass: 'control', needsStepUp: true } as const
+
+/** The routes of export schedules. */
+export const scheduleRoutes = (deps: ScheduleRoutesDeps): readonly Route[] => [
+  ...resource(scheduleKind(deps), deps),
+  deps.mutate({
+    ...ACCESS,
+    method: 'post',
+    path: RUN_PATH,
+    action: 'export_schedule.run',
+    operation: RUN_SCHEDULE,
+    body: { schema: runBody, example: EXAMPLE_RUN, isOptional: true },
+    handle: (request) => run(request, deps),
+  }),
+  deps.mutate({
+    ...ACCESS,
+    method: 'post',
+    path: TEST_PATH,
+    action: 'export_schedule.test',
+    operation: TEST_SCHEDULE,
+    handle: (request) => test(request, deps),
+  }),
+]
+
+function scheduleKind(deps: ScheduleRoutesDeps): Resource<Schedule, ScheduleFields, ScheduleChanges> {
+  const { schedules, progressOf, masterKeys, clock } = deps
+  const destinationOf = (id: string, stated: StatedDestination) => {
+    const target = readTarget(endpointOf(stated), deps.targetRules)
+    if (typeof target === 'string') throw new Error('the endpoint was not checked')
+    return storedDestination(masterKeys, id, target.origin, stated)
+  }
+  return {
+    ...SCHEDULE,
+    access: 'export:create',
+    actions: { create: 'export_schedule.create', delete: 'export_schedule.delete' },
+    stepUp: 'every_change',
+    max: SCHEDULES_MAX,
+    collection: watchedCollection(schedules),
+    async screen(tenantId, stated) {
+      const read = 'cadence' in stated ? requestOf(tenantId, stated, deps) : undefined
+      if (read?.ok === false) return invalid(read.errors)
+      return stated.destination === undefined ? undefined : refusalOf(tenantId, stated.destination, deps)
+    },
+    make(fields, tenantId, newId, principal) {
+      const read = requestOf(tenantId, fields, deps)
+      if (!read.ok) throw new Error('the request was not checked')
+      const { period: _, ...request } = read.request
+      const id = newId('sch')
+      const record: Schedule = {
+        id,
+        tenant_id: tenantId,
+        name: fields.name,
+        status: 'active',
+        cadence: fields.cadence,
+        request,
+        destination: destinationOf(id, fields.destination),
+        run: null,
+        created_by: principal,
+        created_at: new Date(clock()).toISOString(),
+      }
+      return { id, key: id, record }
+    },
+    update: {
+      action: 'export_schedule.update',
+      apply: (schedule, { name, status, destination }) => ({
+        ...schedule,
+        name: name ?? schedule.name,
+        status: status ?? schedule.status,
+        destination: destination === undefined ? schedule.destination : destinationOf(schedule.id, destination),
+      }),
+    },
+    show: (schedule) => showSchedule(schedule, progressOf(schedule.id)),
+    audited,
+  }
+}
+
+/** A schedule's request is checked with any period: each delivery has its own. */
+function requestOf(
+  tenantId: string,
+  { name: _name, cadence: _cadence, destination: _destination, ...body }: ScheduleFields,
+  { clock, dimensionsOf }: ScheduleRoutesDeps,
+) {
+  const day = new Date(clock()).toISOString().slice(0, 10)
+  return readRequest({ ...body, period: { from: day, to: day } }, clock(), dimensionsOf(tenantId))
+}
+
+/** Why a destination is refused. The text does not depend on the resolved addresses, so that it reveals nothing about the internal network. */
+async function refusalOf(
+  tenantId: string,
+  stated: StatedDestination,
+  deps: ScheduleRoutesDeps,
+): Promise<Problem | undefined> {
+  const crossing = refusalOfBucket(tenantId, stated.region, deps)
+  if (crossing !== undefined) return crossing
+  const endpoint = endpointOf(stated)
+  const refused = (detail: string) => invalid([{ pointer: '/destination/endpoint', detail }])
+  const target = readTarget(endpoint, deps.targetRules)
+  if (typeof target === 'string') return refused(target)
+  if (target.path !== '/') return refused('must have no path or query')
+  const { kind } = await deps.guard.check(target.hostname)
+  return kind === 'allowed' ? undefined : refused('resolves to a non-public address, or not at all')
+}
+
+const refusalOfBucket = (
+  tenantId: string,
+  region: string,
+  { residencyRegionOf, places }: Pick<ScheduleRoutesDeps, 'residencyRegionOf' | 'places'>,
+): Problem | undefined =>
+  refusalOfCrossing(residencyRegionOf(tenantId), [...places, { name: "the schedule's bucket", region }])
+
+async function run(
+  { caller: { tenantId }, parameter: id, body, newId }: MutationRequest<RunBody>,
+  deps: ScheduleRoutesDeps,
+): Promise<Reply | Problem> {
+  const foreign = refusalOfId('sch', id, deps.idsOf(tenantId), WHAT)
+  if (foreign !== undefined) return foreign
+  const nowMs = deps.clock()
+  const requestId = newId('sch')
+  let refusal: Problem | undefined
+  const after = await deps.schedules.change(id, (schedule) => {
+    const kept = keptPeriods(schedule.cadence, nowMs)
+    const period =
+      body.period == null
+        ? kept.at(-1)
+        : kept.find(({ name }) => name === readPeriod(schedule.cadence, body.period ?? '')?.name)
+    refusal =
+      period === undefined
+        ? invalid([{ pointer: '/period', detail: `must be one of ${kept[0]?.name} to ${kept.at(-1)?.name}` }])
+        : schedule.status === 'paused'
+          ? PAUSED
+          : undefined
+    // An earlier attempt of the same request has already stored it.
+    if (refusal !== undefined || period === undefined || schedule.run?.id === requestId) return undefined
+    return { ...schedule, run: { id: requestId, period: period.name, requested_at: new Date(nowMs).toISOString() } }
+  })
+  if (refusal !== undefined) return refusal
+  if (after === undefined || after.run === null) return noSuch(WHAT)
+  const { period } = after.run
+  return { status: 202, body: { schedule_id: id, period }, changes: { after: { period } } }
+}
+
+const PAUSED = problem('CONFLICT', 'The export schedule is paused.')
+
+async function test(
+  { caller: { tenantId }, parameter: id }: MutationRequest<undefined>,
+  deps: ScheduleRoutesDeps,
+): Promise<Reply | Problem> {
+  const foreign = refusalOfId('sch', id, deps.idsOf(tenantId), WHAT)
+  if (foreign !== undefined) return foreign
+  const schedule = await deps.schedules.read(id)
+  if (schedule === undefined) return noSuch(WHAT)
+  const crossing = refusalOfBucket(tenantId, schedule.destination.region, deps)
+  if (crossing !== undefined) return crossing
+  const result = await probe(schedule, deps.openDestination)
+  return { status: 200, body: result, changes: { after: { ...result } } }
+}

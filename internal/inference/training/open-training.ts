@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MODEL_ARTEFACTS, MODELS, TRAINING_LEASES, TRAININGS } from '../../../streams/buckets.js'
+import type { Broker } from '../../broker/connect.js'
+import { watchRecords } from '../../broker/watched-records.js'
+import { connectStore, type StoreConnection } from '../../store/client.js'
+import { whenRead } from '../../telemetry/metrics.js'
+import type { StoredModel } from '../models/model-version.js'
+import { setLiveModels } from './live-metrics.js'
+import { directoryFacts, resolvedEvents } from './resolved-events.js'
+import { runTraining } from './run-training.js'
+import { runTrainer, type TrainerDeps } from './trainer.js'
+import type { StoredTraining } from './training.js'
+import { driftWatch } from './watch.js'
+
+export interface OpenTrainerDeps
+  extends Pick<
+    TrainerDeps,
+    | 'member'
+    | 'tenantIds'
+    | 'owns'
+    | 'isEnabled'
+    | 'everyMs'
+    | 'watchEveryMs'
+    | 'completeAsOf'
+    | 'resolvedBy'
+    | 'idsOf'
+    | 'clock'
+    | 'log'
+  > {
+  readonly broker: Broker
+  readonly store: StoreConnection
+  readonly onLost: (cause: unknown) => void
+}
+
+/** Pause between two checks when no training is due or requested. */
+const PAUSE_MS = 2_000
+
+/** Runs the trainer of a process until `signal` aborts. */
+export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): Promise<void> {
+  const { broker, store, onLost } = deps
+  let wake = new AbortController()
+  const trainings = await watchRecords<StoredTraining>(await broker.bucket(TRAININGS), onLost, () => wake.abort())
+  const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
+  signal.addEventListener('abort', () => wake.abort())
+  const artefacts = await broker.objects(MODEL_ARTEFACTS)
+  const reader = connectStore(store)
+  const watch = driftWatch({
+    ...deps,
+    models,
+    artefacts,
+    trainings,
+    directoryOf: (tenantId) => directoryFacts(deps.resolvedBy(tenantId)),
+    async resolvedSince(tenantId, sinceMs, eventsMax) {
+      const asOfMs = await deps.completeAsOf()
+      return resolvedEvents(reader, { tenantId, sinceMs, asOfMs, eventsMax }, deps.resolvedBy(tenantId))
+    },
+  })
+  const stopMeasuring = whenRead(() => {
+    const watched = [...deps.tenantIds()].filter((id) => deps.owns(`training.${id}`) && deps.isEnabled(id))
+    setLiveModels(watched, { versionsOf: models.of, precisionOf: watch.precisionOf }, deps.clock())
+  })
+  await runTrainer(
+    {
+      ...deps,
+      watch,
+      trainings,
+      models,
+      leases: await broker.bucket(TRAINING_LEASES),
+      artefacts,
+      train: (task) => runTraining({ ...task, store }, signal),
+      async pause() {
+        await sleep(PAUSE_MS, undefined, { signal: wake.signal }).catch(() => undefined)
+        if (!signal.aborted) wake = new AbortController()
+      },
+    },
+    signal,
+  )
+  stopMeasuring()
+  await reader.close()
+  trainings.stop()
+  models.stop()
+}

@@ -1,0 +1,78 @@
+import type { Caller } from '../../auth/authenticate.js'
+import type { EventParts } from '../../invocations/event-writer.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
+import type { ProblemContext } from '../../problems/render.js'
+
+/**
+ * What others send: one route per source. The listener authenticates, limits, reads and unpacks the body; the route's
+ * `read` says which events the body holds; the listener admits them; the route's `answer` says what came of it.
+ *
+ *     (body after gunzip, content type, caller) -> read -> { events, answer } -> admission -> answer(admitted)
+ *
+ * A route is pure: it has no clock, no log and no network. It must not keep or return anything of a call's content.
+ */
+export interface IntakeRoute {
+  readonly methods: readonly ('POST' | 'PUT')[]
+  /** What its records say they came through: `otlp`, `litellm`, ... */
+  readonly intake: string
+  /** Compared as a whole. */
+  readonly path: string
+  /** Runs on the event loop: long bodies are to be read in slices. */
+  readonly read: (body: Buffer, request: IntakeRequest) => ReadBody | Promise<ReadBody>
+  /** How a refusal is written: of the credential, the limits, the body, or while the log takes no events. */
+  readonly writeProblem: (problem: Problem, request: RefusedRequest) => IntakeAnswer
+}
+
+export interface IntakeRequest {
+  /** As it was sent, '' when absent. The body is unpacked already. */
+  readonly contentType: string
+  readonly caller: Pick<Caller, 'tenantId' | 'isGateway'>
+  readonly receivedAtMs: number
+  /** Any other header, '' when absent. @param name in lower case */
+  readonly header: (name: string) => string
+}
+
+export type ReadBody =
+  | {
+      readonly kind: 'events'
+      /** At most `INTAKE_EVENTS_MAX`; more are refused whole. */
+      readonly events: readonly SourceEvent[]
+      /** Whether the body holds spans of this product: a span of the request would be the next one. */
+      readonly hasOwnSpans?: boolean
+      /** The answer once the log, or the spool, holds every event that was accepted. */
+      readonly answer: (admitted: Admitted) => IntakeAnswer
+    }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** An event of a source in our own form. */
+export interface SourceEvent {
+  /** Its place in the source's body, from 0: answers name events by it. */
+  readonly place: number
+  /** Members that are undefined are left out. Its `event_id` is `eventIdOf` the source's own id: a repeat is a duplicate. */
+  readonly event: EventParts
+}
+
+export interface Admitted {
+  /** New events. */
+  readonly accepted: number
+  /** Events that were accepted before. */
+  readonly duplicates: number
+  /** Events that break a rule of the event's schema, or that the credential may not send. Never holds a value of the event. */
+  readonly rejected: readonly { readonly place: number; readonly problem: Problem }[]
+}
+
+export interface RefusedRequest extends ProblemContext {
+  readonly contentType: string
+}
+
+export interface IntakeAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
+}
+
+/** Events of one request. A collector's largest usual batch of spans, 8,192, fits. */
+export const INTAKE_EVENTS_MAX = 20_000
+
+/** Bytes of one body, as it arrives and after unpacking: OTLP/HTTP recommends this limit. */
+export const INTAKE_BYTES_MAX = 20 * 1024 * 1024

@@ -1,0 +1,199 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { BACKLOG_EPISODES, CHECKPOINTS, IDEMPOTENCY } from '../../streams/buckets.js'
+import { INVOCATIONS, isInvocations } from '../../streams/invocations.js'
+import { observationsSubject } from '../../streams/observations.js'
+import type { Broker } from '../broker/connect.js'
+import { setStreamLevels } from '../broker/log-metrics.js'
+import { bucketRecords } from '../broker/records.js'
+import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
+import type { Watermark } from '../broker/watermark.js'
+import type { PublishEvent } from '../events/publish-event.js'
+import type { HealthDeps } from '../http/health.js'
+import type { Route } from '../http/route.js'
+import { turnNow } from '../http/turn-clock.js'
+import { identityKeysCache, type TenantIds } from '../ids/ids.js'
+import { untilAvailable } from '../process/main.js'
+import { findAdmissionKeys } from '../store/queries/attribution/admission-keys.js'
+import { findQuarantined } from '../store/queries/quarantined.js'
+import { hasAttribution } from '../store/queries/records/attributions.js'
+import { mergedInto } from '../store/queries/records/merged.js'
+import { gauge, whenRead } from '../telemetry/metrics.js'
+import { isKnownEvent } from './admission/admission.js'
+import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
+import { TenantShares } from './admission/tenant-shares.js'
+import type { BulkDeps } from './bulk/bulk.js'
+import type { BulkRecord } from './bulk/bulk-outcomes.js'
+import { ingestRoutes } from './ingest-routes.js'
+import type { InvocationStatusDeps } from './invocation-status-routes.js'
+import { BodyFingerprint } from './keys/body-fingerprint.js'
+import { admissionHistory } from './keys/history.js'
+import { keptRecords } from './keys/kept-records.js'
+import { encodeObservation, encodeObservations } from './observations/observation-codec.js'
+import type { ObservationDeps, ObservationRecord } from './observations/observation-routes.js'
+import { type Decisions, type DecisionsSettings, openDecisions } from './open-decisions.js'
+import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
+import { openSpools } from './spool/open-spools.js'
+import type { Spool } from './spool/spool.js'
+import { watchIngestBounds } from './watch-bounds.js'
+
+const SPOOL_BYTES = gauge('spool_bytes', 'Bytes of events that wait on this disk while the log does not answer.')
+const SPOOL_RECORDS = gauge('spool_records', 'Messages that wait on this disk while the log does not answer.')
+
+export interface AdmissionSettings extends DecisionsSettings {
+  readonly broker: Broker
+  readonly publishEvent: PublishEvent
+  readonly store: ClickHouseClient
+  readonly watermark: Watermark
+  readonly dataDir: string
+  readonly spoolBytesMax: number
+  /** Secret for key hashes and fingerprints; the same on all gateways. */
+  readonly key: Uint8Array
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
+  readonly retainedFromMs: (tenantId: string, nowMs: number) => number
+}
+
+export interface RunningAdmission {
+  /** All routes of the ingest area. */
+  readonly routes: readonly Route[]
+  /** For the routes of other areas that ingest events. */
+  readonly deps: BulkDeps
+  /** Space for further events in the log and the spool. */
+  readonly space: Pick<HealthDeps, 'room' | 'spool'>
+  /** Resolves when the log, or the spool, holds every accepted event. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens everything that admission needs: the spool, the index of admitted keys and events (loaded here from the log and
+ * the read model), and the connection to the other gateways.
+ *
+ * @throws ConfigError when the spool cannot be opened
+ */
+export async function openAdmission(settings: AdmissionSettings): Promise<RunningAdmission> {
+  const { broker, isBrokerUp, store, idsOf, clock, log, stopping } = settings
+  const capacity = await untilAvailable(
+    'the log',
+    () => followStreamCapacity(broker.manager, INVOCATIONS.name, { log, signal: stopping }),
+    log,
+  )
+  const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
+  const spools = await openSpools(settings)
+  const { spool } = spools
+  measureSpool(spool, broker)
+  const { manager } = broker
+  const decisions = await openDecisions({ ...settings, publisher }, spools, {
+    history: admissionHistory(manager, await broker.bucket(CHECKPOINTS), store),
+    findKeys: (hashes, sinceMs) => findAdmissionKeys(store, hashes, sinceMs),
+  })
+  const { delivery, writer } = decisions
+
+  const admission = {
+    ...decisions.deps,
+    fingerprints: new BodyFingerprint(settings.key.subarray(0, 16)),
+    tenantShares: await openShares(() => capacity.fill, spool, settings),
+    idsOf,
+    keyHashingOf: identityKeysCache(settings.key),
+    isDiscoveryOnly: settings.isDiscoveryOnly,
+    retainedFromMs: settings.retainedFromMs,
+    clock: turnNow,
+    log,
+  }
+  const status = openAdmittedStatus(admission, delivery, settings)
+  const records = await broker.bucket(IDEMPOTENCY)
+  const bulkRecords = keptRecords<BulkRecord>(records, 'bulk', { isBrokerUp, clock, log })
+  const observationRecords = keptRecords<ObservationRecord>(records, 'observation', { isBrokerUp, clock, log })
+  const deps = { ...admission, ...bulkRecords.records }
+  return {
+    routes: ingestRoutes({
+      invocations: deps,
+      observations: { ...admission, ...observationRecords.records, writer, messageOf: observationMessage },
+      invocationStatus: {
+        ...storedStatus(settings),
+        isAdmitted: status.isAdmitted,
+        isAdmittedElsewhere: status.isAdmittedElsewhere,
+      },
+    }),
+    deps,
+    space: {
+      room: { has: (bytes) => delivery.isDone && capacity.has(bytes) },
+      spool: {
+        get isEmpty() {
+          return spool.isEmpty
+        },
+        hasRoomFor: (bytes) => delivery.isDone && spool.hasRoomFor(bytes),
+      },
+    },
+    async close() {
+      await decisions.deps.groups.idle()
+      status.close()
+      await Promise.all([bulkRecords.close(), observationRecords.close()])
+      await decisions.close()
+    },
+  }
+}
+
+/**
+ * Whether an event was admitted, here or at another gateway, and the answers to the others' questions: undefined for an
+ * unknown event while those that a dead gateway admitted are not in the log yet.
+ */
+function openAdmittedStatus(
+  admission: Decisions['deps'],
+  delivery: Decisions['delivery'],
+  { broker, gatewayName, clock, log }: AdmissionSettings,
+) {
+  const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
+  const unlessOrphaned = (isAdmitted: boolean | undefined): boolean | undefined =>
+    isAdmitted === false && !delivery.isDone ? undefined : isAdmitted
+  const answering = answerForEvents(broker.connection, gatewayName, (id) => unlessOrphaned(isAdmitted(id)), log)
+  return {
+    isAdmitted,
+    isAdmittedElsewhere: async (id: Uint8Array): Promise<boolean | undefined> =>
+      unlessOrphaned(await isAdmittedElsewhere(broker.connection, admission.peers.others, id)),
+    close: () => answering.unsubscribe(),
+  }
+}
+
+function measureSpool(spool: Spool, broker: Broker): void {
+  whenRead(() => {
+    SPOOL_BYTES.set(spool.bytes)
+    SPOOL_RECORDS.set(spool.count)
+  })
+  // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
+  whenRead(() => setStreamLevels(broker.manager))
+}
+
+/** Counts what tenants send, and follows how full the log and the spool are: those that cause it are notified. */
+async function openShares(fill: () => number, spool: Spool, settings: AdmissionSettings): Promise<TenantShares> {
+  const { broker, stopping } = settings
+  const episodes = bucketRecords<BacklogEpisode>(await broker.bucket(BACKLOG_EPISODES), async () => undefined)
+  const notice = backlogNotices({ ...settings, episodes })
+  const tenantShares = new TenantShares(fill, turnNow, (tenantId) => notice(tenantId, 'refused'))
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  const onBacklog = (tenantId: string): void => notice(tenantId, 'warning')
+  watchIngestBounds({ ...settings, checkpoints, spool, tenantShares, onBacklog }, stopping)
+  return tenantShares
+}
+
+const observationMessage: ObservationDeps['messageOf'] = ({ event, ...admitted }) => ({
+  subject: observationsSubject(admitted.tenantId),
+  payload: encodeObservations([encodeObservation(admitted, event)]),
+})
+
+/** The part of an event's status that the read model knows. */
+function storedStatus({
+  idsOf,
+  store,
+  watermark,
+  stopping,
+}: AdmissionSettings): Pick<InvocationStatusDeps, 'idsOf' | 'recordOf' | 'findQuarantined'> {
+  return {
+    idsOf,
+    async recordOf(tenantId, idHex) {
+      const atMs = await watermark.latest()
+      const isOwn = await hasAttribution(store, tenantId, idHex, atMs, stopping)
+      return isOwn ? idHex : mergedInto(store, tenantId, idHex, atMs, stopping)
+    },
+    findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
+  }
+}

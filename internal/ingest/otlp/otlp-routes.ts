@@ -1,0 +1,128 @@
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
+import type { Dimension } from '../../records/dimensions.js'
+import type { Admitted, IntakeRequest, IntakeRoute, ReadBody } from '../intake/intake-route.js'
+import { KeyList } from './key-list.js'
+import { asRpcStatus, encodingOf, exported, type Rejectable } from './otlp-answers.js'
+import type { OnPassedOver } from './passed-over-counts.js'
+import { type Encoding, type ReadTelemetry, readTelemetry } from './read-request.js'
+import type { Missing } from './span-events.js'
+import type { Signal } from './telemetry.js'
+
+export interface OtlpDeps {
+  /** The tag keys that the tenant has declared; the same object until they change. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+  readonly onPassedOver: OnPassedOver
+}
+
+/**
+ * OTLP/HTTP: `/v1/traces`, `/v1/logs` and `/v1/metrics`, in protobuf and JSON (opentelemetry-proto, `docs/specification.md`).
+ * Metrics are sums of what spans say one by one: they are answered and never become records.
+ */
+export function otlpRoutes({ dimensionsOf, onPassedOver }: OtlpDeps): readonly IntakeRoute[] {
+  const keysOf = keyLists()
+  const calls =
+    (signal: Signal): Read =>
+    (body, encoding, request) =>
+      readCalls(body, encoding, request, signal, keysOf(dimensionsOf(request.caller.tenantId)), onPassedOver)
+  return [
+    route('/v1/traces', calls('traces')),
+    route('/v1/logs', calls('logs')),
+    route('/v1/metrics', (_, encoding, { caller, receivedAtMs }) => {
+      onPassedOver(caller.tenantId, ONE_METRICS_REQUEST, receivedAtMs)
+      return nothingOf(exported(encoding, 'rejectedDataPoints'))
+    }),
+  ]
+}
+
+const ONE_METRICS_REQUEST = new Map([['application', new Map([['metrics_request', 1]] as const)]])
+
+/** Attributes named like a declared tag key become tags, besides those that always are read. */
+function keyLists(): (dimensions: readonly Dimension[]) => KeyList {
+  const usual = new KeyList()
+  const known = new WeakMap<readonly Dimension[], KeyList>()
+  return (dimensions) => {
+    if (dimensions.length === 0) return usual
+    let keys = known.get(dimensions)
+    if (keys === undefined) {
+      keys = new KeyList(dimensions.map(({ key }) => key))
+      known.set(dimensions, keys)
+    }
+    return keys
+  }
+}
+
+type Read = (body: Buffer, encoding: Encoding, request: IntakeRequest) => ReadBody | Promise<ReadBody>
+
+const route = (path: string, read: Read): IntakeRoute => ({
+  methods: ['POST', 'PUT'],
+  intake: 'otlp',
+  path,
+  writeProblem: asRpcStatus,
+  read(body, request) {
+    const encoding = encodingOf(request.contentType)
+    return encoding === undefined ? refused(OTHER_TYPE) : read(body, encoding, request)
+  },
+})
+
+const OTHER_TYPE = problem(
+  'UNSUPPORTED_MEDIA_TYPE',
+  'Send OTLP with Content-Type application/x-protobuf or application/json.',
+)
+
+const refused = (what: Problem): ReadBody => ({ kind: 'refused', problem: what })
+const nothingOf = (answer: ReturnType<typeof exported>): ReadBody => ({
+  kind: 'events',
+  events: [],
+  answer: () => answer,
+})
+
+const COUNTED: Readonly<Record<Signal, Rejectable>> = { traces: 'rejectedSpans', logs: 'rejectedLogRecords' }
+
+async function readCalls(
+  body: Buffer,
+  encoding: Encoding,
+  { caller, receivedAtMs }: IntakeRequest,
+  signal: Signal,
+  keys: KeyList,
+  onPassedOver: OnPassedOver,
+): Promise<ReadBody> {
+  // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
+  if (body.length === 0) return nothingOf(exported(encoding, COUNTED[signal]))
+  const context = { tenantId: caller.tenantId, isGateway: caller.isGateway === true }
+  const read = await readTelemetry(body, encoding, signal, keys, context)
+  if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
+  if (read.passedOver.size > 0) onPassedOver(caller.tenantId, read.passedOver, receivedAtMs)
+  return {
+    kind: 'events',
+    events: read.events,
+    hasOwnSpans: read.hasOwnSpans,
+    answer(admitted) {
+      const { rejected, message } = reportOf(read, admitted)
+      return exported(encoding, COUNTED[signal], rejected, message)
+    },
+  }
+}
+
+const WHAT_IS_MISSING: Readonly<Record<Missing, string>> = {
+  trace_or_span_id: 'no valid trace and span id',
+  start_time: 'no start time',
+  model: 'no model (gen_ai.request.model)',
+}
+/** Kinds of reasons that are named. */
+const REASONS_MAX = 5
+
+/** How many calls were refused, and why; never a value of theirs. */
+function reportOf({ missing, withoutProvider }: ReadTelemetry, { rejected }: Admitted) {
+  const reasons = new Map<string, number>()
+  const count = (reason: string, times: number): void => void reasons.set(reason, (reasons.get(reason) ?? 0) + times)
+  for (const [what, times] of missing) count(WHAT_IS_MISSING[what], times)
+  for (const { problem: refusal } of rejected) {
+    const [first] = refusal.errors ?? []
+    count(first === undefined ? refusal.detail : `${first.pointer.slice(1)} ${first.detail}`, 1)
+  }
+  const total = [...reasons.values()].reduce((sum, times) => sum + times, 0)
+  const named = [...reasons].slice(0, REASONS_MAX).map(([reason, times]) => `${reason}: ${times}`)
+  const messages = total === 0 ? [] : [`Rejected model calls: ${total} (${named.join('; ')}).`]
+  if (withoutProvider > 0) messages.push(`Model calls without a provider (gen_ai.provider.name): ${withoutProvider}.`)
+  return { rejected: total, message: messages.join(' ') }
+}

@@ -1,0 +1,85 @@
+import { BACKGROUND_ROLES, type BackgroundRole, type Config, ConfigError } from '../../config/settings.js'
+import type { Role } from './children.js'
+import { natsServerRole } from './nats-server.js'
+import { COURIER_NODE_FLAGS, flagsOfFolder, GATEWAY_NODE_FLAGS } from './processes.js'
+import { answersAt } from './readiness.js'
+import type { Addresses } from './role-addresses.js'
+import type { InstanceFiles } from './supervised-instance.js'
+
+type RoleOptions = Partial<Role> & { readonly nodeFlags?: readonly string[] }
+
+const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, RoleOptions>> = {
+  courier: { args: ['--member-name', 'courier-1'], nodeFlags: COURIER_NODE_FLAGS },
+  exporter: {},
+  sentinel: { args: ['--member-name', 'sentinel-1'] },
+  trainer: { args: ['--member-name', 'trainer-1'] },
+}
+
+export interface LocalRolesDeps {
+  readonly config: Config<'host' | 'port' | 'intakePort' | 'natsServerBin' | 'storeMemoryBytesMax' | 'withoutRoles'>
+  readonly files: InstanceFiles
+  readonly addresses: Addresses
+  /** The script of a role. */
+  readonly mainOf: (role: string) => string
+  /** The environment of a role. */
+  readonly envOf: (role: string) => Readonly<Record<string, string>>
+  /** Where a role serves its metrics on loopback; undefined: nowhere. */
+  readonly metricsPortOf: (role: string) => number | undefined
+}
+
+/** The processes of an instance, in the order in which they start. */
+export interface LocalRoles {
+  /** The broker and the store, where they are private. */
+  readonly dependencies: readonly Role[]
+  /** An instance is ready when these are. */
+  readonly serving: readonly Role[]
+  /** Nobody waits until these are ready: their work waits in the streams. */
+  readonly background: readonly Role[]
+}
+
+/** @throws ConfigError when a private nats-server is needed and no binary is named */
+export function localRoles({ config, files, addresses, mainOf, envOf, metricsPortOf }: LocalRolesDeps): LocalRoles {
+  const { nats, store, listening, baseUrl } = addresses
+  const role = (name: string, options: RoleOptions): Role => ({
+    name,
+    command: process.execPath,
+    env: envOf(name),
+    ready: async () => undefined,
+    ...options,
+    args: [
+      ...flagsOfFolder(files.logsDir),
+      ...(options.nodeFlags ?? []),
+      mainOf(name),
+      ...(options.args ?? []),
+      ...metricsArgs(metricsPortOf(name)),
+    ],
+  })
+  const dependencies: Role[] = []
+  if (nats.ownPort !== undefined) {
+    if (config.natsServerBin === '') {
+      throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
+    }
+    dependencies.push(natsServerRole(config.natsServerBin, files, nats.ownPort, nats.user, nats.password))
+  }
+  if (store.ownPort !== undefined) {
+    const memory = ['--store-memory-bytes-max', String(config.storeMemoryBytesMax)]
+    const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...memory]
+    dependencies.push(role('store', { args, ready: answersAt(`${store.url}/ping`) }))
+  }
+  const ports = ['--port', String(config.port), '--intake-port', String(config.intakePort)]
+  const gatewayArgs = ['--host', config.host, ...ports, '--base-url', baseUrl]
+  const ready = answersAt(`${listening}/readyz`)
+  return {
+    dependencies,
+    serving: [
+      role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`), nodeFlags: GATEWAY_NODE_FLAGS }),
+      role('attributor', { args: ['--member-name', 'attributor-1'], ready }),
+    ],
+    background: BACKGROUND_ROLES.filter((name) => !config.withoutRoles.includes(name)).map((name) =>
+      role(name, BACKGROUND_OPTIONS[name]),
+    ),
+  }
+}
+
+const metricsArgs = (port: number | undefined): readonly string[] =>
+  port === undefined ? [] : ['--metrics-port', String(port)]

@@ -1,0 +1,46 @@
+import type { Route } from '../http/route.js'
+import { LimiterPerKey } from '../process/limiter.js'
+import { connectStore, type StoreConnection } from '../store/client.js'
+import { findSpreadWeights } from '../store/queries/attribution/allocation-weights.js'
+import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queries/reports/answer.js'
+import { isFlat, readFlatAnswer } from '../store/queries/reports/flat-answer.js'
+import type { ReportReads } from './report.js'
+import { type ReportRoutesDeps, reportRoutes } from './report-routes.js'
+
+export interface OpenReportsDeps extends Omit<ReportRoutesDeps, 'reads' | 'inTurn'> {
+  readonly storeConnection: StoreConnection
+}
+
+export interface OpenReports {
+  readonly routes: readonly Route[]
+  close(): Promise<void>
+}
+
+/** Reports of a tenant that run at a time. */
+const RUNNING_MAX = 2
+/** Reports of a tenant that wait, and for how long, before they are refused. */
+const WAIT = { waitingMax: 16, waitMsMax: 10_000 } as const
+/** Of all tenants together. */
+const CONNECTIONS_MAX = 8
+/** ClickHouse is silent until it has grouped and sorted everything. */
+const SILENCE_MS_MAX = 130_000
+
+/** The routes of reports, and the connections over which they are read. */
+export function openReports(deps: OpenReportsDeps): OpenReports {
+  const store = connectStore({
+    ...deps.storeConnection,
+    connectionsMax: CONNECTIONS_MAX,
+    silenceMsMax: SILENCE_MS_MAX,
+  })
+  const reports = new LimiterPerKey(RUNNING_MAX)
+  const reads: ReportReads = {
+    weights: (...asked) => findSpreadWeights(store, ...asked),
+    hasClosed: (of, signal) => hasClosedIn(store, of, signal),
+    read: (query, limit, signal) => (isFlat(query) ? readFlatAnswer : readAnswer)(store, query, limit, signal),
+    stage: (query, signal) => stageAnswer(store, query, signal),
+    readStaged: (...asked) => readStaged(store, ...asked),
+  }
+  const inTurn: ReportRoutesDeps['inTurn'] = (tenantId, signal, task) =>
+    reports.tryRun(tenantId, task, { ...WAIT, signal })
+  return { routes: reportRoutes({ ...deps, reads, inTurn }), close: () => store.close() }
+}

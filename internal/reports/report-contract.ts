@@ -1,0 +1,388 @@
+import { z } from 'zod'
+import { withTagPattern } from '../filters/filter-fields.js'
+import { FILTERS_DESCRIPTION, filterParameters } from '../filters/parameters.js'
+import { json, type Operation, type Parameters } from '../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
+import { COMPARED } from '../store/queries/reports/compared.js'
+import { DIMENSION_NAMES } from '../store/queries/reports/dimensions.js'
+import { REASON_NAMES } from '../store/queries/reports/figures.js'
+import { INTERVALS } from '../store/queries/reports/intervals.js'
+import { count, decimalText, timeText } from '../text/answer-fields.js'
+import { COMPARED_FIGURES, PERCENT_DECIMALS } from './compared.js'
+import { REPORT_FIELDS, type ReportKind } from './question.js'
+import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, SHARE_DECIMALS } from './report-rows.js'
+import { sortNames } from './sort.js'
+import { PRICE_DECIMALS } from './unit-prices.js'
+
+/** The OpenAPI contract of the reports (spec 4.2 and 8, design section 6). */
+
+export const TIMES: Parameters = {
+  from: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Start of the period: a day (in the time zone), or an RFC 3339 time in UTC on a quarter hour. ' +
+        'Default: the day thirty days before `to`, or thirty days before today if `to` is omitted too.',
+      examples: ['2026-11-01'],
+    }),
+  to: z
+    .string()
+    .optional()
+    .meta({
+      description: 'End of the period, exclusive, in the same format as `from`. Default: the end of today.',
+      examples: ['2026-12-01'],
+    }),
+  time_zone: z
+    .string()
+    .optional()
+    .meta({
+      description: 'Time zone of days, weeks and months: a name from the tz database.',
+      default: 'UTC',
+      examples: ['Asia/Kolkata'],
+    }),
+}
+
+/** The filters that reports support. */
+const FILTERS: Parameters = filterParameters(withTagPattern(REPORT_FIELDS))
+
+/** So that several reports show the same calls. */
+const AS_OF: Parameters = {
+  as_of: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Shows the figures as of this time: the `as_of` of a report that was answered within the last hour, so that several reports ' +
+        'agree. Default: the newest time. `report.as_of` states the time that was used.',
+    }),
+}
+
+const GROUPING: Parameters = {
+  group_by: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        `Comma-separated dimensions out of ${DIMENSION_NAMES.join(', ')}, and \`tags.<key>\` of declared tag keys, coarsest first. ` +
+        'Rows have a member of the same name, with the key in lower case. Default: one group for everything.',
+      examples: ['service'],
+    }),
+  interval: z
+    .enum(INTERVALS)
+    .optional()
+    .meta({ description: 'Splits the period into intervals. Intervals without calls are omitted.' }),
+}
+
+const sort = (kind: ReportKind): Parameters => ({
+  sort: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        `Sorts the rows by ${sortNames(kind).join(', ')}, or a dimension of \`group_by\`; descending with the prefix \`-\`. ` +
+        'With `compare`, also by `change.<figure>` and `change_percent.<figure>`; rows without a previous figure come last. ' +
+        `Default: by time, and within an interval by ${kind === 'usage' ? 'the highest cost' : 'the most people'} first.`,
+      examples: [kind === 'usage' ? '-cost_usd' : '-people'],
+    }),
+})
+
+const COMPARE: Parameters = {
+  compare: z
+    .enum(['previous'])
+    .optional()
+    .meta({
+      description:
+        'Adds to each row what it had in the period before, and the change. Without an interval this is the period before of the ' +
+        'same length: as many calendar months where the period consists of months, else as many days, or quarters of an hour. ' +
+        'With an interval it is the interval before the row, and `from` and `to` must be where an interval starts. Rows that had ' +
+        'calls only before are added, with figures of 0.',
+    }),
+}
+
+const rowBase = {
+  from: timeText(),
+  to: timeText().meta({ description: 'An interval at the edge of the period is cut to it.' }),
+  ...Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().nullable().optional()])),
+  scope: z.enum(['parent']).optional().meta({
+    description:
+      'Only where filters were dropped (`suppressed`): the figures are those of a larger group than the one asked for.',
+  }),
+  folded: z.boolean().meta({
+    description:
+      'Whether the row combines groups that are not shown: those of fewer people than `min_cohort`, and at most one larger ' +
+      'one where these alone would be too few. The labels that they do not share are null.',
+  }),
+  groups: count().optional().meta({ description: 'Only in folded rows: how many groups it combines.' }),
+  people: count()
+    .nullable()
+    .meta({
+      description:
+        'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, because the whole ' +
+        'interval has.',
+    }),
+}
+
+/** Not an integer schema: the sum of many calls may exceed the integers that JSON numbers represent exactly. */
+export const tokenSum = () => z.number().min(0).meta({ type: 'integer' })
+
+const rounded = (decimals: number, description: string) =>
+  decimalText()
+    .nullable()
+    .meta({ description: `${description} Rounded half to even, to ${decimals} decimals; null without a divisor.` })
+
+const compared = (kind: ReportKind) => {
+  const members = (value: (name: string) => z.ZodType) =>
+    z.object(Object.fromEntries(COMPARED_FIGURES[kind].map((name) => [name, value(name)])))
+  const isDecimal = (name: string): boolean => /^(cost|energy|carbon)_/.test(name)
+  return {
+    compared: z
+      .enum(COMPARED)
+      .optional()
+      .meta({
+        description:
+          'Only with `compare`: the row has calls in `both` periods, is `new`, or is `gone`; `not_shown`: it is folded in one of the ' +
+          'periods, or the filters select too few people in the previous one.',
+      }),
+    previous: members((name) => (isDecimal(name) ? decimalText() : tokenSum()).nullable())
+      .nullable()
+      .optional()
+      .meta({ description: 'The figures of the period before; null where they are not shown.' }),
+    change: members((name) => (isDecimal(name) ? decimalText() : z.number().meta({ type: 'integer' })).nullable())
+      .nullable()
+      .optional()
+      .meta({ description: 'The figures of the row minus the previous ones.' }),
+    change_percent: members(() => decimalText().nullable())
+      .nullable()
+      .optional()
+      .meta({
+        description: `The change in percent of the previous figure, rounded half to even, to ${PERCENT_DECIMALS} decimals; null where that is 0.`,
+      }),
+  }
+}
+
+const usageRow = z
+  .object({
+    ...rowBase,
+    unattributed: z.boolean().meta({
+      description:
+        'Whether the row is the calls without a service (in the default pool) or without an owner; `reasons` says why. Such a ' +
+        'row is a group of its own, unlike a folded one.',
+    }),
+    cost_usd: decimalText(),
+    energy_wh: decimalText(),
+    carbon_gco2e: decimalText(),
+    calls: count(),
+    input_tokens: tokenSum(),
+    output_tokens: tokenSum(),
+    cached_input_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `input_tokens`.' }),
+    cache_write_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `input_tokens`.' }),
+    reasoning_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `output_tokens`.' }),
+    unpriced_calls: count().meta({ description: 'Calls without a price; their cost is not included in `cost_usd`.' }),
+    cost_share: rounded(SHARE_DECIMALS, 'Share of the cost of the whole report, 0 to 1.'),
+    cost_usd_per_call: rounded(PRICE_DECIMALS, 'Cost per call.'),
+    cost_usd_per_1k_tokens: rounded(PRICE_DECIMALS, 'Cost per 1,000 input and output tokens.'),
+    lower_bounds: z.array(z.enum(BOUNDED_FIGURES)).meta({
+      description: 'Figures that are lower bounds, because the value is unknown for some calls.',
+    }),
+    confidence: rounded(CONFIDENCE_DECIMALS, 'Mean confidence, weighted by cost.'),
+    cost_usd_by_band: z
+      .object({ chargeback_ready: decimalText(), provisional: decimalText(), estimated: decimalText() })
+      .meta({ description: 'Cost at each confidence band. Adds up to `cost_usd`.' }),
+    unattributed_calls: count().meta({ description: 'Calls without a service or without an owner.' }),
+    unattributed_cost_usd: decimalText(),
+    notional_cost_usd: decimalText()
+      .optional()
+      .meta({
+        description:
+          'Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included in no other figure, and not ' +
+          'spread where the report is allocated.',
+      }),
+    reasons: z
+      .object(
+        Object.fromEntries(
+          REASON_NAMES.map((reason) => [reason, z.object({ calls: count(), cost_usd: decimalText() }).optional()]),
+        ),
+      )
+      .meta({
+        description:
+          'Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence (`default_pool`), no known ' +
+          'owner (`no_owner`), confidence below the chargeback floor (`below_floor`), attributed by the heuristic baseline ' +
+          '(`advisory`), a stated cost far from the price (`implausible_cost`), no price (`unpriced`). A call may have several. ' +
+          'Reasons without calls are omitted. In allocated reports the cost of a reason is spread like that of its calls, which ' +
+          'stay with their pool.',
+      }),
+    ...compared('usage'),
+  })
+  .meta({ id: 'UsageRow' })
+
+const adoptionRow = z.object({ ...rowBase, calls: count(), ...compared('adoption') }).meta({ id: 'AdoptionRow' })
+
+const groupField = z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./)])
+
+const filter = z.object({
+  field: groupField,
+  operator: z.string(),
+  values: z.array(z.string()),
+})
+export const suppressed = z
+  .object({ reason: z.literal('cohort_too_small'), asked: z.array(filter), applied: z.array(filter) })
+  .meta({
+    id: 'SuppressedFilters',
+    description:
+      'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until they selected ' +
+      'enough. The rows are those of the larger group.',
+  })
+
+const report = z
+  .object({
+    from: timeText(),
+    to: timeText(),
+    time_zone: z.string(),
+    interval: z.enum(INTERVALS).nullable(),
+    group_by: z.array(groupField),
+    allocated: z
+      .boolean()
+      .meta({ description: 'Whether the amounts of cost pools are spread over services and owners.' }),
+    allocation_weights: z
+      .array(z.object({ from: timeText(), to: timeText(), as_of: timeText().nullable() }))
+      .optional()
+      .meta({
+        description:
+          'Only in allocated reports: for each month, the time of the weights by which its pools are spread, which are the ' +
+          'latest ones at the end of the month. Null when there are none; pools are then not spread.',
+      }),
+    widened_filters: z.array(groupField).meta({
+      description: 'Fields of the filters that were dropped; see `suppressed`.',
+    }),
+    as_of: timeText().meta({
+      description: 'The figures are those of this time: later calls and changes are not in them.',
+    }),
+    rows: count().meta({ description: 'Rows of the whole report.' }),
+    total_cost_usd: decimalText().meta({ description: 'Cost of the whole report: the sum of its rows.' }),
+    total_notional_cost_usd: decimalText()
+      .optional()
+      .meta({ description: 'Only with `include_notional`: the sum over the rows, apart from `total_cost_usd`.' }),
+    compared_with: z
+      .object({ from: timeText(), to: timeText(), total_cost_usd: decimalText().nullable() })
+      .optional()
+      .meta({
+        description:
+          'Only with `compare`: the period before, and the cost of all its rows, shown or not; null where its filters select too few ' +
+          'people, or there are no rows.',
+      }),
+  })
+  .meta({ id: 'ReportScope', description: 'What the report covers.' })
+
+const answer = (row: z.ZodType) => z.object({ suppressed: suppressed.optional(), ...pageOf(row).shape, report })
+
+const COHORTS =
+  'No row, and no sum of rows, covers fewer people than the tenant setting `min_cohort` (5 by default), except for a whole ' +
+  'interval of the tenant: smaller groups are folded into their parents. Groups without people are always shown. Sums are ' +
+  'exact. All pages show the figures as of the first page. ' +
+  FILTERS_DESCRIPTION
+
+const EXAMPLE_SCOPE = {
+  from: '2026-11-01T00:00:00.000Z',
+  to: '2026-12-01T00:00:00.000Z',
+  time_zone: 'UTC',
+  interval: null,
+  group_by: ['service'],
+  allocated: false,
+  widened_filters: [],
+  as_of: '2026-12-01T06:00:00.120Z',
+  rows: 1,
+  total_cost_usd: '1204.5512',
+}
+const EXAMPLE_ROW = { from: EXAMPLE_SCOPE.from, to: EXAMPLE_SCOPE.to, service: 'support-chat', folded: false }
+const EXAMPLE_PAGE = { limit: 50, has_more: false }
+
+export const USAGE_REPORT: Operation = {
+  id: 'reportUsage',
+  tag: 'Reports',
+  summary: 'Report cost, energy, carbon, tokens and calls by group and time',
+  description: COHORTS,
+  query: {
+    ...PAGE_PARAMETERS,
+    ...TIMES,
+    ...AS_OF,
+    ...GROUPING,
+    ...sort('usage'),
+    ...COMPARE,
+    allocate: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({
+        description:
+          'Whether the cost, energy and carbon of cost pools are spread over services and owners, by their shares of the cost ' +
+          'that was resolved in the previous thirty days (the `weights` of an allocated record). The spread amounts add up ' +
+          'exactly to the amounts of the pools. Calls and tokens cannot be split and stay with their pool; so do the amounts of ' +
+          'pools that are folded or have fewer people than `min_cohort`, and shares whose weights would reveal as few. ' +
+          'Filters on `service` and `owner` apply after spreading.',
+        default: 'false',
+      }),
+    include_notional: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({
+        description:
+          'Whether rows and the report also have the dollars that were stated for calls which nobody is billed for (`cost_basis` ' +
+          '`notional`, such as those of Claude Code), as figures of their own.',
+        default: 'false',
+      }),
+    ...FILTERS,
+  },
+  replies: {
+    200: {
+      description: 'A page of rows.',
+      contents: json(answer(usageRow), {
+        data: [
+          {
+            ...EXAMPLE_ROW,
+            people: 42,
+            unattributed: false,
+            cost_usd: '1204.5512',
+            energy_wh: '80211.25',
+            carbon_gco2e: '30114.5',
+            calls: 18_204,
+            input_tokens: 40_112_000,
+            output_tokens: 4_210_400,
+            cached_input_tokens: 12_000_000,
+            cache_write_tokens: 0,
+            reasoning_tokens: 0,
+            unpriced_calls: 0,
+            cost_share: '1',
+            cost_usd_per_call: '0.066169589101',
+            cost_usd_per_1k_tokens: '0.027177112459',
+            lower_bounds: [],
+            confidence: '0.9312',
+            cost_usd_by_band: { chargeback_ready: '1180.1', provisional: '24.4512', estimated: '0' },
+            unattributed_calls: 0,
+            unattributed_cost_usd: '0',
+            reasons: { below_floor: { calls: 311, cost_usd: '24.4512' } },
+          },
+        ],
+        page: EXAMPLE_PAGE,
+        report: EXAMPLE_SCOPE,
+      }),
+    },
+  },
+}
+
+export const ADOPTION_REPORT: Operation = {
+  id: 'reportAdoption',
+  tag: 'Reports',
+  summary: 'Report the number of people by group and time',
+  description: COHORTS,
+  query: { ...PAGE_PARAMETERS, ...TIMES, ...AS_OF, ...GROUPING, ...sort('adoption'), ...COMPARE, ...FILTERS },
+  replies: {
+    200: {
+      description: 'A page of rows.',
+      contents: json(answer(adoptionRow), {
+        data: [{ ...EXAMPLE_ROW, people: 42, calls: 18_204 }],
+        page: EXAMPLE_PAGE,
+        report: EXAMPLE_SCOPE,
+      }),
+    },
+  },
+}

@@ -1,0 +1,207 @@
+import type { Caller } from '../auth/authenticate.js'
+import type { Watermark } from '../broker/watermark.js'
+import type { Exchange } from '../http/exchange.js'
+import { readPosition } from '../http/resource/collection.js'
+import type { CursorCodec } from '../http/resource/pages.js'
+import type { Route } from '../http/route.js'
+import { problem } from '../problems/problem-catalogue.js'
+import { type Dimension, tagFieldOf } from '../records/dimensions.js'
+import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
+import { formatQuantity, parseSum } from '../units/quantity.js'
+import { type ReadReport, type ReportKind, type ReportQuestion, readReport } from './question.js'
+import {
+  firstPage,
+  laterPage,
+  type Position,
+  type ReportPage,
+  type ReportReads,
+  type WeighedMonth,
+  weighedMonths,
+} from './report.js'
+import { ADOPTION_REPORT, USAGE_REPORT } from './report-contract.js'
+import { type ShownBy, shownAdoption, shownPeriod, shownUsage } from './report-rows.js'
+import { readUnpriced, shownUnpriced } from './unpriced.js'
+import { UNPRICED_REPORT } from './unpriced-contract.js'
+
+export interface ReportRoutesDeps {
+  readonly reads: ReportReads
+  /** Runs a report when it is the tenant's turn. @returns undefined when too many wait already */
+  readonly inTurn: <T>(
+    tenantId: string,
+    signal: AbortSignal,
+    task: () => Promise<T>,
+  ) => Promise<{ readonly value: T } | undefined>
+  /** Hashes of a tenant's identities that are not people, as 32 hex digits. */
+  readonly notPeople: (tenantId: string) => readonly string[]
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+  /** k of the cohort rule. */
+  readonly cohortMin: (tenantId: string) => number
+  readonly watermark: Pick<Watermark, 'latest'>
+  readonly cursors: CursorCodec
+  readonly clock: () => number
+}
+
+/** One report: how its query is read, and how its rows are shown. */
+interface Shape {
+  readonly path: string
+  readonly operation: Route['operation']
+  readonly read: (query: string, nowMs: number, dimensions: readonly Dimension[]) => ReadReport
+  readonly show: (page: ReportPage, by: ShownBy) => readonly object[]
+  /** What the report covers, beside its rows. */
+  readonly scope: (
+    question: ReportQuestion,
+    page: ReportPage,
+    months: readonly WeighedMonth[],
+    snapshotMs: number,
+  ) => object
+}
+
+/** The routes of reports: `GET /v1/reports/usage` and `/adoption` (design section 6), and `GET /api/v1/prices/unpriced`. */
+export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
+  const route = (shape: Shape): Route => ({
+    method: 'get',
+    path: shape.path,
+    operation: shape.operation,
+    access: 'read:reporting',
+    rateClass: 'report',
+    async handle(exchange, caller) {
+      const abort = new AbortController()
+      exchange.onAborted(() => abort.abort())
+      try {
+        await answer(exchange, caller, shape, deps, abort.signal)
+      } catch (cause) {
+        // The client has disconnected: there is nobody to reply to.
+        if (exchange.isSettled) return
+        const unavailable = storeProblem(cause)
+        if (unavailable === undefined) throw cause
+        exchange.replyProblem(unavailable)
+      }
+    },
+  })
+  return [
+    route(shapeOf('usage', USAGE_REPORT, shownUsage)),
+    route(shapeOf('adoption', ADOPTION_REPORT, shownAdoption)),
+    route({
+      path: '/api/v1/prices/unpriced',
+      operation: UNPRICED_REPORT,
+      read: readUnpriced,
+      show: shownUnpriced,
+      scope: ({ period }) => shownPeriod(period),
+    }),
+  ]
+}
+
+const shapeOf = (
+  kind: ReportKind,
+  operation: Route['operation'],
+  show: (row: ReportPage['rows'][number], by: ShownBy) => object,
+): Shape => ({
+  path: `/v1/reports/${kind}`,
+  operation,
+  read: (query, nowMs, dimensions) => readReport(kind, query, nowMs, dimensions),
+  show: ({ rows }, by) => rows.map((row) => show(row, by)),
+  scope: scopeOf,
+})
+
+async function answer(
+  exchange: Exchange,
+  { tenantId }: Caller,
+  shape: Shape,
+  deps: ReportRoutesDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { reads, cursors, clock } = deps
+  const dimensions = deps.dimensionsOf(tenantId)
+  const read = shape.read(exchange.query, clock(), dimensions)
+  if (!read.ok) return exchange.replyProblem(read.problem)
+  // Version 4 of the cursor format, which names a staged answer: other releases must reject these cursors.
+  const name = `${shape.path} 4 ${read.question.digest}`
+  const newestMs = await deps.watermark.latest()
+  // Another gateway may have answered with an instant that is not complete here yet: the answer says which one it used.
+  const from = { cursors, nowMs: clock(), snapshotMs: Math.min(read.question.asOfMs ?? newestMs, newestMs) }
+  const page = readPosition(read.question, { tenantId, query: name }, from)
+  if (!page.ok) return exchange.replyProblem(page.problem)
+  const { limit, snapshotMs, after, cursorAfter } = page.request
+  // Later pages cover the period of the first page, not one relative to the current time.
+  const asked = after === undefined ? read : shape.read(exchange.query, snapshotMs, dimensions)
+  if (!asked.ok) return exchange.replyProblem(asked.problem)
+  const { question } = asked
+  const cohortMin = deps.cohortMin(tenantId)
+  const months = await weighedMonths(question, tenantId, reads, signal)
+  const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
+  const of = { tenantId, snapshotMs, notPeople: deps.notPeople(tenantId), personalTags, cohortMin, months }
+
+  const position = after === undefined ? undefined : positionOf(after)
+  const answered = await deps.inTurn(tenantId, signal, () =>
+    position === undefined
+      ? firstPage(question, of, limit, reads, signal)
+      : laterPage(question, of, position, limit, reads, signal),
+  )
+  if (answered === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+  if (answered.value === undefined) return exchange.replyProblem(EXPIRED)
+  const { totals, kept, next } = answered.value
+  const by: ShownBy = { question, totals, cohortMin, isParent: kept < question.filters.length }
+  exchange.replyJson('200 OK', {
+    ...suppressionOf(question, kept),
+    data: shape.show(answered.value, by),
+    page: {
+      ...(next !== undefined && { next_cursor: cursorAfter(keyOf(next)) }),
+      limit,
+      has_more: next !== undefined,
+    },
+    report: shape.scope(question, answered.value, months, snapshotMs),
+  })
+}
+
+const keyOf = ({ answer: name, row, kept }: Position): readonly string[] => [name, String(row), String(kept)]
+const positionOf = ([name = '', row = '', kept = '']: readonly string[]): Position => ({
+  answer: name,
+  row: Number(row),
+  kept: Number(kept),
+})
+
+const EXPIRED_DETAIL = 'The answer that this cursor continues has expired: request the report again without a cursor.'
+const EXPIRED = problem('INVALID_CURSOR', EXPIRED_DETAIL, { errors: [{ pointer: '/cursor', detail: EXPIRED_DETAIL }] })
+
+/** The first member of an answer whose filters do not all hold. */
+function suppressionOf({ filters }: ReportQuestion, kept: number) {
+  if (kept === filters.length) return {}
+  const shown = (some: ReportQuestion['filters']) =>
+    some.map(({ field, operator, values }) => ({ field, operator, values }))
+  return {
+    suppressed: {
+      reason: 'cohort_too_small',
+      asked: shown(filters),
+      applied: shown(filters.slice(0, kept)),
+    },
+  }
+}
+
+const scopeOf: Shape['scope'] = (question, { totals, kept }, months, snapshotMs) => ({
+  ...shownPeriod(question.period),
+  time_zone: question.zone,
+  interval: question.interval ?? null,
+  group_by: question.groupBy,
+  allocated: question.isAllocating,
+  ...(question.isAllocating && {
+    allocation_weights: months.map(({ spreadBy, ...month }) => ({
+      ...shownPeriod(month),
+      as_of: spreadBy === undefined ? null : new Date(spreadBy.asOfMs).toISOString(),
+    })),
+  }),
+  widened_filters: [...new Set(question.filters.slice(kept).map(({ field }) => field))],
+  as_of: new Date(snapshotMs).toISOString(),
+  rows: totals.rows,
+  total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),
+  ...(totals.notionalCostUsd !== undefined && {
+    total_notional_cost_usd: formatQuantity(parseSum<'USD'>(totals.notionalCostUsd)),
+  }),
+  ...(question.previous !== undefined && {
+    compared_with: {
+      ...shownPeriod(question.previous),
+      total_cost_usd:
+        totals.previousCostUsd === undefined ? null : formatQuantity(parseSum<'USD'>(totals.previousCostUsd)),
+    },
+  }),
+})

@@ -1,0 +1,80 @@
+import type { GridSettings, TenantSettings } from '../auth/tenant.js'
+import type { AdmittedInvocation } from '../invocations/invocation-group.js'
+import type { Quantity } from '../units/quantity.js'
+import { costLimits } from './cost/plausible-cost.js'
+import type { PriceBook } from './cost/price-book.js'
+import { priceInvocation } from './cost/price-invocation.js'
+import type { TenantPrices } from './cost/tenant-prices.js'
+import { footprint, loadFootprintTables } from './energy/footprint.js'
+import type { TenantGrid } from './energy/grid.js'
+
+/** Cost and footprint of a call, with the method behind each figure. */
+export interface Consumption {
+  readonly costUsd: Quantity<'USD'>
+  readonly costBasis: string
+  readonly costDetails: string
+  /** Whether the caller stated the cost, and it cannot be right. */
+  readonly isCostImplausible: boolean
+  readonly energyWh: Quantity<'Wh'>
+  readonly energyBasis: string
+  readonly carbonGco2e: Quantity<'gCO2e'>
+  readonly carbonBasis: string
+  readonly footprintDetails: string
+}
+
+/**
+ * Loads the energy and grid tables, and returns the rule that applies them and the prices to a call.
+ *
+ * @param bookAt the price book in force at a time
+ * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
+ * @param settingsOf a tenant's settings, with its grid and the limits of stated costs; the same object until they change
+ */
+export function consumptionRules(
+  bookAt: (eventTimeMs: number) => PriceBook,
+  pricesOf: (tenantId: string) => TenantPrices | undefined,
+  settingsOf: (tenantId: string) => TenantSettings,
+): (admitted: AdmittedInvocation) => Consumption {
+  const tables = loadFootprintTables()
+  return ({ invocation, tenantId, isCostUntrusted }) => {
+    const prices = pricesOf(tenantId)
+    const settings = settingsOf(tenantId)
+    const cost = priceInvocation(invocation, bookAt(invocation.eventTimeMs), prices, {
+      limits: costLimits(settings),
+      isTrusted: isCostUntrusted !== true,
+    })
+    const { provider, servedModel, requestedModel } = invocation
+    const renamed = prices?.rename(provider, servedModel ?? requestedModel)
+    const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
+      tenant: tenantGrid(settings.grid),
+      renamed,
+    })
+    return {
+      costUsd: cost.costUsd,
+      costBasis: cost.basis,
+      costDetails: cost.detailsJson,
+      isCostImplausible: cost.details.stated_cost === 'implausible',
+      energyWh,
+      energyBasis,
+      carbonGco2e,
+      carbonBasis,
+      footprintDetails: detailsJson,
+    }
+  }
+}
+
+/** Inputs of the energy rules: the same object for the same settings, since the rules cache results by it. */
+function tenantGrid(settings: GridSettings | null): TenantGrid | undefined {
+  if (settings === null) return undefined
+  const known = GRIDS.get(settings)
+  if (known !== undefined) return known
+  const grid: TenantGrid = {
+    ...(settings.zone !== null && { zone: settings.zone }),
+    factors: settings.factors.map(({ zone, gco2e_per_kwh: gramsPerKwh, source, from, to }) => {
+      return { zone, gramsPerKwh, source, from: from ?? undefined, to: to ?? undefined }
+    }),
+  }
+  GRIDS.set(settings, grid)
+  return grid
+}
+
+const GRIDS = new WeakMap<GridSettings, TenantGrid>()

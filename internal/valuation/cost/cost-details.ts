@@ -1,0 +1,114 @@
+/**
+ * How a cost was computed, in the format in which it is stored and returned (wire names). It contains no numbers of the
+ * individual event, so that all events with the same model, service tier and period share one text. With the token
+ * counts of the event, a reader can recompute the cost by hand.
+ */
+
+import { type CostBasis, MISSING_PRICE_REASONS, UNPRICEABLE_REASONS } from '../../records/bases.js'
+import type { MatchStep } from '../names/model-names.js'
+import type { Fees, Rates, SheetTier } from './rate-sheet.js'
+
+/** Why a call is unpriced. A closed list: coverage reports group by it. */
+export const UNPRICED_REASONS = [...MISSING_PRICE_REASONS, ...UNPRICEABLE_REASONS] as const
+export type UnpricedReason = (typeof UNPRICED_REASONS)[number]
+
+/** Doubts about a price, each with the maximum confidence it allows, in hundredths. */
+export const COST_FLAGS = {
+  /** The event is older than the first known price; that price was used. */
+  before_first_period: 70,
+  /** The price was announced in advance and not confirmed since. */
+  scheduled_price: 70,
+  /** No rate for cache reads is published; they were billed as input of the same service tier. */
+  cache_read_rate_missing: 70,
+  /** The service tier has no rate for cache writes; they were billed as input of that tier. */
+  cache_write_rate_missing: 70,
+  /** A cache write for an hour or longer, while only the rate for short ones is published. */
+  cache_write_1h_rate_missing: 80,
+  /** Writes of short and long lifetime cost differently and the event does not say which; short was assumed. */
+  cache_write_ttl_missing: 90,
+  /** Audio tokens at the text rate, since no other is published. */
+  audio_rate_missing: 60,
+  /** Audio has its own rate and the event does not say how many tokens were audio. */
+  audio_split_missing: 85,
+  /** Audio and cached tokens overlap; only tokens that must have been cached count as cached audio. */
+  audio_cache_split_assumed: 85,
+  /** Image tokens at the text rate, since no other is published. */
+  image_rate_missing: 60,
+  /** Images have their own rate and the event does not say how many tokens were of images. */
+  image_split_missing: 85,
+  /** Image and cached tokens overlap; only tokens that must have been cached count as cached images. */
+  image_cache_split_assumed: 85,
+  /** No rates are listed for this service tier; those of `rates_of_tier` were used. */
+  service_tier_assumed: 60,
+  /** Fees per call are listed once, for the standard tier; they were used for this tier, too. */
+  tool_fee_of_standard_tier: 85,
+  /** The tenant's price states no fee for a tool; that of the price book was used. */
+  tool_fee_of_book: 90,
+  /** No rates above the threshold are listed for this service tier; its base rates were used. */
+  long_context_rate_unlisted: 60,
+  /** Another price book has a different price. */
+  price_books_disagree: 60,
+} as const satisfies Record<string, number>
+export type CostFlag = keyof typeof COST_FLAGS
+
+/** Why a cost that the caller stated is doubted. */
+export const STATED_COST_DOUBTS = [
+  /** Far from the price, or above the ceiling of a call: it counts, but not for chargeback. */
+  'implausible',
+  /** The credential is not trusted to state costs: the price counts. */
+  'untrusted',
+] as const
+export type StatedCostDoubt = (typeof STATED_COST_DOUBTS)[number]
+
+export interface CostDetails {
+  readonly basis: CostBasis
+  /** Version of the price book: the day it describes. */
+  readonly book_as_of: string
+  /** Id of an imported price book; absent for the built-in one. */
+  readonly book_id?: string
+  /** Why no price applies, or why none can be compared with the client's estimate. */
+  readonly reason?: UnpricedReason
+  /** The price that was used or, with `client_estimate`, the one to compare the estimate with. */
+  readonly price?: AppliedPrice
+  /** Absent: the call states no cost, or one that nothing speaks against. */
+  readonly stated_cost?: StatedCostDoubt
+}
+
+/** Why the cost that the caller stated is doubted. @param details as stored */
+export const statedCostDoubt = (details: string): StatedCostDoubt | undefined =>
+  (JSON.parse(details) as CostDetails).stated_cost
+
+export interface AppliedPrice {
+  readonly source: 'price_book' | 'tenant_price'
+  readonly provider: string
+  readonly model: string
+  readonly region?: string
+  /** Whether the served or the requested model name was looked up. */
+  readonly model_from: 'served' | 'requested'
+  readonly match: readonly MatchStep[]
+  /** 0 to 0.95. */
+  readonly confidence: number
+  /** When the price is in force, UTC; absent for an undated price. `to` is exclusive. */
+  readonly period?: { readonly from: string; readonly to?: string }
+  /** Daily hours of this price, UTC; `to` is exclusive. ISO weekdays. */
+  readonly window?: { readonly from: string; readonly to: string; readonly days: readonly number[] }
+  readonly service_tier: SheetTier
+  /** The tier whose rates were used in place of those of `service_tier`, for which none are listed. */
+  readonly rates_of_tier?: SheetTier
+  /** Whole-request threshold that the total input of the request exceeds, or the band that contains it. */
+  readonly threshold?:
+    | { readonly rule: 'above' | 'at_or_above'; readonly input_tokens: number }
+    | { readonly rule: 'band'; readonly over: number; readonly up_to: number }
+  readonly rate_unit: 'USD per 1000000 tokens'
+  /** Published rates; `billed_as` of the explanation shows how a part without a rate is billed. */
+  readonly rates: Rates
+  /** USD per call of each tool that the call used and that is billed per call. No factor applies to them. */
+  readonly fees?: Fees
+  /** Factors applied to all tokens. */
+  readonly multipliers?: readonly { readonly name: string; readonly factor: string }[]
+  readonly flags?: readonly CostFlag[]
+  /** Doubts about the row, as stated in the book. */
+  readonly row_flags?: readonly string[]
+  /** USD per 1,000,000 tokens in price books that disagree. */
+  readonly other_books?: Readonly<Record<string, Readonly<Record<string, string>>>>
+}

@@ -1,0 +1,298 @@
+/**
+ * The price book: published, dated prices of AI models, indexed once at start. Pure except for `loadPriceBook`.
+ *
+ * A lookup takes the provider, the model and the region of an event and finds at most one entry, by whole names.
+ * A model found only under another provider does not match: the operator of the model determines the price.
+ */
+import { readFileSync } from 'node:fs'
+import type { MissingPriceReason } from '../../records/bases.js'
+import { type MatchStep, modelNames } from '../names/model-names.js'
+import { type Fees, isRate, RATE_PARTS, type RateSheet, rateTables, stepsPerToken } from './rate-sheet.js'
+
+/** `prices.data.json`. Rates are USD per 1,000,000 tokens, fees USD per call, decimal strings. */
+export interface PriceBookFile {
+  readonly as_of: string
+  readonly providers: Readonly<Record<string, { readonly tier_rule?: string }>>
+  readonly models: readonly PriceRow[]
+  readonly history: readonly PriceHistory[]
+  readonly zero_priced: readonly NamedRow[]
+  readonly incomplete: readonly NamedRow[]
+  readonly quarantined: readonly NamedRow[]
+}
+
+interface NamedRow {
+  readonly provider: string
+  readonly model: string
+}
+
+export type PriceRow = NamedRow &
+  RateSheet & {
+    readonly mode?: string
+    readonly region?: string
+    readonly residency_multiplier?: Readonly<Record<string, string>>
+    readonly multipliers?: Readonly<Record<string, string>>
+    readonly flags?: readonly string[]
+    readonly other?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  }
+
+export interface PriceHistory {
+  readonly provider: string
+  readonly models: readonly string[]
+  readonly periods: readonly DatedPeriod[]
+}
+
+export interface DatedPeriod {
+  readonly from: string
+  readonly to?: string
+  readonly price: RateSheet
+  readonly scheduled?: boolean
+  readonly windows?: readonly DatedWindow[]
+}
+
+interface DatedWindow {
+  /** UTC, HH:MM; `from` is in the window, `to` is not. */
+  readonly from: string
+  readonly to: string
+  /** ISO weekdays, Monday is 1. */
+  readonly days: readonly number[]
+  readonly price: RateSheet
+}
+
+/** Prices of one model over time. */
+export interface PriceEntry {
+  readonly source: 'price_book' | 'tenant_price'
+  readonly provider: string
+  readonly model: string
+  readonly region: string | undefined
+  readonly isEmbedding: boolean
+  /** Whether the provider applies the tier from the threshold itself, and not only above it. */
+  readonly isTierInclusive: boolean
+  /** Oldest first, without overlaps. A price without dates is one period without bounds. */
+  readonly periods: readonly PricePeriod[]
+  /** Fees of tools, of a period that states none of its own. */
+  readonly fees: Fees
+  /** Factor on all tokens by data residency (`eu`, `us`). */
+  readonly residencyFactors: Readonly<Record<string, string>>
+  /** Doubts about the row, as stated in the book. */
+  readonly rowFlags: readonly string[]
+  /** Prices of other price books that disagree. */
+  readonly otherBooks: PriceRow['other']
+}
+
+export interface PricePeriod {
+  /** Milliseconds since the epoch, UTC; -Infinity when the price is undated. */
+  readonly fromMs: number
+  /** Exclusive; Infinity when the period has no end. */
+  readonly toMs: number
+  readonly sheet: RateSheet
+  /** Announced in advance and not confirmed since. */
+  readonly isScheduled: boolean
+  readonly windows: readonly PriceWindow[]
+}
+
+export interface PriceWindow {
+  readonly fromMinute: number
+  readonly toMinute: number
+  readonly days: readonly number[]
+  readonly sheet: RateSheet
+}
+
+/** Why the book has no entry. A closed list. */
+export const LOOKUP_FAILURES = [
+  'unknown_provider',
+  'unknown_model',
+  'opaque_profile',
+  'zero_priced',
+  'incomplete_price',
+  'quarantined_price',
+] as const satisfies readonly MissingPriceReason[]
+export type LookupFailure = (typeof LOOKUP_FAILURES)[number]
+
+export type PriceLookup =
+  | {
+      readonly kind: 'entry'
+      readonly entry: PriceEntry
+      readonly match: readonly MatchStep[]
+      /** Region from the event or the model name, in lower case. */
+      readonly region: string | undefined
+    }
+  | { readonly kind: 'none'; readonly reason: LookupFailure }
+
+export interface PriceBook {
+  readonly asOf: string
+  /** Id of an imported book; undefined for the built-in one. */
+  readonly id: string | undefined
+  /** Not cached; `priceInvocation` caches the results. */
+  find(provider: string, model: string, region: string | undefined): PriceLookup
+}
+
+/** Reads the built-in book from this directory. The only I/O of the cost rules; call it once, at start. */
+export const loadPriceBook = (): PriceBook => priceBook(loadPriceBookFile())
+
+export function loadPriceBookFile(): PriceBookFile {
+  // The file is part of the product and `priceBook` checks every rate of it.
+  return JSON.parse(readFileSync(new URL('./prices.data.json', import.meta.url), 'utf8')) as PriceBookFile
+}
+
+/**
+ * Builds the index.
+ *
+ * @param id id of an imported book
+ * @throws RangeError on a rate that cannot be held exactly: such a book must not go into service
+ */
+export function priceBook(file: PriceBookFile, id?: string): PriceBook {
+  const entries = new Map<string, EntriesOfModel>()
+  const regionalProviders = new Set<string>()
+  const knownProviders = new Set(Object.keys(file.providers))
+  const histories = new Map(
+    file.history.flatMap(({ provider, models, periods }) =>
+      models.map((model) => [key(provider, model), periods] as const),
+    ),
+  )
+
+  for (const row of file.models) {
+    const isTierInclusive = file.providers[row.provider]?.tier_rule === 'at_or_above'
+    const history = row.region === undefined ? histories.get(key(row.provider, row.model)) : undefined
+    const entry = bookEntry(row, history, isTierInclusive)
+    const id = key(row.provider, row.model)
+    const ofModel: EntriesOfModel = entries.get(id) ?? { byRegion: new Map() }
+    if (row.region === undefined) ofModel.anywhere = entry
+    else {
+      ofModel.byRegion.set(row.region.toLowerCase(), entry)
+      regionalProviders.add(row.provider)
+    }
+    entries.set(id, ofModel)
+  }
+
+  const withoutPrice = new Map<string, LookupFailure>()
+  const lists = [
+    [file.zero_priced, 'zero_priced'],
+    [file.incomplete, 'incomplete_price'],
+    [file.quarantined, 'quarantined_price'],
+  ] as const
+  for (const [rows, reason] of lists) {
+    for (const { provider, model } of rows) {
+      withoutPrice.set(key(provider, model), reason)
+      knownProviders.add(provider)
+    }
+  }
+
+  return {
+    asOf: file.as_of,
+    id,
+    find(provider, model, statedRegion) {
+      const names = modelNames(provider, model)
+      if (!knownProviders.has(names.provider)) return { kind: 'none', reason: 'unknown_provider' }
+      if (names.isOpaque) return { kind: 'none', reason: 'opaque_profile' }
+      const region = names.region ?? statedRegion?.trim().toLowerCase()
+      for (const { name, steps } of names.candidates) {
+        const id = key(names.provider, name)
+        const ofModel = entries.get(id)
+        const regional = region === undefined ? undefined : ofModel?.byRegion.get(region)
+        if (regional !== undefined) return { kind: 'entry', entry: regional, match: steps, region }
+        if (ofModel?.anywhere !== undefined) {
+          // A profile such as `us.` is the scope of its own row; in other regions the price may be higher than in this row.
+          const isElsewhere =
+            region !== undefined && regionalProviders.has(names.provider) && names.profile === undefined
+          const match: readonly MatchStep[] = isElsewhere ? [...steps, 'region_default'] : steps
+          return { kind: 'entry', entry: ofModel.anywhere, match, region }
+        }
+        const failure = withoutPrice.get(id)
+        if (failure !== undefined) return { kind: 'none', reason: failure }
+      }
+      return { kind: 'none', reason: 'unknown_model' }
+    },
+  }
+}
+
+interface EntriesOfModel {
+  anywhere?: PriceEntry
+  readonly byRegion: Map<string, PriceEntry>
+}
+
+function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, isTierInclusive: boolean): PriceEntry {
+  const always: PricePeriod = {
+    fromMs: Number.NEGATIVE_INFINITY,
+    toMs: Number.POSITIVE_INFINITY,
+    sheet: row,
+    isScheduled: false,
+    windows: [],
+  }
+  const residencyFactors = { ...row.residency_multiplier, ...residenciesOf(row.multipliers) }
+  const periods = history?.map((period) => datedPeriod(period, row)) ?? [always]
+  for (const { sheet, windows } of periods) {
+    for (const each of [sheet, ...windows.map((window) => window.sheet)]) {
+      assertExact(each, ['', ...Object.values(residencyFactors)], `${row.provider}/${row.model}`)
+    }
+  }
+  return {
+    source: 'price_book',
+    provider: row.provider,
+    model: row.model,
+    region: row.region,
+    isEmbedding: row.mode === 'embedding',
+    isTierInclusive,
+    periods,
+    fees: row.fees ?? {},
+    residencyFactors,
+    rowFlags: (row.flags ?? []).filter((flag) => flag !== 'cache_read_missing'),
+    otherBooks: row.other,
+  }
+}
+
+function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
+  return {
+    fromMs: Date.parse(`${period.from}T00:00:00Z`),
+    toMs: period.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(`${period.to}T00:00:00Z`),
+    sheet: withRatesOfRow(period.price, row),
+    isScheduled: period.scheduled === true,
+    windows: (period.windows ?? []).map(({ from, to, days, price }) => ({
+      fromMinute: minuteOfDay(from),
+      toMinute: minuteOfDay(to),
+      days,
+      sheet: price,
+    })),
+  }
+}
+
+/**
+ * A period lists the rates that changed. If its input and output rates equal those of the row, it is the same price list,
+ * and the row supplies the rates that the period omits (batch, flex, audio). Thresholds are never inherited: removing one
+ * is a change.
+ */
+function withRatesOfRow(price: RateSheet, row: PriceRow): RateSheet {
+  if (price.input !== row.input || price.output !== row.output) return price
+  const { tiers: _tiers, bands: _bands, ...rates } = row
+  if (price.tiers === undefined || row.tiers === undefined) return { ...rates, ...price }
+  // The period defines the cliff; the row has the rates of the service tiers beyond it.
+  const tiers = price.tiers.map((tier, at) => ({ ...row.tiers?.[at], ...tier }))
+  return { ...rates, ...price, tiers }
+}
+
+/** The residency multipliers of a row. `fast` is omitted: it is a speed that events cannot carry yet. */
+function residenciesOf(multipliers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(multipliers).filter(([name]) => name !== 'fast'))
+}
+
+function assertExact(sheet: RateSheet, factors: readonly string[], name: string): void {
+  for (const [tool, fee] of Object.entries(sheet.fees ?? {})) {
+    if (!isRate(fee)) throw new RangeError(`price book: ${name} has a fee that cannot be held exactly: ${tool} ${fee}`)
+  }
+  for (const rates of rateTables(sheet)) {
+    for (const part of RATE_PARTS) {
+      const rate = rates[part]
+      if (rate === undefined) continue
+      const isExact =
+        isRate(rate) && factors.every((factor) => stepsPerToken(rate, factor === '' ? [] : [factor]) !== undefined)
+      if (!isExact) throw new RangeError(`price book: ${name} has a rate that cannot be held exactly: ${part} ${rate}`)
+    }
+  }
+}
+
+function minuteOfDay(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5))
+}
+
+function key(provider: string, model: string): string {
+  return `${provider}\n${model.toLowerCase()}`
+}

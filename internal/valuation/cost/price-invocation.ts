@@ -1,0 +1,508 @@
+/**
+ * The cost of one AI call and its evidence: 0 for a hit in the caller's own cache or a call that nobody is billed for, else
+ * the client's estimate, else the tenant's price, else the price book, else unpriced.
+ *
+ * Exact: a rate per million tokens times a number of tokens is a finite decimal, so nothing is rounded anywhere.
+ * Fast: everything except the token counts is computed once per model, service tier and period, then cached.
+ */
+import type { Invocation } from '../../invocations/invocation.js'
+import type { CostBasis } from '../../records/bases.js'
+import {
+  AMOUNT_STEPS_MAX,
+  parseQuantity,
+  plus,
+  QUANTITY_STEPS_MAX,
+  type Quantity,
+  quantityOfSteps,
+  zero,
+} from '../../units/quantity.js'
+import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
+import {
+  type AppliedPrice,
+  COST_FLAGS,
+  type CostDetails,
+  type CostFlag,
+  type StatedCostDoubt,
+  type UnpricedReason,
+} from './cost-details.js'
+import { type CostLimits, isImplausible } from './plausible-cost.js'
+import type { PriceBook, PriceEntry, PricePeriod } from './price-book.js'
+import {
+  type BilledTool,
+  billedAs,
+  cliffOf,
+  type Fees,
+  RATE_PARTS,
+  type RatePart,
+  type RateSelection,
+  type Rates,
+  ratesOf,
+  type SheetTier,
+  sheetTierOf,
+  stepsPerToken,
+} from './rate-sheet.js'
+import type { TenantPrices } from './tenant-prices.js'
+import { type TokenParts, tokenParts } from './token-parts.js'
+import { costOfTools, toolsCalled } from './tool-fees.js'
+import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, usageFacts } from './usage-facts.js'
+
+export interface CostResult {
+  /** 0 with basis `unpriced` means unknown, not free. */
+  readonly costUsd: Quantity<'USD'>
+  readonly basis: CostBasis
+  /** Frozen and shared by all events with the same price. */
+  readonly details: CostDetails
+  /** `details` as JSON, serialised once. */
+  readonly detailsJson: string
+}
+
+/** Maximum of cached models per book and tenant; above it the cache is cleared and filled again. */
+export const KEPT_MODELS_MAX = 20_000
+
+/** How much a cost is worth that the caller states. */
+export interface StatedCostRule {
+  /** Absent: any cost is plausible. */
+  readonly limits?: CostLimits | undefined
+  /** Whether the credential that brought the call is trusted to state costs. Default: it is. */
+  readonly isTrusted?: boolean | undefined
+}
+
+export function priceInvocation(
+  invocation: Invocation,
+  book: PriceBook,
+  tenant?: TenantPrices,
+  { limits, isTrusted = true }: StatedCostRule = {},
+): CostResult {
+  const kept = keptFor(book, tenant)
+  if (invocation.servedFromCache === true) return kept.localCache
+
+  const { estimatedCostUsd, isCostNotional = false } = invocation
+  const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
+  const pricing = pricingAt(invocation, kept, book, tenant)
+  const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
+  if (isCostNotional) return { costUsd: zero<'USD'>(), ...outcome.details.notional }
+  if (estimate === undefined) return { costUsd: outcome.costUsd, ...outcome.details.alone }
+  if (!isTrusted) return { costUsd: outcome.costUsd, ...doubtedDetails(outcome.details, 'untrusted') }
+  const isPriced = outcome.details.alone.basis !== 'unpriced'
+  if (limits !== undefined && isImplausible(estimate, isPriced ? outcome.costUsd : undefined, limits)) {
+    return { costUsd: estimate, ...doubtedDetails(outcome.details, 'implausible') }
+  }
+  return { costUsd: estimate, ...outcome.details.besideEstimate }
+}
+
+/**
+ * The cost of these parts at these rates; the explanation uses the same formula.
+ *
+ * @throws RangeError when the cost exceeds the maximum quantity of a record
+ */
+export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quantity<'USD'> {
+  let steps = 0n
+  if (parts.input !== 0) steps += BigInt(parts.input) * stepsOfPart.input
+  if (parts.output !== 0) steps += BigInt(parts.output) * stepsOfPart.output
+  if (parts.cache_read !== 0) steps += BigInt(parts.cache_read) * stepsOfPart.cache_read
+  if (parts.cache_write !== 0) steps += BigInt(parts.cache_write) * stepsOfPart.cache_write
+  if (parts.cache_write_1h !== 0) steps += BigInt(parts.cache_write_1h) * stepsOfPart.cache_write_1h
+  if (parts.reasoning !== 0) steps += BigInt(parts.reasoning) * stepsOfPart.reasoning
+  if (parts.audio_input !== 0) steps += BigInt(parts.audio_input) * stepsOfPart.audio_input
+  if (parts.audio_output !== 0) steps += BigInt(parts.audio_output) * stepsOfPart.audio_output
+  if (parts.audio_cache_read !== 0) steps += BigInt(parts.audio_cache_read) * stepsOfPart.audio_cache_read
+  if (parts.image_input !== 0) steps += BigInt(parts.image_input) * stepsOfPart.image_input
+  if (parts.image_output !== 0) steps += BigInt(parts.image_output) * stepsOfPart.image_output
+  if (parts.image_cache_read !== 0) steps += BigInt(parts.image_cache_read) * stepsOfPart.image_cache_read
+  if (steps > QUANTITY_STEPS_MAX) throw new RangeError('the cost exceeds the maximum quantity of a record')
+  return quantityOfSteps<'USD'>(steps)
+}
+
+/** Price of each part in steps of 1e-18 USD per token, including factors. */
+export type StepsOfPart = Readonly<Record<RatePart, bigint>>
+
+/** Throws when a rate times its factors has more decimals than a step holds; books are checked when they are built. */
+export function stepsOfParts(rates: Rates, factors: readonly string[]): StepsOfPart {
+  const steps: Partial<Record<RatePart, bigint>> = {}
+  for (const part of RATE_PARTS) {
+    const rate = rates[billedAs(part, rates)] ?? '0'
+    const perToken = stepsPerToken(rate, factors)
+    if (perToken === undefined) throw new RangeError(`${rate} USD x ${factors.join(' x ')} cannot be held exactly`)
+    steps[part] = perToken
+  }
+  return steps as StepsOfPart
+}
+
+/** A price for the tokens of an event, and its details. Shared by all events when no price applies. */
+interface Outcome {
+  readonly costUsd: Quantity<'USD'>
+  readonly details: OutcomeDetails
+}
+
+interface OutcomeDetails {
+  readonly alone: SerialisedDetails
+  /** The details when the client's estimate applies and this price is for comparison. */
+  readonly besideEstimate: SerialisedDetails
+  /** The details when nobody is billed for the call and this price is for comparison. */
+  readonly notional: SerialisedDetails
+  /** The details when the client's estimate is doubted; made on first use. */
+  readonly doubted: Map<StatedCostDoubt, SerialisedDetails>
+}
+
+interface SerialisedDetails {
+  readonly basis: CostBasis
+  readonly details: CostDetails
+  readonly detailsJson: string
+}
+
+interface Pricing {
+  readonly kind: 'entry'
+  readonly book: BookName
+  readonly entry: PriceEntry
+  readonly match: readonly MatchStep[]
+  readonly region: string | undefined
+  readonly modelFrom: 'served' | 'requested'
+  /** Fees of the price book, where the entry is a price of the tenant. */
+  readonly bookFees: Fees
+  /** By service tier, cliff and period, then by kinds of usage: a few dozen in all. */
+  readonly priced: Map<number, Map<number, PricedVariant>>
+  readonly unpriced: Map<UnpricedReason, Outcome>
+}
+
+type NoPricing = { readonly kind: 'none'; readonly outcome: Outcome }
+
+interface PricedVariant {
+  readonly details: OutcomeDetails
+  readonly steps: StepsOfPart
+  readonly fees: Fees
+}
+
+interface KeptModel {
+  readonly ofTenant: readonly Pricing[]
+  readonly ofBook: Pricing | NoPricing
+}
+
+interface Kept {
+  readonly localCache: CostResult
+  readonly models: Map<string, KeptModel>
+}
+
+type BookName = Pick<CostDetails, 'book_as_of' | 'book_id'>
+
+const bookName = ({ asOf, id }: PriceBook): BookName => ({ book_as_of: asOf, ...(id !== undefined && { book_id: id }) })
+
+const NO_TENANT = {}
+const KEPT = new WeakMap<PriceBook, WeakMap<object, Kept>>()
+
+function keptFor(book: PriceBook, tenant: TenantPrices | undefined): Kept {
+  let ofBook = KEPT.get(book)
+  if (ofBook === undefined) {
+    ofBook = new WeakMap()
+    KEPT.set(book, ofBook)
+  }
+  const owner = tenant ?? NO_TENANT
+  let kept = ofBook.get(owner)
+  if (kept === undefined) {
+    const details: CostDetails = { basis: 'local_cache', ...bookName(book) }
+    kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...serialised(details) }), models: new Map() }
+    ofBook.set(owner, kept)
+  }
+  return kept
+}
+
+/** The price list that applies to this event: the tenant's price when one is in force, else that of the book. */
+function pricingAt(
+  invocation: Invocation,
+  kept: Kept,
+  book: PriceBook,
+  tenant: TenantPrices | undefined,
+): Pricing | NoPricing {
+  const { provider, servedModel, requestedModel, region } = invocation
+  const id = `${provider}\n${servedModel ?? ''}\n${servedModel === undefined ? requestedModel : ''}\n${region ?? ''}`
+  let model = kept.models.get(id)
+  if (model === undefined) {
+    if (kept.models.size >= KEPT_MODELS_MAX) kept.models.clear()
+    model = findModel(invocation, book, tenant)
+    kept.models.set(id, model)
+  }
+  for (const pricing of model.ofTenant) {
+    const period = pricing.entry.periods[0]
+    if (period !== undefined && invocation.eventTimeMs >= period.fromMs && invocation.eventTimeMs < period.toMs) {
+      return pricing
+    }
+  }
+  return model.ofBook
+}
+
+function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices | undefined): KeptModel {
+  const { provider, servedModel, requestedModel, region } = invocation
+  const stated = { provider, model: servedModel ?? requestedModel }
+  const modelFrom = servedModel === undefined ? 'requested' : 'served'
+  const renamed = tenant?.rename(stated.provider, stated.model)
+  const sought = renamed ?? stated
+  const how: readonly MatchStep[] = renamed === undefined ? [] : ['tenant_override']
+
+  const found = book.find(sought.provider, sought.model, region)
+  const pricing = (entry: PriceEntry, match: readonly MatchStep[], scope: string | undefined): Pricing => ({
+    kind: 'entry',
+    book: bookName(book),
+    entry,
+    match: [...how, ...match],
+    region: scope,
+    modelFrom,
+    bookFees: entry.source === 'tenant_price' && found.kind === 'entry' ? found.entry.fees : {},
+    priced: new Map(),
+    unpriced: new Map(),
+  })
+  // A negotiated price does not include the kind of model; the book does.
+  const isEmbedding = found.kind === 'entry' && found.entry.isEmbedding
+  const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
+    pricing(isEmbedding ? { ...entry, isEmbedding } : entry, match, region),
+  )
+  const ofBook: Pricing | NoPricing =
+    found.kind === 'entry'
+      ? pricing(found.entry, found.match, found.region)
+      : { kind: 'none', outcome: unpricedOutcome(bookName(book), found.reason) }
+  return { ofTenant, ofBook }
+}
+
+function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
+  const { entry } = pricing
+  const inputTokens = invocation.inputTokens
+  // An embedding has no output that costs anything; for all other models a missing count is unknown, not zero.
+  const outputTokens = invocation.outputTokens ?? (entry.isEmbedding ? 0 : undefined)
+  if (inputTokens === undefined || outputTokens === undefined) return unpriced(pricing, 'no_tokens')
+  const parts = tokenParts(invocation, inputTokens, outputTokens)
+  if (parts === undefined) return unpriced(pricing, 'inconsistent_tokens')
+
+  const at = periodAt(entry.periods, invocation.eventTimeMs)
+  const period = entry.periods[at]
+  if (period === undefined) return unpriced(pricing, 'no_price_in_force')
+  const window = windowAt(period, invocation.eventTimeMs)
+  const sheet = period.windows[window]?.sheet ?? period.sheet
+  const cliff = cliffOf(sheet, inputTokens, entry.isTierInclusive)
+  const serviceTier = sheetTierOf(invocation.serviceTier)
+  const isBeforeFirst = invocation.eventTimeMs < period.fromMs
+  const usage = usageFacts(invocation, parts)
+  const slot =
+    TIER_BITS[serviceTier] | ((cliff + 1) << 3) | ((window + 1) << 7) | (at << 11) | (isBeforeFirst ? 1 << 30 : 0)
+
+  let ofUsage = pricing.priced.get(slot)
+  if (ofUsage === undefined) {
+    ofUsage = new Map()
+    pricing.priced.set(slot, ofUsage)
+  }
+  let variant = ofUsage.get(usage)
+  if (variant === undefined) {
+    const selected = ratesOf(sheet, serviceTier, cliff)
+    if (selected.kind === 'none') return unpriced(pricing, NO_RATE[selected.tier])
+    if (isModalityUnlisted(selected.rates, sheet, usage)) return unpriced(pricing, NO_RATE[selected.tier])
+    const fees = feesFor(toolsCalled(invocation), period, pricing)
+    if (fees === undefined) return unpriced(pricing, 'no_tool_fee')
+    variant = newVariant({ pricing, period, window, serviceTier, cliff, selected, usage, isBeforeFirst, fees })
+    ofUsage.set(usage, variant)
+  }
+  const ofTokens = costOfParts(parts, variant.steps)
+  const hasToolCalls = (usage & HAS_TOOL_CALLS) !== 0
+  const costUsd = hasToolCalls ? plus(ofTokens, costOfTools(invocation, variant.fees)) : ofTokens
+  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, details: variant.details }
+}
+
+interface Selected {
+  readonly pricing: Pricing
+  readonly period: PricePeriod
+  /** Index of the daily window; -1 outside all. */
+  readonly window: number
+  readonly serviceTier: SheetTier
+  readonly cliff: number
+  readonly selected: Extract<RateSelection, { kind: 'rates' }>
+  /** `usageFacts` */
+  readonly usage: number
+  readonly isBeforeFirst: boolean
+  readonly fees: FeesOfCall
+}
+
+function newVariant(call: Selected): PricedVariant {
+  const { pricing, period, serviceTier, selected, usage, fees } = call
+  const { entry } = pricing
+  const applied = appliedPrice(call, [
+    ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
+    ...(period.isScheduled ? (['scheduled_price'] as const) : []),
+    ...(selected.tier === serviceTier ? [] : (['service_tier_assumed'] as const)),
+    ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
+    ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),
+    ...flagsOfRates(selected.rates, usage, selected.tier),
+    ...((usage & HAS_TOOL_CALLS) !== 0 && selected.tier !== 'standard' ? (['tool_fee_of_standard_tier'] as const) : []),
+    ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
+  ])
+  const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
+  return {
+    details: outcomeDetails(pricing.book, entry.source, { price: applied }),
+    steps: stepsOfParts(selected.rates, factors),
+    fees: fees.fees,
+  }
+}
+
+interface FeesOfCall {
+  readonly fees: Fees
+  /** Whether one of them is the book's although the price is the tenant's. */
+  readonly isFromBook: boolean
+}
+
+/** A fee for each tool; undefined when one has none. */
+function feesFor(
+  tools: readonly BilledTool[],
+  period: PricePeriod,
+  { entry, bookFees }: Pricing,
+): FeesOfCall | undefined {
+  const own: Fees = { ...entry.fees, ...period.sheet.fees }
+  const all: Fees = { ...bookFees, ...own }
+  if (tools.some((tool) => all[tool] === undefined)) return undefined
+  return {
+    fees: Object.fromEntries(tools.map((tool) => [tool, all[tool]])),
+    isFromBook: tools.some((tool) => own[tool] === undefined),
+  }
+}
+
+/** The last period that has started, or the first when none has. A last period that has ended prices nothing. */
+function periodAt(periods: readonly PricePeriod[], timeMs: number): number {
+  let at = 0
+  for (let next = 1; next < periods.length; next++) {
+    if (timeMs >= (periods[next]?.fromMs ?? 0)) at = next
+  }
+  return timeMs < (periods[at]?.toMs ?? 0) ? at : -1
+}
+
+function windowAt({ windows }: PricePeriod, timeMs: number): number {
+  if (windows.length === 0) return -1
+  const minutes = Math.floor(timeMs / 60_000)
+  const days = Math.floor(minutes / 1440)
+  // 1 January 1970 was a Thursday, ISO weekday 4.
+  const weekday = ((((days + 3) % 7) + 7) % 7) + 1
+  const minute = minutes - days * 1440
+  return windows.findIndex(
+    (window) => minute >= window.fromMinute && minute < window.toMinute && window.days.includes(weekday),
+  )
+}
+
+const TIER_BITS: Readonly<Record<SheetTier, number>> = {
+  standard: 0,
+  batch: 1,
+  flex: 2,
+  priority: 3,
+  scale: 4,
+  priority_on_demand: 5,
+  flex_discount: 6,
+}
+/** Standard: the price list has no rate for the call's modality or service tier at all. */
+const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
+  standard: 'no_price_in_force',
+  batch: 'no_batch_rate',
+  flex: 'no_flex_rate',
+  priority: 'no_priority_rate',
+  scale: 'no_price_in_force',
+  priority_on_demand: 'no_priority_rate',
+  flex_discount: 'no_flex_rate',
+}
+
+function appliedPrice(
+  { pricing, period, window: windowIndex, serviceTier, cliff, selected, fees: { fees } }: Selected,
+  flags: readonly CostFlag[],
+): AppliedPrice {
+  const { entry, match, modelFrom, region } = pricing
+  const window = period.windows[windowIndex]
+  const sheet = window?.sheet ?? period.sheet
+  const tier = sheet.tiers?.[cliff]
+  const band = sheet.bands?.[cliff]
+  const hasFactor = region !== undefined && Object.hasOwn(entry.residencyFactors, region)
+  const factor = hasFactor ? entry.residencyFactors[region] : undefined
+  return {
+    source: entry.source,
+    provider: entry.provider,
+    model: entry.model,
+    ...(entry.region !== undefined && { region: entry.region }),
+    model_from: modelFrom,
+    match,
+    confidence: confidenceOf(match, flags, entry.rowFlags),
+    ...(Number.isFinite(period.fromMs) && {
+      period: {
+        from: new Date(period.fromMs).toISOString(),
+        ...(Number.isFinite(period.toMs) && { to: new Date(period.toMs).toISOString() }),
+      },
+    }),
+    ...(window && { window: { from: clock(window.fromMinute), to: clock(window.toMinute), days: window.days } }),
+    service_tier: serviceTier,
+    ...(selected.tier !== serviceTier && { rates_of_tier: selected.tier }),
+    ...(tier && {
+      threshold: {
+        rule: entry.isTierInclusive ? ('at_or_above' as const) : ('above' as const),
+        input_tokens: tier.above,
+      },
+    }),
+    ...(band && { threshold: { rule: 'band' as const, over: band.over, up_to: band.up_to } }),
+    rate_unit: 'USD per 1000000 tokens',
+    rates: selected.rates,
+    ...(Object.keys(fees).length > 0 && { fees }),
+    ...(factor !== undefined && { multipliers: [{ name: `residency_${region}`, factor }] }),
+    ...(flags.length > 0 && { flags }),
+    ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
+    ...(entry.otherBooks !== undefined && { other_books: entry.otherBooks }),
+  }
+}
+
+/** The minimum of the confidences of name match steps, flags and doubts about the row. */
+function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], rowFlags: readonly string[]): number {
+  const percents = [
+    95,
+    ...match.map((step) => STEP_CONFIDENCE_PERCENT[step]),
+    ...flags.map((flag) => COST_FLAGS[flag]),
+    ...rowFlags.map(() => 60),
+  ]
+  return Math.min(...percents) / 100
+}
+
+function unpriced({ book, unpriced: kept }: Pricing, reason: UnpricedReason): Outcome {
+  let outcome = kept.get(reason)
+  if (outcome === undefined) {
+    outcome = unpricedOutcome(book, reason)
+    kept.set(reason, outcome)
+  }
+  return outcome
+}
+
+function unpricedOutcome(book: BookName, reason: UnpricedReason): Outcome {
+  return { costUsd: zero<'USD'>(), details: outcomeDetails(book, 'unpriced', { reason }) }
+}
+
+function outcomeDetails(
+  book: BookName,
+  basis: CostBasis,
+  rest: { readonly price: AppliedPrice } | { readonly reason: UnpricedReason },
+): OutcomeDetails {
+  return {
+    alone: serialised({ basis, ...book, ...rest }),
+    besideEstimate: serialised({ basis: 'client_estimate', ...book, ...rest }),
+    notional: serialised({ basis: 'notional', ...book, ...rest }),
+    doubted: new Map(),
+  }
+}
+
+/** An implausible cost still counts, one that is not trusted does not. */
+function doubtedDetails({ alone, besideEstimate, doubted }: OutcomeDetails, doubt: StatedCostDoubt): SerialisedDetails {
+  let kept = doubted.get(doubt)
+  if (kept === undefined) {
+    kept = serialised({ ...(doubt === 'untrusted' ? alone : besideEstimate).details, stated_cost: doubt })
+    doubted.set(doubt, kept)
+  }
+  return kept
+}
+
+function serialised(details: CostDetails): SerialisedDetails {
+  return { basis: details.basis, details: deepFrozen(details), detailsJson: JSON.stringify(details) }
+}
+
+function deepFrozen<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) deepFrozen(inner)
+  }
+  return Object.freeze(value)
+}
+
+function clock(minute: number): string {
+  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
+}

@@ -1,0 +1,214 @@
+/**
+ * One row of a price list, and the selection of the rates that apply to a request.
+ *
+ * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, exact decimal strings. A request's rates depend on its service tier and on
+ * which side of a cliff its total input lies; a cliff re-prices every token of the request, never only the excess.
+ */
+import type { ServiceTier } from '../../invocations/invocation.js'
+
+/** The kinds of tokens that a price list can price separately. */
+export const RATE_PARTS = [
+  'input',
+  'output',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'reasoning',
+  'audio_input',
+  'audio_output',
+  'audio_cache_read',
+  'image_input',
+  'image_output',
+  'image_cache_read',
+] as const
+export type RatePart = (typeof RATE_PARTS)[number]
+
+/** Published rates; a missing part has no published rate. */
+export type Rates = Readonly<Partial<Record<RatePart, string>>>
+
+/** The tools that a provider runs and that a price list can charge per call. */
+export const BILLED_TOOLS = ['web_search', 'file_search', 'code_execution'] as const
+export type BilledTool = (typeof BILLED_TOOLS)[number]
+
+/** USD per call; a missing tool has no published fee. */
+export type Fees = Readonly<Partial<Record<BilledTool, string>>>
+
+/** The service tiers that a price list can price apart from `standard`. */
+export const PRICED_TIERS = ['batch', 'flex', 'priority', 'scale', 'priority_on_demand', 'flex_discount'] as const
+export type PricedTier = (typeof PRICED_TIERS)[number]
+/** `standard`, or a tier with rates of its own. */
+export type SheetTier = 'standard' | PricedTier
+
+/** The tier by its name in price lists. */
+export const sheetTierOf = (tier: ServiceTier | undefined): SheetTier =>
+  tier === undefined || tier === 'default' ? 'standard' : tier
+
+/**
+ * The tier whose rates are assumed when none are listed for the served one. Scale is paid for in advance, so its calls have no
+ * list price; the others are variants that providers report beside the tier itself.
+ */
+const ASSUMED_TIER: Readonly<Partial<Record<SheetTier, SheetTier>>> = {
+  scale: 'standard',
+  priority_on_demand: 'priority',
+  flex_discount: 'flex',
+}
+
+type TierRates = Readonly<Partial<Record<PricedTier, Rates>>>
+
+/** Whole-request cliff: applies strictly above `above` input tokens, or at `above` and more if the provider includes it. */
+export type CliffTier = Rates & TierRates & { readonly above: number }
+/** Whole-request band: applies above `over` up to and including `up_to` input tokens. */
+export type Band = Rates & TierRates & { readonly over: number; readonly up_to: number }
+
+/** A price in a table or of a tenant. Unknown fields are ignored. */
+export type RateSheet = Rates &
+  TierRates & {
+    readonly tiers?: readonly CliffTier[]
+    readonly bands?: readonly Band[]
+    readonly fees?: Fees
+  }
+
+/** Every table of rates in a sheet: of the standard tier, of the other tiers, and beyond each cliff. */
+export function rateTables(sheet: RateSheet): Rates[] {
+  const nested = [...(sheet.tiers ?? []), ...(sheet.bands ?? [])]
+  return [sheet, ...nested].flatMap((each) =>
+    [each, ...PRICED_TIERS.map((tier) => each[tier])].filter((rates) => rates !== undefined),
+  )
+}
+
+/** The index in `tiers` or `bands` for the input of a request; -1 for the base rates. */
+export function cliffOf(sheet: RateSheet, inputTokens: number, isInclusive: boolean): number {
+  if (sheet.tiers !== undefined) {
+    let passed = -1
+    for (let at = 0; at < sheet.tiers.length; at++) {
+      const above = sheet.tiers[at]?.above ?? 0
+      if (inputTokens > above || (isInclusive && inputTokens === above)) passed = at
+    }
+    return passed
+  }
+  if (sheet.bands !== undefined) {
+    const at = sheet.bands.findIndex(({ up_to }) => inputTokens <= up_to)
+    // Input above the last band exceeds the context of the model: use the last published price.
+    return at < 0 ? sheet.bands.length - 1 : at
+  }
+  return -1
+}
+
+export type RateSelection =
+  | {
+      readonly kind: 'rates'
+      readonly rates: Rates
+      /** The tier that the rates are listed for; another than the served one if they are assumed. */
+      readonly tier: SheetTier
+      readonly isCliffUnlisted: boolean
+    }
+  | { readonly kind: 'none'; readonly tier: Exclude<SheetTier, 'standard'> }
+
+/**
+ * The published rates of a service tier beyond a cliff.
+ *
+ * Standard: rates that the cliff does not list keep the base rate, except one-hour cache writes when the cliff lists
+ * five-minute ones. Batch, flex and priority: only rates listed for the tier apply, and a tier without input and output
+ * rates has no price; it is never assumed to cost half of standard. The rates of such a tier also apply beyond a cliff
+ * when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is a variant of another one has those
+ * of the other one (`ASSUMED_TIER`).
+ */
+export function ratesOf(sheet: RateSheet, serviceTier: SheetTier, cliff: number): RateSelection {
+  const beyond = sheet.tiers?.[cliff] ?? sheet.bands?.[cliff]
+  if (serviceTier === 'standard') {
+    const base = picked(sheet)
+    // A reasoning rate equal to the output rate is the output rate: it changes with it at a cliff.
+    if (base.reasoning === base.output) delete base.reasoning
+    // One hour is never cheaper than five minutes: without its own rate beyond the cliff it uses the five-minute rate.
+    if (beyond?.cache_write !== undefined) delete base.cache_write_1h
+    const rates = { ...base, ...(beyond && picked(beyond)) }
+    return { kind: 'rates', rates, tier: serviceTier, isCliffUnlisted: false }
+  }
+  const own = beyond?.[serviceTier] ?? sheet[serviceTier]
+  if (own?.input === undefined || own.output === undefined) {
+    const assumed = ASSUMED_TIER[serviceTier]
+    return assumed === undefined ? { kind: 'none', tier: serviceTier } : ratesOf(sheet, assumed, cliff)
+  }
+  const isCliffUnlisted = beyond !== undefined && beyond[serviceTier] === undefined
+  return { kind: 'rates', rates: picked(own), tier: serviceTier, isCliffUnlisted }
+}
+
+/**
+ * The published rate that a part is billed at: its own, else the next of its chain, finally input or output. A cache
+ * write rate of 0 means no surcharge, so the tokens are billed as input.
+ */
+export function billedAs(part: RatePart, rates: Rates): RatePart {
+  for (const candidate of CHAINS[part]) {
+    const rate = rates[candidate]
+    if (rate === undefined) continue
+    if ((candidate === 'cache_write' || candidate === 'cache_write_1h') && isZero(rate)) continue
+    return candidate
+  }
+  return OUTPUT_PARTS.has(part) ? 'output' : 'input'
+}
+
+const OUTPUT_PARTS: ReadonlySet<RatePart> = new Set(['output', 'reasoning', 'audio_output', 'image_output'])
+
+const CHAINS: Readonly<Record<RatePart, readonly RatePart[]>> = {
+  input: ['input'],
+  output: ['output'],
+  cache_read: ['cache_read', 'input'],
+  cache_write: ['cache_write', 'input'],
+  // If only one write rate is published, it applies to every lifetime; the input rate would be too low.
+  cache_write_1h: ['cache_write_1h', 'cache_write', 'input'],
+  reasoning: ['reasoning', 'output'],
+  audio_input: ['audio_input', 'input'],
+  audio_output: ['audio_output', 'output'],
+  audio_cache_read: ['audio_cache_read', 'cache_read', 'input'],
+  image_input: ['image_input', 'input'],
+  image_output: ['image_output', 'output'],
+  image_cache_read: ['image_cache_read', 'cache_read', 'input'],
+}
+
+/** Maximum decimals of a rate: a millionth of it is then still a whole number of steps of 1e-18 USD. */
+export const RATE_DECIMALS_MAX = 12
+/** Plain decimals up to the maximum length of a rate. */
+export const RATE_PATTERN = /^\d{1,9}(?:\.\d{1,12})?$/
+
+export function isRate(text: string): boolean {
+  return RATE_PATTERN.test(text)
+}
+
+/**
+ * A rate times its factors, in steps of 1e-18 USD per token. Exact.
+ *
+ * @returns undefined when the product has more decimals than a step can hold
+ */
+export function stepsPerToken(rate: string, factors: readonly string[]): bigint | undefined {
+  let coefficient = 1n
+  let decimals = 0
+  for (const factor of [rate, ...factors]) {
+    const point = factor.indexOf('.')
+    if (point >= 0) decimals += factor.length - point - 1
+    coefficient *= BigInt(factor.replace('.', ''))
+  }
+  while (decimals > RATE_DECIMALS_MAX && coefficient % 10n === 0n) {
+    coefficient /= 10n
+    decimals -= 1
+  }
+  if (decimals > RATE_DECIMALS_MAX) return undefined
+  return coefficient * 10n ** BigInt(RATE_DECIMALS_MAX - decimals)
+}
+
+/** A fee in steps of 1e-18 USD per call. @param fee already validated, so at most 12 decimals */
+export const stepsPerCall = (fee: string): bigint => (stepsPerToken(fee, []) ?? 0n) * TOKENS_PER_RATE
+
+const TOKENS_PER_RATE = 1_000_000n
+
+function picked(from: Rates): Partial<Record<RatePart, string>> {
+  const rates: Partial<Record<RatePart, string>> = {}
+  for (const part of RATE_PARTS) {
+    const rate = from[part]
+    if (typeof rate === 'string') rates[part] = rate
+  }
+  return rates
+}
+
+export function isZero(rate: string): boolean {
+  return /^0(?:\.0*)?$/.test(rate)
+}

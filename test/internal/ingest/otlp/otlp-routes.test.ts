@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest'
+import type { Admitted, IntakeRequest } from '../../../../internal/ingest/intake/intake-route.js'
+import { asRpcStatus } from '../../../../internal/ingest/otlp/otlp-answers.js'
+import { otlpRoutes } from '../../../../internal/ingest/otlp/otlp-routes.js'
+import { problem } from '../../../../internal/problems/problem-catalogue.js'
+import { asProtobuf, decodeOtlp, logsJson, START_MS, type TestSpan, tracesJson } from '../../../support/otlp.js'
+
+const PROTOBUF = 'application/x-protobuf'
+const JSON_TYPE = 'application/json; charset=utf-8'
+const ALL: Admitted = { accepted: 0, duplicates: 0, rejected: [] }
+
+const passedOver: unknown[] = []
+const routeAt = (path: string) => {
+  const note = (tenantId: string, counts: ReadonlyMap<string, ReadonlyMap<string, number>>) =>
+    void passedOver.push([tenantId, [...counts].map(([layer, kinds]) => [layer, [...kinds]])])
+  const dimensionsOf = () => [{ key: 'cost_centre', personal: false }]
+  const route = otlpRoutes({ dimensionsOf, onPassedOver: note }).find((each) => each.path === path)
+  if (route === undefined) throw new Error(`no route ${path}`)
+  return route
+}
+const request = (contentType: string): IntakeRequest => ({
+  contentType,
+  caller: { tenantId: 'tnt_1', isGateway: false },
+  receivedAtMs: START_MS,
+  header: () => '',
+})
+async function refusal(path: string, body: Buffer, contentType: string) {
+  const read = await routeAt(path).read(body, request(contentType))
+  if (read.kind !== 'refused') throw new Error('it is read')
+  return read.problem
+}
+async function answer(path: string, body: Buffer, contentType: string, admitted = ALL) {
+  const read = await routeAt(path).read(body, request(contentType))
+  if (read.kind === 'refused') throw new Error(read.problem.detail)
+  return read.answer(admitted)
+}
+const CHAT: TestSpan = {
+  attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.system': 'openai', 'gen_ai.request.model': 'gpt-4o' },
+}
+const traces = (...spans: TestSpan[]) => asProtobuf('ExportTraceServiceRequest', tracesJson(spans))
+
+test('a full success is an empty response in the form of the request', async () => {
+  const spans = traces(CHAT, { attributes: { 'http.request.method': 'GET' } })
+  const protobuf = await answer('/v1/traces', spans, PROTOBUF)
+  const json = await answer('/v1/logs', Buffer.from(JSON.stringify(logsJson([]))), JSON_TYPE)
+
+  expect(protobuf).toMatchObject({ status: 200, headers: { 'Content-Type': PROTOBUF }, body: Buffer.alloc(0) })
+  expect(json).toMatchObject({ status: 200, headers: { 'Content-Type': 'application/json' }, body: '{}' })
+})
+
+test.each(['/v1/traces', '/v1/logs', '/v1/metrics'])('%s takes a request without anything', async (path) => {
+  expect(await answer(path, Buffer.alloc(0), PROTOBUF)).toMatchObject({ status: 200 })
+  expect(await answer(path, Buffer.alloc(0), JSON_TYPE)).toMatchObject({ status: 200, body: '{}' })
+  expect(await answer(path, Buffer.from('{}'), JSON_TYPE)).toMatchObject({ status: 200, body: '{}' })
+})
+
+test('a partial success counts what was rejected and says why, without a value', async () => {
+  const spans = [CHAT, { ...CHAT, spanId: '0' }, { attributes: { 'gen_ai.operation.name': 'chat' } }]
+  const refused = problem('VALIDATION_FAILED', 'The event does not match its schema.', {
+    errors: [{ pointer: '/ingestion_timestamp', detail: 'must not lie before the retention of records' }],
+  })
+  const admitted = { ...ALL, rejected: [{ place: 0, problem: refused }] }
+  const partialSuccess = {
+    rejectedSpans: '3',
+    errorMessage:
+      'Rejected model calls: 3 (no valid trace and span id: 1; no model (gen_ai.request.model): 1; ' +
+      'ingestion_timestamp must not lie before the retention of records: 1).',
+  }
+
+  const protobuf = await answer('/v1/traces', traces(...spans), PROTOBUF, admitted)
+  const json = await answer('/v1/traces', Buffer.from(JSON.stringify(tracesJson(spans))), JSON_TYPE, admitted)
+
+  expect(decodeOtlp('ExportTraceServiceResponse', protobuf.body as Buffer)).toEqual({ partialSuccess })
+  expect(JSON.parse(json.body as string)).toEqual({ partialSuccess })
+})
+
+test('a call without a provider is taken with a warning: nothing is rejected', async () => {
+  const { body } = await answer(
+    '/v1/traces',
+    traces({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'my-model' } }),
+    PROTOBUF,
+  )
+
+  expect(decodeOtlp('ExportTraceServiceResponse', body as Buffer)).toEqual({
+    // 0 rejected, which protobuf does not write.
+    partialSuccess: { errorMessage: 'Model calls without a provider (gen_ai.provider.name): 1.' },
+  })
+})
+
+test('a log record is rejected as a log record', async () => {
+  const attributes = { 'event.name': 'api_request', 'event.timestamp': '2026-11-23T10:00:05.000Z' }
+  const json = logsJson([{ body: 'claude_code.api_request', attributes }])
+  const { body } = await answer('/v1/logs', asProtobuf('ExportLogsServiceRequest', json), PROTOBUF)
+
+  expect(decodeOtlp('ExportLogsServiceResponse', body as Buffer)).toMatchObject({
+    partialSuccess: { rejectedLogRecords: '1' },
+  })
+})
+
+test('a body of another form is refused, and nothing of it is taken', async () => {
+  const whole = traces(CHAT)
+
+  expect(await refusal('/v1/traces', whole.subarray(0, -1), PROTOBUF)).toMatchObject({ code: 'MALFORMED_REQUEST' })
+  expect(await refusal('/v1/traces', whole, JSON_TYPE)).toMatchObject({ code: 'MALFORMED_REQUEST' })
+  expect(await refusal('/v1/traces', whole, 'text/plain')).toMatchObject({ code: 'UNSUPPORTED_MEDIA_TYPE' })
+  expect(await refusal('/v1/metrics', whole, '')).toMatchObject({ code: 'UNSUPPORTED_MEDIA_TYPE' })
+})
+
+test('a refusal is a google.rpc.Status in the form of the request', () => {
+  const limited = problem('RATE_LIMITED', 'Too much.', { retryAfterSeconds: 3 })
+  const statusIn = (contentType: string) =>
+    asRpcStatus(limited, {
+      contentType,
+      instance: '/v1/traces',
+      traceId: 'abc',
+      tenantId: null,
+      errorDocsUrl: 'https://docs',
+    })
+  const protobuf = statusIn(PROTOBUF)
+  const status = { code: 8, message: 'Too much. (trace abc)' }
+
+  expect(protobuf).toMatchObject({ status: 429, headers: { 'Content-Type': PROTOBUF, 'Retry-After': '3' } })
+  expect(decodeOtlp('Status', protobuf.body as Buffer)).toEqual(status)
+  expect(JSON.parse(statusIn('text/plain').body as string)).toEqual(status)
+  expect(statusIn('text/plain').headers).toMatchObject({ 'Content-Type': 'application/json' })
+})
+
+test('spans that are no model calls are counted by reason', async () => {
+  passedOver.length = 0
+  const agent = { attributes: { 'gen_ai.operation.name': 'invoke_agent' } }
+  await answer('/v1/traces', traces(CHAT, agent, agent, { attributes: { 'http.request.method': 'GET' } }), PROTOBUF)
+  await answer('/v1/traces', traces(CHAT), PROTOBUF)
+  await answer('/v1/metrics', Buffer.from('{}'), JSON_TYPE)
+
+  expect(passedOver).toEqual([
+    [
+      'tnt_1',
+      [
+        [
+          'application',
+          [
+            ['agent', 2],
+            ['unrelated', 1],
+          ],
+        ],
+      ],
+    ],
+    ['tnt_1', [['application', [['metrics_request', 1]]]]],
+  ])
+})
+
+test('attributes that are named like a declared tag key become tags', async () => {
+  const named = { attributes: { ...CHAT.attributes, cost_centre: 'cc-7', other_key: 'x' } }
+  const read = await routeAt('/v1/traces').read(traces(named), request(PROTOBUF))
+
+  expect(read).toMatchObject({ events: [{ event: { tags: { cost_centre: 'cc-7' } } }] })
+})

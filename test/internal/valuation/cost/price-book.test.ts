@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { loadPriceBook, type PriceBookFile, priceBook } from '../../../../internal/valuation/cost/price-book.js'
+
+const file: PriceBookFile = {
+  as_of: '2026-09-23',
+  providers: { bedrock: {}, openai: {}, azure: {} },
+  models: [
+    { provider: 'openai', model: 'gpt-4o', input: '2.5', output: '10' },
+    { provider: 'azure', model: 'gpt-4o', input: '2.5', output: '10' },
+    { provider: 'azure', model: 'gpt-4o', region: 'eu', input: '2.75', output: '11' },
+    { provider: 'bedrock', model: 'amazon.nova-pro-v1:0', input: '0.8', output: '3.2' },
+    { provider: 'bedrock', model: 'us.amazon.nova-pro-v1:0', input: '0.9', output: '3.3' },
+    { provider: 'bedrock', model: 'amazon.nova-pro-v1:0', region: 'us-gov-west-1', input: '0.96', output: '3.84' },
+  ],
+  history: [],
+  zero_priced: [{ provider: 'openai', model: 'preview' }],
+  incomplete: [{ provider: 'openai', model: 'half' }],
+  quarantined: [{ provider: 'wandb', model: 'huge' }],
+}
+const book = priceBook(file)
+
+const find = (provider: string, model: string, region?: string) => {
+  const found = book.find(provider, model, region)
+  return found.kind === 'none' ? found.reason : [found.entry.model, found.entry.region, ...found.match]
+}
+
+test('a price book row for the region takes precedence over the row for all regions', () => {
+  expect(find('azure', 'gpt-4o', 'EU')).toEqual(['gpt-4o', 'eu', 'exact'])
+  expect(find('azure', 'azure/eu/gpt-4o')).toEqual(['gpt-4o', 'eu', 'prefix'])
+  expect(find('bedrock', 'arn:aws-us-gov:bedrock:us-gov-west-1::foundation-model/amazon.nova-pro-v1:0')).toEqual([
+    'amazon.nova-pro-v1:0',
+    'us-gov-west-1',
+    'prefix',
+  ])
+})
+
+test('a region without a price book row uses the row for all regions, marked region_default', () => {
+  expect(find('azure', 'gpt-4o', 'us')).toEqual(['gpt-4o', undefined, 'exact', 'region_default'])
+})
+
+test('a region is ignored when the provider has one price for all regions', () => {
+  expect(find('openai', 'gpt-4o', 'westeurope')).toEqual(['gpt-4o', undefined, 'exact'])
+})
+
+test('an inference profile uses its own row or else that of the plain model', () => {
+  expect(find('bedrock', 'us.amazon.nova-pro-v1:0', 'us-east-1')).toEqual([
+    'us.amazon.nova-pro-v1:0',
+    undefined,
+    'exact',
+  ])
+  expect(find('bedrock', 'eu.amazon.nova-pro-v1:0')).toEqual(['amazon.nova-pro-v1:0', undefined, 'profile_stripped'])
+})
+
+test('a model name that only starts like a listed model is not found', () => {
+  expect(['gpt-4', 'gpt-4o-mini', 'gpt-4oo', 'xgpt-4o'].map((model) => find('openai', model))).toEqual(
+    Array(4).fill('unknown_model'),
+  )
+})
+
+test('a model of another provider is not found', () => {
+  expect(find('bedrock', 'gpt-4o')).toBe('unknown_model')
+})
+
+test('each failed price look-up has a reason', () => {
+  expect(find('acme', 'gpt-4o')).toBe('unknown_provider')
+  expect(find('openai', 'preview')).toBe('zero_priced')
+  expect(find('openai', 'half')).toBe('incomplete_price')
+  expect(find('wandb', 'huge')).toBe('quarantined_price')
+  expect(find('bedrock', 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x')).toBe('opaque_profile')
+})
+
+test('a price book with a rate that cannot be held exactly is rejected', () => {
+  const wrong = { ...file, models: [{ provider: 'openai', model: 'x', input: '1e-6', output: '1' }] }
+
+  expect(() => priceBook(wrong)).toThrow(/cannot be held exactly/)
+})
+
+test('every row of the built-in price book is found under its own name', () => {
+  const shipped = loadPriceBook()
+
+  expect(shipped.asOf).toMatch(/^\d{4}-\d\d-\d\d$/)
+  expect(shipped.find('openai', 'gpt-4o-2024-08-06', undefined)).toMatchObject({ kind: 'entry', match: ['exact'] })
+})
