@@ -159,6 +159,16 @@ export async function runPlannedLog<C extends Progress>(
   }
 }
 
+/**
+ * The batches of one ownership. A batch has five effects, in this order; after a crash the next owner finds:
+ *
+ * 1. after `reserveInstant`: an instant and no plan. It reserves a later one, or clears it when nothing is left to read.
+ * 2. after `writePlan`: a plan of which nothing has taken effect. It reads the planned messages and applies the batch.
+ * 3. after a part of `applyEffects`, or all of it: the same. It applies all effects again, keyed by the batch's name, so that
+ *    those that were applied change nothing.
+ * 4. after `markDone`, which is in memory: the same, since the next plan writes it.
+ * 5. after `saveDone`: a batch that is done. Nothing is repeated.
+ */
 async function work<C extends Progress>(
   log: PlannedLog<C>,
   prepare: PrepareBatch<C>,
@@ -167,64 +177,118 @@ async function work<C extends Progress>(
   deps: PlannedLogDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const range = { stream: log.stream, subject: log.subject }
   let planned: PlanOf<C> | undefined = hold.value.plan
   let ahead: Promise<StoredEntry[]> | undefined
   while (!signal.aborted && deps.isOwner(log.key)) {
-    const before = hold.value
     if (planned === undefined && deps.isPaused?.() === true) {
-      if (before.reservedMs !== undefined || !hold.isSaved) await hold.save(settled(before, undefined))
+      await saveSettled(hold, undefined)
       await pause(PAUSED_LOOK_MS, signal)
       continue
     }
     const readAt = performance.now()
-    const entries = planned
-      ? await readPlanned(range, planned, deps)
-      : await (ahead ?? readNext(log, before.done + 1, deps))
+    const before = hold.value
+    const entries = await (planned ? readPlanned(log, planned, deps) : (ahead ?? readNext(log, before.done + 1, deps)))
     ahead = undefined
-
-    const [first, last] = [entries[0], entries.at(-1)]
-    if (first === undefined || last === undefined) {
-      // Nothing is left to do: clear the plan, so that no snapshot waits for a batch that was applied.
-      const isOpen = planned !== undefined || before.reservedMs !== undefined
-      if (isOpen || !hold.isSaved) await hold.save(settled(before, planned))
+    const extent = planned ?? (await extentOf(entries, log, hold, deps))
+    if (extent === undefined || entries.length === 0) {
+      await saveSettled(hold, planned)
       planned = undefined
       await idle.pause(signal)
       continue
     }
     idle.wake()
 
-    const atMs = planned?.atMs ?? (writesRecords(log.key) ? await reserve(hold, deps) : deps.clock())
-    const extent = planned ?? { first: first.sequence, last: last.sequence, atMs }
     const batch = await prepare(entries, extent, before, planned)
-    if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
-    while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan: batch.plan })
-    const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
-    const fullBytes = Math.min(FULL_BYTES, (log.batchBytesMax ?? BATCH_BYTES_MAX) / 2)
-    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= fullBytes
-    if (isFull) {
-      ahead = readNext(log, batch.after.done + 1, deps).then((next) => {
-        log.foresee?.(next, batch.after)
-        return next
-      })
-      // The code that awaits it gets a failure, unless the effects fail first.
-      ahead.catch(() => undefined)
-    }
+    await writePlan(hold, before, batch.plan, planned)
+    const isFull = isFullBatch(log, entries, batch.size)
+    if (isFull) ahead = readAhead(log, batch.after, deps)
     await batch.applyEffects()
-    // Kept in memory: the write of the next plan includes it.
-    hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
+    markDone(hold, batch.after, log, extent)
     planned = undefined
     countBatch(log.key, batch.size, performance.now() - readAt)
-    if (!batch.inserts && log.paceMs === undefined) continue
-    if (isFull) continue
-    // Otherwise the inserted rows would stay invisible during the pause.
-    if (writesRecords(log.key)) await hold.save(hold.value)
-    const tookMs = performance.now() - readAt
-    const pauseMs = Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX))
-    await pause(log.paceMs ?? pauseMs, signal)
+
+    if (isFull || (!batch.inserts && log.paceMs === undefined)) continue
+    await saveDone(hold, log)
+    await pause(log.paceMs ?? pauseAfter(performance.now() - readAt), signal)
   }
   if (!hold.isSaved) await hold.save(hold.value)
 }
+
+/** The extent of a new batch, with its instant; undefined when there are no messages. */
+async function extentOf<C extends Progress>(
+  entries: readonly StoredEntry[],
+  log: PlannedLog<C>,
+  hold: CheckpointHold<C>,
+  deps: PlannedLogDeps,
+): Promise<Extent | undefined> {
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  const atMs = writesRecords(log.key) ? await reserveInstant(hold, deps) : deps.clock()
+  return { first: first.sequence, last: last.sequence, atMs }
+}
+
+/** Effect 2. A plan that was found is written again only if the ownership needs a new proof. */
+async function writePlan<C extends Progress>(
+  hold: CheckpointHold<C>,
+  before: C,
+  plan: PlanOf<C>,
+  planned: PlanOf<C> | undefined,
+): Promise<void> {
+  if (plan !== planned) await hold.save({ ...before, plan })
+  while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan })
+}
+
+/** Effect 4: kept in memory, since the write of the next plan includes it. */
+function markDone<C extends Progress>(
+  hold: CheckpointHold<C>,
+  after: C,
+  { key }: PlannedLog<C>,
+  { atMs }: Extent,
+): void {
+  hold.advance({ ...after, ...(writesRecords(key) && { doneMs: atMs }) })
+}
+
+/** Effect 5, before a pause: otherwise the inserted rows would stay invisible during it. */
+async function saveDone<C extends Progress>(hold: CheckpointHold<C>, { key }: PlannedLog<C>): Promise<void> {
+  if (writesRecords(key)) await hold.save(hold.value)
+}
+
+/**
+ * Saves the checkpoint without a plan and a reservation, so that no snapshot waits for a batch that was applied.
+ *
+ * @param applied its plan, of which nothing is left in the log
+ */
+async function saveSettled<C extends Progress>(hold: CheckpointHold<C>, applied: Extent | undefined): Promise<void> {
+  const { plan: _, reservedMs, ...rest } = hold.value
+  if (applied === undefined && reservedMs === undefined && hold.isSaved) return
+  // Both are optional in every checkpoint.
+  await hold.save({ ...rest, ...(applied !== undefined && { doneMs: applied.atMs }) } as C)
+}
+
+function isFullBatch<C extends Progress>(
+  { batchBytesMax = BATCH_BYTES_MAX }: PlannedLog<C>,
+  entries: readonly StoredEntry[],
+  size: number,
+): boolean {
+  const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
+  return (
+    entries.length === BATCH_MESSAGES_MAX || size >= FULL_EVENTS || bytes >= Math.min(FULL_BYTES, batchBytesMax / 2)
+  )
+}
+
+/** Reads the next batch while the effects of a full one are under way. */
+function readAhead<C extends Progress>(log: PlannedLog<C>, after: C, deps: PlannedLogDeps): Promise<StoredEntry[]> {
+  const ahead = readNext(log, after.done + 1, deps).then((next) => {
+    log.foresee?.(next, after)
+    return next
+  })
+  // The code that awaits it gets a failure, unless the effects fail first.
+  ahead.catch(() => undefined)
+  return ahead
+}
+
+const pauseAfter = (tookMs: number): number =>
+  Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX))
 
 function countBatch(log: string, events: number, ms: number): void {
   BATCHES.inc({ log })
@@ -233,10 +297,10 @@ function countBatch(log: string, events: number, ms: number): void {
 }
 
 /**
- * Reserves the instant of the next batch, later than every snapshot that was read. Until the batch is done, no snapshot at
+ * Effect 1: reserves the instant of the next batch, later than every snapshot that was read. Until the batch is done, no snapshot at
  * or after that instant is used (`watermark.ts`).
  */
-async function reserve<C extends Progress>(hold: CheckpointHold<C>, deps: PlannedLogDeps): Promise<number> {
+async function reserveInstant<C extends Progress>(hold: CheckpointHold<C>, deps: PlannedLogDeps): Promise<number> {
   let atMs = deps.clock()
   for (let fencedMs = 0; ; atMs = Math.max(deps.clock(), fencedMs + 1)) {
     atMs = Math.max(atMs, (hold.value.doneMs ?? 0) + 1)
@@ -245,13 +309,6 @@ async function reserve<C extends Progress>(hold: CheckpointHold<C>, deps: Planne
     fencedMs = await deps.readFence()
     if (fencedMs < atMs) return atMs
   }
-}
-
-/** A checkpoint without a plan and a reservation. @param applied its plan, which turned out to be done */
-function settled<C extends Progress>(checkpoint: C, applied: Extent | undefined): C {
-  const { plan: _, reservedMs: __, ...rest } = checkpoint
-  // Both are optional in every checkpoint.
-  return { ...rest, ...(applied !== undefined && { doneMs: applied.atMs }) } as C
 }
 
 async function readNext<C extends Progress>(
