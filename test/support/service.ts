@@ -1,5 +1,5 @@
 /** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,11 +41,15 @@ export function privateDataDir(): string {
   return folder
 }
 
+/** The one that the set-up has unpacked, where no environment names another: `npx vitest` finds it too. */
+const UNPACKED_NATS_SERVER = fileURLToPath(new URL('../../.local/bin/nats-server', import.meta.url))
+
 /** The nats-server binary that the set-up has found. */
 export function natsServerBin(): string {
   const binary = process.env['ATTRIBUTION_NATS_SERVER_BIN']
-  if (binary === undefined) throw new Error('run the tests with "npm test": it finds nats-server')
-  return binary
+  if (binary !== undefined) return binary
+  if (existsSync(UNPACKED_NATS_SERVER)) return UNPACKED_NATS_SERVER
+  throw new Error(`run npm test first: it finds nats-server`)
 }
 
 export interface ServiceOptions {
