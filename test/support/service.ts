@@ -49,7 +49,7 @@ export function natsServerBin(): string {
   const binary = process.env['ATTRIBUTION_NATS_SERVER_BIN']
   if (binary !== undefined) return binary
   if (existsSync(UNPACKED_NATS_SERVER)) return UNPACKED_NATS_SERVER
-  throw new Error(`run npm test first: it finds nats-server`)
+  throw new Error('run npm test first: it finds nats-server')
 }
 
 export interface ServiceOptions {

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { Budget } from '../../../internal/auth/rate-limits.js'
 import { type DownloadRouteDeps, downloadRoute } from '../../../internal/exports/download.js'
 import { DOWNLOAD_PATH } from '../../../internal/exports/download-url.js'
-import { type RunningServer, serve } from '../../../internal/http/server.js'
-import { createLog } from '../../../internal/telemetry/log.js'
-import { scopeKeys, TENANT } from '../../support/scope-keys.js'
+import { TENANT } from '../../support/scope-keys.js'
+import { serveRoutes } from '../../support/serve-routes.js'
 
-let server: RunningServer
+let url = ''
 beforeAll(async () => {
   const budget = new Budget({ perSecond: 0.001, burst: 1 })
   const deps = {
@@ -18,16 +17,11 @@ beforeAll(async () => {
     isBrokerUp: () => true,
     clock: Date.now,
   } as unknown as DownloadRouteDeps
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, [downloadRoute(deps)], {
-    authenticator: scopeKeys(),
-    credentialsAwayMs: () => 0,
-    log: createLog('test', 'silent'),
-  })
+  url = (await serveRoutes([downloadRoute(deps)])).url
 })
-afterAll(() => server.drain())
 
 test('a download that finds the budget of its tenant exhausted shows it', async () => {
-  const download = () => fetch(`http://127.0.0.1:${server.port}${DOWNLOAD_PATH}/token`)
+  const download = () => fetch(`${url}${DOWNLOAD_PATH}/token`)
 
   const first = await download()
   const second = await download()

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { AccessLog, SLOW_MS } from '../../../internal/http/access-log.js'
 import type { Route } from '../../../internal/http/route.js'
-import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
-import { scopeKeys } from '../../support/scope-keys.js'
+import { serveRoutes } from '../../support/serve-routes.js'
 
 const lines: Record<string, unknown>[] = []
 const log = createLog('gateway', 'info', {
@@ -44,18 +43,13 @@ const ROUTES: readonly Route[] = [
   },
 ]
 
-let server: RunningServer
+let url = ''
 beforeAll(async () => {
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, ROUTES, {
-    authenticator: scopeKeys(),
-    credentialsAwayMs: () => 0,
-    log,
-  })
+  url = (await serveRoutes(ROUTES, log)).url
 })
-afterAll(() => server.drain())
 
 const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(`http://127.0.0.1:${server.port}${path}`, { ...init, headers: { connection: 'close', ...init.headers } })
+  fetch(url + path, { ...init, headers: { connection: 'close', ...init.headers } })
 
 test('a refused request has one line: route, status, error code and trace, and not who sent it or what', async () => {
   lines.length = 0

@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Operation } from '../../../internal/http/contract/operation.js'
 import { errorPageRoutes } from '../../../internal/http/error-pages.js'
 import type { Route } from '../../../internal/http/route.js'
-import { type RunningServer, serve, serveUnready } from '../../../internal/http/server.js'
+import { serveUnready } from '../../../internal/http/server.js'
 import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { PROBLEMS } from '../../../internal/problems/problem-catalogue.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { rawExchange, rawRequest, rawText } from '../../support/raw-http.js'
-import { scopeKeys, TENANT } from '../../support/scope-keys.js'
+import { TENANT } from '../../support/scope-keys.js'
+import { serveRoutes } from '../../support/serve-routes.js'
 
 const log = createLog('test', 'silent')
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
@@ -49,17 +50,12 @@ const ROUTES: readonly Route[] = [
   ...errorPageRoutes(true),
 ]
 
-let server: RunningServer
+let server: Awaited<ReturnType<typeof serveRoutes>>
 let url = ''
 beforeAll(async () => {
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, ROUTES, {
-    authenticator: scopeKeys(),
-    credentialsAwayMs: () => 0,
-    log,
-  })
-  url = `http://127.0.0.1:${server.port}`
+  server = await serveRoutes(ROUTES)
+  url = server.url
 })
-afterAll(() => server.drain())
 
 const ask = (path: string, { method = 'GET', headers = {} as Record<string, string> } = {}) =>
   fetch(url + path, { method, headers: { 'x-api-key': 'read:attribution', ...headers } })

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Route } from '../../../internal/http/route.js'
-import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { openSpans, SPANS } from '../../../internal/telemetry/spans/spans.js'
 import { type Collector, launchCollector } from '../../support/collector.js'
-import { scopeKeys } from '../../support/scope-keys.js'
+import { serveRoutes } from '../../support/serve-routes.js'
 
 /** The spans of requests: which have one, and what it says. */
 
@@ -45,25 +44,18 @@ const ROUTES: readonly Route[] = [
   },
 ]
 
-let server: RunningServer
+let url = ''
 let collector: Collector
 beforeAll(async () => {
   collector = await launchCollector()
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, ROUTES, {
-    authenticator: scopeKeys(),
-    credentialsAwayMs: () => 0,
-    log,
-  })
+  url = (await serveRoutes(ROUTES, log)).url
 })
-afterAll(async () => {
-  await server.drain()
-  await SPANS.close()
-})
+afterAll(() => SPANS.close())
 
 const PARENT = 'b7ad6b7169203331'
 const trace = (digit: string): string => digit.repeat(32)
 const ask = (path: string, traceparent?: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(`http://127.0.0.1:${server.port}${path}`, {
+  fetch(url + path, {
     ...init,
     headers: { connection: 'close', ...(traceparent !== undefined && { traceparent }), ...init.headers },
   })

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Operation } from '../../../internal/http/contract/operation.js'
 import { readsWithinRegion } from '../../../internal/http/residency-guard.js'
 import type { Route } from '../../../internal/http/route.js'
-import { type RunningServer, serve } from '../../../internal/http/server.js'
-import { createLog } from '../../../internal/telemetry/log.js'
-import { scopeKeys } from '../../support/scope-keys.js'
+import { serveRoutes } from '../../support/serve-routes.js'
 
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
 const REGIONS: Readonly<Record<string, string | null>> = {
@@ -23,26 +21,21 @@ const ROUTES: readonly Route[] = [
   },
 ]
 
-let server: RunningServer
+let url = ''
 beforeAll(async () => {
   const routes = readsWithinRegion(ROUTES, {
     instanceRegion: 'eu-west-1',
     residencyRegionOf: (tenantId) => REGIONS[tenantId] ?? null,
   })
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'https://docs.example/errors' }, routes, {
-    authenticator: scopeKeys(),
-    credentialsAwayMs: () => 0,
-    log: createLog('test', 'silent'),
-  })
+  url = (await serveRoutes(routes)).url
 })
-afterAll(() => server.drain())
 
 test.each([
   ['tnt_here', 200, undefined],
   ['tnt_free', 200, undefined],
   ['tnt_there', 409, 'RESIDENCY_BLOCKED'],
 ])('a read of %s gets %i', async (tenant, status, code) => {
-  const answer = await fetch(`http://127.0.0.1:${server.port}/records`, {
+  const answer = await fetch(`${url}/records`, {
     headers: { 'x-api-key': `${tenant}:read:attribution` },
   })
 
