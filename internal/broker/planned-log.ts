@@ -98,7 +98,7 @@ const NOT_OWNED_MS = 50
  * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
  * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of processor
  * time, however few rows it has, and events that arrive during the pause share one insert
- * (`deploy/decisions/two-partitions-and-paced-inserts.md`, `deploy/decisions/what-little-traffic-costs.md`).
+ * (`deploy/decisions/partitions-and-pace.md`, `deploy/decisions/partitions-and-pace.md`).
  */
 const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2

@@ -2,7 +2,7 @@
  * The builds of uWebSockets.js, the parser and server of HTTP, and the newest that this process can load.
  *
  * A build is native code for some versions of Node and of the C library, so that no one of them runs everywhere. Where they
- * come from is in `SECURITY.md`; how they differ, in `deploy/decisions/three-builds-of-the-parser.md`.
+ * come from is in `SECURITY.md`; how they differ, in `deploy/decisions/http-parser.md`.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

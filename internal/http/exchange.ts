@@ -343,7 +343,7 @@ export class Exchange {
   /**
    * Replies on the next event-loop turn. A reply within the handler, or within a promise continuation of it, would still
    * serve a request that arrived behind this one; after a later reply uWebSockets.js has closed such a connection
-   * (`deploy/decisions/framing-must-be-visible.md`).
+   * (`deploy/decisions/http-parser.md`).
    */
   private nextTurn(status: number, write: () => void): void {
     this.isReplied = true

@@ -18,7 +18,7 @@ export const GRANULE_ROWS = 2_048
 
 /**
  * Partitioned by the month in which a row became valid, not by the event's month: a batch then lands in one atomic part,
- * however old its events are (deploy/decisions/partition-by-valid-from.md).
+ * however old its events are (deploy/decisions/snapshots.md).
  */
 export const CREATE_ATTRIBUTIONS = `
 CREATE TABLE IF NOT EXISTS attributions (

@@ -54,7 +54,7 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
 
 /**
  * A gateway of version 0.2.0 claims no events, so that repeats with another trace are not recognised while it runs
- * (`deploy/decisions/event-ids-have-owners.md`), nor those that were under way before.
+ * (`deploy/decisions/repeats-of-events.md`), nor those that were under way before.
  */
 const isNearOlderGateway = (schedule: readonly ScheduledFault[], elapsedMs: number): boolean =>
   schedule.some(
