@@ -126,10 +126,11 @@ const LONG_PAGES = 8
 const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 
 /**
- * A tenant's records as of a snapshot.
+ * A tenant's records as of a snapshot, in three steps: where to look (`choosePlan`), the query's parts (`pageQuery`), and
+ * the rows behind the last page (`rowsBehind`), either without closed versions at once, or (`withoutClosed`) in rounds.
  *
  * @param copied `copiedInstants`, now or a little earlier
- * @param sample of the tenant's records, where there is one: the same page without it, but later
+ * @param sample of the tenant's records, if there is one; without it the page is the same, but takes longer
  * @param signal aborts the query when the client disconnects
  */
 export async function listRecords(
@@ -139,73 +140,133 @@ export async function listRecords(
   sample: RecordSample | undefined,
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
-  const bindings = new Bindings()
   const look = lookAt(question.conditions, sample)
+  const bindings = new Bindings()
   const clauses = mostSelectiveFirst(question.conditions, look).map((condition) => clauseOf(condition, bindings))
   if (clauses.includes(false)) return []
-  const { table, byGranules } = await choosePlan(store, question, look, signal)
-
-  const { sort, after, view, limit } = question
-  const conditions = clauses.filter((clause) => typeof clause === 'string')
-  if (view !== undefined) {
-    const layers = view.ingestionLayers.map((layer) => bindings.bind(layer, 'String')).join(', ')
-    conditions.push(layers === '' ? '0' : `ingestion_layer IN (${layers})`, SHOWN_OF_VIEW)
-  }
-  const direction = sort.isDescending ? 'DESC' : 'ASC'
-  const order = [columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
-  const settings = byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
-  const endMs = Math.max(copied.fromMs, copied.beforeMs)
-  const [begin, end] = [copied.fromMs, endMs].map((ms) => `fromUnixTimestamp64Milli(${bindings.bind(ms, 'Int64')})`)
-  const readFrom = async (
-    { from, conditions, left, settings, inOrder }: Source,
-    rowsMax: number,
-    validity: Validity,
-  ): Promise<StoredAttribution[]> => {
-    const result = await store.query({
-      query: `SELECT ${RECORD} FROM ${from} PREWHERE ${ofTenant(conditions)}
-              WHERE ${[validity.clause, ...left].join(' AND ')}
-              ORDER BY ${inOrder ? `tenant_id ${direction}, ` : ''}${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
-      query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
-      format: 'JSONEachRow',
-      clickhouse_settings: { ...settings, max_rows_in_set: String(validity.closedMax) },
-      abort_signal: signal,
-    })
-    return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
-  }
-  const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
-    const asked = [...conditions, ...bounds]
-    if (table === BASE)
-      return readFrom({ from: BASE, conditions: asked, left, settings, inOrder: true }, rowsMax, validity)
-    const within = [`valid_from >= ${begin}`, `valid_from < ${end}`]
-    const settled = { from: table, conditions: asked, left: [...within, ...left], settings, inOrder: true }
-    const sorted = { from: BASE, left, inOrder: false }
-    const newer = { ...sorted, conditions: [`valid_from >= ${end}`, ...asked], settings: NEWER_BY_TIME }
-    const older = { ...sorted, conditions: [`valid_from < ${begin}`, ...asked], settings: OLDER }
-    const sources = [
-      ...(copied.fromMs < endMs ? [settled] : []),
-      ...(question.snapshotMs >= endMs ? [newer] : []),
-      ...(reachesBefore(copied.fromMs, question.conditions) ? [older] : []),
-    ]
-    const found = await Promise.all(sources.map((source) => readFrom(source, rowsMax, validity)))
-    return found.reduce((merged, rows) => mergeInOrder(merged, rows, sort, rowsMax), [])
-  }
-  const isInOrder = table === tableSortedBy(sort.field)
-  const isLong = (last: After): boolean => isInOrder && leftOfValue(last, sort, look) > LONG_PAGES * limit
-  const rowsBehind: RowsBehind = async (last, rowsMax, validity) => {
-    const stretches = last === undefined ? [EVERYTHING] : behind(last, sort, isLong, bindings)
-    const rows: StoredAttribution[] = []
-    for (const stretch of stretches) {
-      rows.push(...(await read(stretch, rowsMax - rows.length, validity)))
-      if (rows.length === rowsMax) break
-    }
-    return rows
-  }
+  const plan = await choosePlan(store, question, look, signal)
+  const conditions = [
+    ...clauses.filter((clause) => typeof clause === 'string'),
+    ...conditionsOfView(question, bindings),
+  ]
+  const page = pageQuery({ store, question, copied, look, signal, bindings, conditions }, plan)
   try {
-    if (sample === undefined || sample.closedRows <= CLOSED_MAX) return await rowsBehind(after, limit, VALID)
+    if (sample === undefined || sample.closedRows <= CLOSED_MAX)
+      return await rowsBehind(page, question.after, question.limit, VALID)
   } catch (cause) {
     if (!isSetTooLarge(cause)) throw cause
   }
-  return withoutClosed(store, question, rowsBehind, signal)
+  return withoutClosed(page)
+}
+
+/** What all queries of a page share. */
+interface PageParts {
+  readonly store: ClickHouseClient
+  readonly question: RecordsQuestion
+  readonly copied: CopiedInstants
+  readonly look: Look | undefined
+  readonly signal: AbortSignal
+  readonly bindings: Bindings
+  /** Of the question and its view, in SQL. */
+  readonly conditions: readonly string[]
+}
+
+interface PageQuery extends PageParts {
+  readonly table: string
+  readonly settings: Settings
+  /** `ORDER BY` without the tenant. */
+  readonly order: string
+  readonly direction: 'ASC' | 'DESC'
+  /** Exclusive end of the records that the copies hold, and both ends in SQL. */
+  readonly copiedEndMs: number
+  readonly copiedFrom: string
+  readonly copiedEnd: string
+}
+
+type Settings = Readonly<Record<string, string | number>>
+
+function conditionsOfView({ view }: RecordsQuestion, bindings: Bindings): string[] {
+  if (view === undefined) return []
+  const layers = view.ingestionLayers.map((layer) => bindings.bind(layer, 'String')).join(', ')
+  return [layers === '' ? '0' : `ingestion_layer IN (${layers})`, SHOWN_OF_VIEW]
+}
+
+function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQuery {
+  const { bindings, copied, question } = parts
+  const direction = question.sort.isDescending ? 'DESC' : 'ASC'
+  const copiedEndMs = Math.max(copied.fromMs, copied.beforeMs)
+  const instant = (ms: number): string => `fromUnixTimestamp64Milli(${bindings.bind(ms, 'Int64')})`
+  return {
+    ...parts,
+    table,
+    settings: byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES },
+    order: [columnOf(question.sort.field), 'id'].map((column) => `${column} ${direction}`).join(', '),
+    direction,
+    copiedEndMs,
+    copiedFrom: instant(copied.fromMs),
+    copiedEnd: instant(copiedEndMs),
+  }
+}
+
+/** Up to `rowsMax` rows of the page's order, behind a record. */
+async function rowsBehind(
+  page: PageQuery,
+  last: After | undefined,
+  rowsMax: number,
+  validity: Validity,
+): Promise<StoredAttribution[]> {
+  const stretches = last === undefined ? [EVERYTHING] : stretchesBehind(last, page)
+  const rows: StoredAttribution[] = []
+  for (const stretch of stretches) {
+    rows.push(...(await readStretch(page, stretch, rowsMax - rows.length, validity)))
+    if (rows.length === rowsMax) break
+  }
+  return rows
+}
+
+/** The first rows of a stretch, merged from all tables that may hold some. */
+async function readStretch(
+  page: PageQuery,
+  stretch: Stretch,
+  rowsMax: number,
+  validity: Validity,
+): Promise<StoredAttribution[]> {
+  const found = await Promise.all(sourcesOf(page, stretch).map((source) => readSource(page, source, rowsMax, validity)))
+  return found.reduce((merged, rows) => mergeInOrder(merged, rows, page.question.sort, rowsMax), [])
+}
+
+function sourcesOf(page: PageQuery, { bounds, left }: Stretch): Source[] {
+  const { table, question, copied, copiedEndMs, copiedFrom, copiedEnd, settings } = page
+  const conditions = [...page.conditions, ...bounds]
+  if (table === BASE) return [{ from: BASE, conditions, left, settings, inOrder: true }]
+  const within = [`valid_from >= ${copiedFrom}`, `valid_from < ${copiedEnd}`]
+  const copies = { from: table, conditions, left: [...within, ...left], settings, inOrder: true }
+  const sorted = { from: BASE, left, inOrder: false }
+  const newer = { ...sorted, conditions: [`valid_from >= ${copiedEnd}`, ...conditions], settings: NEWER_BY_TIME }
+  const older = { ...sorted, conditions: [`valid_from < ${copiedFrom}`, ...conditions], settings: OLDER }
+  return [
+    ...(copied.fromMs < copiedEndMs ? [copies] : []),
+    ...(question.snapshotMs >= copiedEndMs ? [newer] : []),
+    ...(reachesBefore(copied.fromMs, question.conditions) ? [older] : []),
+  ]
+}
+
+async function readSource(
+  { store, question, bindings, order, direction, signal }: PageQuery,
+  { from, conditions, left, settings, inOrder }: Source,
+  rowsMax: number,
+  validity: Validity,
+): Promise<StoredAttribution[]> {
+  const result = await store.query({
+    query: `SELECT ${RECORD} FROM ${from} PREWHERE ${ofTenant(conditions)}
+            WHERE ${[validity.clause, ...left].join(' AND ')}
+            ORDER BY ${inOrder ? `tenant_id ${direction}, ` : ''}${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
+    query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
+    format: 'JSONEachRow',
+    clickhouse_settings: { ...settings, max_rows_in_set: String(validity.closedMax) },
+    abort_signal: signal,
+  })
+  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
 }
 
 /** Whether records that became valid before an instant can meet all conditions. */
@@ -227,33 +288,26 @@ const VALID: Validity = { clause: AS_OF_SNAPSHOT, closedMax: CLOSED_MAX }
 const VALID_AT_ANY_COST: Validity = { clause: AS_OF_SNAPSHOT, closedMax: 0 }
 const BEGUN: Validity = { clause: BEGUN_BY_SNAPSHOT, closedMax: 0 }
 
-/** So many rows of the question in its order, behind a record. */
-type RowsBehind = (last: After | undefined, rowsMax: number, validity: Validity) => Promise<StoredAttribution[]>
-
-/** A page of a tenant with so many closed versions that its rows are rather looked up among them. */
-async function withoutClosed(
-  store: ClickHouseClient,
-  { tenantId, snapshotMs, sort, after, limit }: RecordsQuestion,
-  rowsBehind: RowsBehind,
-  signal: AbortSignal,
-): Promise<StoredAttribution[]> {
-  const page: StoredAttribution[] = []
+/** A page of a tenant with so many closed versions that its rows are looked up among them instead. */
+async function withoutClosed(page: PageQuery): Promise<StoredAttribution[]> {
+  const { tenantId, snapshotMs, sort, after, limit } = page.question
+  const open: StoredAttribution[] = []
   let last = after
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const rowsMax = Math.ceil(limit * SPARE) * 2 ** round
-    const read = await rowsBehind(last, rowsMax, BEGUN)
+    const read = await rowsBehind(page, last, rowsMax, BEGUN)
     const isEnd = read.length < rowsMax
-    // Versions of one record may stand side by side, and the next round begins behind all of them.
+    // Versions of one record may be next to each other, and the next round begins behind all of them.
     const rows = isEnd ? read : read.slice(0, read.findLastIndex(({ id }) => id !== read.at(-1)?.id) + 1)
-    const closed = await closedAmong(store, tenantId, rows, snapshotMs, signal)
-    page.push(...rows.filter((row) => !closed.has(versionKey(row))))
-    if (page.length >= limit || isEnd) return page.slice(0, limit)
+    const closed = await closedAmong(page.store, tenantId, rows, snapshotMs, page.signal)
+    open.push(...rows.filter((row) => !closed.has(versionKey(row))))
+    if (open.length >= limit || isEnd) return open.slice(0, limit)
     const lastRow = rows.at(-1)
     if (lastRow === undefined) break
     const [value, idHex] = keyOf(lastRow, sort.field)
     last = { value, idHex }
   }
-  return [...page, ...(await rowsBehind(last, limit - page.length, VALID_AT_ANY_COST))]
+  return [...open, ...(await rowsBehind(page, last, limit - open.length, VALID_AT_ANY_COST))]
 }
 
 /** A table to read, with conditions for `PREWHERE` and for what they leave. */
@@ -261,7 +315,7 @@ interface Source {
   readonly from: string
   readonly conditions: readonly string[]
   readonly left: readonly string[]
-  readonly settings: Readonly<Record<string, string | number>>
+  readonly settings: Settings
   /** Whether it is read in the order of its key, which begins with the tenant. */
   readonly inOrder: boolean
 }
@@ -289,15 +343,9 @@ const ofTenant = (conditions: readonly string[]): string =>
  * records for page 1,000 of a model). Where hardly any is shared, a plain bound is found faster, by bisection. So is the rest
  * of one value, as a stretch of its own: as part of one question, each granule behind is looked at (10 ms for ten
  * million records).
- *
- * @param isLong whether so many records are left of the value that the page is hardly ever longer
  */
-function behind(
-  after: After,
-  { field, isDescending }: Sort,
-  isLong: (after: After) => boolean,
-  bindings: Bindings,
-): Stretch[] {
+function stretchesBehind(after: After, { question, table, look, bindings }: PageQuery): Stretch[] {
+  const { field, isDescending } = question.sort
   const { value, idHex } = after
   const column = columnOf(field)
   const { kind } = typeOf(field)
@@ -308,7 +356,10 @@ function behind(
     return [{ bounds: [`${column} ${than}= ${bound}`], left: [`(${column}, id) ${than} (${bound}, ${id})`] }]
   }
   const [ofValue, ofOthers] = [`${column} = ${bound} AND id ${than} ${id}`, `${column} ${than} ${bound}`]
-  if (!isLong(after)) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
+  const isInOrder = table === tableSortedBy(field)
+  // So many records are left of the value that the page is hardly ever longer.
+  const isLong = isInOrder && leftOfValue(after, question.sort, look) > LONG_PAGES * question.limit
+  if (!isLong) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
   return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
 }
 
