@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { INDEXES_LEFT_TO_MERGES } from '../internal/store/tables/sorted-copies.js'
+import { INDEXES_LEFT_TO_MERGES } from '../internal/store/tables/record-storage.js'
 
 /** Columns of records as SQL over the number `n` of a record; `seed`, `first` and `stepMs` are parameters. */
 export type Expressions = readonly (readonly [name: string, sql: string])[]

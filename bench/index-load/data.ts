@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
+import { CREATE_ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
 import { CREATE_ATTRIBUTIONS } from '../../internal/store/tables/attributions.js'
 import { CREATE_CLOSED_HISTORY } from '../../internal/store/tables/closed.js'
 
@@ -16,7 +16,7 @@ export async function fill(store: ClickHouseClient, keys: number, nowMs: number)
       query,
       clickhouse_settings: { wait_end_of_query: 1, max_partitions_per_insert_block: '0' },
     })
-  for (const create of [CREATE_ADMISSION_KEYS, ADD_ADMISSION_KEY_FLAGS, CREATE_ATTRIBUTIONS, CREATE_CLOSED_HISTORY]) {
+  for (const create of [CREATE_ADMISSION_KEYS, CREATE_ATTRIBUTIONS, CREATE_CLOSED_HISTORY]) {
     await run(create)
   }
   const at = (days: number): string => {

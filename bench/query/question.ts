@@ -366,7 +366,7 @@ async function knownValues(store: ClickHouseClient, rows: number): Promise<Known
   }
 }
 
-/** Brings the tables where a day brings them (`SETTLE_PARTS`): two months of records do not come within minutes. */
+/** Brings the tables where a day brings them (`SETTLED_AFTER_S`): two months of records do not come within minutes. */
 async function mergeAll(store: ClickHouseClient): Promise<void> {
   await mergesAreOver(store)
   for (const table of RECORD_TABLES) await store.command({ query: `OPTIMIZE TABLE ${table} FINAL` })

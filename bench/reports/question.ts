@@ -81,7 +81,7 @@ async function answer(options: ReportsOptions, folder: string, processes: Proces
     if (from % (4 * BATCH) === 0) process.stderr.write(`${from} rows\n`)
   }
   await closeRecords(store, TENANT, CLOSED, rows)
-  // As a day brings it (`SETTLE_PARTS`).
+  // As a day brings it (`SETTLED_AFTER_S`).
   await store.command({ query: 'OPTIMIZE TABLE attributions FINAL' })
   const loadingS = (performance.now() - startedAt) / 1000
 

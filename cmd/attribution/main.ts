@@ -23,7 +23,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reattribute: async () => (await import('./reattribute.js')).reattributeCommand(),
   quarantine: async () => (await import('./quarantine.js')).quarantineCommand(),
   streams: async () => (await import('./streams.js')).streamsCommand(),
-  upgrade: async () => (await import('./upgrade.js')).upgradeCommand(),
   'erase-identity': async () => (await import('./erase-identity.js')).eraseIdentityCommand(),
   'sandbox-data': async () => (await import('./sandbox-data.js')).sandboxDataCommand(),
 }

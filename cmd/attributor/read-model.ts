@@ -1,8 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { notifySupervisor } from '../../internal/process/notice.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
-import { hasFinished } from '../../internal/store/migrations/finished-upgrades.js'
-import { dropNowAndThen, FIRST_SCHEMA_OF_OLD_MONTHS } from '../../internal/store/old-copies.js'
+import { dropNowAndThen } from '../../internal/store/old-copies.js'
 import { settleNowAndThen } from '../../internal/store/settling.js'
 import { setTableLevels, usedDiskShare } from '../../internal/store/store-metrics.js'
 import { DISK_EVERY_MS, watchBound } from '../../internal/telemetry/bounds.js'
@@ -26,13 +25,12 @@ export async function keepReadModel(
   const { store, log } = deps
   const isOwner = (): boolean => owns('compaction')
   const copies = { ...deps, isOwner: () => owns('settling') }
-  const isUpgraded = (): Promise<boolean> => hasFinished(store, FIRST_SCHEMA_OF_OLD_MONTHS)
   whenRead(() => (isOwner() ? setTableLevels(store) : undefined))
   const used = async (): Promise<number | undefined> => (isOwner() ? usedDiskShare(store) : undefined)
   void watchBound({ bound: 'store', used, everyMs: DISK_EVERY_MS, notify: notifySupervisor, log }, signal)
   await Promise.all([
     compactNowAndThen({ ...deps, isOwner }, signal),
     settleNowAndThen(copies, signal),
-    dropNowAndThen({ ...copies, days, isUpgraded }, signal),
+    dropNowAndThen({ ...copies, days }, signal),
   ])
 }

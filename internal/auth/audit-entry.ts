@@ -85,7 +85,6 @@ export const AUDIT_ACTIONS = [
   'token.issue',
   'token.refresh',
   'token.revoke',
-  'upgrade.finish',
   'user.create',
   'user.update',
   'user.delete',

@@ -10,23 +10,18 @@ import { SORTED_COPIES } from './tables/sorted-copies.js'
  * records of those months read them from `attributions` and sort them when asked (`list-records.ts`).
  *
  * First the instant before which the copies count as empty is recorded, and only at a later look the months before it are
- * dropped: by then every reader that could still ask for the newest instants has done so. A version that does not know
- * that instant would show pages without those months, so nothing is dropped until the upgrade from it is finished.
+ * dropped: by then every reader that could still ask for the newest instants has done so.
  */
 
 /** Much longer than a reader goes on with the instants that it knows (`copied-instants.ts`), and a query takes. */
 export const DROPPED_AFTER_MS = 10 * 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
-/** The first schema whose versions read old months from `attributions`. */
-export const FIRST_SCHEMA_OF_OLD_MONTHS = 32
 
 export interface OldCopiesDeps {
   readonly store: ClickHouseClient
   /** The copies keep each month until its end is so long ago. */
   readonly days: number
   readonly isOwner: () => boolean
-  /** Whether no version before `FIRST_SCHEMA_OF_OLD_MONTHS` is to be started again. */
-  readonly isUpgraded: () => Promise<boolean>
   readonly log: Logger
 }
 
@@ -44,12 +39,12 @@ export async function dropNowAndThen(deps: OldCopiesDeps, signal: AbortSignal): 
 
 /** @returns a look: records the instant, and drops the months before the one that was recorded at the look before */
 export function lookForOldMonths(deps: OldCopiesDeps): (nowMs: number) => Promise<void> {
-  const { store, days, isOwner, isUpgraded, log } = deps
+  const { store, days, isOwner, log } = deps
   let seenMs = 0
   return async (nowMs) => {
     const droppedMs = seenMs
     seenMs = 0
-    if (!isOwner() || !(await isUpgraded())) return
+    if (!isOwner()) return
     const { fromMs } = await copiedInstants(store)
     const dueMs = startOfMonth(nowMs - days * DAY_MS)
     if (dueMs > fromMs) await recordDropped(store, dueMs)

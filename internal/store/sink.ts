@@ -7,7 +7,7 @@ import { expectNoFailedWrite } from './failed-writes.js'
 import { KnownValues } from './known-values.js'
 import { RowBinaryWriter } from './row-binary.js'
 import { ATTRIBUTION_VALUES } from './tables/attribution-values.js'
-import { INDEXES_LEFT_TO_MERGES } from './tables/sorted-copies.js'
+import { INDEXES_LEFT_TO_MERGES } from './tables/record-storage.js'
 
 /** A table that accepts rows in RowBinary. */
 export interface RowBinaryTable<Row> {

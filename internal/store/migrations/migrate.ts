@@ -1,102 +1,58 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ConfigError } from '../../config/settings.js'
 import { connectStore, type StoreConnection } from '../client.js'
-import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
-import { ADD_SHOWN_WEIGHTS, CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
-import { CREATE_VALUES, CREATE_VALUES_FEED, DROP_VALUES_FEED, FILL_VALUES } from '../tables/attribution-values.js'
-import {
-  ADD_ATTRIBUTION_CONFIDENCE,
-  ADD_ATTRIBUTION_INFERENCE,
-  ADD_CALL_IDS,
-  ADD_PRICED_COUNTS,
-  ADD_SEEN_BY,
-  ADD_SENT_BY_GATEWAY,
-  CREATE_ATTRIBUTIONS,
-} from '../tables/attributions.js'
+import { CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
+import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
+import { CREATE_VALUES } from '../tables/attribution-values.js'
+import { CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EVENT_LOG } from '../tables/event-log.js'
-import {
-  ADD_FOLDED_BY_LEVELS,
-  addTagColumns,
-  CREATE_EXPORT_FOLDS,
-  CREATE_EXPORT_GROUPS,
-} from '../tables/export-groups.js'
+import { CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
-import { ADD_REPORT_FLAGS } from '../tables/report-flags.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
 import { CREATE_SETTLING } from '../tables/settling.js'
-import {
-  ADD_CONTESTED,
-  ADD_DIMENSIONS,
-  ADD_SKIP_INDEXES,
-  ADD_USAGE_BASIS,
-  BLOOMS_FOR_SETS,
-  COMPRESS_NUMBERS,
-  CREATE_COPY_BY_LABELS,
-  CREATE_SORTED_COPIES,
-  DROP_FEEDS,
-  MAKE_COPIES_COMPACT,
-  SETTLE_PARTS,
-} from '../tables/sorted-copies.js'
-import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
+import { CREATE_SORTED_COPIES } from '../tables/sorted-copies.js'
+import { CREATE_USAGE, CREATE_USAGE_VIEWS } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
 import { clustered } from './clustered.js'
-import { createNewestSchema } from './newest-schema.js'
 
-/**
- * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
- * repeat, so that two processes that start at once, or a crash half-way, do no harm.
- */
+/** A step of the schema. */
 interface Migration {
   readonly version: number
   readonly name: string
   readonly statements: readonly string[]
 }
 
-export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, name: 'attributions', statements: [CREATE_ATTRIBUTIONS] },
-  {
-    version: 2,
-    name: 'admission keys, quarantined, observations',
-    statements: [CREATE_ADMISSION_KEYS, CREATE_QUARANTINED, CREATE_OBSERVATIONS],
-  },
-  { version: 3, name: 'audit log', statements: [CREATE_AUDIT_LOG] },
-  { version: 4, name: 'flags of admission keys', statements: [ADD_ADMISSION_KEY_FLAGS] },
-  { version: 5, name: 'closed versions', statements: [CREATE_CLOSED] },
-  { version: 6, name: 'figures of inferred attributions', statements: [ADD_ATTRIBUTION_INFERENCE] },
-  { version: 7, name: 'usage in quarters of an hour', statements: [CREATE_USAGE, ...CREATE_USAGE_VIEWS, FILL_USAGE] },
-  { version: 8, name: 'allocation weights', statements: [CREATE_ALLOCATION_WEIGHTS] },
-  { version: 9, name: 'webhook attempts', statements: [CREATE_WEBHOOK_ATTEMPTS] },
-  { version: 10, name: 'groups of exports', statements: [CREATE_EXPORT_GROUPS] },
-  { version: 11, name: 'what producers say of their attribution', statements: [ADD_ATTRIBUTION_CONFIDENCE] },
-  {
-    version: 12,
-    name: 'sorted copies',
-    statements: [...ADD_SKIP_INDEXES, CREATE_VALUES, CREATE_VALUES_FEED, FILL_VALUES, ...CREATE_SORTED_COPIES],
-  },
-  { version: 13, name: 'history of closed versions', statements: [CREATE_CLOSED_HISTORY] },
-  { version: 14, name: 'weights that reports spread by', statements: [ADD_SHOWN_WEIGHTS] },
-  { version: 15, name: 'copies in compact parts', statements: MAKE_COPIES_COMPACT },
-  { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
-  { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
-  { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
-  { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
-  { version: 20, name: 'log of events', statements: [CREATE_EVENT_LOG] },
-  { version: 21, name: 'what contests an attribution', statements: ADD_CONTESTED },
-  { version: 22, name: 'rows of reports', statements: [CREATE_REPORT_ROWS] },
-  { version: 23, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
-  { version: 24, name: 'exports by tags', statements: addTagColumns() },
-  { version: 25, name: 'copies of settled records', statements: [CREATE_SETTLING, ...DROP_FEEDS] },
-  { version: 26, name: 'counts that prices depend on', statements: [ADD_PRICED_COUNTS] },
-  { version: 27, name: 'flags of reports', statements: ADD_REPORT_FLAGS },
-  { version: 28, name: 'events of gateways', statements: [ADD_SENT_BY_GATEWAY] },
-  { version: 29, name: 'usage basis, outcome, ids of calls', statements: [...ADD_USAGE_BASIS, ADD_CALL_IDS] },
-  { version: 30, name: 'values written before records', statements: [DROP_VALUES_FEED] },
-  { version: 31, name: 'other events of a call', statements: [ADD_SEEN_BY] },
-  // From here on, versions know that copies may lack old months (`old-copies.ts`).
-  { version: 32, name: 'smaller sorted copies, of the newest months', statements: COMPRESS_NUMBERS },
+/** Every table in its newest form. Views last, since they name tables. */
+const TABLES: readonly string[] = [
+  CREATE_ATTRIBUTIONS,
+  ...CREATE_SORTED_COPIES,
+  CREATE_VALUES,
+  CREATE_SETTLING,
+  CREATE_CLOSED,
+  CREATE_CLOSED_HISTORY,
+  CREATE_USAGE,
+  CREATE_ADMISSION_KEYS,
+  CREATE_QUARANTINED,
+  CREATE_OBSERVATIONS,
+  CREATE_ALLOCATION_WEIGHTS,
+  CREATE_REPORT_ROWS,
+  CREATE_EXPORT_GROUPS,
+  CREATE_EXPORT_FOLDS,
+  CREATE_EVENT_LOG,
+  CREATE_WEBHOOK_ATTEMPTS,
+  CREATE_AUDIT_LOG,
+  ...CREATE_USAGE_VIEWS,
 ]
+
+/**
+ * The schema's steps, in order. The first makes the tables in their newest form; each later one brings the tables of an earlier
+ * version to that form and finds nothing to do in a new database. A released one is kept as it is, since 0.3.0 all are. Each
+ * statement is safe to repeat, so that two processes that start at once, or a crash half-way, do no harm.
+ */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'tables', statements: TABLES }]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
 export async function createDatabase(account: Omit<StoreConnection, 'database'>, database: string): Promise<void> {
@@ -113,11 +69,11 @@ CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, appli
 ENGINE = MergeTree ORDER BY version`
 
 /**
- * Brings the schema to the newest step and records each step. A database without a step gets the newest schema at once where it
- * can: not on a cluster, nor beside tables of an older version, whose first start was cut off.
+ * Brings the schema to the newest step and records each step.
  *
- * @param steps those of an older version, for its tests
+ * @param steps others, for tests
  * @param cluster whose servers hold the tables together; empty: one server
+ * @throws ConfigError when a newer version has brought it further
  */
 export async function migrate(
   store: ClickHouseClient,
@@ -130,23 +86,21 @@ export async function migrate(
   await run(CREATE_SCHEMA_MIGRATIONS)
   const result = await store.query({ query: 'SELECT DISTINCT version FROM schema_migrations', format: 'JSONEachRow' })
   const applied = new Set((await result.json<{ version: number }>()).map(({ version }) => version))
-  if (applied.size === 0 && steps === MIGRATIONS && cluster === '' && (await createNewestSchema(store))) {
-    await record(store, steps)
-    return
-  }
+  refuseNewer(Math.max(0, ...applied), Math.max(...steps.map(({ version }) => version)))
   for (const { version, name, statements } of steps) {
     if (applied.has(version)) continue
     for (const statement of statements) await run(statement)
-    await record(store, [{ version, name }])
+    await store.insert({ table: 'schema_migrations', values: [{ version, name }], format: 'JSONEachRow' })
   }
 }
 
-const record = (store: ClickHouseClient, steps: readonly Pick<Migration, 'version' | 'name'>[]): Promise<unknown> =>
-  store.insert({
-    table: 'schema_migrations',
-    values: steps.map(({ version, name }) => ({ version, name })),
-    format: 'JSONEachRow',
-  })
+function refuseNewer(applied: number, known: number): void {
+  if (applied <= known) return
+  throw new ConfigError(
+    `the read model is that of a newer version (schema ${applied}, this version knows ${known}): start that version, or \
+restore a backup from before the upgrade`,
+  )
+}
 
 /** Every statement that makes the schema, in order. */
 export const schemaFor = (cluster: string): readonly string[] =>

@@ -2,13 +2,12 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Config } from '../../config/settings.js'
 import type { StoreConnection } from '../client.js'
 import { keepEventsFor } from './event-log-days.js'
-import { finishUpgrade, readSchemaState, refuseFinishedUpgrade } from './finished-upgrades.js'
 import { createDatabase, MIGRATIONS, migrate } from './migrate.js'
 
 /**
  * Brings database and tables to what this version works with. Safe to repeat, and for several processes at once.
  *
- * @throws ConfigError when a newer version has finished its upgrade
+ * @throws ConfigError when a newer version has brought the tables further
  */
 export async function prepareSchema(
   store: ClickHouseClient,
@@ -16,10 +15,6 @@ export async function prepareSchema(
   { storeDatabase, storeCluster, eventLogDays }: Config<'storeDatabase' | 'storeCluster' | 'eventLogDays'>,
 ): Promise<void> {
   await createDatabase(account, storeDatabase)
-  await refuseFinishedUpgrade(store)
-  const isNew = ((await readSchemaState(store))?.version ?? 0) === 0
   await migrate(store, MIGRATIONS, storeCluster)
-  // No version before has ever read it.
-  if (isNew) await finishUpgrade(store)
   await keepEventsFor(store, eventLogDays, storeCluster)
 }

@@ -18,6 +18,7 @@ export const CREATE_ADMISSION_KEYS = `
 CREATE TABLE IF NOT EXISTS admission_keys (
   key_hash FixedString(16),
   fingerprint FixedString(8),
+  flags UInt8,
   admitted_at DateTime64(3, 'UTC')
 )
 ENGINE = MergeTree
@@ -25,9 +26,6 @@ PARTITION BY toStartOfInterval(admitted_at, INTERVAL 6 HOUR)
 ORDER BY key_hash
 TTL toDateTime(admitted_at) + INTERVAL ${ADMISSION_KEYS_KEPT_MS / 3_600_000} HOUR
 SETTINGS non_replicated_deduplication_window = 10000, ttl_only_drop_parts = 1, index_granularity = 256`
-
-export const ADD_ADMISSION_KEY_FLAGS =
-  'ALTER TABLE admission_keys ADD COLUMN IF NOT EXISTS flags UInt8 AFTER fingerprint'
 
 export const ADMISSION_KEYS: RowBinaryTable<AdmissionKeyRow> = {
   name: 'admission_keys',

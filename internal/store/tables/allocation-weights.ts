@@ -22,14 +22,12 @@ CREATE TABLE IF NOT EXISTS allocation_weights (
   as_of DateTime64(3, 'UTC'),
   service String,
   owner String,
-  weight Decimal(38, 18)
+  weight Decimal(38, 18),
+  is_shown Bool
 )
 ENGINE = MergeTree
 ORDER BY (tenant_id, as_of, service, owner)
 SETTINGS non_replicated_deduplication_window = 10000`
-
-/** How many people older weights cover is unknown, so reports do not spread by them. */
-export const ADD_SHOWN_WEIGHTS = `ALTER TABLE allocation_weights ADD COLUMN IF NOT EXISTS is_shown Bool DEFAULT false`
 
 export const ALLOCATION_WEIGHTS: RowBinaryTable<AllocationWeightRow> = {
   name: 'allocation_weights',

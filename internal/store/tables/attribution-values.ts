@@ -54,15 +54,3 @@ export const SELECT_VALUES = `SELECT DISTINCT tenant_id, field, value FROM attri
 ARRAY JOIN arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> '${VALUES_OF_TAGS}', dimensions)) AS field,
   arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)],
     CAST(dimensions, 'Array(String)')) AS value`
-
-const VALUES_WITHOUT_TAGS = `SELECT DISTINCT tenant_id, field, value FROM attributions
-ARRAY JOIN ['provider', 'served_model', 'service', 'owner'] AS field,
-  [toString(provider), toString(served_model), toString(service), toString(owner)] AS value`
-
-/** A view used to add the values within each insert of records. */
-export const CREATE_VALUES_FEED = `CREATE MATERIALIZED VIEW IF NOT EXISTS attribution_values_feed TO attribution_values AS ${VALUES_WITHOUT_TAGS}`
-
-/** Safe to repeat: duplicates are merged. */
-export const FILL_VALUES = `INSERT INTO attribution_values ${VALUES_WITHOUT_TAGS}`
-
-export const DROP_VALUES_FEED = 'DROP TABLE IF EXISTS attribution_values_feed'

@@ -10,6 +10,9 @@ import { DIMENSIONS_MAX } from '../../records/dimensions.js'
  */
 export const EXPORT_GROUPS = 'export_groups'
 
+/** The declared tags by which an export is grouped, in the order of its grain. */
+const TAGS = Array.from({ length: DIMENSIONS_MAX }, (_, i) => `  tag_${i} LowCardinality(String)`).join(',\n')
+
 export const CREATE_EXPORT_GROUPS = `
 CREATE TABLE IF NOT EXISTS ${EXPORT_GROUPS} (
   job_id String,
@@ -21,6 +24,14 @@ CREATE TABLE IF NOT EXISTS ${EXPORT_GROUPS} (
   owner LowCardinality(String),
   service LowCardinality(String),
   served_model LowCardinality(String),
+  requested_model LowCardinality(String),
+  region LowCardinality(String),
+  ingestion_layer LowCardinality(String),
+  pathway_category LowCardinality(String),
+  output_state LowCardinality(String),
+  stage_origin LowCardinality(String),
+  cost_basis LowCardinality(String),
+${TAGS},
   meter UInt8,
   price LowCardinality(String),
   unit_price Decimal(38, 18),
@@ -37,8 +48,10 @@ CREATE TABLE IF NOT EXISTS ${EXPORT_GROUPS} (
   carbon_known UInt64,
   has_calls Bool,
   confidence Decimal(5, 4),
-  people UInt8,
-  people_state AggregateFunction(uniqUpTo(4), UInt64),
+  people_count UInt64,
+  persons AggregateFunction(uniqExact, UInt64),
+  calls_cost Decimal(38, 18),
+  is_thin Bool,
   key UInt64,
   staged_at DateTime DEFAULT now()
 )
@@ -47,33 +60,6 @@ PARTITION BY job_id
 ORDER BY (staging, charge_start)
 TTL staged_at + INTERVAL 3 DAY
 SETTINGS ttl_only_drop_parts = 1`
-
-/** Dimensions and people as of the rule that folds reports, too. Jobs that are staged the old way start again. */
-export const ADD_FOLDED_BY_LEVELS: readonly string[] = [
-  ...[
-    'requested_model LowCardinality(String) AFTER served_model',
-    'region LowCardinality(String) AFTER requested_model',
-    'ingestion_layer LowCardinality(String) AFTER region',
-    'pathway_category LowCardinality(String) AFTER ingestion_layer',
-    'output_state LowCardinality(String) AFTER pathway_category',
-    'stage_origin LowCardinality(String) AFTER output_state',
-    'cost_basis LowCardinality(String) AFTER stage_origin',
-    'people_count UInt64 AFTER confidence',
-    'persons AggregateFunction(uniqExact, UInt64) AFTER people_count',
-    'calls_cost Decimal(38, 18) AFTER persons',
-    'is_thin Bool AFTER calls_cost',
-  ].map((column) => `ALTER TABLE ${EXPORT_GROUPS} ADD COLUMN IF NOT EXISTS ${column}`),
-  ...['people', 'people_state'].map((column) => `ALTER TABLE ${EXPORT_GROUPS} DROP COLUMN IF EXISTS ${column}`),
-]
-
-/** The declared tags by which an export is grouped, in the order of its grain. */
-export const addTagColumns = (): readonly string[] =>
-  [EXPORT_GROUPS, EXPORT_FOLDS].flatMap((table) =>
-    Array.from({ length: DIMENSIONS_MAX }, (_, i) => {
-      const after = i === 0 ? 'cost_basis' : `tag_${i - 1}`
-      return `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS tag_${i} LowCardinality(String) AFTER ${after}`
-    }),
-  )
 
 /**
  * Which groups of a job fold into which row: one row per group (`key`), with the labels that the folded row keeps; the others
@@ -98,6 +84,7 @@ CREATE TABLE IF NOT EXISTS ${EXPORT_FOLDS} (
   output_state LowCardinality(String),
   stage_origin LowCardinality(String),
   cost_basis LowCardinality(String),
+${TAGS},
   price LowCardinality(String),
   kept UInt8,
   key UInt64,

@@ -30,8 +30,5 @@ const SUM = Object.entries(FLAGS)
   .map(([flag, condition]) => `(${condition}) * ${bitOf(flag as ReportFlag)}`)
   .join(' + ')
 
-/** Until the background has stored it, the engine computes it when it reads older rows. */
-export const ADD_REPORT_FLAGS: readonly string[] = [
-  `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${COLUMN} UInt16 MATERIALIZED toUInt16(${SUM})`,
-  `ALTER TABLE attributions MATERIALIZE COLUMN ${COLUMN} SETTINGS alter_sync = 0, mutations_sync = 0`,
-]
+/** The column, with the expression that fills it. */
+export const REPORT_FLAGS = `${COLUMN} UInt16 MATERIALIZED toUInt16(${SUM})`

@@ -97,7 +97,3 @@ export const CREATE_USAGE_VIEWS = [
   `CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_attributions TO usage_15m AS ${usageOf('attributions', '')}`,
   `CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_closed TO usage_15m AS ${usageOf('closed', '-')}`,
 ]
-
-/** Adds the records stored before the views existed. */
-export const FILL_USAGE = `INSERT INTO usage_15m SELECT * FROM (${usageOf('attributions', '')})
-SETTINGS insert_deduplicate = 1, insert_deduplication_token = 'usage-15m-of-records-before', max_threads = 1`

@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { SORT_FIELDS } from '../../../internal/filters/filter-fields.js'
 import { type CopiedInstants, copiedInstants, followCopiedInstants } from '../../../internal/store/copied-instants.js'
-import { finishUpgrade, hasFinished } from '../../../internal/store/migrations/finished-upgrades.js'
-import { FIRST_SCHEMA_OF_OLD_MONTHS, lookForOldMonths, recordDropped } from '../../../internal/store/old-copies.js'
+import { lookForOldMonths, recordDropped } from '../../../internal/store/old-copies.js'
 import { listRecords } from '../../../internal/store/queries/records/list-records.js'
 import { settle } from '../../../internal/store/settling.js'
 import { storedRows } from '../../../internal/store/stored-rows.js'
@@ -32,7 +31,6 @@ afterEach(async () => {
   for (const table of [...RECORD_TABLES, 'closed', 'settling']) {
     await store.client.command({ query: `TRUNCATE TABLE ${table}` })
   }
-  await store.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'upgrade finished'" })
 })
 
 async function insertAndSettle(): Promise<void> {
@@ -44,10 +42,7 @@ async function insertAndSettle(): Promise<void> {
 }
 
 const lookWith = (days: number, isOwner: () => boolean = () => true) =>
-  lookForOldMonths({
-    ...{ store: store.client, days, isOwner, log: pino({ level: 'silent' }) },
-    isUpgraded: () => hasFinished(store.client, FIRST_SCHEMA_OF_OLD_MONTHS),
-  })
+  lookForOldMonths({ store: store.client, days, isOwner, log: pino({ level: 'silent' }) })
 
 /** By month, of each table. */
 async function monthsOf(table: string): Promise<Record<string, number>> {
@@ -79,7 +74,6 @@ async function allPages(copied: CopiedInstants): Promise<readonly (readonly stri
 
 test('months whose end is older than the setting leave the copies and no page, at the look after they count as left', async () => {
   await insertAndSettle()
-  await finishUpgrade(store.client)
   const base = await monthsOf('attributions')
   const before = await copiedInstants(store.client)
   const pages = await allPages(before)
@@ -106,7 +100,6 @@ test('months whose end is older than the setting leave the copies and no page, a
 
 test('a month stays until its end, not its begin, is older than the setting', async () => {
   await insertAndSettle()
-  await finishUpgrade(store.client)
   const look = lookWith(33)
   for (let i = 0; i < 2; i++) await look(NOW_MS)
 
@@ -114,14 +107,9 @@ test('a month stays until its end, not its begin, is older than the setting', as
   await expectMonths(['202610', '202611'])
 })
 
-test('nothing is dropped before the upgrade is finished, nor by a process that does not own the work', async () => {
+test('nothing is dropped by a process that does not own the work', async () => {
   await insertAndSettle()
   const months = Object.keys(await monthsOf('attributions_by_owner'))
-  const unfinished = lookWith(31)
-  for (let i = 0; i < 3; i++) await unfinished(NOW_MS)
-  expect((await copiedInstants(store.client)).fromMs).toBe(0)
-
-  await finishUpgrade(store.client)
   let isOwner = false
   const look = lookWith(31, () => isOwner)
   for (let i = 0; i < 3; i++) await look(NOW_MS)
@@ -135,7 +123,6 @@ test('nothing is dropped before the upgrade is finished, nor by a process that d
 })
 
 test('what is settled later is compared and copied from the recorded instant on', async () => {
-  await finishUpgrade(store.client)
   await generateRecords(store.client, { tenantId: TENANT, from: 0, to: 600, total: TOTAL })
   await settle(store.client, LAST_AT_MS - 30 * DAY_MS, NEVER)
   const look = lookWith(1)

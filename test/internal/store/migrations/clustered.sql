@@ -85,20 +85,829 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `source_partition` UInt16,
     `source_sequence` UInt64,
     `source_index` UInt32,
-    INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1
+    `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)),
+    INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, event_time, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048;
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400;
 
 CREATE TABLE IF NOT EXISTS attributions ON CLUSTER attribution AS attributions_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_materialized_at', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, valid_from, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_materialized_at ON CLUSTER attribution AS attributions_by_materialized_at_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_materialized_at_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_cost_usd', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, cost_usd, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_cost_usd ON CLUSTER attribution AS attributions_by_cost_usd_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_cost_usd_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_energy_wh', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, energy_wh, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_energy_wh ON CLUSTER attribution AS attributions_by_energy_wh_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_energy_wh_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_carbon_gco2e', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, carbon_gco2e, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e ON CLUSTER attribution AS attributions_by_carbon_gco2e_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_carbon_gco2e_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_confidence', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, confidence, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_confidence ON CLUSTER attribution AS attributions_by_confidence_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_confidence_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_provider', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, provider, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_provider ON CLUSTER attribution AS attributions_by_provider_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_provider_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_served_model', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, served_model, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_served_model ON CLUSTER attribution AS attributions_by_served_model_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_served_model_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_service', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, service, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_service ON CLUSTER attribution AS attributions_by_service_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_service_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_owner', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, owner, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_owner ON CLUSTER attribution AS attributions_by_owner_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_owner_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18) CODEC(ZSTD(1)),
+    `energy_wh` Decimal(38, 18) CODEC(ZSTD(1)),
+    `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1)),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `usage_basis` LowCardinality(String),
+    `outcome` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    `dimensions` Array(LowCardinality(String)),
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_labels', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, output_state, degradation_state, evidence_basis, export_eligibility, stage_origin, confidence_band, pathway_category, id)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, min_age_to_force_merge_seconds = 86400, min_bytes_for_wide_part = 1073741824;
+
+CREATE TABLE IF NOT EXISTS attributions_by_labels ON CLUSTER attribution AS attributions_by_labels_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_labels_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS attribution_values_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `field` LowCardinality(String),
+    `value` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/attribution_values', '{replica}')
+ORDER BY (tenant_id, field, value);
+
+CREATE TABLE IF NOT EXISTS attribution_values ON CLUSTER attribution AS attribution_values_local
+ENGINE = Distributed(attribution, currentDatabase(), attribution_values_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS settling_local ON CLUSTER attribution
+(
+    `state` LowCardinality(String),
+    `starts_at` DateTime64(3, 'UTC'),
+    `ends_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/settling', '{replica}', ends_at)
+ORDER BY state
+SETTINGS replicated_deduplication_window = 1000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS settling ON CLUSTER attribution AS settling_local
+ENGINE = Distributed(attribution, currentDatabase(), settling_local, 0);
+
+CREATE TABLE IF NOT EXISTS closed_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `cached_input_tokens` Nullable(UInt64),
+    `cache_write_tokens` Nullable(UInt64),
+    `reasoning_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `principal` LowCardinality(String),
+    `identity_hash` FixedString(16),
+    `workload_identity` LowCardinality(String),
+    `closed_at` DateTime64(3, 'UTC'),
+    `change` LowCardinality(String),
+    `change_id` String,
+    `actor` LowCardinality(String)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed', '{replica}')
+ORDER BY (tenant_id, id, valid_from)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS closed ON CLUSTER attribution AS closed_local
+ENGINE = Distributed(attribution, currentDatabase(), closed_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS closed_history_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `cached_input_tokens` Nullable(UInt64),
+    `cache_write_tokens` Nullable(UInt64),
+    `reasoning_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `principal` LowCardinality(String),
+    `identity_hash` FixedString(16),
+    `workload_identity` LowCardinality(String),
+    `closed_at` DateTime64(3, 'UTC'),
+    `change` LowCardinality(String),
+    `change_id` String,
+    `actor` LowCardinality(String)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed_history', '{replica}')
+ORDER BY (tenant_id, id, valid_from)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS closed_history ON CLUSTER attribution AS closed_history_local
+ENGINE = Distributed(attribution, currentDatabase(), closed_history_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS usage_15m_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `bucket` DateTime('UTC'),
+    `provider` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `pathway_category` LowCardinality(String),
+    `ingestion_layer` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `confidence_band` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `calls` SimpleAggregateFunction(sum, Int64),
+    `cost_usd` SimpleAggregateFunction(sum, Decimal(38, 18)),
+    `energy_wh` SimpleAggregateFunction(sum, Decimal(38, 18)),
+    `carbon_gco2e` SimpleAggregateFunction(sum, Decimal(38, 18)),
+    `input_tokens` SimpleAggregateFunction(sum, Int64),
+    `output_tokens` SimpleAggregateFunction(sum, Int64),
+    `cached_input_tokens` SimpleAggregateFunction(sum, Int64),
+    `cache_write_tokens` SimpleAggregateFunction(sum, Int64),
+    `reasoning_tokens` SimpleAggregateFunction(sum, Int64),
+    `unpriced_calls` SimpleAggregateFunction(sum, Int64),
+    `energy_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `carbon_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `input_tokens_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `output_tokens_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `people` SimpleAggregateFunction(sumMap, Map(FixedString(16), Int64))
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/usage_15m', '{replica}')
+ORDER BY (tenant_id, bucket, provider, served_model, service, owner, pathway_category, ingestion_layer, stage_origin, output_state, evidence_basis, confidence_band, degradation_state, export_eligibility)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS usage_15m ON CLUSTER attribution AS usage_15m_local
+ENGINE = Distributed(attribution, currentDatabase(), usage_15m_local, cityHash64(tenant_id));
 
 CREATE TABLE IF NOT EXISTS admission_keys_local ON CLUSTER attribution
 (
     `key_hash` FixedString(16),
     `fingerprint` FixedString(8),
+    `flags` UInt8,
     `admitted_at` DateTime64(3, 'UTC')
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/admission_keys', '{replica}')
@@ -151,6 +960,186 @@ SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_windo
 CREATE TABLE IF NOT EXISTS observations ON CLUSTER attribution AS observations_local
 ENGINE = Distributed(attribution, currentDatabase(), observations_local, cityHash64(tenant_id));
 
+CREATE TABLE IF NOT EXISTS allocation_weights_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `as_of` DateTime64(3, 'UTC'),
+    `service` String,
+    `owner` String,
+    `weight` Decimal(38, 18),
+    `is_shown` Bool
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/allocation_weights', '{replica}')
+ORDER BY (tenant_id, as_of, service, owner)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS allocation_weights ON CLUSTER attribution AS allocation_weights_local
+ENGINE = Distributed(attribution, currentDatabase(), allocation_weights_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `answer` FixedString(16),
+    `position` UInt64,
+    `row` String,
+    `staged_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/report_rows', '{replica}')
+PARTITION BY toStartOfHour(staged_at)
+ORDER BY (tenant_id, answer, position)
+TTL staged_at + toIntervalHour(6)
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024;
+
+CREATE TABLE IF NOT EXISTS report_rows ON CLUSTER attribution AS report_rows_local
+ENGINE = Distributed(attribution, currentDatabase(), report_rows_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS export_groups_local ON CLUSTER attribution
+(
+    `job_id` String,
+    `staging` LowCardinality(String),
+    `month` Date,
+    `charge_start` Date,
+    `charge_end` Date,
+    `provider` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `service` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `region` LowCardinality(String),
+    `ingestion_layer` LowCardinality(String),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `tag_0` LowCardinality(String),
+    `tag_1` LowCardinality(String),
+    `tag_2` LowCardinality(String),
+    `tag_3` LowCardinality(String),
+    `tag_4` LowCardinality(String),
+    `tag_5` LowCardinality(String),
+    `tag_6` LowCardinality(String),
+    `tag_7` LowCardinality(String),
+    `meter` UInt8,
+    `price` LowCardinality(String),
+    `unit_price` Decimal(38, 18),
+    `cost` Decimal(38, 18),
+    `tokens` UInt64,
+    `invocations` UInt64,
+    `input_tokens` UInt64,
+    `input_counted` UInt64,
+    `output_tokens` UInt64,
+    `output_counted` UInt64,
+    `energy_wh` Decimal(38, 18),
+    `energy_known` UInt64,
+    `carbon_gco2e` Decimal(38, 18),
+    `carbon_known` UInt64,
+    `has_calls` Bool,
+    `confidence` Decimal(5, 4),
+    `people_count` UInt64,
+    `persons` AggregateFunction(uniqExact, UInt64),
+    `calls_cost` Decimal(38, 18),
+    `is_thin` Bool,
+    `key` UInt64,
+    `staged_at` DateTime DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/export_groups', '{replica}')
+PARTITION BY job_id
+ORDER BY (staging, charge_start)
+TTL staged_at + toIntervalDay(3)
+SETTINGS ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS export_groups ON CLUSTER attribution AS export_groups_local
+ENGINE = Distributed(attribution, currentDatabase(), export_groups_local, cityHash64(job_id));
+
+CREATE TABLE IF NOT EXISTS export_folds_local ON CLUSTER attribution
+(
+    `job_id` String,
+    `fold` LowCardinality(String),
+    `month` Date,
+    `charge_start` Date,
+    `provider` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `service` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `region` LowCardinality(String),
+    `ingestion_layer` LowCardinality(String),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `tag_0` LowCardinality(String),
+    `tag_1` LowCardinality(String),
+    `tag_2` LowCardinality(String),
+    `tag_3` LowCardinality(String),
+    `tag_4` LowCardinality(String),
+    `tag_5` LowCardinality(String),
+    `tag_6` LowCardinality(String),
+    `tag_7` LowCardinality(String),
+    `price` LowCardinality(String),
+    `kept` UInt8,
+    `key` UInt64,
+    `folded_at` DateTime DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/export_folds', '{replica}')
+PARTITION BY job_id
+ORDER BY (fold, key)
+TTL folded_at + toIntervalDay(3)
+SETTINGS ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS export_folds ON CLUSTER attribution AS export_folds_local
+ENGINE = Distributed(attribution, currentDatabase(), export_folds_local, cityHash64(job_id));
+
+CREATE TABLE IF NOT EXISTS event_log_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `type` LowCardinality(String),
+    `event_id` String,
+    `created_at` DateTime64(3, 'UTC'),
+    `envelope` String,
+    `source_log` UInt32,
+    `source_sequence` UInt64,
+    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/event_log', '{replica}')
+PARTITION BY toYYYYMM(created_at)
+ORDER BY (tenant_id, source_log, source_sequence)
+TTL toDateTime(created_at) + toIntervalDay(90)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS event_log ON CLUSTER attribution AS event_log_local
+ENGINE = Distributed(attribution, currentDatabase(), event_log_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS webhook_attempts_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `endpoint_id` LowCardinality(String),
+    `delivery_id` String,
+    `event_id` String,
+    `event_type` LowCardinality(String),
+    `event_sequence` UInt64,
+    `attempt` UInt16,
+    `attempted_at` DateTime64(3, 'UTC'),
+    `latency_ms` UInt32,
+    `response_status` UInt16,
+    `outcome` LowCardinality(String),
+    `reason` LowCardinality(String),
+    `next_attempt_at` DateTime64(3, 'UTC'),
+    `is_replayed` UInt8,
+    `source_log` UInt32,
+    `source_sequence` UInt64,
+    `source_index` UInt32,
+    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/webhook_attempts', '{replica}')
+PARTITION BY toYYYYMM(attempted_at)
+ORDER BY (tenant_id, endpoint_id, source_log, source_sequence, source_index)
+TTL toDateTime(attempted_at) + toIntervalDay(400)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS webhook_attempts ON CLUSTER attribution AS webhook_attempts_local
+ENGINE = Distributed(attribution, currentDatabase(), webhook_attempts_local, cityHash64(tenant_id));
+
 CREATE TABLE IF NOT EXISTS audit_log_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -175,101 +1164,6 @@ SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_windo
 
 CREATE TABLE IF NOT EXISTS audit_log ON CLUSTER attribution AS audit_log_local
 ENGINE = Distributed(attribution, currentDatabase(), audit_log_local, cityHash64(tenant_id));
-
-ALTER TABLE admission_keys_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `flags` UInt8 AFTER fingerprint);
-
-ALTER TABLE admission_keys ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `flags` UInt8 AFTER fingerprint);
-
-CREATE TABLE IF NOT EXISTS closed_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `cached_input_tokens` Nullable(UInt64),
-    `cache_write_tokens` Nullable(UInt64),
-    `reasoning_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `principal` LowCardinality(String),
-    `identity_hash` FixedString(16),
-    `workload_identity` LowCardinality(String),
-    `closed_at` DateTime64(3, 'UTC'),
-    `change` LowCardinality(String),
-    `change_id` String,
-    `actor` LowCardinality(String)
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed', '{replica}')
-ORDER BY (tenant_id, id, valid_from)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
-
-CREATE TABLE IF NOT EXISTS closed ON CLUSTER attribution AS closed_local
-ENGINE = Distributed(attribution, currentDatabase(), closed_local, cityHash64(tenant_id));
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `inference` String AFTER footprint_details);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `inference` String AFTER footprint_details);
-
-CREATE TABLE IF NOT EXISTS usage_15m_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `bucket` DateTime('UTC'),
-    `provider` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `pathway_category` LowCardinality(String),
-    `ingestion_layer` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `confidence_band` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `calls` SimpleAggregateFunction(sum, Int64),
-    `cost_usd` SimpleAggregateFunction(sum, Decimal(38, 18)),
-    `energy_wh` SimpleAggregateFunction(sum, Decimal(38, 18)),
-    `carbon_gco2e` SimpleAggregateFunction(sum, Decimal(38, 18)),
-    `input_tokens` SimpleAggregateFunction(sum, Int64),
-    `output_tokens` SimpleAggregateFunction(sum, Int64),
-    `cached_input_tokens` SimpleAggregateFunction(sum, Int64),
-    `cache_write_tokens` SimpleAggregateFunction(sum, Int64),
-    `reasoning_tokens` SimpleAggregateFunction(sum, Int64),
-    `unpriced_calls` SimpleAggregateFunction(sum, Int64),
-    `energy_unknown_calls` SimpleAggregateFunction(sum, Int64),
-    `carbon_unknown_calls` SimpleAggregateFunction(sum, Int64),
-    `input_tokens_unknown_calls` SimpleAggregateFunction(sum, Int64),
-    `output_tokens_unknown_calls` SimpleAggregateFunction(sum, Int64),
-    `people` SimpleAggregateFunction(sumMap, Map(FixedString(16), Int64))
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/usage_15m', '{replica}')
-ORDER BY (tenant_id, bucket, provider, served_model, service, owner, pathway_category, ingestion_layer, stage_origin, output_state, evidence_basis, confidence_band, degradation_state, export_eligibility)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
-
-CREATE TABLE IF NOT EXISTS usage_15m ON CLUSTER attribution AS usage_15m_local
-ENGINE = Distributed(attribution, currentDatabase(), usage_15m_local, cityHash64(tenant_id));
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_attributions ON CLUSTER attribution TO usage_15m_local
 AS SELECT
@@ -366,1955 +1260,3 @@ GROUP BY
     confidence_band,
     degradation_state,
     export_eligibility;
-
-INSERT INTO usage_15m
-SETTINGS insert_deduplicate = 1, insert_deduplication_token = 'usage-15m-of-records-before', max_threads = 1
-SELECT *
-FROM
-(
-    SELECT
-        tenant_id,
-        toDateTime(toStartOfFifteenMinutes(event_time), 'UTC') AS bucket,
-        provider,
-        served_model,
-        service,
-        owner,
-        pathway_category,
-        ingestion_layer,
-        stage_origin,
-        output_state,
-        evidence_basis,
-        confidence_band,
-        degradation_state,
-        export_eligibility,
-        sum(toInt64(1)) AS calls,
-        sum(attributions.cost_usd) AS cost_usd,
-        sum(attributions.energy_wh) AS energy_wh,
-        sum(attributions.carbon_gco2e) AS carbon_gco2e,
-        sum(toInt64(ifNull(attributions.input_tokens, 0))) AS input_tokens,
-        sum(toInt64(ifNull(attributions.output_tokens, 0))) AS output_tokens,
-        sum(toInt64(ifNull(attributions.cached_input_tokens, 0))) AS cached_input_tokens,
-        sum(toInt64(ifNull(attributions.cache_write_tokens, 0))) AS cache_write_tokens,
-        sum(toInt64(ifNull(attributions.reasoning_tokens, 0))) AS reasoning_tokens,
-        sum(toInt64(attributions.cost_basis = 'unpriced')) AS unpriced_calls,
-        sum(toInt64(attributions.energy_basis = 'unknown')) AS energy_unknown_calls,
-        sum(toInt64(attributions.carbon_basis = 'unknown')) AS carbon_unknown_calls,
-        sum(toInt64(isNull(attributions.input_tokens))) AS input_tokens_unknown_calls,
-        sum(toInt64(isNull(attributions.output_tokens))) AS output_tokens_unknown_calls,
-        sumMap(if(identity_hash = toFixedString('', 16), CAST(map(), 'Map(FixedString(16), Int64)'), CAST(map(identity_hash, 1), 'Map(FixedString(16), Int64)'))) AS people
-    FROM attributions
-    GROUP BY
-        tenant_id,
-        bucket,
-        provider,
-        served_model,
-        service,
-        owner,
-        pathway_category,
-        ingestion_layer,
-        stage_origin,
-        output_state,
-        evidence_basis,
-        confidence_band,
-        degradation_state,
-        export_eligibility
-)
-SETTINGS insert_deduplicate = 1, insert_deduplication_token = 'usage-15m-of-records-before', max_threads = 1;
-
-CREATE TABLE IF NOT EXISTS allocation_weights_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `as_of` DateTime64(3, 'UTC'),
-    `service` String,
-    `owner` String,
-    `weight` Decimal(38, 18)
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/allocation_weights', '{replica}')
-ORDER BY (tenant_id, as_of, service, owner)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
-
-CREATE TABLE IF NOT EXISTS allocation_weights ON CLUSTER attribution AS allocation_weights_local
-ENGINE = Distributed(attribution, currentDatabase(), allocation_weights_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS webhook_attempts_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `endpoint_id` LowCardinality(String),
-    `delivery_id` String,
-    `event_id` String,
-    `event_type` LowCardinality(String),
-    `event_sequence` UInt64,
-    `attempt` UInt16,
-    `attempted_at` DateTime64(3, 'UTC'),
-    `latency_ms` UInt32,
-    `response_status` UInt16,
-    `outcome` LowCardinality(String),
-    `reason` LowCardinality(String),
-    `next_attempt_at` DateTime64(3, 'UTC'),
-    `is_replayed` UInt8,
-    `source_log` UInt32,
-    `source_sequence` UInt64,
-    `source_index` UInt32,
-    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/webhook_attempts', '{replica}')
-PARTITION BY toYYYYMM(attempted_at)
-ORDER BY (tenant_id, endpoint_id, source_log, source_sequence, source_index)
-TTL toDateTime(attempted_at) + toIntervalDay(400)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, ttl_only_drop_parts = 1;
-
-CREATE TABLE IF NOT EXISTS webhook_attempts ON CLUSTER attribution AS webhook_attempts_local
-ENGINE = Distributed(attribution, currentDatabase(), webhook_attempts_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS export_groups_local ON CLUSTER attribution
-(
-    `job_id` String,
-    `staging` LowCardinality(String),
-    `month` Date,
-    `charge_start` Date,
-    `charge_end` Date,
-    `provider` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `service` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `meter` UInt8,
-    `price` LowCardinality(String),
-    `unit_price` Decimal(38, 18),
-    `cost` Decimal(38, 18),
-    `tokens` UInt64,
-    `invocations` UInt64,
-    `input_tokens` UInt64,
-    `input_counted` UInt64,
-    `output_tokens` UInt64,
-    `output_counted` UInt64,
-    `energy_wh` Decimal(38, 18),
-    `energy_known` UInt64,
-    `carbon_gco2e` Decimal(38, 18),
-    `carbon_known` UInt64,
-    `has_calls` Bool,
-    `confidence` Decimal(5, 4),
-    `people` UInt8,
-    `people_state` AggregateFunction(uniqUpTo(4), UInt64),
-    `key` UInt64,
-    `staged_at` DateTime DEFAULT now()
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/export_groups', '{replica}')
-PARTITION BY job_id
-ORDER BY (staging, charge_start)
-TTL staged_at + toIntervalDay(3)
-SETTINGS ttl_only_drop_parts = 1;
-
-CREATE TABLE IF NOT EXISTS export_groups ON CLUSTER attribution AS export_groups_local
-ENGINE = Distributed(attribution, currentDatabase(), export_groups_local, cityHash64(job_id));
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `attribution_confidence` Decimal(5, 4) DEFAULT 0.95 AFTER confidence);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `attribution_confidence` Decimal(5, 4) DEFAULT 0.95 AFTER confidence);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MODIFY SETTING auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS id_minmax id TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS valid_from_minmax valid_from TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_minmax confidence TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS provider_set provider TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_set pathway_category TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_set output_state TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_set stage_origin TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_set confidence_band TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_set degradation_state TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MATERIALIZE INDEX id_minmax),
-    (MATERIALIZE INDEX valid_from_minmax),
-    (MATERIALIZE INDEX cost_usd_minmax),
-    (MATERIALIZE INDEX energy_wh_minmax),
-    (MATERIALIZE INDEX carbon_gco2e_minmax),
-    (MATERIALIZE INDEX confidence_minmax),
-    (MATERIALIZE INDEX served_model_bloom_filter),
-    (MATERIALIZE INDEX service_bloom_filter),
-    (MATERIALIZE INDEX owner_bloom_filter),
-    (MATERIALIZE INDEX provider_set),
-    (MATERIALIZE INDEX pathway_category_set),
-    (MATERIALIZE INDEX output_state_set),
-    (MATERIALIZE INDEX stage_origin_set),
-    (MATERIALIZE INDEX confidence_band_set),
-    (MATERIALIZE INDEX evidence_basis_set),
-    (MATERIALIZE INDEX degradation_state_set),
-    (MATERIALIZE INDEX export_eligibility_set),
-    (MATERIALIZE INDEX trace_id_bloom_filter);
-
-CREATE TABLE IF NOT EXISTS attribution_values_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `field` LowCardinality(String),
-    `value` String
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/attribution_values', '{replica}')
-ORDER BY (tenant_id, field, value);
-
-CREATE TABLE IF NOT EXISTS attribution_values ON CLUSTER attribution AS attribution_values_local
-ENGINE = Distributed(attribution, currentDatabase(), attribution_values_local, cityHash64(tenant_id));
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS attribution_values_feed ON CLUSTER attribution TO attribution_values_local
-AS SELECT DISTINCT
-    tenant_id,
-    field,
-    value
-FROM attributions_local AS attributions
-ARRAY JOIN
-    ['provider', 'served_model', 'service', 'owner'] AS field,
-    [toString(provider), toString(served_model), toString(service), toString(owner)] AS value;
-
-INSERT INTO attribution_values SELECT DISTINCT
-    tenant_id,
-    field,
-    value
-FROM attributions
-ARRAY JOIN
-    ['provider', 'served_model', 'service', 'owner'] AS field,
-    [toString(provider), toString(served_model), toString(service), toString(owner)] AS value;
-
-CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_materialized_at', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, valid_from, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_materialized_at ON CLUSTER attribution AS attributions_by_materialized_at_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_materialized_at_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_cost_usd', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, cost_usd, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_cost_usd ON CLUSTER attribution AS attributions_by_cost_usd_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_cost_usd_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_energy_wh', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, energy_wh, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_energy_wh ON CLUSTER attribution AS attributions_by_energy_wh_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_energy_wh_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_carbon_gco2e', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, carbon_gco2e, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e ON CLUSTER attribution AS attributions_by_carbon_gco2e_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_carbon_gco2e_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_confidence', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, confidence, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_confidence ON CLUSTER attribution AS attributions_by_confidence_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_confidence_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_provider', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, provider, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_provider ON CLUSTER attribution AS attributions_by_provider_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_provider_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_served_model', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, served_model, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_served_model ON CLUSTER attribution AS attributions_by_served_model_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_served_model_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_service', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, service, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_service ON CLUSTER attribution AS attributions_by_service_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_service_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_owner', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, owner, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_owner ON CLUSTER attribution AS attributions_by_owner_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_owner_local, cityHash64(tenant_id));
-
-CREATE TABLE IF NOT EXISTS closed_history_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `cached_input_tokens` Nullable(UInt64),
-    `cache_write_tokens` Nullable(UInt64),
-    `reasoning_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `principal` LowCardinality(String),
-    `identity_hash` FixedString(16),
-    `workload_identity` LowCardinality(String),
-    `closed_at` DateTime64(3, 'UTC'),
-    `change` LowCardinality(String),
-    `change_id` String,
-    `actor` LowCardinality(String)
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed_history', '{replica}')
-ORDER BY (tenant_id, id, valid_from)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
-
-CREATE TABLE IF NOT EXISTS closed_history ON CLUSTER attribution AS closed_history_local
-ENGINE = Distributed(attribution, currentDatabase(), closed_history_local, cityHash64(tenant_id));
-
-ALTER TABLE allocation_weights_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `is_shown` Bool DEFAULT false);
-
-ALTER TABLE allocation_weights ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `is_shown` Bool DEFAULT false);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `id` FixedString(16),
-    `event_time` DateTime64(3, 'UTC'),
-    `valid_from` DateTime64(3, 'UTC'),
-    `provider` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `service` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `cost_usd` Decimal(38, 18),
-    `energy_wh` Decimal(38, 18),
-    `carbon_gco2e` Decimal(38, 18),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `confidence` Decimal(5, 4),
-    `confidence_band` LowCardinality(String),
-    `evidence_basis` LowCardinality(String),
-    `model_version` LowCardinality(String),
-    `degradation_state` LowCardinality(String),
-    `freshness` LowCardinality(String),
-    `export_eligibility` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `energy_basis` LowCardinality(String),
-    `carbon_basis` LowCardinality(String),
-    `input_tokens` Nullable(UInt64),
-    `output_tokens` Nullable(UInt64),
-    `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
-    INDEX id_minmax id TYPE minmax GRANULARITY 1,
-    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
-    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
-    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
-    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
-    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX provider_set provider TYPE set(100) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_labels', '{replica}')
-PARTITION BY toYYYYMM(valid_from)
-ORDER BY (tenant_id, output_state, degradation_state, evidence_basis, export_eligibility, stage_origin, confidence_band, pathway_category, id)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
-
-CREATE TABLE IF NOT EXISTS attributions_by_labels ON CLUSTER attribution AS attributions_by_labels_local
-ENGINE = Distributed(attribution, currentDatabase(), attributions_by_labels_local, cityHash64(tenant_id));
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)) AFTER tags);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)) AFTER tags);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_confidence ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_provider ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_served_model ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_service ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_owner ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_by_labels ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attribution_values_feed ON CLUSTER attribution
-    (MODIFY QUERY
-    SELECT DISTINCT
-        tenant_id,
-        field,
-        value
-    FROM attributions_local AS attributions
-    ARRAY JOIN
-        arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> 'tags', dimensions)) AS field,
-        arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)], CAST(dimensions, 'Array(String)')) AS value);
-
-CREATE TABLE IF NOT EXISTS event_log_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `type` LowCardinality(String),
-    `event_id` String,
-    `created_at` DateTime64(3, 'UTC'),
-    `envelope` String,
-    `source_log` UInt32,
-    `source_sequence` UInt64,
-    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/event_log', '{replica}')
-PARTITION BY toYYYYMM(created_at)
-ORDER BY (tenant_id, source_log, source_sequence)
-TTL toDateTime(created_at) + toIntervalDay(90)
-SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
-
-CREATE TABLE IF NOT EXISTS event_log ON CLUSTER attribution AS event_log_local
-ENGINE = Distributed(attribution, currentDatabase(), event_log_local, cityHash64(tenant_id));
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_confidence ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_provider ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_served_model ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_service ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_owner ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-ALTER TABLE attributions_by_labels ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
-
-CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
-(
-    `tenant_id` LowCardinality(String),
-    `answer` FixedString(16),
-    `position` UInt64,
-    `row` String,
-    `staged_at` DateTime('UTC') DEFAULT now()
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/report_rows', '{replica}')
-PARTITION BY toStartOfHour(staged_at)
-ORDER BY (tenant_id, answer, position)
-TTL staged_at + toIntervalHour(6)
-SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024;
-
-CREATE TABLE IF NOT EXISTS report_rows ON CLUSTER attribution AS report_rows_local
-ENGINE = Distributed(attribution, currentDatabase(), report_rows_local, cityHash64(tenant_id));
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `requested_model` LowCardinality(String) AFTER served_model);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `requested_model` LowCardinality(String) AFTER served_model);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `region` LowCardinality(String) AFTER requested_model);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `region` LowCardinality(String) AFTER requested_model);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `ingestion_layer` LowCardinality(String) AFTER region);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `ingestion_layer` LowCardinality(String) AFTER region);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `pathway_category` LowCardinality(String) AFTER ingestion_layer);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `pathway_category` LowCardinality(String) AFTER ingestion_layer);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `output_state` LowCardinality(String) AFTER pathway_category);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `output_state` LowCardinality(String) AFTER pathway_category);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `stage_origin` LowCardinality(String) AFTER output_state);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `stage_origin` LowCardinality(String) AFTER output_state);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `cost_basis` LowCardinality(String) AFTER stage_origin);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `cost_basis` LowCardinality(String) AFTER stage_origin);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `people_count` UInt64 AFTER confidence);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `people_count` UInt64 AFTER confidence);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `persons` AggregateFunction(uniqExact, UInt64) AFTER people_count);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `persons` AggregateFunction(uniqExact, UInt64) AFTER people_count);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `calls_cost` Decimal(38, 18) AFTER persons);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `calls_cost` Decimal(38, 18) AFTER persons);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `is_thin` Bool AFTER calls_cost);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `is_thin` Bool AFTER calls_cost);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (DROP COLUMN IF EXISTS people);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (DROP COLUMN IF EXISTS people);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (DROP COLUMN IF EXISTS people_state);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (DROP COLUMN IF EXISTS people_state);
-
-CREATE TABLE IF NOT EXISTS export_folds_local ON CLUSTER attribution
-(
-    `job_id` String,
-    `fold` LowCardinality(String),
-    `month` Date,
-    `charge_start` Date,
-    `provider` LowCardinality(String),
-    `owner` LowCardinality(String),
-    `service` LowCardinality(String),
-    `served_model` LowCardinality(String),
-    `requested_model` LowCardinality(String),
-    `region` LowCardinality(String),
-    `ingestion_layer` LowCardinality(String),
-    `pathway_category` LowCardinality(String),
-    `output_state` LowCardinality(String),
-    `stage_origin` LowCardinality(String),
-    `cost_basis` LowCardinality(String),
-    `price` LowCardinality(String),
-    `kept` UInt8,
-    `key` UInt64,
-    `folded_at` DateTime DEFAULT now()
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/export_folds', '{replica}')
-PARTITION BY job_id
-ORDER BY (fold, key)
-TTL folded_at + toIntervalDay(3)
-SETTINGS ttl_only_drop_parts = 1;
-
-CREATE TABLE IF NOT EXISTS export_folds ON CLUSTER attribution AS export_folds_local
-ENGINE = Distributed(attribution, currentDatabase(), export_folds_local, cityHash64(job_id));
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
-
-ALTER TABLE export_groups_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
-
-ALTER TABLE export_groups ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
-
-ALTER TABLE export_folds_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
-
-ALTER TABLE export_folds ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
-
-CREATE TABLE IF NOT EXISTS settling_local ON CLUSTER attribution
-(
-    `state` LowCardinality(String),
-    `starts_at` DateTime64(3, 'UTC'),
-    `ends_at` DateTime64(3, 'UTC')
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/settling', '{replica}', ends_at)
-ORDER BY state
-SETTINGS replicated_deduplication_window = 1000, replicated_deduplication_window_seconds = 604800;
-
-CREATE TABLE IF NOT EXISTS settling ON CLUSTER attribution AS settling_local
-ENGINE = Distributed(attribution, currentDatabase(), settling_local, 0);
-
-DROP TABLE IF EXISTS attributions_by_materialized_at_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_cost_usd_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_energy_wh_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_carbon_gco2e_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_confidence_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_provider_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_served_model_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_service_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_owner_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS attributions_by_labels_feed ON CLUSTER attribution;
-
-DROP TABLE IF EXISTS filled_copies ON CLUSTER attribution;
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `cache_write_5m_tokens` Nullable(UInt64) AFTER cache_write_ttl_seconds),
-    (ADD COLUMN IF NOT EXISTS `cache_write_1h_tokens` Nullable(UInt64) AFTER cache_write_5m_tokens),
-    (ADD COLUMN IF NOT EXISTS `image_input_tokens` Nullable(UInt64) AFTER audio_output_tokens),
-    (ADD COLUMN IF NOT EXISTS `image_output_tokens` Nullable(UInt64) AFTER image_input_tokens),
-    (ADD COLUMN IF NOT EXISTS `web_search_calls` Nullable(UInt64) AFTER image_output_tokens),
-    (ADD COLUMN IF NOT EXISTS `file_search_calls` Nullable(UInt64) AFTER web_search_calls),
-    (ADD COLUMN IF NOT EXISTS `code_execution_calls` Nullable(UInt64) AFTER file_search_calls);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `cache_write_5m_tokens` Nullable(UInt64) AFTER cache_write_ttl_seconds),
-    (ADD COLUMN IF NOT EXISTS `cache_write_1h_tokens` Nullable(UInt64) AFTER cache_write_5m_tokens),
-    (ADD COLUMN IF NOT EXISTS `image_input_tokens` Nullable(UInt64) AFTER audio_output_tokens),
-    (ADD COLUMN IF NOT EXISTS `image_output_tokens` Nullable(UInt64) AFTER image_input_tokens),
-    (ADD COLUMN IF NOT EXISTS `web_search_calls` Nullable(UInt64) AFTER image_output_tokens),
-    (ADD COLUMN IF NOT EXISTS `file_search_calls` Nullable(UInt64) AFTER web_search_calls),
-    (ADD COLUMN IF NOT EXISTS `code_execution_calls` Nullable(UInt64) AFTER file_search_calls);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)));
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)));
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MATERIALIZE COLUMN report_flags)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `sent_by_gateway` Bool AFTER principal);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `sent_by_gateway` Bool AFTER principal);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_confidence ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_provider ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_served_model ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_service ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_owner ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_labels ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `usage_basis` LowCardinality(String) DEFAULT if(isNull(input_tokens) AND isNull(output_tokens), 'unknown', 'reported') AFTER cost_basis),
-    (ADD COLUMN IF NOT EXISTS `outcome` LowCardinality(String) AFTER usage_basis);
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (ADD INDEX IF NOT EXISTS usage_basis_bloom_filter usage_basis TYPE bloom_filter(0.01) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS outcome_bloom_filter outcome TYPE bloom_filter(0.01) GRANULARITY 1);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `intake` LowCardinality(String) AFTER identity_hash),
-    (ADD COLUMN IF NOT EXISTS `span_id` String AFTER trace_id),
-    (ADD COLUMN IF NOT EXISTS `response_id` String AFTER span_id);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `intake` LowCardinality(String) AFTER identity_hash),
-    (ADD COLUMN IF NOT EXISTS `span_id` String AFTER trace_id),
-    (ADD COLUMN IF NOT EXISTS `response_id` String AFTER span_id);
-
-DROP TABLE IF EXISTS attribution_values_feed ON CLUSTER attribution;
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `seen_by` String AFTER response_id);
-
-ALTER TABLE attributions ON CLUSTER attribution
-    (ADD COLUMN IF NOT EXISTS `seen_by` String AFTER response_id);
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (MODIFY COLUMN `event_time` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `valid_from` DateTime64(3, 'UTC') CODEC(ZSTD(1))),
-    (MODIFY COLUMN `cost_usd` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `energy_wh` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `carbon_gco2e` Decimal(38, 18) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `input_tokens` Nullable(UInt64) CODEC(ZSTD(1))),
-    (MODIFY COLUMN `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)));

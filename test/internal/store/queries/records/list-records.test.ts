@@ -23,7 +23,8 @@ import { keyOf } from '../../../../../internal/store/queries/records/record-orde
 import type { RecordSample, SampledRecord } from '../../../../../internal/store/queries/records/record-sample.js'
 import { settle } from '../../../../../internal/store/settling.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../../internal/store/snapshot.js'
-import { INDEXES_OF_GRANULES, RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
+import { INDEXES_OF_GRANULES } from '../../../../../internal/store/tables/record-storage.js'
+import { RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
 import { fieldText, inOrder, meets } from '../../../../support/record-oracle.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
