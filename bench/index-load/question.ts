@@ -67,7 +67,7 @@ async function answer(options: IndexLoadOptions, folder: string, processes: Proc
 }
 
 async function measure(name: LoadName, store: ClickHouseClient, nowMs: number): Promise<Measured> {
-  const owners = { keys: new KeyOwners(SELF), events: new KeyOwners(SELF) }
+  const owners = new KeyOwners(SELF)
   const index = emptyIndex(owners)
   const startedAt = performance.now()
   switch (name) {
@@ -78,13 +78,13 @@ async function measure(name: LoadName, store: ClickHouseClient, nowMs: number): 
       await load(store, index, owners, nowMs)
       break
     case 'one_of_five':
-      for (const each of [owners.keys, owners.events]) each.setMembers(GATEWAYS)
+      owners.setMembers(GATEWAYS)
       await load(store, index, owners, nowMs)
       break
     case 'after_departure': {
-      for (const each of [owners.keys, owners.events]) each.setMembers(GATEWAYS)
+      owners.setMembers(GATEWAYS)
       const left = [SELF, ...OTHERS.slice(1)]
-      const gained = { keys: owners.keys.setMembers(left), events: owners.events.setMembers(left) }
+      const gained = owners.setMembers(left)
       await load(store, index, owners, nowMs, { gained, unheardMs: 0 })
     }
   }

@@ -15,8 +15,8 @@ export interface Membership {
    * @param part only members that do this part of the role's work can own it
    */
   owns(name: string, part?: string): boolean
-  /** Names of the live members, including this one, sorted. @param part only those whose heartbeat states this part */
-  live(part?: string): readonly string[]
+  /** Names of the live members, including this one, sorted. */
+  live(): readonly string[]
   /** Whether this process is surely a member, and sees the members as they are (`own-heartbeats.ts`). */
   isCurrent(): boolean
   /**
@@ -40,14 +40,14 @@ export interface Membership {
 interface Heartbeat {
   readonly at: string
   readonly pid: number
-  /** Of the build; absent in builds before 0.3.0. */
-  readonly version?: string
+  /** Of the build. */
+  readonly version: string
   /** Of a gateway: its build of the HTTP parser. */
   readonly http?: string
   /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
-  /** Number of the heartbeat; absent in builds up to 0.2. */
-  readonly beat?: number
+  /** Number of the heartbeat. */
+  readonly beat: number
   /** Absent while nothing was announced. */
   readonly late?: Late
 }
@@ -96,12 +96,11 @@ export async function joinMembers(
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 
-  const live = (part?: string): readonly string[] => {
+  const live = (): readonly string[] => {
     const now = performance.now()
-    const states = (of: Pick<Heartbeat, 'parts'>): boolean => part === undefined || (of.parts?.includes(part) ?? false)
-    const names = states(self) ? [member] : []
+    const names = [member]
     for (const [key, seen] of members) {
-      if (key !== own && now - seen.at <= EXPIRED_MS && states(seen)) names.push(key.slice(role.length + 1))
+      if (key !== own && now - seen.at <= EXPIRED_MS) names.push(key.slice(role.length + 1))
     }
     return names.sort()
   }

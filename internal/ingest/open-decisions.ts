@@ -78,8 +78,8 @@ export async function openDecisions(
   const claims = (): EventClaims => keyClaims.peers.events
   const onCaughtUp = (waitedMs: number): void => keyClaims.announceLateEvents(waitedMs)
   const writer = openWriter({ ...settings, spool, isBehindOrphans, claims, onCaughtUp })
-  const owners = { keys: new KeyOwners(gatewayName), events: new KeyOwners(gatewayName) }
-  const { groups, lane } = openGroups(writer, owners.keys, settings)
+  const owners = new KeyOwners(gatewayName)
+  const { groups, lane } = openGroups(writer, settings)
   settings.stopping.addEventListener(
     'abort',
     whenRead(() => WAITING_EVENTS.set(groups.waiting)),
@@ -92,7 +92,7 @@ export async function openDecisions(
   })
   const owned = new OwnedEvents({
     index: index.events,
-    isSure: (key) => loader.isLoaded('events', key) && ownerChanges.areSettled && isBrokerUp(),
+    isSure: (key) => loader.isLoaded(key) && ownerChanges.areSettled && isBrokerUp(),
     partitionInFlight: (key) => groups.partitionInFlight(key),
     partitions,
     clock,
@@ -105,8 +105,8 @@ export async function openDecisions(
   return {
     deps: {
       ...index,
-      isLoaded: (key) => loader.isLoaded('keys', key),
-      isEventLoaded: (key) => loader.isLoaded('events', key),
+      isLoaded: (key) => loader.isLoaded(key),
+      isEventLoaded: (key) => loader.isLoaded(key),
       inFlight: keyClaims.inFlight,
       peers,
       eventClaims: peers.events,
@@ -130,7 +130,6 @@ export async function openDecisions(
 /** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */
 function openGroups(
   writer: LogWriter,
-  owners: Pick<KeyOwners, 'areInSlots'>,
   { partitions, watermark, log }: DecisionsSettings,
 ): { readonly groups: GroupCommit; readonly lane: Pick<Lane, 'partitionFor' | 'count'> } {
   const all = partitionsWithLane(partitions)
@@ -145,10 +144,7 @@ function openGroups(
     for (let partition = 0; partition < all; partition++) sum += doneOf(partition)
     return sum
   }
-  return {
-    groups,
-    lane: new Lane({ lane, lagMs, progress, isKnownToAll: () => owners.areInSlots, clock: turnNow, log }),
-  }
+  return { groups, lane: new Lane({ lane, lagMs, progress, clock: turnNow, log }) }
 }
 
 interface WriterSettings extends Pick<DecisionsSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {

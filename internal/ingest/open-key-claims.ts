@@ -12,7 +12,7 @@ import type { IndexLoader } from './keys/load-index.js'
 import { localKeys } from './keys/local-keys.js'
 import type { OwnedEvents } from './keys/owned-events.js'
 import type { OwnerChanges } from './peers/owner-changes.js'
-import { joinPeers, OWNS_SLOTS, type Peers, type PeersDeps } from './peers/peers.js'
+import { joinPeers, type Peers, type PeersDeps } from './peers/peers.js'
 
 /**
  * A request whose key has been in flight for this long is answered with a 503, so that no sender waits for more than
@@ -55,7 +55,7 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
   // Read ten times per second, not once per request.
   let coarseMs = performance.now()
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
-  const loadUnheard = (unheardMs: number): void => void loader.load({ gained: { keys: [], events: [] }, unheardMs })
+  const loadUnheard = (unheardMs: number): void => void loader.load({ gained: [], unheardMs })
   const overdue = setInterval(() => {
     const nowMs = performance.now()
     const pausedMs = nowMs - coarseMs
@@ -70,7 +70,7 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     join: async () => {
       const http = describeBuild(newestBuild())
       const bucket = await broker.bucket(MEMBERS)
-      members = await joinMembers(bucket, 'gateway', gatewayName, onLost, [OWNS_SLOTS], http)
+      members = await joinMembers(bucket, 'gateway', gatewayName, onLost, undefined, http)
       // What it spooled while it did not reach the broker, the owners of these keys and events have not heard of.
       members.onLate(loadUnheard)
       budgetExchange.follow(members)
@@ -79,7 +79,7 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     local: localKeys<SharedAnswer>({
       index: keys,
       inFlight,
-      isLoaded: (key) => loader.isLoaded('keys', key),
+      isLoaded: (key) => loader.isLoaded(key),
       confirm: loader.confirm,
       elsewhere: ELSEWHERE,
       clock,

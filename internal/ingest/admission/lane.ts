@@ -14,11 +14,6 @@ export interface LaneDeps {
   readonly lagMs: (partition: number) => number
   /** Changes whenever stage A makes progress: while nobody reads the log, another partition of it helps nobody. */
   readonly progress: () => number
-  /**
-   * Whether all gateways know the lane. One of version 0.2 sends an event of these tenants that comes again to its own partition,
-   * where nobody knows it from the lane.
-   */
-  readonly isKnownToAll: () => boolean
   /** Milliseconds. */
   readonly clock: () => number
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -65,7 +60,7 @@ export class Lane {
   /** @param own where an event of the tenant goes otherwise */
   partitionFor(tenantId: string, own: number): number {
     this.look()
-    return this.tenants.size > 0 && this.tenants.has(tenantId) && this.deps.isKnownToAll() ? this.deps.lane : own
+    return this.tenants.size > 0 && this.tenants.has(tenantId) ? this.deps.lane : own
   }
 
   /** Counts what goes to the log, of tenants that have no lane yet. */
@@ -90,7 +85,7 @@ export class Lane {
     const isLagging = isOfNow && worstMs >= LAGGING_MS && nowMs - this.progressAtMs < STALLED_MS
     this.laggingSinceMs = isLagging ? (this.laggingSinceMs ?? nowMs) : undefined
     const isLasting = isLagging && nowMs - (this.laggingSinceMs ?? nowMs) >= LAGGING_FOR_MS
-    if (isLasting && this.deps.isKnownToAll()) this.open(worstMs)
+    if (isLasting) this.open(worstMs)
     this.closeIfCalm(worstMs, nowMs)
   }
 

@@ -33,12 +33,7 @@ export interface LoadedIndex {
 
 /** The owners of keys and of event ids, as this gateway sees them. */
 export interface IndexOwners {
-  readonly keys: SlotOwners
-  readonly events: SlotOwners
-}
-
-export interface SlotOwners {
-  /** The slots that have keys of this gateway. */
+  /** The slots of this gateway. */
   readonly slots: Slots
   /** @param at index of the key's first of four words */
   owns(key: Int32Array, at?: number): boolean
@@ -47,7 +42,7 @@ export interface SlotOwners {
 /** What an index lacks because others decided in this gateway's place, or before it. */
 export interface Missing {
   /** Slots that this gateway owns now and did not own before: everything. */
-  readonly gained: Readonly<Record<keyof LoadedIndex, Slots>>
+  readonly gained: Slots
   /** Of the other slots: what others admitted within this time. */
   readonly unheardMs: number
 }
@@ -76,9 +71,9 @@ export interface IndexLoader {
    * Whether this gateway owns the key and its index holds all that was admitted of it; until then each new key must be confirmed,
    * and each new event is unsure.
    */
-  isLoaded(index: keyof LoadedIndex, key: KeyHash): boolean
+  isLoaded(key: KeyHash): boolean
   /** The number of this gateway's slots whose history is being loaded. */
-  loadingSlots(index: keyof LoadedIndex): number
+  loadingSlots(): number
   readonly confirmation: KeyConfirmation
   confirm(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
   /** `confirm` for a key whose owner does not answer: searches the log and the read model for its admissions. */
@@ -94,8 +89,8 @@ export interface IndexLoader {
 
 /** A load that has not ended. */
 interface Load {
-  /** Per index and slot: 1 if everything of it is loaded. */
-  readonly gained: Readonly<Record<keyof LoadedIndex, Uint8Array>>
+  /** Per slot: 1 if everything of it is loaded. */
+  readonly gained: Uint8Array
   /** The other slots have what they lacked. */
   isTailLoaded: boolean
 }
@@ -146,10 +141,7 @@ export function createIndexLoader(
     LOADS.inc()
     const startedAtMs = clock()
     if (isForAll) searchedAtMs = startedAtMs
-    const load: Load = {
-      gained: { keys: bitmapOf(missing.gained.keys), events: bitmapOf(missing.gained.events) },
-      isTailLoaded: false,
-    }
+    const load: Load = { gained: bitmapOf(missing.gained), isTailLoaded: false }
     // Loads what this gateway owns when the answers come, which may be less than when they were asked for.
     const into = isForAll ? undefined : owners
     pendingLoads++
@@ -164,29 +156,27 @@ export function createIndexLoader(
       load.isTailLoaded = true
       await untilAvailable('the admission history', () => loadGained(history, index, owners, missing, startedAtMs), log)
       loads.delete(load)
-      const slots = { key_slots: missing.gained.keys.length, event_slots: missing.gained.events.length }
-      log.info(
-        { keys: index.keys.exactKeys, events: index.events.exactKeys, ...slots, ms: Math.round(clock() - startedAtMs) },
-        'admission index loaded',
-      )
+      const [keys, events] = [index.keys.exactKeys, index.events.exactKeys]
+      const slots = { key_slots: missing.gained.length, event_slots: missing.gained.length }
+      log.info({ keys, events, ...slots, ms: Math.round(clock() - startedAtMs) }, 'admission index loaded')
     }
     loads.set(load, ofLog.then(loadAll))
     return ofLog
   }
 
   return {
-    isLoaded(name, key) {
-      if (!hasBegun || !owners[name].owns(key)) return false
+    isLoaded(key) {
+      if (!hasBegun || !owners.owns(key)) return false
       // On the hot path of every event: no iterator for nothing.
       if (loads.size === 0) return true
-      for (const load of loads.keys()) if (!load.isTailLoaded || load.gained[name][slotOf(key)] === 1) return false
+      for (const load of loads.keys()) if (!load.isTailLoaded || load.gained[slotOf(key)] === 1) return false
       return true
     },
-    loadingSlots(name) {
-      const { slots } = owners[name]
+    loadingSlots() {
+      const { slots } = owners
       const loading = [...loads.keys()]
       if (!hasBegun || loading.some((load) => !load.isTailLoaded)) return slots.length
-      return slots.filter((slot) => loading.some((load) => load.gained[name][slot] === 1)).length
+      return slots.filter((slot) => loading.some((load) => load.gained[slot] === 1)).length
     },
     confirmation,
     confirm: async (key, fingerprint) => (await confirmIn(confirmation, key, fingerprint)).found,
@@ -194,7 +184,7 @@ export function createIndexLoader(
     load(missing) {
       if (missing !== undefined) return begin(missing, false)
       hasBegun = true
-      return begin({ gained: { keys: owners.keys.slots, events: owners.events.slots }, unheardMs: 0 }, false)
+      return begin({ gained: owners.slots, unheardMs: 0 }, false)
     },
 
     async loaded() {
@@ -212,7 +202,7 @@ export function createIndexLoader(
   }
 }
 
-const NOTHING_GAINED: Missing = { gained: { keys: [], events: [] }, unheardMs: 0 }
+const NOTHING_GAINED: Missing = { gained: [], unheardMs: 0 }
 
 function bitmapOf(slots: Slots): Uint8Array {
   const bitmap = new Uint8Array(OWNER_SLOTS)
@@ -236,11 +226,11 @@ export function noteAdmitted(
   owners: IndexOwners | undefined,
 ): void {
   const hash = key === undefined ? undefined : wordsOf(key.hash)
-  if (key !== undefined && hash !== undefined && (owners === undefined || owners.keys.owns(hash))) {
+  if (key !== undefined && hash !== undefined && (owners === undefined || owners.owns(hash))) {
     keys.admit(hash, wordsOf(key.fingerprint), key.flags, receivedAtMs)
   }
   const event = eventKeyOf(id)
-  if (owners === undefined || owners.events.owns(event)) events.set(event, NO_FINGERPRINT, STORED, receivedAtMs)
+  if (owners === undefined || owners.owns(event)) events.set(event, NO_FINGERPRINT, STORED, receivedAtMs)
 }
 
 /** Adds what this gateway may not have heard of in the slots that it owned before. */
@@ -251,9 +241,9 @@ async function loadTail(
   load: Load,
   sinceMs: number,
 ): Promise<void> {
-  const kept = (name: keyof LoadedIndex): Slots => owners[name].slots.filter((slot) => load.gained[name][slot] === 0)
-  await loadKeys(history, index, owners, kept('keys'), sinceMs)
-  await loadEvents(history, index, owners, kept('events'), sinceMs)
+  const kept = (): Slots => owners.slots.filter((slot) => load.gained[slot] === 0)
+  await loadKeys(history, index, owners, kept(), sinceMs)
+  await loadEvents(history, index, owners, kept(), sinceMs)
 }
 
 /**
@@ -267,12 +257,12 @@ async function loadGained(
   { gained }: Missing,
   nowMs: number,
 ): Promise<void> {
-  const owned = (name: keyof LoadedIndex): Slots => {
-    const own = bitmapOf(owners[name].slots)
-    return gained[name].filter((slot) => own[slot] === 1)
+  const owned = (): Slots => {
+    const own = bitmapOf(owners.slots)
+    return gained.filter((slot) => own[slot] === 1)
   }
-  await loadKeys(history, index, owners, owned('keys'), nowMs - KEY_WINDOW_MS)
-  await loadEvents(history, index, owners, owned('events'), nowMs - EVENT_WINDOW_MS)
+  await loadKeys(history, index, owners, owned(), nowMs - KEY_WINDOW_MS)
+  await loadEvents(history, index, owners, owned(), nowMs - EVENT_WINDOW_MS)
 }
 
 async function loadKeys(
@@ -288,7 +278,7 @@ async function loadKeys(
   for await (const rows of history.keysSince(slots, sinceMs)) {
     for (let i = 0; i < rows.count; i++) {
       rows.read(i, row)
-      if (owners.keys.owns(hash)) keys.admit(hash, fingerprint, row.flags, row.admittedAtMs)
+      if (owners.owns(hash)) keys.admit(hash, fingerprint, row.flags, row.admittedAtMs)
       if (i % YIELD_EVERY_ROWS === YIELD_EVERY_ROWS - 1) await nextTurn()
     }
     await nextTurn()
@@ -308,7 +298,7 @@ async function loadEvents(
   for await (const rows of history.eventsSince(slots, sinceMs)) {
     for (let i = 0; i < rows.count; i++) {
       rows.read(i, row)
-      if (owners.events.owns(key)) events.set(key, NO_FINGERPRINT, STORED, row.validFromMs)
+      if (owners.owns(key)) events.set(key, NO_FINGERPRINT, STORED, row.validFromMs)
       if (i % YIELD_EVERY_ROWS === YIELD_EVERY_ROWS - 1) await nextTurn()
     }
     await nextTurn()

@@ -65,7 +65,7 @@ export function emptyIndex(owners: IndexOwners): LoadedIndex {
       periodMs: 4 * HOUR_MS,
       exactKeysMax: KEYS_EXACT_MAX,
       hasFingerprint: true,
-      isKept: (key, at) => owners.keys.owns(key, at),
+      isKept: (key, at) => owners.owns(key, at),
       filterBitsPerKey: 16,
       filterBytesMax: () => memoryShareBytes(KEY_FILTERS_SHARE),
     }),
@@ -74,7 +74,7 @@ export function emptyIndex(owners: IndexOwners): LoadedIndex {
       periodMs: 24 * HOUR_MS,
       exactKeysMax: EVENTS_EXACT_MAX,
       hasFingerprint: false,
-      isKept: (key, at) => owners.events.owns(key, at),
+      isKept: (key, at) => owners.owns(key, at),
       filterBitsPerKey: 16,
       filterBytesMax: () => memoryShareBytes(EVENT_FILTERS_SHARE),
     }),
@@ -87,8 +87,8 @@ function measure(index: LoadedIndex, owners: IndexOwners, loader: IndexLoader): 
     const { exactBytes, filterBytes, exactKeys } = index[name]
     INDEX_BYTES.set({ index: name }, exactBytes + filterBytes)
     INDEX_KEYS.set({ index: name }, exactKeys)
-    OWNED_SLOTS.set({ index: name, state: 'owned' }, owners[name].slots.length)
-    OWNED_SLOTS.set({ index: name, state: 'loading' }, loader.loadingSlots(name))
+    OWNED_SLOTS.set({ index: name, state: 'owned' }, owners.slots.length)
+    OWNED_SLOTS.set({ index: name, state: 'loading' }, loader.loadingSlots())
   }
   return whenRead(() => {
     measureOne('keys')

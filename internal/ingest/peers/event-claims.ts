@@ -16,7 +16,6 @@ export interface EventNotice extends EventRecord {
 export interface EventClaimsDeps {
   readonly connection: NatsConnection
   readonly sender: PeerId
-  /** The gateways that can own events: builds up to 0.2 do not know these claims. */
   readonly owners: KeyOwners
   readonly changes: Pick<OwnerChanges, 'areSettled' | 'noteSilence'>
   readonly owned: Pick<OwnedEvents, 'claim' | 'release'>

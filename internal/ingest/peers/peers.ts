@@ -18,9 +18,6 @@ import { answerPeers } from './peer-listener.js'
 import type { PeerId, SettlementRecord } from './peer-messages.js'
 import { SettlementNotices } from './settlement-notices.js'
 
-/** What a gateway's heartbeat states: that it owns event ids, and keys, by slots. Builds up to 0.2 own keys only, each by itself. */
-export const OWNS_SLOTS = 'slots'
-
 /**
  * Several gateways decide on each Idempotency-Key once: each key has one owner among the live gateways. Any other
  * gateway that gets a request for the key claims it at the owner before publishing the event, and the owner's verdict
@@ -70,8 +67,8 @@ export interface Peers {
 }
 
 export interface PeerMembers {
-  /** Names of the live gateways. @param part only those that state that they do it; this one does */
-  live(part?: string): readonly string[]
+  /** Names of the live gateways. */
+  live(): readonly string[]
   onChange(listener: () => void): void
   isCurrent(): boolean
   onCurrentAgain(listener: (lapsedMs: number) => void): void
@@ -86,7 +83,7 @@ export interface PeersDeps {
   readonly self: string
   readonly local: LocalKeys
   /** Owners of keys and of event ids; this follows the members for them. */
-  readonly owners: { readonly keys: KeyOwners; readonly events: KeyOwners }
+  readonly owners: KeyOwners
   readonly owned: OwnedEvents
   readonly ownerChanges: Pick<OwnerChanges, 'follow' | 'noteChange' | 'noteSilence' | 'areSettled'>
   /** Resolves when the log holds the events that are under way now. */
@@ -108,12 +105,11 @@ export interface PeersDeps {
  * 'maybe' instead of 'new', and its `confirm` waits for the keys that only the log holds.
  */
 export async function joinPeers(deps: PeersDeps): Promise<Peers> {
-  const { connection, join, self, local, owned, ownerChanges, flushed, partitions, clock, log } = deps
+  const { connection, join, self, local, owners, owned, ownerChanges, flushed, partitions, clock, log } = deps
   const { answerWithinMs = CLAIM_ANSWER_MS, eventAnswerWithinMs = EVENT_CLAIM_ANSWER_MS } = deps
   const random = randomBytes(12)
   const sender: PeerId = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
   const nextId = wordsAfter(random.readUInt32LE(8))
-  const { keys: owners, events: eventOwners } = deps.owners
   const outbox = new Outbox({
     sendClaims: (peer, claims) => void requests.send(peer, claims),
     sendSettlements: (peer, settlements) => void notices.send(peer, settlements),
@@ -130,7 +126,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const events = new EventClaims({
     connection,
     sender,
-    owners: eventOwners,
+    owners,
     changes: ownerChanges,
     owned,
     post: (owner, notice) => outbox.addEvent(owner, notice),
@@ -156,7 +152,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const joined = connection.flush().then(async () => {
     const members = await join()
     ownerChanges.follow(members)
-    return { members, departures: followMembers(members, deps.owners, ownerChanges, forget) }
+    return { members, departures: followMembers(members, owners, ownerChanges, forget) }
   })
   const { members, departures } = await joined
   await greet(connection, self, owners.peers)
@@ -212,8 +208,6 @@ function wordsAfter(first: number): () => number {
   }
 }
 
-const NOTHING: Missing['gained'] = { keys: [], events: [] }
-
 interface FollowedMembers extends Pick<Peers, 'onDeparture'> {
   /** Resolves when this gateway is among the members, as this one sees them. */
   untilMember(name: string): Promise<void>
@@ -229,7 +223,7 @@ interface FollowedMembers extends Pick<Peers, 'onDeparture'> {
  */
 function followMembers(
   members: PeerMembers,
-  { keys: owners, events: eventOwners }: PeersDeps['owners'],
+  owners: KeyOwners,
   changes: PeersDeps['ownerChanges'],
   onDeparted: (departed: readonly string[]) => number,
 ): FollowedMembers {
@@ -240,11 +234,7 @@ function followMembers(
     if (!isClosed) for (const notify of listeners) notify(departed, missing)
   }
   const setMembers = (): Missing['gained'] => {
-    const [all, withSlots] = [members.live(), members.live(OWNS_SLOTS)]
-    const gained = {
-      keys: owners.setMembers(all, all.length === withSlots.length),
-      events: eventOwners.setMembers(withSlots),
-    }
+    const gained = owners.setMembers(members.live())
     for (const { name, resolve } of expected) if (owners.peers.includes(name)) resolve()
     expected = expected.filter(({ name }) => !owners.peers.includes(name))
     return gained
@@ -258,14 +248,13 @@ function followMembers(
     const now = owners.peers
     const departed = before.filter((peer) => !now.includes(peer))
     const unheardMs = onDeparted(departed)
-    const hasGained = gained.keys.length > 0 || gained.events.length > 0
-    if (departed.length > 0 || hasGained) notifyAll(departed, { gained, unheardMs })
+    if (departed.length > 0 || gained.length > 0) notifyAll(departed, { gained, unheardMs })
   })
   members.onCurrentAgain((lapsedMs) => {
-    if (lapsedMs > 0) notifyAll([], { gained: NOTHING, unheardMs: lapsedMs })
+    if (lapsedMs > 0) notifyAll([], { gained: [], unheardMs: lapsedMs })
   })
   return {
-    notify: (departed, unheardMs) => notifyAll(departed, { gained: NOTHING, unheardMs }),
+    notify: (departed, unheardMs) => notifyAll(departed, { gained: [], unheardMs }),
     onDeparture: (listener) => void listeners.push(listener),
     async untilMember(name) {
       if (owners.peers.includes(name)) return

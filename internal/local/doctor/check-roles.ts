@@ -30,8 +30,7 @@ export async function* checkRoles(broker: Broker, nowMs: number): AsyncGenerator
 
 interface Member {
   readonly role: string
-  /** Absent in builds before 0.3.0. */
-  readonly version: string | undefined
+  readonly version: string
   readonly http: string | undefined
 }
 
@@ -41,26 +40,17 @@ async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
   for await (const key of await bucket.keys()) {
     const entry = await bucket.get(key)
     if (entry?.operation !== 'PUT' || nowMs - entry.created.getTime() > EXPIRED_MS) continue
-    const { version, http } = entry.json<{ readonly version?: string; readonly http?: string }>()
+    const { version, http } = entry.json<{ readonly version: string; readonly http?: string }>()
     members.push({ role: key.slice(0, key.indexOf('.')), version, http })
   }
   return members
 }
 
 function versions(members: readonly Member[]): Finding {
-  const [own, others] = [serviceVersion(), othersAmong(members)]
-  if (others === '') return ok('versions', own)
-  return warning('versions', `this command is ${own}, but ${others} runs: finish the upgrade`)
-}
-
-/** The running roles of other versions than this command, as a text; empty when there are none. */
-export const otherVersions = async (broker: Broker, nowMs: number): Promise<string> =>
-  othersAmong(await liveMembers(broker, nowMs))
-
-function othersAmong(members: readonly Member[]): string {
   const own = serviceVersion()
-  const others = members.filter(({ version }) => version !== undefined && version !== own)
-  return [...new Set(others.map(({ role, version }) => `${role} ${version}`))].join(', ')
+  const others = new Set(members.flatMap(({ role, version }) => (version === own ? [] : `${role} ${version}`)))
+  if (others.size === 0) return ok('versions', own)
+  return warning('versions', `this command is ${own}, but ${[...others].join(', ')} runs: finish the upgrade`)
 }
 
 /** What parses HTTP in the gateways: they should not differ, since a request may be read differently by each. */

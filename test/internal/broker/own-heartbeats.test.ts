@@ -29,7 +29,7 @@ test('a view of the members is current for 2.5 s after the sending of a heartbea
   expect(own.areCurrent).toBe(false)
 })
 
-test('a heartbeat that comes back too late, of another process or an older build proves nothing', () => {
+test('a heartbeat that comes back too late, or of another process, proves nothing', () => {
   const { own, to, regained } = beating()
   const beat = own.next()
   to(2_600)

@@ -9,14 +9,12 @@ function laneOfTwo() {
   const lag = [0, 0, 0]
   let nowMs = 0
   let done = 0
-  const hasOlder = { is: false }
   const lines: unknown[] = []
   const log = { warn: (fields: unknown) => lines.push(fields), info: (fields: unknown) => lines.push(fields) }
   const lane = new Lane({
     lane: LANE,
     lagMs: (partition) => lag[partition] ?? 0,
     progress: () => done,
-    isKnownToAll: () => !hasOlder.is,
     clock: () => nowMs,
     log: log as never,
   })
@@ -31,7 +29,7 @@ function laneOfTwo() {
     }
   }
   const isIn = (tenantId: string): boolean => lane.partitionFor(tenantId, 1) === LANE
-  return { lag, step, isIn, lines, hasOlder }
+  return { lag, step, isIn, lines }
 }
 
 const FLOOD = { flood: 1_000_000, steady: 2_000, small: 1_000 }
@@ -48,20 +46,6 @@ test('while events wait, the tenant that sends most gets the lane, the others ke
 
   expect(['flood', 'steady', 'small', 'new'].map(isIn)).toEqual([true, false, false, false])
   expect(lines).toEqual([expect.objectContaining({ tenants: ['flood'], lane: LANE })])
-})
-
-test('beside a gateway that knows no lane there is none, and an open one is not used', () => {
-  const { lag, step, isIn, lines, hasOlder } = laneOfTwo()
-  hasOlder.is = true
-  lag[1] = 2_500
-  step(20, FLOOD)
-  expect([isIn('flood'), lines]).toEqual([false, []])
-
-  hasOlder.is = false
-  step(5, FLOOD)
-  expect(isIn('flood')).toBe(true)
-  hasOlder.is = true
-  expect(isIn('flood')).toBe(false)
 })
 
 test('a second tenant gets the lane, too, if it floods the rest once the backlog of the first is gone', () => {

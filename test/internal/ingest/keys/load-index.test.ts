@@ -29,7 +29,7 @@ interface Asked {
 
 /** Keys and events of one hour ago; the read model answers once the test lets it. */
 function gateway() {
-  const owners = { keys: new KeyOwners('a'), events: new KeyOwners('a') }
+  const owners = new KeyOwners('a')
   const index = emptyIndex(owners)
   const asked: Asked[] = []
   const pending: AdmittedInvocation[] = []
@@ -95,10 +95,7 @@ function gateway() {
     pass: (ms: number) => {
       nowMs += ms
     },
-    setMembers: (names: readonly string[]) => ({
-      keys: owners.keys.setMembers(names),
-      events: owners.events.setMembers(names),
-    }),
+    setMembers: (names: readonly string[]) => owners.setMembers(names),
     /** Numbers of the keys, and of the events, that the index knows. */
     known: () => ({
       keys: [...Array(KEYS).keys()].filter(
@@ -108,7 +105,7 @@ function gateway() {
         (key) => index.events.lookup(keyOf(key), NO_FINGERPRINT, nowMs) === 'same',
       ),
     }),
-    owned: () => [...Array(KEYS).keys()].filter((key) => owners.keys.owns(keyOf(key))),
+    owned: () => [...Array(KEYS).keys()].filter((key) => owners.owns(keyOf(key))),
   }
 }
 
@@ -125,27 +122,15 @@ test('one of five gateways asks for its own slots, and holds what is in them', a
   await a.loader.load()
   await a.loader.loaded()
 
-  expect(slotsAsked()).toEqual([a.owners.keys.slots, a.owners.events.slots])
+  expect(slotsAsked()).toEqual([a.owners.slots, a.owners.slots])
   expect(a.asked.map(({ sinceMs }) => sinceMs)).toEqual([NOW_MS - KEY_WINDOW_MS, NOW_MS - EVENT_WINDOW_MS])
   expect(a.known()).toEqual({ keys: a.owned(), events: a.owned() })
   expect(a.owned().length / KEYS).toBeCloseTo(1 / 5, 1)
 })
 
-test('while a gateway of version 0.2 is live, keys are not in slots: a gateway asks for all, and holds its own', async () => {
-  a.owners.keys.setMembers(GATEWAYS, false)
-  a.owners.events.setMembers(GATEWAYS.slice(1))
-
-  await a.loader.load()
-  await a.loader.loaded()
-
-  expect(a.asked.map(({ slots }) => slots)).toEqual([ALL_SLOTS, a.owners.events.slots])
-  expect(a.known().keys).toEqual(a.owned())
-  expect(a.owned().length / KEYS).toBeCloseTo(1 / 5, 1)
-})
-
 test('what another gateway takes over during a load is not kept, and not asked for any more', async () => {
   a.setMembers(['a', 'b'])
-  const half = a.owners.keys.slots
+  const half = a.owners.slots
   const owned: number[][] = []
   a.answers(({ name }) => {
     a.setMembers(name === 'keys' ? ['a', 'b', 'c'] : GATEWAYS)
@@ -155,7 +140,7 @@ test('what another gateway takes over during a load is not kept, and not asked f
 
   await a.loader.load()
   a.setMembers(['a', 'b', 'c'])
-  const third = a.owners.keys.slots
+  const third = a.owners.slots
   await a.loader.loaded()
 
   expect(slotsAsked()).toEqual([third, third])
@@ -167,20 +152,20 @@ test('after a departure a gateway asks for the slots that fell to it, and of the
   a.setMembers(GATEWAYS)
   await a.loader.load()
   await a.loader.loaded()
-  const before = a.owners.keys.slots
+  const before = a.owners.slots
   a.asked.length = 0
 
   const gained = a.setMembers(['a', 'b', 'c', 'd'])
   await a.loader.load({ gained, unheardMs: 4_999.5 })
   await a.loader.loaded()
 
-  expect(gained.keys.length).toBeGreaterThan(0)
-  expect([...before, ...gained.keys].sort()).toEqual([...a.owners.keys.slots].sort())
+  expect(gained.length).toBeGreaterThan(0)
+  expect([...before, ...gained].sort()).toEqual([...a.owners.slots].sort())
   expect(a.asked).toEqual([
     { name: 'keys', slots: before, sinceMs: NOW_MS - 605_000 },
     { name: 'events', slots: before, sinceMs: NOW_MS - 605_000 },
-    { name: 'keys', slots: gained.keys, sinceMs: NOW_MS - KEY_WINDOW_MS },
-    { name: 'events', slots: gained.events, sinceMs: NOW_MS - EVENT_WINDOW_MS },
+    { name: 'keys', slots: gained, sinceMs: NOW_MS - KEY_WINDOW_MS },
+    { name: 'events', slots: gained, sinceMs: NOW_MS - EVENT_WINDOW_MS },
   ])
   expect(a.known()).toEqual({ keys: a.owned(), events: a.owned() })
 })
@@ -188,7 +173,7 @@ test('after a departure a gateway asks for the slots that fell to it, and of the
 describe('until a slot is loaded, its keys count as not loaded:', () => {
   test('all of them before the first load, and while it lasts', async () => {
     const key = keyOf(1)
-    expect(a.loader.isLoaded('keys', key)).toBe(false)
+    expect(a.loader.isLoaded(key)).toBe(false)
     let answer = (): void => undefined
     a.answers(
       () =>
@@ -199,15 +184,15 @@ describe('until a slot is loaded, its keys count as not loaded:', () => {
 
     await a.loader.load()
 
-    expect([a.loader.isLoaded('keys', key), a.loader.isLoaded('events', key)]).toEqual([false, false])
-    expect(a.loader.loadingSlots('events')).toBe(ALL_SLOTS.length)
+    expect([a.loader.isLoaded(key), a.loader.isLoaded(key)]).toEqual([false, false])
+    expect(a.loader.loadingSlots()).toBe(ALL_SLOTS.length)
     while (a.asked.length < 1) await nextTurn()
     answer()
     while (a.asked.length < 2) await nextTurn()
     answer()
     await a.loader.loaded()
-    expect([a.loader.isLoaded('keys', key), a.loader.isLoaded('events', key)]).toEqual([true, true])
-    expect(a.loader.loadingSlots('events')).toBe(0)
+    expect([a.loader.isLoaded(key), a.loader.isLoaded(key)]).toEqual([true, true])
+    expect(a.loader.loadingSlots()).toBe(0)
   })
 
   test('after a departure those that fell to the gateway; the others once it has read the last minutes', async () => {
@@ -225,9 +210,9 @@ describe('until a slot is loaded, its keys count as not loaded:', () => {
     a.asked.length = 0
 
     const gained = a.setMembers(['a', 'b', 'c', 'd'])
-    const fallen = keyOf([...Array(KEYS).keys()].find((key) => gained.keys.includes(slotOf(keyOf(key)))) ?? -1)
+    const fallen = keyOf([...Array(KEYS).keys()].find((key) => gained.includes(slotOf(keyOf(key)))) ?? -1)
     void a.loader.load({ gained, unheardMs: 0 })
-    const loaded = (): boolean[] => [a.loader.isLoaded('keys', own), a.loader.isLoaded('keys', fallen)]
+    const loaded = (): boolean[] => [a.loader.isLoaded(own), a.loader.isLoaded(fallen)]
 
     expect(loaded()).toEqual([false, false])
     for (let answered = 1; answered <= 4; answered++) {
@@ -244,9 +229,9 @@ describe('until a slot is loaded, its keys count as not loaded:', () => {
     await a.loader.load()
     await a.loader.loaded()
 
-    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.owns(keyOf(key))) ?? -1
 
-    expect(a.loader.isLoaded('keys', keyOf(foreign))).toBe(false)
+    expect(a.loader.isLoaded(keyOf(foreign))).toBe(false)
   })
 
   test('while a second gateway leaves during the load after the first, until both loads have ended', async () => {
@@ -260,8 +245,8 @@ describe('until a slot is loaded, its keys count as not loaded:', () => {
     const first = a.setMembers(['a', 'b'])
     void a.loader.load({ gained: first, unheardMs: 0 })
     void a.loader.load({ gained: a.setMembers(['a']), unheardMs: 0 })
-    const fallenFirst = keyOf([...Array(KEYS).keys()].find((key) => first.keys.includes(slotOf(keyOf(key)))) ?? -1)
-    const isLoaded = (): boolean => a.loader.isLoaded('keys', fallenFirst)
+    const fallenFirst = keyOf([...Array(KEYS).keys()].find((key) => first.includes(slotOf(keyOf(key)))) ?? -1)
+    const isLoaded = (): boolean => a.loader.isLoaded(fallenFirst)
 
     for (let answered = 0; answered < 8; answered++) {
       while (answers.length <= answered) await nextTurn()
@@ -304,7 +289,7 @@ describe('what only the log holds', () => {
     a.setMembers(['a', 'b'])
     await a.loader.load()
     await a.loader.loaded()
-    const foreign = [...Array(100).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    const foreign = [...Array(100).keys()].find((key) => !a.owners.owns(keyOf(key))) ?? -1
     a.pending.push(waiting(foreign))
     a.pass(2_000)
 
@@ -315,7 +300,7 @@ describe('what only the log holds', () => {
 
   test('looks for a key of a dead gateway in the log, shortly after a load of what this one owns', async () => {
     a.setMembers(['a', 'b'])
-    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.owns(keyOf(key))) ?? -1
     a.pending.push(waiting(foreign))
     await a.loader.load()
     await a.loader.loaded()
@@ -329,7 +314,7 @@ describe('what only the log holds', () => {
     a.setMembers(['a', 'b'])
     await a.loader.load()
     await a.loader.loaded()
-    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.keys.owns(keyOf(key))) ?? -1
+    const foreign = [...Array(KEYS).keys()].find((key) => !a.owners.owns(keyOf(key))) ?? -1
     a.pass(2_000)
     let answer = (): void => undefined
     a.logAnswersAfter(
@@ -339,7 +324,7 @@ describe('what only the log holds', () => {
     )
     const first = a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))
     a.logAnswersAfter(Promise.resolve())
-    await a.loader.load({ gained: { keys: [], events: [] }, unheardMs: 0 })
+    await a.loader.load({ gained: [], unheardMs: 0 })
     const second = a.loader.recheck(keyOf(foreign), fingerprintOf(foreign + 1))
 
     await nextTurn()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ALL_SLOTS, type Slots, slotOf } from '../../../../internal/ids/owner-slots.js'
+import { type Slots, slotOf } from '../../../../internal/ids/owner-slots.js'
 import { KeyOwners } from '../../../../internal/ingest/peers/key-owners.js'
 import { keyOf } from '../keys/keys.js'
 
@@ -92,19 +92,4 @@ test('what a gateway that leaves had falls to the others, each part to one of th
   const gained = others.map((owners) => owners.setMembers(['b', 'c', 'd', 'e']))
 
   expect(gained.flat().sort()).toEqual([...gone.slots].sort())
-})
-
-/** Of keys 0 to 11 among gateway-1, gateway-2 and old-gateway, as version 0.2.0 names them: 1, 2 and o. */
-const OLD_OWNERS = [...('1121' + '1o22' + '12o2')].map((name) => (name === 'o' ? 'old-gateway' : `gateway-${name}`))
-
-test('while one gateway knows no slots, each key has the owner that such a gateway names', () => {
-  const owners = new KeyOwners('gateway-1')
-  const members = ['gateway-1', 'gateway-2', 'old-gateway']
-  owners.setMembers(['gateway-1', 'gateway-2'])
-
-  expect(owners.setMembers(members, false)).toEqual(ALL_SLOTS)
-  expect(KEYS.slice(0, 12).map((key) => owners.ownerOf(keyOf(key)) ?? 'gateway-1')).toEqual(OLD_OWNERS)
-  expect(owners.setMembers(members, false)).toEqual([])
-  expect(owners.setMembers(['gateway-1', 'gateway-2'])).toEqual(owners.slots)
-  expect(owners.slots.length).toBeLessThan(ALL_SLOTS.length)
 })

@@ -80,7 +80,7 @@ interface Gateway {
   readonly name: string
   readonly broker: Broker
   readonly peers: Peers
-  readonly owners: { readonly keys: KeyOwners; readonly events: KeyOwners }
+  readonly owners: KeyOwners
   readonly time: { ms: number }
   /** Whether some owner of events is silent, at each change. */
   readonly silences: readonly boolean[]
@@ -128,7 +128,7 @@ async function gateway(
     filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
   const inFlight = new InFlight<Answer>({ keysMax: 10_000, waitingMax: 10_000, clock: () => 0 })
-  const owners = { keys: new KeyOwners(name), events: new KeyOwners(name) }
+  const owners = new KeyOwners(name)
   const peers = await joinPeers({
     connection: broker.connection,
     join: () => join(broker),
@@ -648,19 +648,6 @@ test('nobody waits for an owner of events that is silent, which still hears of t
   expect(returned).toEqual([nameB])
 })
 
-test('a gateway that does not state that it owns events is asked for none', async () => {
-  nextRun()
-  const names = ['a', 'b'].map(named)
-  const [nameA = '', nameB = ''] = names
-  const members = { ...membersOf(names), live: (part?: string) => (part === undefined ? names : [nameA]) }
-  const a = await gateway(nameA, async () => members)
-  await playedBy(nameB, () => {
-    throw new Error('it must not be asked')
-  })
-
-  expect([a.peers.events.isAlone, a.peers.others]).toEqual([true, [nameB]])
-})
-
 test('a gateway that has lost others gets the slots that fell to it, and for how long it may have missed something', async () => {
   nextRun()
   const names = ['a', 'b', 'c'].map(named)
@@ -676,28 +663,22 @@ test('a gateway that has lost others gets the slots that fell to it, and for how
   await playedBy(nameC, () => undefined)
   const seen: [readonly string[], Missing][] = []
   a.peers.onDeparture((departed, missing) => void seen.push([departed, missing]))
-  const before = { keys: new Set(a.owners.keys.slots), events: new Set(a.owners.events.slots) }
-  const gained = () => ({
-    keys: a.owners.keys.slots.filter((slot) => !before.keys.has(slot)),
-    events: a.owners.events.slots.filter((slot) => !before.events.has(slot)),
-  })
+  const before = new Set(a.owners.slots)
+  const gained = () => a.owners.slots.filter((slot) => !before.has(slot))
 
   members.become([nameA, nameC])
   expect(seen).toEqual([[[nameB], { gained: gained(), unheardMs: 0 }]])
-  expect(gained().keys.length).toBeGreaterThan(0)
+  expect(gained().length).toBeGreaterThan(0)
 
   // c has been silent for an hour when it leaves.
-  const fallen = gained()
-  for (const slot of fallen.keys) before.keys.add(slot)
-  for (const slot of fallen.events) before.events.add(slot)
+  for (const slot of gained()) before.add(slot)
   expect(await a.take(keysOwnedBy(nameC, a, 1)[0] ?? -1, 0)).toBe(UNSURE)
   a.time.ms += 3_600_000
   members.become([nameA])
   expect(seen.slice(1)).toEqual([[[nameC], { gained: gained(), unheardMs: 3_600_000 }]])
 
-  const nothing = { keys: [], events: [] }
   for (const lapsedMs of [0, 2_700]) for (const listener of againCurrent) listener(lapsedMs)
-  expect(seen.slice(2)).toEqual([[[], { gained: nothing, unheardMs: 2_700 }]])
+  expect(seen.slice(2)).toEqual([[[], { gained: [], unheardMs: 2_700 }]])
 
   // A gateway that joins takes slots over, and leaves nothing to load.
   members.become([nameA, nameB])
