@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { collect } from './commands.mjs'
 import { isAtLeast } from './versions.mjs'
 
-/** A released version has left a data folder here, in the commit that its sources are of. */
+/** A released version has left a data folder here, in a commit with its sources. */
 const DATA_FOLDERS = 'test/fixtures/data-folders'
 
 /**
@@ -19,7 +19,7 @@ export async function olderBuild(root) {
     .map((name) => name.replace('.tar.gz', ''))
     .reduce((newest, one) => (isAtLeast(one, newest) ? one : newest))
   const archive = `${DATA_FOLDERS}/${version}.tar.gz`
-  const log = await collect('git', ['log', '--diff-filter=A', '--format=%H', '--', archive], { cwd: root })
+  const log = await collect('git', ['log', '-1', '--format=%H', '--', archive], { cwd: root })
   const commit = log.code === 0 ? log.output.trim() : ''
   if (!/^[0-9a-f]{40,64}$/.test(commit)) return { reason: `the history of git does not have version ${version}` }
 

@@ -1,7 +1,7 @@
 /**
- * `npm run test:faults`: the set-up and the last released version, then the random faults for ten minutes, or for as long as
- * ATTRIBUTION_FAULTS_MINUTES says. With the argument `upgrade`, each role of the released version is replaced under load instead,
- * within one minute. Further arguments go to vitest.
+ * `npm run test:faults`: the set-up, then the random faults for ten minutes, or for as long as ATTRIBUTION_FAULTS_MINUTES says.
+ * With the argument `upgrade`, each role of the last released version is replaced under load instead, within one minute. Further
+ * arguments go to vitest.
  */
 import { join } from 'node:path'
 import { foreground } from './commands.mjs'
@@ -12,10 +12,10 @@ import { runSetUpMain } from './steps.mjs'
 await runSetUpMain(() => setUp())
 
 const isUpgrade = process.argv[2] === 'upgrade'
-const { folder, reason } = await olderBuild(ROOT)
+const { folder, reason } = isUpgrade ? await olderBuild(ROOT) : {}
 if (reason !== undefined) {
-  console.log(`No role runs with an older build: ${reason}.`)
-  if (isUpgrade) process.exit(1)
+  console.log(`No version to upgrade from: ${reason}.`)
+  process.exit(1)
 }
 const env = {
   ATTRIBUTION_FAULTS_MINUTES: isUpgrade ? '1' : '10',

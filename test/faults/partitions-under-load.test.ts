@@ -25,7 +25,6 @@ test('the number of partitions changes under load, as the documents say: no even
     {
       ...{ ...fleet, seed: randomBytes(4).toString('hex'), webhooks: undefined, poisons: () => 0 },
       eventsPerSecond: 100,
-      hasOtherTraces: () => true,
       // So that repeats go back to before the change.
       repeats: { share: 0.6, among: 10_000 },
       print: console.log,

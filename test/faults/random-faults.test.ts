@@ -19,7 +19,6 @@ test('whatever fails, each 202 is one record, totals are exact, webhooks arrive 
     eventsPerSecond: Number(env['ATTRIBUTION_FAULTS_RATE'] ?? (isLong ? 200 : 60)),
     gapMs: isLong ? [3_000, 11_000] : [1_500, 3_500],
     lengthMs: isLong ? [500, 10_000] : [500, 4_000],
-    olderBuild: env['ATTRIBUTION_FAULTS_OLDER_BUILD'],
     keepIn: env['ATTRIBUTION_FAULTS_KEEP'],
     print: (line) => process.stdout.write(`${line}\n`),
   })

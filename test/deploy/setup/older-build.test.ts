@@ -33,7 +33,7 @@ test('without a history there is no older build, and a reason', async () => {
   expect(await olderBuild(root)).toEqual({ reason: 'the history of git does not have version 0.9.0' })
 })
 
-test.skipIf(!hasGit)('the newest released version is built from the commit that added its data folder', async () => {
+test.skipIf(!hasGit)('the newest released version is built from the commit of its data folder', async () => {
   const { root, write, git } = project()
   git('init')
   git('add', '.')

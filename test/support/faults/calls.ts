@@ -54,8 +54,6 @@ export interface CallsOptions {
   readonly urls: readonly string[]
   readonly tenants: readonly TenantAccess[]
   readonly eventsPerSecond: number
-  /** Whether repeats of an event under a new key have another trace, and so another partition, at this time of the run. */
-  readonly hasOtherTraces: (elapsedMs: number) => boolean
   readonly repeats?: Repeats
 }
 
@@ -88,7 +86,7 @@ interface Request {
 }
 
 export function openCalls(options: CallsOptions): Calls {
-  const { seed, urls, tenants, eventsPerSecond, hasOtherTraces, repeats = REPEATS } = options
+  const { seed, urls, tenants, eventsPerSecond, repeats = REPEATS } = options
   const random = seededRandom(`calls ${seed}`)
   const agent = new Agent({ connections: IN_FLIGHT_MAX, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX })
   const events: SentEvent[] = []
@@ -147,13 +145,11 @@ export function openCalls(options: CallsOptions): Calls {
   }
 
   const recent: Request[] = []
-  const next = (elapsedMs: number): Request => {
+  const next = (): Request => {
     const before = recent.length > 0 && random.happens(repeats.share) ? random.pick(recent) : undefined
     if (before !== undefined) {
-      // The same request again; or its events under a new key.
-      return random.happens(0.5)
-        ? { ...before, attemptsMax: 1 }
-        : requestOf(before.tenant, before.events, hasOtherTraces(elapsedMs))
+      // The same request again; or its events under a new key, with another trace, and so in another partition.
+      return random.happens(0.5) ? { ...before, attemptsMax: 1 } : requestOf(before.tenant, before.events, true)
     }
     const tenant = random.whole(0, tenants.length - 1)
     const count = random.happens(0.05) ? random.whole(2, BULK_MAX) : 1
@@ -182,7 +178,7 @@ export function openCalls(options: CallsOptions): Calls {
             sent = (elapsed * eventsPerSecond) / 1_000
             break
           }
-          const request = next(elapsed)
+          const request = next()
           sent += request.events.length
           const delivered = deliver(request).finally(() => underWay.delete(delivered))
           underWay.add(delivered)

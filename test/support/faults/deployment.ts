@@ -51,12 +51,10 @@ export interface Deployment {
 export interface DeploymentOptions {
   readonly args: readonly string[]
   readonly partitions: number
-  /** The root of a checkout of the version before, built. */
-  readonly olderBuild: string | undefined
 }
 
 /** Ends with the test file. */
-export async function deploy({ args, partitions, olderBuild }: DeploymentOptions): Promise<Deployment> {
+export async function deploy({ args, partitions }: DeploymentOptions): Promise<Deployment> {
   const between = new Map<string, Link>()
   const cluster = await launchCluster({
     through: async (routePort, from, to) => {
@@ -97,7 +95,7 @@ export async function deploy({ args, partitions, olderBuild }: DeploymentOptions
     service,
     urls: [service.baseUrl, `http://127.0.0.1:${secondPort}`],
     broker,
-    ...faultsOf({ cluster, between, clients, service, broker, own, olderBuild }),
+    ...faultsOf({ cluster, between, clients, service, broker, own }),
     keep(folder) {
       mkdirSync(folder, { recursive: true })
       for (const [i, from] of cluster.folders.entries()) copy(from, join(folder, `broker-${i}`))
@@ -112,7 +110,7 @@ export async function deploy({ args, partitions, olderBuild }: DeploymentOptions
 const copy = (from: string, to: string): void =>
   cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() })
 
-/** A role that this process keeps running, as `up` does, with a clock and a build that can change. */
+/** A role that this process keeps running, as `up` does, with a clock that can change. */
 class OwnProcess {
   readonly lines: string[] = []
   private readonly role: string
@@ -121,7 +119,6 @@ class OwnProcess {
   private running: Launched | undefined
   private isEnding = false
   private clockFile = ''
-  private build = ROOT
 
   constructor(role: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
     this.role = role
@@ -151,25 +148,16 @@ class OwnProcess {
     writeFileSync(this.clockFile, String(offMs))
   }
 
-  /** Takes effect at once: the role is killed and starts with the other build. */
-  setBuild(root: string): void {
-    this.build = root
-    kill(this.pid, 'SIGKILL')
-  }
-
   private async keepRunning(): Promise<void> {
     while (!this.isEnding) {
       const flags = this.role === 'gateway' ? GATEWAY_NODE_FLAGS : []
       const clock = ['--import', join(ROOT, 'dist/test/support/faults/jumping-clock.js')]
-      const main = join(this.build, 'dist/cmd', this.role, 'main.js')
-      // Version 0.2.0 takes the address of one broker.
-      const urls = (this.environment['ATTRIBUTION_NATS_URL'] ?? '').split(',')
-      const broker = this.build === ROOT ? urls.join() : (urls[0] ?? '')
+      const main = join(ROOT, 'dist/cmd', this.role, 'main.js')
       const { running } = this
       if (running !== undefined) this.lines.push(...running.lines, 'ended')
       this.running = launchCommand(process.execPath, {
         args: [...flags, ...clock, main, ...this.args],
-        env: { ...this.environment, ATTRIBUTION_NATS_URL: broker, JUMPING_CLOCK_FILE: this.clockFile },
+        env: { ...this.environment, JUMPING_CLOCK_FILE: this.clockFile },
       })
       await this.running.exited
       await sleep(200)
@@ -184,11 +172,10 @@ interface Parts {
   readonly service: RunningService
   readonly broker: Broker
   readonly own: Readonly<Record<OwnRole, OwnProcess>>
-  readonly olderBuild: string | undefined
 }
 
 function faultsOf(parts: Parts): Pick<Deployment, 'inflict' | 'poisons'> {
-  const { cluster, between, clients, service, broker, own, olderBuild } = parts
+  const { cluster, between, clients, service, broker, own } = parts
   const down = new Set<BrokerNumber>()
   const { publish } = createPublisher(broker.connection)
   let poisons = 0
@@ -290,12 +277,6 @@ function faultsOf(parts: Parts): Pick<Deployment, 'inflict' | 'poisons'> {
           own[fault.role].setClock(fault.byMs)
           await sleep(fault.ms)
           own[fault.role].setClock(0)
-          return ''
-        case 'older build':
-          if (olderBuild === undefined) return 'there is none'
-          own[fault.role].setBuild(olderBuild)
-          await sleep(fault.ms)
-          own[fault.role].setBuild(ROOT)
           return ''
       }
     },

@@ -21,8 +21,6 @@ export interface LoadOptions {
   /** The first tenant's endpoint gets every record of it; undefined: there is none, and no courier is needed. */
   readonly webhooks: Webhooks | undefined
   readonly eventsPerSecond: number
-  /** Whether repeats of an event under a new key have another trace, and so another partition, at this time of the run. */
-  readonly hasOtherTraces: (elapsedMs: number) => boolean
   readonly repeats?: Repeats
   /** Undecodable messages that the log has acknowledged. */
   readonly poisons: () => number

@@ -11,7 +11,6 @@ export interface RunOptions {
   readonly eventsPerSecond: number
   readonly gapMs: ScheduleOptions['gapMs']
   readonly lengthMs: ScheduleOptions['lengthMs']
-  readonly olderBuild: string | undefined
   /** A folder for everything that a run with violations leaves. */
   readonly keepIn: string | undefined
   readonly print: (line: string) => void
@@ -22,8 +21,6 @@ export interface RunResult extends LoadResult {
 }
 
 const PARTITIONS = 4
-/** How long before and after an older gateway. */
-const OLDER_GATEWAY_MS = 12_000
 /** For `up`: no limit is below the load. */
 export const RATES = ['ingest', 'read', 'report', 'control'].flatMap((name) => [`--rate-${name}`, '100000'])
 
@@ -37,11 +34,9 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   const deployment = await deploy({
     args: [...webhooks.args, ...RATES],
     partitions: PARTITIONS,
-    olderBuild: options.olderBuild,
   })
   const { poisons, inflict } = deployment
-  const hasOtherTraces = (elapsedMs: number): boolean => !isNearOlderGateway(schedule, elapsedMs)
-  const load = { ...deployment, seed, webhooks, eventsPerSecond, hasOtherTraces, poisons, print }
+  const load = { ...deployment, seed, webhooks, eventsPerSecond, poisons, print }
   const result = await underLoad(load, async () => {
     await Promise.all([sleep(durationMs), inflictAll(schedule, inflict, print)])
   })
@@ -51,19 +46,6 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
   }
   return { ...result, faults: schedule.length }
 }
-
-/**
- * A gateway of version 0.2.0 claims no events, so that repeats with another trace are not recognised while it runs
- * (`deploy/decisions/repeats-of-events.md`), nor those that were under way before.
- */
-const isNearOlderGateway = (schedule: readonly ScheduledFault[], elapsedMs: number): boolean =>
-  schedule.some(
-    (fault) =>
-      fault.kind === 'older build' &&
-      fault.role === 'gateway-2' &&
-      elapsedMs > fault.atMs - OLDER_GATEWAY_MS &&
-      elapsedMs < fault.atMs + fault.ms + OLDER_GATEWAY_MS,
-  )
 
 /** Each at its time, whatever became of those before. Resolves once all are over. */
 async function inflictAll(

@@ -7,7 +7,7 @@ import { type Random, seededRandom } from '../../../internal/local/sandbox/rando
 /** The first gateway and attributor, store, courier and exporter are children of `up`; it starts them again. */
 export const ROLES = ['gateway', 'attributor', 'store', 'courier', 'exporter', 'gateway-2', 'attributor-2'] as const
 export type RoleName = (typeof ROLES)[number]
-/** They have no supervisor that must see them die, so they can be started with a clock or a build of their own. */
+/** They have no supervisor that must see them die, so they can be started with a clock of their own. */
 export const OWN_ROLES = ['gateway-2', 'attributor-2'] as const
 export type OwnRole = (typeof OWN_ROLES)[number]
 export const BROKERS = [0, 1, 2] as const
@@ -52,8 +52,6 @@ export type Fault =
   /** A message that no reader can decode, in the log of a partition. */
   | { readonly kind: 'poison'; readonly partition: number }
   | { readonly kind: 'clock jumps'; readonly role: OwnRole; readonly byMs: number; readonly ms: number }
-  /** The role runs with the build of the version before, until the fault is over; nothing happens where there is none. */
-  | { readonly kind: 'older build'; readonly role: OwnRole; readonly ms: number }
 export type FaultKind = Fault['kind']
 
 export type ScheduledFault = Fault & { readonly atMs: number }
@@ -82,7 +80,6 @@ const KINDS: readonly FaultKind[] = [
   'disk full',
   'poison',
   'clock jumps',
-  'older build',
 ]
 const CLOCK_JUMP_MS_MAX = 10_000
 export const DELAY_MS = 60
@@ -134,9 +131,6 @@ function faultOf(kind: FaultKind, random: Random, { lengthMs, partitions }: Sche
       return { kind, partition: random.whole(0, partitions - 1) }
     case 'clock jumps':
       return { kind, role: random.pick(OWN_ROLES), byMs: random.whole(-CLOCK_JUMP_MS_MAX, CLOCK_JUMP_MS_MAX), ms }
-    case 'older build':
-      // It must have started before it is over.
-      return { kind, role: random.pick(OWN_ROLES), ms: lengthMs[1] }
   }
 }
 
