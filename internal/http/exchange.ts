@@ -7,108 +7,10 @@ import { type ProblemForm, type RenderedProblem, renderProblem } from '../proble
 import { type BegunSpan, endRequest, SPANS } from '../telemetry/spans/spans.js'
 import { traceparentOf } from '../telemetry/spans/trace-context.js'
 import { type NotableAnswer, SLOW_MS } from './access-log.js'
+import type { RequestHeaders } from './request-headers.js'
 import { PROBES, statusOf, UNKNOWN_REQUESTS } from './request-metrics.js'
 import { traceIdOf } from './trace-id.js'
 import { turnNow } from './turn-clock.js'
-
-/** The request headers that matter to us, read at once: uWebSockets.js recycles the request after the handler. */
-export interface RequestHeaders {
-  host: string
-  contentLength: string
-  contentType: string
-  contentEncoding: string
-  transferEncoding: string
-  authorization: string
-  apiKey: string
-  idempotencyKey: string
-  traceparent: string
-}
-
-/** A literal: copying an object costs several times as much, and every request needs one. */
-const noHeaders = (): RequestHeaders => ({
-  host: '',
-  contentLength: '',
-  contentType: '',
-  contentEncoding: '',
-  transferEncoding: '',
-  authorization: '',
-  apiKey: '',
-  idempotencyKey: '',
-  traceparent: '',
-})
-export const NO_HEADERS: Readonly<RequestHeaders> = noHeaders()
-
-type ReadHeaders =
-  | { readonly ok: true; readonly headers: RequestHeaders }
-  | { readonly ok: false; readonly repeated: string }
-
-/** State of `readHeaders`. uWebSockets.js calls back synchronously, so that one callback serves all requests. */
-let reading = noHeaders()
-let repeated = ''
-let seen = 0
-const readHeader = (name: string, value: string): void => {
-  if (!keep(name, value)) return
-  // Our header names differ in length.
-  const bit = 1 << name.length
-  if ((seen & bit) !== 0) repeated = name
-  seen |= bit
-}
-
-/** Keeps the header if we need it. Our header names differ in length, so that few strings are compared. */
-function keep(name: string, value: string): boolean {
-  switch (name.length) {
-    case 4:
-      if (name !== 'host') return false
-      reading.host = value
-      return true
-    case 9:
-      if (name !== 'x-api-key') return false
-      reading.apiKey = value
-      return true
-    case 11:
-      if (name !== 'traceparent') return false
-      reading.traceparent = value
-      return true
-    case 12:
-      if (name !== 'content-type') return false
-      reading.contentType = value
-      return true
-    case 13:
-      if (name !== 'authorization') return false
-      reading.authorization = value
-      return true
-    case 14:
-      if (name !== 'content-length') return false
-      reading.contentLength = value
-      return true
-    case 15:
-      if (name !== 'idempotency-key') return false
-      reading.idempotencyKey = value
-      return true
-    case 16:
-      if (name !== 'content-encoding') return false
-      reading.contentEncoding = value
-      return true
-    case 17:
-      if (name !== 'transfer-encoding') return false
-      reading.transferEncoding = value
-      return true
-    default:
-      return false
-  }
-}
-
-/**
- * Reads the headers in one pass. `getHeader` would show only the first of several equal fields, so
- * duplicates are detected here and refused: two hops could otherwise each use a different one.
- */
-export function readHeaders(request: HttpRequest): ReadHeaders {
-  reading = noHeaders()
-  repeated = ''
-  seen = 0
-  request.forEach(readHeader)
-  return repeated === '' ? { ok: true, headers: reading } : { ok: false, repeated }
-}
 
 /** Callbacks from an exchange to its server. */
 export interface ExchangeHooks {
