@@ -1,11 +1,9 @@
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Command } from 'commander'
 import { isUuid } from '../../internal/ids/ids.js'
-import { payloadOfSpendLog, SPEND_LOG_COLUMNS } from '../../internal/ingest/adapters/litellm-spend-logs.js'
+import { payloadOfSpendLog } from '../../internal/ingest/adapters/litellm-spend-logs.js'
 import { csvRows, jsonRows, type Row } from '../../internal/local/import/import-rows.js'
-import { beginsLikeDump, dumpRows } from '../../internal/local/import/pg-dump.js'
 import { type ImportSummary, sendPayloads } from '../../internal/local/import/send-rows.js'
 import { connectApi, credentialsOption } from './service.js'
 
@@ -22,7 +20,7 @@ export const importCommand = (): Command =>
         'Imports rows of the table LiteLLM_SpendLogs. They have the ids of the callback: what came already is a duplicate, so that an ' +
           'import closes the gaps that lost batches left. Who called is believed if the key has is_gateway.',
       )
-      .argument('<file>', 'CSV with a header, one JSON object per line (.jsonl), or a plain dump of pg_dump (.sql)')
+      .argument('<file>', 'CSV with a header, or one JSON object per line (.jsonl)')
       .option('--intake-url <url>', 'address of the intake port', 'http://127.0.0.1:4318')
       .addOption(credentialsOption())
       .option('--json', 'print the summary as JSON')
@@ -49,28 +47,15 @@ const RESPONSE_IDS =
   'For such versions import only the time that the callback missed.'
 
 async function* payloadsOf(file: string, seen: { responseIds: number }): AsyncGenerator<unknown> {
-  for await (const row of await rowsOf(file)) {
+  for await (const row of rowsOf(file)) {
     if (!isUuid(String(row['request_id']))) seen.responseIds++
     yield payloadOfSpendLog(row)
   }
 }
 
-async function rowsOf(file: string): Promise<AsyncIterable<Row>> {
+function rowsOf(file: string): AsyncIterable<Row> {
   if (/\.(jsonl|ndjson|json)$/i.test(file)) return jsonRows(createInterface({ input: createReadStream(file, 'utf8') }))
-  if (/\.(sql|dump)(\.gz)?$/i.test(file) || beginsLikeDump(await headOf(file))) {
-    return dumpRows(createReadStream(file) as AsyncIterable<Buffer>, 'LiteLLM_SpendLogs', SPEND_LOG_COLUMNS)
-  }
   return csvRows(createReadStream(file, 'utf8'))
-}
-
-async function headOf(file: string): Promise<Buffer> {
-  const opened = await open(file)
-  try {
-    const { buffer, bytesRead } = await opened.read(Buffer.alloc(16), 0, 16, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await opened.close()
-  }
 }
 
 function print(summary: ImportSummary, { json }: ImportOptions): void {

@@ -1,25 +1,23 @@
 /** What is read of `LiteLLM_SpendLogs`: nothing of a message or a response. */
-const COLUMNS = [
-  'request_id',
-  'call_type',
-  'status',
-  'metadata',
-  'cache_hit',
-  'custom_llm_provider',
-  'model',
-  'model_group',
-  'prompt_tokens',
-  'completion_tokens',
-  'spend',
-  'startTime',
-  'endTime',
-  'session_id',
-  'end_user',
-  'request_tags',
-  'user',
-  'team_id',
-] as const
-export const SPEND_LOG_COLUMNS: ReadonlySet<string> = new Set(COLUMNS)
+type Column =
+  | 'request_id'
+  | 'call_type'
+  | 'status'
+  | 'metadata'
+  | 'cache_hit'
+  | 'custom_llm_provider'
+  | 'model'
+  | 'model_group'
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'spend'
+  | 'startTime'
+  | 'endTime'
+  | 'session_id'
+  | 'end_user'
+  | 'request_tags'
+  | 'user'
+  | 'team_id'
 
 /**
  * A row of LiteLLM's table `LiteLLM_SpendLogs` as a payload of its callback, so that both have the same ids, the same
@@ -27,9 +25,7 @@ export const SPEND_LOG_COLUMNS: ReadonlySet<string> = new Set(COLUMNS)
  *
  * @param row by the names of the columns; JSON columns as text or parsed
  */
-export function payloadOfSpendLog(
-  row: Readonly<Partial<Record<(typeof COLUMNS)[number], unknown>>>,
-): Record<string, unknown> {
+export function payloadOfSpendLog(row: Readonly<Partial<Record<Column, unknown>>>): Record<string, unknown> {
   const metadata = jsonOf(row['metadata']) as Record<string, unknown> | undefined
   const ofKey = Object.entries(metadata ?? {}).filter(([name]) => name.startsWith('user_api_key_'))
   return {
