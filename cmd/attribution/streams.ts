@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Broker } from '../../internal/broker/connect.js'
+import type { Broker, Placement } from '../../internal/broker/connect.js'
 import {
   changedLayout,
   type FoundLayout,
   initialLayout,
   type Layout,
   observedLayout,
-  type Placement,
   readLayout,
   type WantedLayout,
 } from '../../internal/broker/layout.js'

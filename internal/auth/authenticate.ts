@@ -5,7 +5,7 @@ import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-key
 import type { JudgeToken } from './bearer-tokens.js'
 import type { Budget, Budgets, RateLimit } from './rate-limits.js'
 import type { Scope } from './scopes.js'
-import { type Verdict, Verdicts } from './verdicts.js'
+import { Verdicts } from './verdicts.js'
 
 /** Who calls: the tenant whose data is read or written, and the credential that acts. */
 export interface Caller {
@@ -68,6 +68,18 @@ export interface AuthenticatorDeps {
 /** When an API key was last used, milliseconds since the epoch. Each request sets it, and does nothing else for it. */
 export interface KeyUse {
   atMs: number
+}
+
+/** What the authenticator decided about one credential. */
+interface Verdict {
+  /** The whole credential. */
+  readonly text: string
+  readonly authentication: Authentication
+  /** Valid from this instant, until the next one. */
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Ids of the records that the verdict depends on. */
+  readonly dependsOn: readonly string[]
 }
 
 interface KeyVerdict extends Verdict {

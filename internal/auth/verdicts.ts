@@ -1,13 +1,5 @@
-import type { Authentication } from './authenticate.js'
-
-/** What the authenticator decided about one credential. */
-export interface Verdict {
-  /** The whole credential. */
-  readonly text: string
-  readonly authentication: Authentication
-  /** Valid from this instant, until the next one. */
-  readonly fromMs: number
-  readonly untilMs: number
+/** What a cached verdict must say about itself. */
+interface Dependent {
   /** Ids of the records that the verdict depends on. */
   readonly dependsOn: readonly string[]
 }
@@ -20,7 +12,7 @@ const VERDICTS_MAX = 10_000
  * lru-cache: every ingest request reads it, and lru-cache makes authentication with 16 to 1,000 keys in use about a quarter
  * slower.
  */
-export class Verdicts<V extends Verdict> {
+export class Verdicts<V extends Dependent> {
   private readonly byKey = new Map<string, V>()
   private readonly keysOf = new Map<string, Set<string>>()
   /** The last key that was looked up. Gateways and proxies repeat theirs, and to compare costs a fifth of hashing. */

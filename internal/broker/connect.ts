@@ -23,7 +23,6 @@ import { UNCONFIRMED } from '../../streams/unconfirmed.js'
 import { ConfigError } from '../config/settings.js'
 import { sayWhileWaiting } from '../telemetry/waiting-time.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
-import type { Placement } from './layout.js'
 
 export interface BrokerSettings {
   /** Of one server, or of several, comma-separated. */
@@ -107,6 +106,12 @@ function withWatchesInMemory(js: JetStreamClient): JetStreamClient {
   consumers.getPushConsumer = (stream, options) =>
     get(stream, typeof options === 'object' ? Object.assign({}, options, { mem_storage: true }) : options)
   return js
+}
+
+/** Where JetStream puts streams: a cluster of a supercluster, and tags that a server must have. */
+export interface Placement {
+  readonly cluster?: string
+  readonly tags?: readonly string[]
 }
 
 /** What a layout (`layout.ts`) says about streams. */

@@ -4,15 +4,9 @@ import { EVENTS } from '../../streams/events.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { type Config, ConfigError, type LAYOUT_SETTINGS, SETTINGS } from '../config/settings.js'
-import { type Broker, ensureStreams, findStream, placementOf } from './connect.js'
+import { type Broker, ensureStreams, findStream, type Placement, placementOf } from './connect.js'
 import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
 import { mirrorBucket } from './mirror.js'
-
-/** Where JetStream puts streams: a cluster of a supercluster, and tags that a server must have. */
-export interface Placement {
-  readonly cluster?: string
-  readonly tags?: readonly string[]
-}
 
 /**
  * How a broker's streams, buckets and object stores are laid out. The broker has one, in the bucket `layout`; the settings of

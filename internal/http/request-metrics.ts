@@ -1,6 +1,5 @@
 import type { RateClass } from '../auth/rate-limits.js'
 import { counter, TimeHistogram, type TimeSeries, whenRead } from '../telemetry/metrics.js'
-import type { Route } from './route.js'
 
 /**
  * `probe`, `public` and `unknown` (no such path, or refused before its path was looked at) are no budgets of requests; `intake` and
@@ -36,7 +35,7 @@ export class RequestCounts {
 
 const counts = new Map<RequestClass, RequestCounts>()
 
-function countsOf(name: RequestClass): RequestCounts {
+export function countsOf(name: RequestClass): RequestCounts {
   let found = counts.get(name)
   if (found === undefined) {
     found = new RequestCounts(name)
@@ -59,11 +58,6 @@ export const PROBES = countsOf('probe')
 
 /** Of a listener beside the API. */
 export const countsOfListener = (name: 'intake' | 'sql'): RequestCounts => countsOf(name)
-
-export const countsOfRoute = (route: Route): RequestCounts => {
-  if (route.access !== 'public') return countsOf(route.rateClass)
-  return route.isProbe === true ? PROBES : countsOf('public')
-}
 
 /** @param head as of `Exchange.reply`: `202 Accepted` */
 export const statusOf = (head: string): number =>

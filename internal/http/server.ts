@@ -10,7 +10,7 @@ import { type Build, newestBuild } from './builds.js'
 import { Exchange, type ExchangeHooks } from './exchange.js'
 import { limitBy, takeFrom } from './rate-limit.js'
 import { NO_HEADERS, readHeaders } from './request-headers.js'
-import { countsOfRoute } from './request-metrics.js'
+import { countsOf, PROBES, type RequestCounts } from './request-metrics.js'
 import { insufficientScope, isAdmitted, type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 import { turnNow } from './turn-clock.js'
@@ -221,6 +221,11 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   if (exchange.query !== '' && takesNoQuery(route))
     return problem('INVALID_FILTER', 'This endpoint accepts no query parameters.')
   return caller
+}
+
+function countsOfRoute(route: Route): RequestCounts {
+  if (route.access !== 'public') return countsOf(route.rateClass)
+  return route.isProbe === true ? PROBES : countsOf('public')
 }
 
 /** The checks common to all requests. @returns undefined when the request was refused */

@@ -1,7 +1,5 @@
-import type { InvocationEvent } from './invocation-schema.js'
-
 /** Meaning and unit of each field of an invocation event, for the OpenAPI document. */
-export const EVENT_FIELD_DESCRIPTIONS: Readonly<Record<keyof InvocationEvent, string>> = {
+export const EVENT_FIELD_DESCRIPTIONS = {
   event_id:
     'UUID that the producer assigns to the event. Events are deduplicated by it: one event_id is admitted once ' +
     'in seven days. Retries keep it.',
@@ -93,4 +91,4 @@ export const EVENT_FIELD_DESCRIPTIONS: Readonly<Record<keyof InvocationEvent, st
   carbon_gco2e:
     'Emissions that the caller measured for the call, in grams of CO2 equivalent: a decimal string. Absent: the ' +
     'service models them.',
-}
+} as const

@@ -1,8 +1,7 @@
-import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
+import { OUTCOMES, SERVICE_TIERS, USAGE_BASES } from '../text/call-words.js'
 import { isContentKey } from '../text/content-keys.js'
 import { readEventTime } from '../text/event-time.js'
 import { IS_MODEL_ASCII, isAmount } from '../text/plain-text.js'
-import { SERVICE_TIERS } from './invocation.js'
 import {
   EVENT_FIELDS,
   type InvocationEvent,

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
+import { OUTCOMES, SERVICE_TIERS, USAGE_BASES } from '../text/call-words.js'
 import { AMOUNT_TEXT, instant, modelName, name, plainText, uuid } from '../text/plain-text.js'
 import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
-import { SERVICE_TIERS } from './invocation.js'
 
 /**
  * The invocation event as producers send it, event schema v1: spec 2.4 and the optional fields of design section 5.

@@ -14,16 +14,3 @@ export type Invocation = {
   /** The call's own time, milliseconds since the epoch, UTC (`ingestion_timestamp` on the wire). */
   readonly eventTimeMs: number
 }
-
-/** Tiers as providers state them in responses and usage reports. `default` is OpenAI's name of `standard`. */
-export const SERVICE_TIERS = [
-  'standard',
-  'batch',
-  'flex',
-  'priority',
-  'default',
-  'scale',
-  'priority_on_demand',
-  'flex_discount',
-] as const
-export type ServiceTier = (typeof SERVICE_TIERS)[number]

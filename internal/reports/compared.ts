@@ -26,7 +26,7 @@ export const COMPARED_FIGURES = {
   adoption: ['people', 'calls'],
 } as const
 export type ComparedFigure = (typeof COMPARED_FIGURES)['usage'][number]
-type Kind = keyof typeof COMPARED_FIGURES
+export type ReportKind = keyof typeof COMPARED_FIGURES
 
 /** Changes in percent are rounded half to even. */
 export const PERCENT_DECIMALS = 2
@@ -35,7 +35,7 @@ type Side = Pick<PreviousRow, 'people' | 'figures'>
 type Values = Readonly<Record<string, Decimal | null>>
 
 /** @returns no members unless periods are compared; null for a figure that is not shown or has no divisor */
-export function comparedOf(row: AnswerRow, kind: Kind, cohortMin: number) {
+export function comparedOf(row: AnswerRow, kind: ReportKind, cohortMin: number) {
   const { previous } = row
   if (previous === undefined) return {}
   const { compared } = previous
@@ -51,7 +51,7 @@ export function comparedOf(row: AnswerRow, kind: Kind, cohortMin: number) {
   }
 }
 
-function valuesOf({ people, figures }: Side, kind: Kind, cohortMin: number): Values {
+function valuesOf({ people, figures }: Side, kind: ReportKind, cohortMin: number): Values {
   const ofPeople = { people: people > 0 && people < cohortMin ? null : { steps: BigInt(people), decimals: 0 } }
   if (kind === 'adoption') return { ...ofPeople, calls: { steps: BigInt(figures.calls), decimals: 0 } }
   const sums = Object.entries(SUMS).map(([name, decimals]) => {

@@ -10,11 +10,10 @@ import { INTERVALS, type Interval } from '../store/queries/reports/intervals.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { parseInstant } from '../units/instant.js'
 import { DAY_MS, readZone } from '../units/time-zone.js'
+import type { ReportKind } from './compared.js'
 import { previousPeriod } from './previous.js'
 import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './report-period.js'
-import { readSort } from './sort.js'
-
-export type ReportKind = 'usage' | 'adoption'
+import { type Refusal, readSort } from './sort.js'
 
 export interface ReportQuestion {
   readonly kind: ReportKind
@@ -162,11 +161,6 @@ const foldedField = (name: string): string => (isTagField(name) ? tagFieldOf(key
 
 const isOfDimension = (condition: Condition<ReportField>): condition is Condition<GroupField> =>
   condition.field !== 'event_time'
-
-export interface Refusal {
-  readonly pointer: string
-  readonly detail: string
-}
 
 /** The intersection of `from`, `to` and the filters on event_time. */
 function readPeriod(

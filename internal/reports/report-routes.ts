@@ -8,7 +8,8 @@ import { problem } from '../problems/problem-catalogue.js'
 import { type Dimension, tagFieldOf } from '../records/dimensions.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
-import { type ReadReport, type ReportKind, type ReportQuestion, readReport } from './question.js'
+import type { ReportKind } from './compared.js'
+import { type ReadReport, type ReportQuestion, readReport } from './question.js'
 import {
   firstPage,
   laterPage,

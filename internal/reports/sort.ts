@@ -2,8 +2,13 @@ import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
 import type { ReportSort, ValueKey } from '../store/queries/reports/answer.js'
 import type { GroupField } from '../store/queries/reports/dimensions.js'
 import type { Interval } from '../store/queries/reports/intervals.js'
-import { COMPARED_FIGURES } from './compared.js'
-import type { Refusal, ReportKind } from './question.js'
+import { COMPARED_FIGURES, type ReportKind } from './compared.js'
+
+/** Why a parameter is refused. */
+export interface Refusal {
+  readonly pointer: string
+  readonly detail: string
+}
 
 /** What the rows of a report can be sorted by, besides their labels. */
 const figure = (name: Extract<ValueKey, { kind: 'figure' }>['name']): ValueKey => ({ kind: 'figure', name })

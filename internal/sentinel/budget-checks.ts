@@ -8,8 +8,14 @@ import { exactGroupSpendOf, exactSpendOf, groupsAbove, spendOf } from '../store/
 import type { AnnounceDeps } from './announce-findings.js'
 import { readBudget, type StoredBudget } from './budgets/budget.js'
 import type { StoredCrossings } from './budgets/crossings.js'
-import type { Check } from './open-sentinel.js'
 import { type BudgetReads, LATE_MS, watchBudgets } from './watch-budgets.js'
+
+/** Of every tenant, in rounds. */
+export interface Check {
+  readonly what: string
+  readonly everyMs: number
+  readonly check: (tenantId: string) => Promise<void>
+}
 
 export interface BudgetChecksDeps {
   readonly broker: Pick<Broker, 'bucket'>

@@ -27,7 +27,7 @@ import type { Logger } from '../telemetry/log.js'
 import { counter, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
 import { formatQuantity, quantityOfSteps } from '../units/quantity.js'
 import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from './anomaly.js'
-import { openBudgetChecks } from './budget-checks.js'
+import { type Check, openBudgetChecks } from './budget-checks.js'
 import { type CoverageReads, readCoverage } from './coverage/coverage-routes.js'
 import { type CoverageState, type Streaks, watchCoverage } from './watch-coverage.js'
 import { type MissingPrices, type PriceReads, type Unpriceable, watchPrices } from './watch-prices.js'
@@ -66,12 +66,6 @@ const ROUND_SECONDS = histogram(
   ['check'],
 )
 const FAILURES = counter('sentinel_failures_total', 'Checks of a tenant that failed.', ['check'])
-
-export interface Check {
-  readonly what: string
-  readonly everyMs: number
-  readonly check: (tenantId: string) => Promise<void>
-}
 
 /**
  * The sentinel of a process: checks budgets, spend, prices, coverage, connectors and retention of the tenants that it owns, until

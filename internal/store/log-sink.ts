@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { insertRows, type RowBinaryTable } from './sink.js'
+import type { RowBinaryTable } from './row-binary.js'
+import { insertRows } from './sink.js'
 
 /**
  * Inserts rows once per batch of a log.

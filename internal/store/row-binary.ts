@@ -1,3 +1,17 @@
+import type { AttributionRow } from '../records/record-fields.js'
+
+/** A table that accepts rows in RowBinary. */
+export interface RowBinaryTable<Row> {
+  readonly name: string
+  /** In the order in which `write` writes them. */
+  readonly columns: readonly string[]
+  /** Usual size of a row: with it the buffer rarely needs to grow. */
+  readonly rowBytes: number
+  readonly write: (to: RowBinaryWriter, row: Row) => void
+  /** The records in rows whose values have to be in `attribution_values` first. */
+  readonly recordsIn?: (rows: readonly Row[]) => readonly AttributionRow[]
+}
+
 /**
  * Writes rows in ClickHouse's RowBinary format, which ClickHouse reads 2.5 times as fast as JSON. Uses one growing buffer;
  * `take` empties it.

@@ -5,21 +5,9 @@ import type { AttributionRow } from '../records/record-fields.js'
 import { counter, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
 import { expectNoFailedWrite } from './failed-writes.js'
 import { KnownValues } from './known-values.js'
-import { RowBinaryWriter } from './row-binary.js'
+import { type RowBinaryTable, RowBinaryWriter } from './row-binary.js'
 import { ATTRIBUTION_VALUES } from './tables/attribution-values.js'
 import { INDEXES_LEFT_TO_MERGES } from './tables/record-storage.js'
-
-/** A table that accepts rows in RowBinary. */
-export interface RowBinaryTable<Row> {
-  readonly name: string
-  /** In the order in which `write` writes them. */
-  readonly columns: readonly string[]
-  /** Usual size of a row: with it the buffer rarely needs to grow. */
-  readonly rowBytes: number
-  readonly write: (to: RowBinaryWriter, row: Row) => void
-  /** The records in rows whose values have to be in `attribution_values` first. */
-  readonly recordsIn?: (rows: readonly Row[]) => readonly AttributionRow[]
-}
 
 const INSERTS = counter('store_inserts_total', 'Inserts into a table of the read model.', ['table'])
 const INSERTED_ROWS = counter('store_inserted_rows_total', 'Rows that were inserted into a table.', ['table'])

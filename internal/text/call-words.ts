@@ -11,6 +11,19 @@ export type UsageBasis = (typeof USAGE_BASES)[number]
 export const OUTCOMES = ['success', 'error', 'cancelled'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
+/** Tiers as providers state them in responses and usage reports. `default` is OpenAI's name of `standard`. */
+export const SERVICE_TIERS = [
+  'standard',
+  'batch',
+  'flex',
+  'priority',
+  'default',
+  'scale',
+  'priority_on_demand',
+  'flex_discount',
+] as const
+export type ServiceTier = (typeof SERVICE_TIERS)[number]
+
 /** Names of errors by which programs say that the caller stopped waiting: `AbortError`, `asyncio.CancelledError`, ... */
 const CANCELLATION = /abort|cancel|client_?(?:disconnect|closed)/i
 

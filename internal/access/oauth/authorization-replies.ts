@@ -8,8 +8,8 @@ import {
   type RedirectedError,
   readAuthorizationRequest,
 } from './authorization-request.js'
-import type { OAuthDeps } from './authorization-server.js'
 import type { Parameters } from './form.js'
+import type { OAuthDeps } from './oauth-deps.js'
 import { accepts, oauthProblem, oauthProblemForm } from './oauth-errors.js'
 import { codePage } from './second-factor-page.js'
 import type { SignInOutcome } from './sign-in.js'

@@ -12,10 +12,10 @@ import {
   wantsHtml,
 } from './authorization-replies.js'
 import { readAuthorizationRequest } from './authorization-request.js'
-import type { OAuthDeps } from './authorization-server.js'
 import { answerFailure, CREDENTIALS_UNAVAILABLE } from './client-requests.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
 import { SHOW_SIGN_IN, SIGN_IN } from './oauth-contract.js'
+import type { OAuthDeps } from './oauth-deps.js'
 import { oauthProblem } from './oauth-errors.js'
 import { signIns, WRONG_CODE, WRONG_PASSWORD } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'

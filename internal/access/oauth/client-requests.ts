@@ -6,11 +6,11 @@ import type { Exchange } from '../../http/exchange.js'
 import { NotAudited } from '../../http/mutations/audited.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import type { OAuthDeps } from './authorization-server.js'
 import { authenticateClient } from './client-authentication.js'
 import type { StoredClient } from './clients.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
 import { recordTokenAction, type TokenAction } from './oauth-audit.js'
+import type { OAuthDeps } from './oauth-deps.js'
 import { type OAuthProblem, oauthProblem, oauthProblemForm } from './oauth-errors.js'
 
 const BODY_BYTES_MAX = 16 * 1024

@@ -1,9 +1,9 @@
 import { SCOPES } from '../../auth/scopes.js'
 import { publicDocument, replyDocument } from '../../http/public-document.js'
 import type { Route } from '../../http/route.js'
-import type { OAuthDeps } from './authorization-server.js'
 import { GRANT_TYPES } from './clients.js'
 import { GET_DISCOVERY, GET_KEYS } from './oauth-contract.js'
+import type { OAuthDeps } from './oauth-deps.js'
 
 /** `none`: public clients. */
 const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none']

@@ -18,12 +18,12 @@ import {
   STALE,
 } from './authorization-replies.js'
 import type { AuthorizationRequest } from './authorization-request.js'
-import type { OAuthDeps } from './authorization-server.js'
 import { answerFailure, CREDENTIALS_UNAVAILABLE, tooManyAttempts } from './client-requests.js'
 import { type Parameters, readParameters } from './form.js'
 import { unguessable } from './issue-token.js'
 import { recordTokenAction } from './oauth-audit.js'
 import { FINISH_AT_PROVIDER, START_AT_PROVIDER } from './oauth-contract.js'
+import type { OAuthDeps } from './oauth-deps.js'
 import { grantTo, recordingOf, TOO_MANY } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'
 import { openForm, type SignInForm, sealForm } from './sign-in-form.js'

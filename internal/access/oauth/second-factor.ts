@@ -8,12 +8,6 @@ import { type StoredUser, userKey } from './users.js'
  * A person's second factor: six digits from an authenticator app, by time (TOTP, RFC 6238: SHA-1, 30 seconds). The secret is sealed
  * at rest, and a code is accepted once.
  */
-export interface StoredSecondFactor {
-  /** Base32, sealed. */
-  readonly sealed_secret: string
-  /** The newest step whose code was accepted. */
-  readonly used_step: number
-}
 
 const ISSUER = 'Attribution Service'
 const STEP_S = 30

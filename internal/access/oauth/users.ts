@@ -2,7 +2,6 @@ import { escapeToken } from '../../../streams/subjects.js'
 import type { Scope } from '../../auth/scopes.js'
 import { randomId, type TenantIds } from '../../ids/ids.js'
 import { type StoredPassword, storePassword } from './passwords.js'
-import type { StoredSecondFactor } from './second-factor.js'
 
 /** A person who may sign in, stored in the bucket `users` under `userKey`: a username is unique within its tenant. */
 export interface StoredUser {
@@ -21,6 +20,13 @@ export interface StoredUser {
   readonly second_factor?: StoredSecondFactor
   /** At the company's identity provider, where the person signs in instead of by password. Absent: by password. */
   readonly provider?: ProviderAccount
+}
+
+export interface StoredSecondFactor {
+  /** Base32, sealed. */
+  readonly sealed_secret: string
+  /** The newest step whose code was accepted. */
+  readonly used_step: number
 }
 
 /** An account at an OpenID provider: the two names that never change (OpenID Connect Core 5.7). */

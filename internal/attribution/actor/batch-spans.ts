@@ -1,6 +1,7 @@
 import { INVOCATIONS } from '../../../streams/invocations.js'
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
-import { type Links, newSpanId, SPANS } from '../../telemetry/spans/spans.js'
+import type { Links } from '../../telemetry/spans/finished-span.js'
+import { newSpanId, SPANS } from '../../telemetry/spans/spans.js'
 import { contextOf, parseTraceparent, type TraceContext } from '../../telemetry/spans/trace-context.js'
 import type { Batch } from './batch.js'
 import type { Disposition } from './stage.js'

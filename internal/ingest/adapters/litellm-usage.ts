@@ -1,4 +1,4 @@
-import { SERVICE_TIERS, type ServiceTier } from '../../invocations/invocation.js'
+import { SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
 import type { Selected } from '../../text/select-json.js'
 import { aboveZero, countOf, wholeInput } from './fields.js'
 

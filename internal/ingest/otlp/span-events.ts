@@ -1,6 +1,5 @@
-import { SERVICE_TIERS, type ServiceTier } from '../../invocations/invocation.js'
 import { canonicalProvider } from '../../records/provider-names.js'
-import { isCancellation, type Outcome } from '../../text/call-words.js'
+import { isCancellation, type Outcome, SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
 import { formatInstant } from '../../units/instant.js'
 import { amountSteps, amountText } from '../adapters/amount.js'
 import { elapsedMs, nameOf } from '../adapters/fields.js'

@@ -1,5 +1,5 @@
 import type { AdmissionKey } from '../../invocations/invocation-group.js'
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /** An Idempotency-Key under which an event was admitted, kept as long as replays must be recognised. */
 export interface AdmissionKeyRow extends AdmissionKey {

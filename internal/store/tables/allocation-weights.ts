@@ -1,4 +1,4 @@
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /**
  * A weight by which a tenant's pools may be spread, as of an instant; the weights of one instant sum to exactly 1. An empty

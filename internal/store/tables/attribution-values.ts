@@ -1,5 +1,5 @@
 import type { AttributionRow } from '../../records/record-fields.js'
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /**
  * Distinct values of the searchable columns and pairs of declared tags, against which `contains` and providers are resolved. Has

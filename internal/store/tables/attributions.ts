@@ -1,5 +1,5 @@
 import { type AttributionRow, FIELDS } from '../../records/record-fields.js'
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 import { CODECS, writerOf } from './field-codec.js'
 import { ATTRIBUTION_INDEXES, PART_SETTINGS } from './record-storage.js'
 import { REPORT_FLAGS } from './report-flags.js'

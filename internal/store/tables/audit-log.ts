@@ -1,4 +1,4 @@
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /** One record of an audit log. Empty text means null, also in `tenantId`: that is the log of the instance. */
 export interface AuditLogRow {

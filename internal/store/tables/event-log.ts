@@ -1,4 +1,4 @@
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /** A domain event that was emitted. */
 export interface EventRow {

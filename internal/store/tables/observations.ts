@@ -1,5 +1,5 @@
 import { uuidBytes } from '../../ids/ids.js'
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /** An observation accepted by POST /api/v1/events: not a single model call. Read by the coverage logic. */
 export interface ObservationRow {

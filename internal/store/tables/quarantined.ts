@@ -1,4 +1,4 @@
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /** An event that a stage could not handle, for the invocation status; its bytes are in the stream QUARANTINE. */
 export interface QuarantinedRow {

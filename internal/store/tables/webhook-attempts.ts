@@ -1,4 +1,4 @@
-import type { RowBinaryTable } from '../sink.js'
+import type { RowBinaryTable } from '../row-binary.js'
 
 /** One attempt to deliver an event to a webhook endpoint. Empty text and 0 mean null. */
 export interface AttemptRow {

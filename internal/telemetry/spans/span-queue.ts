@@ -1,5 +1,5 @@
 import { counter } from '../metrics.js'
-import type { FinishedSpan } from './spans.js'
+import type { FinishedSpan } from './finished-span.js'
 
 /** Sends a batch. @throws when the collector does not take it */
 export type SendSpans = (spans: readonly FinishedSpan[]) => Promise<void>

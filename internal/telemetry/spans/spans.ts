@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from '../log.js'
+import type { FinishedSpan } from './finished-span.js'
 import { SpanQueue } from './span-queue.js'
 import { isWithinRatio, parseTraceparent, type TraceContext } from './trace-context.js'
 
@@ -9,27 +10,6 @@ import { isWithinRatio, parseTraceparent, type TraceContext } from './trace-cont
  *
  * Attributes are bounded by the code: none holds a tenant, an identity, content, or a path, which may be a capability URL.
  */
-
-export type SpanKind = 'server' | 'client' | 'consumer'
-
-/** A span that has ended. Only sampled ones are ever made. */
-export interface FinishedSpan {
-  readonly name: string
-  readonly kind: SpanKind
-  readonly context: TraceContext
-  readonly parentSpanId?: string | undefined
-  readonly startMs: number
-  readonly endMs: number
-  readonly attributes: Readonly<Record<string, string | number | boolean>>
-  readonly links?: Links
-  readonly isError: boolean
-}
-
-export interface Links {
-  readonly to: readonly TraceContext[]
-  /** Beyond the bound. */
-  readonly dropped: number
-}
 
 /** The name of the instrumentation scope: the intake knows spans of this product by it. */
 export const OWN_SCOPE = 'attribution-service'

@@ -4,7 +4,7 @@
  * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, exact decimal strings. A request's rates depend on its service tier and on
  * which side of a cliff its total input lies; a cliff re-prices every token of the request, never only the excess.
  */
-import type { ServiceTier } from '../../invocations/invocation.js'
+import type { ServiceTier } from '../../text/call-words.js'
 
 /** The kinds of tokens that a price list can price separately. */
 export const RATE_PARTS = [

@@ -1,16 +1,41 @@
 import { rootCertificates } from 'node:tls'
 import { EVENTS } from '../../../streams/events.js'
+import type { Broker } from '../../broker/connect.js'
 import { lastSequenceOf } from '../../broker/log.js'
-import { guardOf, targetRulesOf } from '../../outbound/targets.js'
+import type { TenantIds } from '../../ids/ids.js'
+import { guardOf, type TargetSettings, targetRulesOf } from '../../outbound/targets.js'
+import type { ResidencyRegion } from '../../residency/residency.js'
+import type { MasterKeys } from '../../secrets/master-keys.js'
+import type { RetryRules } from '../retry-schedule.js'
 import { refusalOfReceiver } from '../webhook-residency.js'
 import { attempt } from './attempt.js'
 import { createConnections } from './connections.js'
 import type { PartitionDeps } from './courier-partition.js'
 import { type DeliverDeps, deliver } from './deliver.js'
 import type { EndpointQueues } from './endpoint-queues.js'
-import type { CourierDeps } from './open-courier.js'
 import { park } from './outcomes.js'
 import type { watchWebhooks } from './watch-webhooks.js'
+
+export interface AttemptSettings {
+  readonly targets: TargetSettings
+  /** PEM of authorities that are trusted in addition to the public ones. */
+  readonly extraCa: string | undefined
+  /** Of a whole attempt, from name resolution to the last byte of the response. */
+  readonly timeoutMs: number
+  readonly rules: RetryRules
+  readonly baseUrl: string
+  readonly instanceRegion: ResidencyRegion
+}
+
+export interface AttemptsDeps {
+  readonly broker: Pick<Broker, 'manager'>
+  readonly settings: AttemptSettings
+  readonly masterKeys: MasterKeys
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** Undefined when there is no such tenant: nothing is delivered to its endpoints. */
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion | undefined
+  readonly clock: () => number
+}
 
 export interface Attempts extends Pick<PartitionDeps, 'deliver' | 'park'> {
   close(): Promise<void>
@@ -21,14 +46,7 @@ const SWEEP_EVERY_MS = 5_000
 
 /** Delivery attempts over kept-alive connections to the receivers. */
 export function openAttempts(
-  {
-    broker: { manager },
-    settings,
-    masterKeys,
-    idsOf,
-    residencyRegionOf,
-    clock,
-  }: Pick<CourierDeps, 'broker' | 'settings' | 'masterKeys' | 'idsOf' | 'residencyRegionOf' | 'clock'>,
+  { broker: { manager }, settings, masterKeys, idsOf, residencyRegionOf, clock }: AttemptsDeps,
   webhooks: Awaited<ReturnType<typeof watchWebhooks>>,
   queues: EndpointQueues,
 ): Attempts {

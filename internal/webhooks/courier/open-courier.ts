@@ -11,50 +11,32 @@ import { mirrorBucket } from '../../broker/mirror.js'
 import { followPauses } from '../../broker/pause.js'
 import { createPublisher } from '../../broker/publisher.js'
 import { purgeDone } from '../../broker/purge.js'
-import type { TenantIds } from '../../ids/ids.js'
-import type { TargetSettings } from '../../outbound/targets.js'
-import type { ResidencyRegion } from '../../residency/residency.js'
-import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
 import type { Logger } from '../../telemetry/log.js'
 import { attemptWriter } from '../attempt-log/writer.js'
 import type { StoredHealth } from '../endpoint-health.js'
-import type { RetryRules } from '../retry-schedule.js'
 import { runCourierLogs } from './courier-logs.js'
 import { Partition } from './courier-partition.js'
 import { EndpointQueues } from './endpoint-queues.js'
 import { measureOldestDelivery } from './oldest-delivery.js'
-import { openAttempts } from './open-attempts.js'
+import { type AttemptSettings, type AttemptsDeps, openAttempts } from './open-attempts.js'
 import { COURIER_LOGS } from './purged-logs.js'
 import { subscribeWakeups } from './wakeups.js'
 import { watchWebhooks } from './watch-webhooks.js'
 
-export interface CourierSettings {
-  readonly targets: TargetSettings
-  /** PEM of authorities that are trusted in addition to the public ones. */
-  readonly extraCa: string | undefined
+export interface CourierSettings extends AttemptSettings {
   readonly inFlightPerEndpoint: number
-  /** Of a whole attempt, from name resolution to the last byte of the response. */
-  readonly timeoutMs: number
-  readonly rules: RetryRules
-  readonly baseUrl: string
-  readonly instanceRegion: ResidencyRegion
 }
 
-export interface CourierDeps {
+export interface CourierDeps extends AttemptsDeps {
   readonly broker: Broker
   /** Unique among couriers. */
   readonly member: string
   readonly settings: CourierSettings
-  readonly masterKeys: MasterKeys
-  readonly idsOf: (tenantId: string) => TenantIds
-  /** Undefined when there is no such tenant: nothing is delivered to its endpoints. */
-  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion | undefined
   /** Inserts rows into the delivery log; a repeat with the same token changes nothing. */
   readonly insertAttempts: (rows: readonly AttemptRow[], token: string) => Promise<void>
   /** Called once when the watch of a KV bucket is lost. */
   readonly onLost: (cause: unknown) => void
-  readonly clock: () => number
   readonly log: Logger
 }
 

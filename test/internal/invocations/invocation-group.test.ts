@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { SERVICE_TIERS } from '../../../internal/invocations/invocation.js'
 import {
   type Admission,
   decodeGroup,
@@ -10,6 +9,7 @@ import {
 } from '../../../internal/invocations/invocation-group.js'
 import { type InvocationEvent, invocationEvent } from '../../../internal/invocations/invocation-schema.js'
 import { validateInvocation } from '../../../internal/invocations/validate-invocation.js'
+import { SERVICE_TIERS } from '../../../internal/text/call-words.js'
 import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { METRICS } from '../../../../internal/telemetry/metrics.js'
+import type { FinishedSpan } from '../../../../internal/telemetry/spans/finished-span.js'
 import { QUEUE_SPANS_MAX, SpanQueue } from '../../../../internal/telemetry/spans/span-queue.js'
-import type { FinishedSpan } from '../../../../internal/telemetry/spans/spans.js'
 
 const SPAN: FinishedSpan = {
   name: 'span',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Invocation, SERVICE_TIERS } from '../../../../internal/invocations/invocation.js'
+import type { Invocation } from '../../../../internal/invocations/invocation.js'
+import { SERVICE_TIERS } from '../../../../internal/text/call-words.js'
 import { formatQuantity, parseQuantity, plus, zero } from '../../../../internal/units/quantity.js'
 import { explainCost } from '../../../../internal/valuation/cost/explain-cost.js'
 import { loadPriceBook, type PriceBook } from '../../../../internal/valuation/cost/price-book.js'
