@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { openAccess } from '../../internal/access/open-access.js'
 import { createAuditSink } from '../../internal/audit/audit-sink.js'
 import { rateLimitsOf } from '../../internal/auth/rate-limits.js'
@@ -5,6 +6,7 @@ import { partitionsOf } from '../../internal/broker/layout.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BLOB_SETTINGS, RATE_SETTINGS, TLS_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
+import { readBuiltConsole } from '../../internal/console/built.js'
 import { openDirectory } from '../../internal/directory/open-directory.js'
 import { directoryPeople } from '../../internal/directory/people.js'
 import { eventPublisher } from '../../internal/events/publish-event.js'
@@ -39,6 +41,9 @@ export const GATEWAY_SETTINGS = [
 ] as const
 
 type GatewayRole = Role<(typeof GATEWAY_SETTINGS)[number]>
+
+/** `dist/console` */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/', import.meta.url))
 
 /** The parts on which the routes of the areas are built. */
 export type Gateway = Awaited<ReturnType<typeof openGateway>>
@@ -103,6 +108,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     instanceRegion: config.region === '' ? null : config.region,
     instanceLimits,
     brokerWatch,
+    builtConsole: readBuiltConsole(CONSOLE_FOLDER),
     access,
     residencyRegionOf: access.residencyRegionOf,
     dimensionsOf: access.dimensionsOf,

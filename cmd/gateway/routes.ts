@@ -1,10 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { accessRoutes } from '../../internal/access/open-access-routes.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-attribution-routes.js'
 import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-names/unknown-name-contract.js'
 import { auditRoutes } from '../../internal/audit/audit-routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
-import { readBuiltConsole } from '../../internal/console/built.js'
 import { consoleRoutes } from '../../internal/console/console-routes.js'
 import { workloadHashes } from '../../internal/directory/workloads.js'
 import { eventLogRoutes } from '../../internal/event-log/event-log-routes.js'
@@ -30,9 +28,6 @@ export interface OpenRoutes {
   readonly routes: readonly Route[]
   close(): Promise<void>
 }
-
-/** `dist/console` */
-const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/', import.meta.url))
 
 /** Records, and the names that their events state. */
 const readsRecords = (path: string): boolean => path.startsWith('/v1/attribution') || path === UNKNOWN_NAMES_PATH
@@ -63,7 +58,7 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
       ...admission.space,
     }),
     ...errorPageRoutes(gateway.baseUrl.startsWith('https:')),
-    ...consoleRoutes(readBuiltConsole(CONSOLE_FOLDER), gateway.baseUrl, config.intakePort),
+    ...consoleRoutes(gateway.builtConsole, gateway.baseUrl, config.intakePort),
     ...admission.routes,
     ...accessRoutes(access, gateway),
     ...attribution.routes.flatMap((one) => (readsRecords(one.path) ? readsWithinRegion([one], gateway) : [one])),

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
+import { areApiTypesCurrent, ensureApiTypes } from './api-types.mjs'
 import { bundledOutputs, ensureBundles } from './bundle.mjs'
 import { collect } from './commands.mjs'
 import { CONSOLE_APP, ensureConsole } from './console.mjs'
@@ -43,12 +44,14 @@ export async function ensureBuild(root) {
   const stamp = join(dist, '.built')
   const wanted = fingerprint(root, ['tsconfig.json', 'package-lock.json', ...outputs.values()])
   const isComplete = [...outputs.keys()].every((output) => existsSync(join(dist, output)))
-  if (isComplete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return ensureConsole(root)
+  const isCurrent = isComplete && areApiTypesCurrent(root)
+  if (isCurrent && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return ensureConsole(root)
 
   await step('building', async () => {
     // The compiler trusts its record and would not write a deleted output again.
     if (!isComplete) rmSync(join(dist, '.tsbuildinfo'), { force: true })
     rmSync(stamp, { force: true })
+    await ensureApiTypes(root)
     const { code, output } = await collect(process.execPath, [compiler(root), '-p', root], { cwd: root })
     if (code !== 0) throw new SetUpError(`the sources do not compile; correct them and start again\n${output.trim()}`)
     for (const [target, source] of outputs) {

@@ -1,4 +1,4 @@
-import type { InvocationEvent } from './api.js'
+import type { InvocationEvent } from 'attribution-service/sdk/api'
 
 /** One call of a model, as the service takes it: a part of the fields of its event. */
 export interface ModelCall

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeApi } from '../../cmd/gateway/description.js'
 import { SCOPES } from '../../internal/auth/scopes.js'
 import { PROBLEMS } from '../../internal/problems/problem-catalogue.js'
-import { compareWithBaseline } from '../support/contract/baselines.js'
 import { exampleOf, openObjects, withUnknownMember } from '../support/contract/bodies.js'
-import { breakages, type Frozen, frozenPartOf } from '../support/contract/compatibility.js'
 import { schemaChecker } from '../support/contract/described.js'
-import { typesOf } from '../support/contract/schema-types.js'
 import { openTarget, send, type Target } from '../support/contract/target.js'
 
 /**
- * The description that an instance serves: sound by itself, and compatible with what was promised before.
- * `ATTRIBUTION_RENEW_BASELINES=1 npm test -- test/contract/description.test.ts test/contract/events.test.ts` writes additions into the baselines.
+ * The description that an instance serves. `generated.test.ts` compares it with what was promised before.
  */
 
 let target: Target
@@ -53,13 +49,11 @@ test('the OpenAPI description lists all scopes and error codes', () => {
   expect(schemas['ErrorCode']?.['enum']).toEqual(Object.keys(PROBLEMS))
 })
 
-test('the types of the client library are those of the description', async () => {
-  const file = new URL('../../internal/sdk/api.ts', import.meta.url)
+test('the OpenAPI description is the one that is generated without a service, but for the address', async () => {
   const { text } = await send(target.credentials.base_url, { method: 'GET', path: '/openapi.json' })
-  const types = typesOf(JSON.parse(text).components.schemas)
-  if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(file, types)
+  const generated = await describeApi(target.credentials.base_url)
 
-  expect(readFileSync(file, 'utf8')).toBe(types)
+  expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(generated)))
 })
 
 test('the examples of the OpenAPI description match their schemas', () => {
@@ -170,81 +164,4 @@ describe('unknown members of request bodies', () => {
     expect(mutations.length).toBeGreaterThan(30)
     expect(wrong).toEqual([])
   })
-})
-
-describe('what spec section 9 freezes', () => {
-  test('operations, parameters, bodies and answers match their baseline', () => {
-    const current = frozenPartOf(target.described)
-
-    expect(compareWithBaseline<Frozen>('openapi', current, (before) => breakages(before, current))).toEqual([])
-  })
-
-  test('the schema of the ingestion event, v1, matches its baseline', () => {
-    const current = frozenPartOf(target.described)
-    const only = ({ schemas }: Frozen): Frozen => ({
-      scopes: [],
-      schemas: Object.fromEntries(
-        Object.entries(schemas).filter(([name]) => name.endsWith('Event') && name !== 'AcceptedEvent'),
-      ),
-      operations: {
-        ingestion: {
-          id: 'ingestion',
-          scope: null,
-          parameters: {},
-          body: {
-            required: true,
-            contents: Object.fromEntries(
-              ['InvocationEvent', 'ObservationEvent'].map((name) => [name, { $ref: `#/components/schemas/${name}` }]),
-            ),
-          },
-          replies: {},
-        },
-      },
-    })
-
-    expect(
-      compareWithBaseline<Frozen>('ingestion', only(current), (before) => breakages(before, only(current))),
-    ).toEqual([])
-  })
-
-  test('error codes, with status and retryability, match their baseline', () => {
-    const current: Record<string, { status: number; retryable: boolean }> = Object.fromEntries(
-      Object.entries(PROBLEMS).map(([code, { status, retryable }]) => [code, { status, retryable }]),
-    )
-    const lost = (before: typeof current): string[] =>
-      Object.entries(before)
-        .filter(([code, was]) => JSON.stringify(current[code]) !== JSON.stringify(was))
-        .map(([code]) => `${code} is gone or means something else`)
-
-    expect(compareWithBaseline('error-codes', current, lost)).toEqual([])
-  })
-})
-
-/** As written, before the formatter pads the cells of tables. */
-const unpadded = (text: string): string => text.replace(/ +/g, ' ').replace(/-{3,}/g, '---')
-
-test('the table of changes that need a recent sign-in is that of the routes', async () => {
-  const { text } = await send(target.credentials.base_url, { method: 'GET', path: '/openapi.json' })
-  const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, { summary?: string }>> }
-  const rows = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(
-        ([, operation]) => path !== '/docs/errors/{code}' && JSON.stringify(operation).includes('STEP_UP_REQUIRED'),
-      )
-      .map(([method, { summary = '' }]) => `| \`${method.toUpperCase()} ${path}\` | ${summary} |`),
-  )
-  const table = ['| change | effect |', '| --- | --- |', ...rows].join('\n')
-  const file = 'deploy/docs/access.md'
-  const page = readFileSync(file, 'utf8')
-  const shown = page.replace(/(<!-- step-up: generated -->\n)[\s\S]*(<!-- \/step-up -->)/, `$1\n${table}\n\n$2`)
-
-  if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(file, shown)
-  else expect(unpadded(page)).toBe(unpadded(shown))
-  for (const change of [
-    'PATCH /api/v1/settings',
-    'POST /api/v1/webhooks',
-    'DELETE /api/v1/webhooks/{id}',
-    'POST /api/v1/prices',
-  ])
-    expect(table).toContain(`\`${change}\``)
 })

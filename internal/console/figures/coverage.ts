@@ -1,4 +1,4 @@
-import type { PathwayCoverage } from '../../sdk/api.js'
+import type { PathwayCoverage } from 'attribution-service/sdk/api'
 
 /** A row of `GET /api/v1/coverage`, as far as the console reads it. */
 export type Pathway = PathwayCoverage

@@ -40,7 +40,8 @@ interface Draft {
 const ROUTES_AT_ONCE = 4
 
 /** Describes routes as an OpenAPI 3.1 document, in many short turns, so that a gateway that serves goes on serving. */
-export async function describeRoutes(routes: readonly Route[], instance: Instance): Promise<object> {
+export async function describeRoutes(all: readonly Route[], instance: Instance) {
+  const routes = all.filter(({ isUndescribed }) => isUndescribed !== true)
   const draft: Draft = { instance, schemas: new Map(), responses: new Map(), headers: new Set() }
   const paths: Record<string, Record<string, object>> = {}
   for (const [i, route] of routes.entries()) {

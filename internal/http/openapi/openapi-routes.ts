@@ -32,10 +32,9 @@ export function withDescription(instance: Instance, routes: readonly Route[]): r
       operation: GET_DESCRIPTION,
       async handle(exchange) {
         const ifNoneMatch = exchange.header('if-none-match')
-        document ??= describeRoutes(
-          described.filter(({ isUndescribed }) => isUndescribed !== true),
-          instance,
-        ).then((description) => publicDocument(JSON.stringify(description), ['Content-Type: application/json']))
+        document ??= describeRoutes(described, instance).then((description) =>
+          publicDocument(JSON.stringify(description), ['Content-Type: application/json']),
+        )
         const built = await document
         if (!exchange.isSettled) replyDocument(exchange, built, ifNoneMatch)
       },

@@ -1,18 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clustered } from '../../../../internal/store/migrations/clustered.js'
 import { schemaFor } from '../../../../internal/store/migrations/migrate.js'
+import { CLUSTER, CLUSTERED_SCHEMA, clusteredSchema } from '../../../support/clustered-schema.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 /**
  * The schema of a cluster, as far as one engine can judge it: its parser takes every statement, and what it makes of them
  * is kept in a file, so that a change of the schema shows what it means there. No cluster runs here.
- *
- * `ATTRIBUTION_RENEW_BASELINES=1` writes the file anew.
  */
-const GOLDEN = fileURLToPath(new URL('clustered.sql', import.meta.url))
-const CLUSTER = 'attribution'
 
 let store: RunningStore
 beforeAll(async () => {
@@ -31,13 +27,9 @@ async function parsed(statement: string): Promise<string> {
 }
 
 test('every statement of the schema is understood by the engine, and is what the file shows', async () => {
-  const statements = schemaFor(CLUSTER)
-  const texts = []
-  for (const statement of statements) texts.push(await parsed(statement))
-  const text = `${texts.join(';\n\n')};\n`
-  if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(GOLDEN, text)
+  const text = await clusteredSchema(parsed)
 
-  expect(text).toBe(readFileSync(GOLDEN, 'utf8'))
+  expect(text, 'clustered.sql is written by npm run generate').toBe(readFileSync(CLUSTERED_SCHEMA, 'utf8'))
 })
 
 describe('the schema of a cluster', () => {

@@ -1,13 +1,12 @@
-/**
- * The schemas of `openapi.json` as types of TypeScript. By hand: openapi-typescript needs the programming interface of
+import type { JsonSchema } from './json-schema.js'
+
+/*
+ * The schemas of `/openapi.json` as types of TypeScript. By hand: openapi-typescript needs the programming interface of
  * TypeScript 5, which the compiler of this project no longer has.
  */
-export interface Schema {
-  readonly [keyword: string]: unknown
-}
 
 /** The text of a file that exports one type per schema. */
-export function typesOf(schemas: Readonly<Record<string, Schema>>): string {
+export function typesOf(schemas: Readonly<Record<string, JsonSchema>>): string {
   const types = Object.entries(schemas).map(([name, schema]) => {
     const shown = typeOf(schema, '')
     const isObject = schema['properties'] !== undefined
@@ -16,23 +15,20 @@ export function typesOf(schemas: Readonly<Record<string, Schema>>): string {
   return `${HEAD}\n${types.join('\n')}`
 }
 
-const HEAD = `/**
- * Written from the schemas of \`/openapi.json\` by \`test/contract/description.test.ts\` (ATTRIBUTION_RENEW_BASELINES=1): do not
- * change it by hand.
- */
+const HEAD = `/** Written from the schemas of \`/openapi.json\` at each build. */
 `
 
-function typeOf(schema: Schema, indent: string): string {
+function typeOf(schema: JsonSchema, indent: string): string {
   const { $ref, const: only, enum: values, anyOf, oneOf, allOf, type, items } = schema
   if (typeof $ref === 'string') return $ref.replace('#/components/schemas/', '')
   if (only !== undefined) return literal(only)
   if (Array.isArray(values)) return values.map(literal).join(' | ')
-  const choices = (anyOf ?? oneOf) as readonly Schema[] | undefined
+  const choices = (anyOf ?? oneOf) as readonly JsonSchema[] | undefined
   // What stands beside choices narrows them: types have no words for most of it.
   if (choices !== undefined && type === undefined)
     return unique(choices.map((each) => typeOf(each, indent))).join(' | ')
   if (Array.isArray(allOf) && type === undefined)
-    return allOf.map((each: Schema) => `(${typeOf(each, indent)})`).join(' & ')
+    return allOf.map((each: JsonSchema) => `(${typeOf(each, indent)})`).join(' & ')
   if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each }, indent)).join(' | ')
   switch (type) {
     case 'string':
@@ -43,7 +39,7 @@ function typeOf(schema: Schema, indent: string): string {
     case 'number':
       return 'number'
     case 'array':
-      return items === undefined ? 'readonly unknown[]' : listOf(typeOf(items as Schema, indent))
+      return items === undefined ? 'readonly unknown[]' : listOf(typeOf(items as JsonSchema, indent))
     case 'object':
       return objectOf(schema, indent)
     default:
@@ -51,14 +47,15 @@ function typeOf(schema: Schema, indent: string): string {
   }
 }
 
-function objectOf({ properties, required, additionalProperties }: Schema, indent: string): string {
+function objectOf({ properties, required, additionalProperties }: JsonSchema, indent: string): string {
   if (properties === undefined) {
-    const values = typeof additionalProperties === 'object' ? typeOf(additionalProperties as Schema, indent) : 'unknown'
+    const values =
+      typeof additionalProperties === 'object' ? typeOf(additionalProperties as JsonSchema, indent) : 'unknown'
     return `{ readonly [name: string]: ${values} }`
   }
   const needed = new Set((required ?? []) as readonly string[])
   const inner = `${indent}  `
-  const members = Object.entries(properties as Record<string, Schema>).map(([name, schema]) => {
+  const members = Object.entries(properties as Record<string, JsonSchema>).map(([name, schema]) => {
     const isNeeded = needed.has(name)
     const key = /^[A-Za-z_]\w*$/.test(name) ? name : literal(name)
     const shown = typeOf(schema, inner)
@@ -74,5 +71,5 @@ const literal = (value: unknown): string =>
 
 const unique = (types: readonly string[]): readonly string[] => [...new Set(types)]
 
-const commentOf = ({ description }: Schema, indent: string): string =>
+const commentOf = ({ description }: JsonSchema, indent: string): string =>
   typeof description === 'string' ? `${indent}/** ${description.replaceAll('*/', '*\\/')} */\n` : ''

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { describeApi } from '../../cmd/gateway/description.js'
+import { API_TYPES } from '../../deploy/setup/api-types.mjs'
+import { ROOT } from '../../deploy/setup/setup.mjs'
+import { typesOf } from '../../internal/http/openapi/schema-types.js'
+import { BASELINE_NAMES, compareWithBaseline } from '../support/contract/baselines.js'
+import { readDescription } from '../support/contract/described.js'
+import { showsStepUpTable, stepUpTable } from '../support/contract/step-up-table.js'
+
+/** What `npm run generate` writes from the API description, and the tests only compare. */
+
+const description = await describeApi()
+const described = readDescription(JSON.parse(JSON.stringify(description)))
+
+test('the types of the client library are those of the description', () => {
+  const written = readFileSync(join(ROOT, API_TYPES), 'utf8')
+
+  expect(written, `${API_TYPES} is written by npm run generate, and by each build`).toBe(
+    typesOf(description.components.schemas),
+  )
+})
+
+test.each(BASELINE_NAMES)('what the baseline %s freezes is unchanged, and additions are recorded', (name) => {
+  expect(compareWithBaseline(name, described)).toEqual([])
+})
+
+test('the table of changes that need a recent sign-in is that of the routes', () => {
+  const table = stepUpTable(described)
+
+  expect(showsStepUpTable(described), 'deploy/docs/access.md is written by npm run generate').toBe(true)
+  for (const change of [
+    'PATCH /api/v1/settings',
+    'POST /api/v1/webhooks',
+    'DELETE /api/v1/webhooks/{id}',
+    'POST /api/v1/prices',
+  ])
+    expect(table).toContain(`\`${change}\``)
+})
