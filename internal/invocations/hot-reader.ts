@@ -9,6 +9,7 @@ import {
   NAME,
   OPTIONAL_AMOUNT,
   OPTIONAL_COUNT,
+  OPTIONAL_FLAG,
   OPTIONAL_MODEL_NAME,
   OPTIONAL_NAME,
   TAGS_MAX,
@@ -278,37 +279,50 @@ const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
 const amount = text(isAmount)
 /** One of a closed list. */
 const oneOf = (words: readonly string[]): Form => text((word) => words.includes(word))
-/** Fields that have a form of their own. */
-const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
+/** Schemas that fields share. Their form follows from the schema. */
+const SHARED: readonly (readonly [SharedSchema, Form])[] = [
+  [NAME, name],
+  [OPTIONAL_NAME, name],
+  [MODEL_NAME, modelName],
+  [OPTIONAL_MODEL_NAME, modelName],
+  [OPTIONAL_COUNT, count],
+  [OPTIONAL_FLAG, boolean],
+  [OPTIONAL_AMOUNT, amount],
+]
+type SharedSchema =
+  | typeof NAME
+  | typeof OPTIONAL_NAME
+  | typeof OPTIONAL_COUNT
+  | typeof OPTIONAL_FLAG
+  | typeof OPTIONAL_AMOUNT
+type FieldOfItsOwn = {
+  [F in keyof typeof EVENT_FIELDS]: (typeof EVENT_FIELDS)[F] extends SharedSchema ? never : F
+}[keyof typeof EVENT_FIELDS]
+/** Every other field has a form of its own here: an event with a field without one would always be parsed as a whole. */
+const OWN_FORMS: Readonly<Record<FieldOfItsOwn, Form> & Partial<Record<keyof InvocationEvent, Form>>> = {
   event_id: eventId,
   ingestion_layer: layer,
   ingestion_timestamp: text((instant) => (readEventTime(instant, clockMs) ?? -1) >= earliestMs),
   service_tier: oneOf(SERVICE_TIERS),
   usage_basis: oneOf(USAGE_BASES),
   outcome: oneOf(OUTCOMES),
-  served_from_cache: boolean,
   trace_id: traceId,
   attribution_confidence: confidence,
   tags,
 }
-/** The form of every other field follows from its schema. */
-const FORM_OF_SCHEMA = new Map<unknown, Form>([
-  [NAME, name],
-  [OPTIONAL_NAME, name],
-  [MODEL_NAME, modelName],
-  [OPTIONAL_MODEL_NAME, modelName],
-  [OPTIONAL_COUNT, count],
-  [OPTIONAL_AMOUNT, amount],
-])
-const formOf = (field: keyof InvocationEvent): Form | undefined =>
-  OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(EVENT_FIELDS[field])
-/** An event with a field without a form goes to the full validator. */
-const NAMES = (Object.keys(EVENT_FIELDS) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
+const FORM_OF_SCHEMA = new Map<unknown, Form>(SHARED)
+const formOf = (field: keyof InvocationEvent): Form => {
+  const form = OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(EVENT_FIELDS[field])
+  // To the compiler, a text with a pattern of its own is like one that shares its schema.
+  if (form === undefined) throw new RangeError(`the fast reader has no form for ${field}`)
+  return form
+}
+const NAMES = Object.keys(EVENT_FIELDS) as (keyof InvocationEvent)[]
 const WORD_BITS = 32
 // A field beyond would silently share another field's bit.
 if (NAMES.length > 2 * WORD_BITS) throw new RangeError('the fast reader marks fields in two words of 32 bits')
 /** By their places in `NAMES`. */
-const FORMS = NAMES.map((field) => formOf(field) as Form)
+const FORMS = NAMES.map(formOf)
 /** Their keys as they are written, one behind the other: near one another, and read without an object between. */
 const KEYS = Buffer.from(NAMES.map((field) => `"${field}"`).join(''))
 const KEY_STARTS = new Int32Array(NAMES.length + 1)

@@ -15,6 +15,7 @@ import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
 
 /** Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`hot-reader.ts`). */
 export const OPTIONAL_COUNT = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish()
+export const OPTIONAL_FLAG = z.boolean().nullish()
 export const OPTIONAL_AMOUNT = z.string().regex(AMOUNT_TEXT).nullish()
 export const NAME = name()
 export const OPTIONAL_NAME = name().nullish()
@@ -48,11 +49,11 @@ export const EVENT_FIELDS = {
   code_execution_calls: OPTIONAL_COUNT,
   service_tier: z.enum(SERVICE_TIERS).nullish(),
   // Answered by the caller's own response cache: nothing was bought from the provider.
-  served_from_cache: z.boolean().nullish(),
+  served_from_cache: OPTIONAL_FLAG,
   region: OPTIONAL_NAME,
   // Decimal text, as every amount.
   estimated_cost_usd: OPTIONAL_AMOUNT,
-  is_cost_notional: z.boolean().nullish(),
+  is_cost_notional: OPTIONAL_FLAG,
   latency_ms: OPTIONAL_COUNT,
   response_id: OPTIONAL_NAME,
   usage_basis: z.enum(USAGE_BASES).nullish(),

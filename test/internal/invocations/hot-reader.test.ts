@@ -37,7 +37,8 @@ function expected(text: string | Buffer) {
 }
 const range = (bytes: Buffer) => ({ bytes, start: 0, end: bytes.length })
 
-const FULL: Partial<InvocationEvent> = {
+/** Every field that an event may leave out: the compiler asks for a new one. */
+const FULL: { readonly [F in OptionalField]: NonNullable<InvocationEvent[F]> } = {
   served_model: 'gpt-4o-2024-08-06',
   input_tokens: 0,
   output_tokens: 7,
@@ -58,10 +59,15 @@ const FULL: Partial<InvocationEvent> = {
   served_from_cache: false,
   region: 'eu-west-1',
   estimated_cost_usd: '0.000123',
+  is_cost_notional: true,
   latency_ms: 1212,
+  response_id: 'chatcmpl-9',
+  usage_basis: 'partial',
+  outcome: 'cancelled',
   attributed_identity: 'user:jane@example.org',
   attributed_service: 'support chat {1}, [2]: ~',
   trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+  span_id: '53ce929d0e0e4736',
   parent_span_id: '00f067aa0ba902b7',
   attribution_confidence: 0.95,
   k8s_namespace: 'prod',
@@ -71,6 +77,9 @@ const FULL: Partial<InvocationEvent> = {
   carbon_gco2e: '0.5',
   tags: { team: 'core', 'caller.user-agent': 'x/1 (y)' },
 }
+type OptionalField = {
+  [F in keyof InvocationEvent]-?: undefined extends InvocationEvent[F] ? F : never
+}[keyof InvocationEvent]
 
 test('a call from before the retention of records is refused, in the common form and in general', () => {
   const bytes = Buffer.from(JSON.stringify(wireEvent()))
