@@ -1,15 +1,10 @@
 import { z } from 'zod'
 import { FILTERS_MAX, OPERATORS, TAG_FIELD, withTags } from '../filters/filter-fields.js'
+import { DIMENSION_NAMES, DIMENSIONS, type DimensionName, type GroupField } from '../filters/report-dimensions.js'
 import { readStatedFilters, statedValues } from '../filters/stated.js'
 import type { FieldError } from '../problems/problem-catalogue.js'
 import { type Dimension as Declared, tagFieldOf } from '../records/dimensions.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
-import {
-  DIMENSION_NAMES,
-  DIMENSIONS,
-  type DimensionName,
-  type GroupField,
-} from '../store/queries/reports/dimensions.js'
 
 /** Filters of an export: the grammar of `filter[field][operator]` of reports as JSON, with the same fields and meaning. */
 

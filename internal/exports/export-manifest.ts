@@ -65,7 +65,7 @@ export function manifestOf(facts: ManifestFacts): Manifest {
     cohorts: { k: facts.k, groups_folded: totals.foldedGroups, rows_of_folded_groups: totals.foldedRows },
     delivery: { mode: 'Overwrite', correction: 'Replacement', scope: `${period.from} to ${period.to}` },
     fields_left_out: Object.fromEntries(
-      Object.entries(LEFT_OUT_FIELDS).filter(([field]) => !group_by.some((grouping) => grouping === field)),
+      LEFT_OUT_FIELDS.filter(([field]) => !group_by.some((grouping) => grouping === field)),
     ),
     focus: focusMetadata(facts),
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { DimensionName } from '../filters/report-dimensions.js'
 import type { FieldError } from '../problems/problem-catalogue.js'
 import {
   DIMENSIONS_MAX,
@@ -10,7 +11,6 @@ import {
 } from '../records/dimensions.js'
 import { NAMED } from '../records/export-names.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
-import type { DimensionName } from '../store/queries/reports/dimensions.js'
 import { parseInstant } from '../units/instant.js'
 import { exportFilters, readExportFilters, undeclared } from './export-filters.js'
 import { COLUMN_NAMES, columnsOf, FOCUS_VERSIONS } from './focus/columns.js'

@@ -244,6 +244,16 @@ export type MembersOf<Names extends FieldName> = { readonly [Name in Names]: Mem
 /** Fields with a property, such as `{ isStated: true }`. */
 export type NamesWith<Property> = Extract<Entry, Property>['name']
 
+/** Names on the wire of fields with a property. */
+export type WireName<Property> =
+  Extract<Entry, Property> extends infer Found
+    ? Found extends { readonly wireName: infer Name extends string }
+      ? Name
+      : Found extends { readonly name: infer Name extends string }
+        ? Name
+        : never
+    : never
+
 export const memberOf = ({ name, kind }: Pick<RecordField, 'name' | 'kind'>): string =>
   kind === 'instant' ? `${camelCase(name)}Ms` : camelCase(name)
 

@@ -1,6 +1,6 @@
+import type { GroupField } from '../filters/report-dimensions.js'
 import { isTagField } from '../records/dimensions.js'
 import type { AnswerRow, AnswerTotals } from '../store/queries/reports/answer.js'
-import type { GroupField } from '../store/queries/reports/dimensions.js'
 import { type FigureName, figureSteps, REASON_NAMES } from '../store/queries/reports/figures.js'
 import { formatQuantity, parseSum, type Quantity } from '../units/quantity.js'
 import { comparedOf } from './compared.js'

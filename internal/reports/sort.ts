@@ -1,6 +1,6 @@
+import type { GroupField } from '../filters/report-dimensions.js'
 import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
 import type { ReportSort, ValueKey } from '../store/queries/reports/answer.js'
-import type { GroupField } from '../store/queries/reports/dimensions.js'
 import type { Interval } from '../store/queries/reports/intervals.js'
 import { COMPARED_FIGURES, type ReportKind } from './compared.js'
 

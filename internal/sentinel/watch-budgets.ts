@@ -1,5 +1,5 @@
 import type { WatchedRecords } from '../broker/watched-records.js'
-import type { GroupField } from '../store/queries/reports/dimensions.js'
+import type { GroupField } from '../filters/report-dimensions.js'
 import type { GroupSelection, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
 import { formatQuantity, parseSum, type Quantity, quantityOfSteps } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce } from './announce-findings.js'

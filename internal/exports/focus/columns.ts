@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { DimensionName } from '../../store/queries/reports/dimensions.js'
+import type { DimensionName } from '../../filters/report-dimensions.js'
+import type { WireGroup, WireName } from '../../records/record-fields.js'
 
 /**
  * The columns of FOCUS exports: the supported columns of the standard's Cost and Usage dataset, and custom columns. The
@@ -229,24 +230,90 @@ export const COLUMN_NAMES: readonly [string, ...string[]] = [
   ),
 ]
 
-/** Record fields that are not in the files, with the reason (FOCUS, dataset completeness). */
-export const LEFT_OUT_FIELDS: Readonly<Record<string, string>> = {
-  id: 'rows are aggregates',
-  invocation_id: 'rows are aggregates',
+/** A field of a record as the API shows it, or as its event states it. */
+type ShownField =
+  | WireName<{ readonly wire: WireGroup } | { readonly isExplained: true } | { readonly isStated: true }>
+  | 'id'
+  | 'invocation_id'
+  | 'attributed_identity'
+
+const IN_FILES = null
+const AGGREGATES = 'rows are aggregates'
+const NOT_GROUPED = 'rows are not grouped by it'
+const SINGLE = 'applies to a single record'
+const EXPLAINED = 'applies to a single record; see its evidence card'
+
+/** Why a field of records is not in the files (FOCUS, dataset completeness), for every field. */
+const LEFT_OUT: Readonly<Record<ShownField, string | typeof IN_FILES>> = {
+  id: AGGREGATES,
+  invocation_id: AGGREGATES,
+  event_id: AGGREGATES,
+  event_time: IN_FILES,
+  materialized_at: SINGLE,
   attributed_identity: 'never leaves the service; people appear only in cohorts of five or more',
-  trace_id: 'rows are aggregates',
-  requested_model: 'rows are not grouped by it',
+  trace_id: AGGREGATES,
+  span_id: AGGREGATES,
+  response_id: AGGREGATES,
+  seen_by: AGGREGATES,
+  provider: IN_FILES,
+  requested_model: NOT_GROUPED,
+  served_model: IN_FILES,
+  service: IN_FILES,
+  owner: IN_FILES,
+  cost_usd: IN_FILES,
+  energy_wh: IN_FILES,
+  carbon_gco2e: IN_FILES,
+  confidence: IN_FILES,
+  attribution_confidence: 'applies to a single record; see x_MinimumConfidence',
   confidence_band: 'every exported record is chargeback_ready; see x_MinimumConfidence',
-  stage_origin: 'rows are not grouped by it',
-  evidence_basis: 'applies to a single record; see its evidence card',
-  pathway_category: 'rows are not grouped by it',
-  output_state: 'rows are not grouped by it',
-  ingestion_layer: 'rows are not grouped by it',
-  cost_basis: 'rows are not grouped by it',
-  degradation_state: 'applies to a single record',
-  freshness: 'applies to a single record',
-  model_version: 'applies to a single record; see its evidence card',
+  export_eligibility: 'every exported record is eligible',
+  stage_origin: NOT_GROUPED,
+  evidence_basis: EXPLAINED,
+  evidence: EXPLAINED,
+  inference: EXPLAINED,
+  cost_details: EXPLAINED,
+  footprint_details: EXPLAINED,
+  contested: SINGLE,
+  pathway_category: NOT_GROUPED,
+  output_state: NOT_GROUPED,
+  ingestion_layer: NOT_GROUPED,
+  intake: NOT_GROUPED,
+  principal: NOT_GROUPED,
+  cost_basis: NOT_GROUPED,
+  energy_basis: NOT_GROUPED,
+  carbon_basis: NOT_GROUPED,
+  usage_basis: NOT_GROUPED,
+  outcome: NOT_GROUPED,
+  degradation_state: SINGLE,
+  freshness: SINGLE,
+  model_version: EXPLAINED,
+  input_tokens: IN_FILES,
+  output_tokens: IN_FILES,
+  cached_input_tokens: IN_FILES,
+  cache_write_tokens: IN_FILES,
+  cache_write_ttl_seconds: NOT_GROUPED,
+  cache_write_5m_tokens: IN_FILES,
+  cache_write_1h_tokens: IN_FILES,
+  reasoning_tokens: IN_FILES,
+  audio_input_tokens: IN_FILES,
+  audio_output_tokens: IN_FILES,
+  image_input_tokens: IN_FILES,
+  image_output_tokens: IN_FILES,
+  web_search_calls: IN_FILES,
+  file_search_calls: IN_FILES,
+  code_execution_calls: IN_FILES,
   latency_ms: 'does not affect any charge',
-  region: 'rows are not grouped by it',
+  estimated_cost_usd: EXPLAINED,
+  service_tier: NOT_GROUPED,
+  served_from_cache: NOT_GROUPED,
+  region: NOT_GROUPED,
+  k8s_namespace: NOT_GROUPED,
+  k8s_workload: NOT_GROUPED,
+  workload_identity: NOT_GROUPED,
   tags: "only declared tags by which rows are grouped are in Tags: the producer's other tags may name people",
 }
+
+/** Record fields that are not in the files, with the reason. */
+export const LEFT_OUT_FIELDS: readonly (readonly [field: string, reason: string])[] = Object.entries(LEFT_OUT).flatMap(
+  ([field, reason]) => (reason === IN_FILES ? [] : [[field, reason] as const]),
+)

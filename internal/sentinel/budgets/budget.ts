@@ -1,11 +1,6 @@
 import { z } from 'zod'
+import { DIMENSION_NAMES, DIMENSIONS, type DimensionName, type GroupField } from '../../filters/report-dimensions.js'
 import { DIMENSIONS_MAX, foldKey, isTagField, keyOfTagField, tagFieldOf } from '../../records/dimensions.js'
-import {
-  DIMENSION_NAMES,
-  DIMENSIONS,
-  type DimensionName,
-  type GroupField,
-} from '../../store/queries/reports/dimensions.js'
 import type { SpendFilter } from '../../store/queries/reports/spend.js'
 import { DECIMAL_TEXT, name } from '../../text/plain-text.js'
 import { parseQuantity, type Quantity } from '../../units/quantity.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Records } from '../../broker/records.js'
-import type { GroupField } from '../../store/queries/reports/dimensions.js'
+import type { GroupField } from '../../filters/report-dimensions.js'
 import type { Budget } from './budget.js'
 import type { Period } from './budget-period.js'
 

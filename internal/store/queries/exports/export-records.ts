@@ -1,12 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Condition } from '../../../filters/parse.js'
+import type { GroupField } from '../../../filters/report-dimensions.js'
 import type { TagField } from '../../../records/dimensions.js'
 import type { FieldName } from '../../../records/record-fields.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { Bindings } from '../records/conditions.js'
-import { dimensionCondition, type GroupField } from '../reports/dimensions.js'
+import { dimensionCondition } from '../reports/dimensions.js'
 import { anybodySql } from '../reports/groups.js'
 
 /** A filter on a dimension of reports or a declared tag, with the same meaning. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { FOLD_SETTINGS, foldedSql, GROUPS, KEPT } from '../../../cohorts/folded.js'
+import type { GroupField } from '../../../filters/report-dimensions.js'
 import { snapshotParams } from '../../snapshot.js'
 import { CLOSED } from '../../tables/closed.js'
 import { REPORT_ROWS } from '../../tables/report-rows.js'
@@ -15,7 +16,6 @@ import {
   PREVIOUS_TOTAL,
   previousColumn,
 } from './compared.js'
-import type { GroupField } from './dimensions.js'
 import { type FigureName, figureColumn, figureType } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
 import { intervalEnd } from './intervals.js'

@@ -1,9 +1,10 @@
 import type { Condition } from '../../../filters/parse.js'
+import type { GroupField } from '../../../filters/report-dimensions.js'
 import { NOT_DECLARED, type TagField } from '../../../records/dimensions.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Bindings } from '../records/conditions.js'
-import { dimensionCondition, dimensionSql, type GroupField } from './dimensions.js'
+import { dimensionCondition, dimensionSql } from './dimensions.js'
 import { type FigureName, figureColumn, figureSql } from './figures.js'
 import { type Interval, intervalEnd, intervalStart } from './intervals.js'
 

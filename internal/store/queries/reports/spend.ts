@@ -1,10 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { DIMENSION_NAMES, type DimensionName, type GroupField } from '../../../filters/report-dimensions.js'
 import { isTagField, NOT_DECLARED, tagFieldOf } from '../../../records/dimensions.js'
 import { asOfSnapshotWithin, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { USAGE_DIMENSIONS } from '../../tables/usage.js'
 import { Bindings } from '../records/conditions.js'
-import { DIMENSION_NAMES, type DimensionName, dimensionCondition, dimensionSql, type GroupField } from './dimensions.js'
+import { dimensionCondition, dimensionSql } from './dimensions.js'
 
 /** Selects calls that match all its fields; an empty filter selects all calls. */
 export type SpendFilter = { readonly [D in DimensionName]?: string } & {

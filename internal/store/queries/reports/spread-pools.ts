@@ -1,9 +1,10 @@
 import { GROUPS, KEPT } from '../../../cohorts/folded.js'
 import type { Condition } from '../../../filters/parse.js'
+import type { GroupField } from '../../../filters/report-dimensions.js'
 import { WEIGHT_PARTS, type Weight } from '../../../records/allocation-weights.js'
 import type { Bindings } from '../records/conditions.js'
 import { MEMBERS } from './compared.js'
-import { conditionOn, type GroupField } from './dimensions.js'
+import { conditionOn } from './dimensions.js'
 import { type FigureName, figureColumn } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, type ReportScope, START } from './groups.js'
 

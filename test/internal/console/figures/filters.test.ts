@@ -8,8 +8,8 @@ import {
   unheldFilters,
   withFilters,
 } from '../../../../internal/console/figures/filters.js'
-import { REPORT_FIELDS } from '../../../../internal/console/figures/report-fields.js'
 import { FILTER_FIELDS } from '../../../../internal/filters/filter-fields.js'
+import { DIMENSIONS as REPORT_FIELDS } from '../../../../internal/filters/report-dimensions.js'
 
 test('filters are read from the address as the API names them, and what is none is left out', () => {
   const params = new URLSearchParams(

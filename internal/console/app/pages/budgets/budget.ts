@@ -1,3 +1,4 @@
+import { hasClosedValues } from '../../../../filters/report-dimensions.js'
 import { fieldShown, wordOf } from '../../../figures/words.js'
 
 /** Budgets of `GET /api/v1/budgets`, as far as the console reads them. */
@@ -63,14 +64,5 @@ export function pairsOf(filter: BudgetFilter): readonly (readonly [string, strin
 /** Which calls count, in words. */
 export const callsOf = (filter: BudgetFilter): string =>
   pairsOf(filter)
-    .map(([field, value]) => `${fieldShown(field)} ${CHOICES.includes(field) ? wordOf(value) : value}`)
+    .map(([field, value]) => `${fieldShown(field)} ${hasClosedValues(field) ? wordOf(value) : value}`)
     .join(', ') || 'all calls'
-
-const CHOICES = [
-  'pathway_category',
-  'output_state',
-  'confidence_band',
-  'stage_origin',
-  'export_eligibility',
-  'cost_basis',
-]

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DIMENSION_NAMES, type GroupField } from '../../../../../internal/store/queries/reports/dimensions.js'
+import { DIMENSION_NAMES, type GroupField } from '../../../../../internal/filters/report-dimensions.js'
 import {
   exactGroupSpendOf,
   exactSpendOf,
