@@ -1,5 +1,4 @@
 import type { Extent, Progress } from '../../broker/checkpoint.js'
-import type { Routing } from './routing.js'
 
 /** Progress of a (stage, partition); the value of `<stage>.<partition>` in the bucket `checkpoints`. */
 export interface Checkpoint extends Progress {
@@ -20,3 +19,13 @@ export interface HandOver {
   readonly last: number
   readonly part: number
 }
+
+/**
+ * Which events of a batch are handed to the next stage; part of the batch's plan. When a batch is repeated after a crash, the
+ * directory or model may have changed. Its events must still be routed as before; otherwise an event could get two records
+ * or none.
+ *
+ * Base64 of one bit per event, least significant first; empty if no event is handed over. A later attempt that hands over
+ * more events appends them after a comma, so that earlier messages keep their order and their ids.
+ */
+export type Routing = string

@@ -1,15 +1,6 @@
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
+import type { Routing } from './checkpoint.js'
 import { type Disposition, DROP, HAND_ON } from './stage.js'
-
-/**
- * Which events of a batch are handed to the next stage; part of the batch's plan. When a batch is repeated after a crash, the
- * directory or model may have changed. Its events must still be routed as before; otherwise an event could get two records
- * or none.
- *
- * Base64 of one bit per event, least significant first; empty if no event is handed over. A later attempt that hands over
- * more events appends them after a comma, so that earlier messages keep their order and their ids.
- */
-export type Routing = string
 
 export const routingOf = (dispositions: readonly Disposition[]): Routing =>
   bitsOf(dispositions.map(({ kind }) => kind === 'hand_on'))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Routing, reroute, routingOf } from '../../../../internal/attribution/actor/routing.js'
+import type { Routing } from '../../../../internal/attribution/actor/checkpoint.js'
+import { reroute, routingOf } from '../../../../internal/attribution/actor/routing.js'
 import { type Disposition, DROP, HAND_ON } from '../../../../internal/attribution/actor/stage.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { admitted, idOf } from '../../../support/invocations.js'
