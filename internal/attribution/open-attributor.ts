@@ -32,11 +32,9 @@ import { openReattribution } from './changes/open-reattribution.js'
 import { comparisonPublisher, correctionPublisher } from './changes/publish-changes.js'
 import type { ReferenceData } from './open-reference-data.js'
 import { type OpenStages, openStages } from './open-stages.js'
-import { type Announce, announcer } from './records/announce-records.js'
-import { CLOSED_MAX, RoomForMerges } from './sightings/room-for-merges.js'
-import { lookingForTwins } from './sightings/seen-twice.js'
-import { ValueLimit } from './tags/value-limit.js'
-import { valueWarning } from './tags/value-warning.js'
+import { type Announce, announcer } from './records/record-event.js'
+import { CLOSED_MAX, lookingForTwins, RoomForMerges } from './sightings/seen-twice.js'
+import { ValueLimit, valueWarning } from './tags/value-limit.js'
 
 /** Small batches: the other partitions of this process wait for one at a time, and their tenants are to notice little of a flood. */
 const LANE_BATCH_BYTES_MAX = 1024 * 1024

@@ -24,7 +24,7 @@ import type { StoredModelName } from '../valuation/names/name.js'
 import type { StoredOverride } from '../valuation/prices/override.js'
 import { WatchedPrices } from '../valuation/prices/watched-prices.js'
 import type { StoredPool } from './pools/pool.js'
-import { WatchedPools } from './pools/watched-pools.js'
+import { WatchedPools } from './pools/pool-policy.js'
 import type { RowDeps } from './records/row.js'
 
 export interface ReferenceDataDeps {

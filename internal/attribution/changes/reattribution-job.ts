@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Records } from '../../broker/records.js'
+import type { Watermark } from '../../broker/watermark.js'
 import type { RuleDraft } from '../../directory/mapping/watched-rules.js'
-import type { Place } from '../../store/queries/records/slices.js'
+import { type Place, placeBefore } from '../../store/queries/records/slices.js'
 import type { BulkOverride } from './bulk-override.js'
 import type { Move } from './moves.js'
-import type { Tally, Valued } from './revalue.js'
+import { NO_TALLY, type Tally, type Valued } from './revalue.js'
 
 /**
  * A job that re-attributes, revalues or overrides records of a tenant within a time window; stored under its id in the bucket
@@ -71,4 +74,57 @@ export function decodeSlice(data: Uint8Array): SliceMessage {
   const { jobId, slice } = JSON.parse(Buffer.from(data).toString('utf8')) as SliceMessage
   if (typeof jobId !== 'string' || !Number.isSafeInteger(slice)) throw new Error('not a valid slice message')
   return { jobId, slice }
+}
+
+/** The initial state of a job. */
+export const newJob = (
+  requested: Pick<
+    ReattributionJob,
+    | 'id'
+    | 'tenant_id'
+    | 'from_ms'
+    | 'to_ms'
+    | 'model'
+    | 'valued'
+    | 'override'
+    | 'undoes'
+    | 'started_by'
+    | 'dry_run'
+    | 'service'
+    | 'mapping'
+    | 'directory_revision'
+    | 'actor'
+  >,
+  nowMs: number,
+): ReattributionJob => ({
+  ...requested,
+  created_at: new Date(nowMs).toISOString(),
+  status: 'running',
+  next: 0,
+  after: placeBefore(requested.from_ms),
+  seen: 0,
+  changed: 0,
+  unnamed: 0,
+  ...(requested.valued && { tally: NO_TALLY }),
+})
+
+/** Time to wait for a job before answering 202; one with few records is done by then. */
+const DONE_MS_MAX = 3_000
+const POLL_EVERY_MS = 50
+
+/** Waits for a job for some seconds; then the next read of this gateway shows what it has done. */
+export async function untilEnded(
+  started: ReattributionJob,
+  {
+    jobs,
+    watermark,
+  }: { readonly jobs: Pick<Records<ReattributionJob>, 'read'>; readonly watermark: Pick<Watermark, 'renewed'> },
+): Promise<ReattributionJob> {
+  let job = started
+  for (const until = performance.now() + DONE_MS_MAX; job.status === 'running' && performance.now() < until; ) {
+    await sleep(POLL_EVERY_MS)
+    job = (await jobs.read(started.id)) ?? job
+  }
+  await watermark.renewed()
+  return job
 }

@@ -1,7 +1,14 @@
 import { idHex } from '../../ids/ids.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { type CallKey, callKeys, MEMBERS_MAX, SAME_CALL_MS, sourceOf } from '../sightings/call-keys.js'
-import { type MatchedBy, seenByOf } from '../sightings/seen-by.js'
+import {
+  type CallKey,
+  callKeys,
+  type MatchedBy,
+  MEMBERS_MAX,
+  SAME_CALL_MS,
+  seenByOf,
+  sourceOf,
+} from '../sightings/seen-by.js'
 import { isDisputed, isOverridden } from './decided.js'
 import { isStronger } from './merged.js'
 

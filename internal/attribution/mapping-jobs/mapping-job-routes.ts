@@ -16,9 +16,7 @@ import type { Problem } from '../../problems/problem-catalogue.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
 import type { Move } from '../changes/moves.js'
-import { newJob } from '../changes/new-job.js'
-import type { ReattributionJob, SliceMessage } from '../changes/reattribution-job.js'
-import { untilEnded } from '../changes/until-ended.js'
+import { newJob, type ReattributionJob, type SliceMessage, untilEnded } from '../changes/reattribution-job.js'
 import {
   APPLY,
   APPLY_PATH,

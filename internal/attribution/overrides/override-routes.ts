@@ -19,9 +19,7 @@ import type { CanonicalValue } from '../../text/canonical-json.js'
 import { formatInstant } from '../../units/instant.js'
 import type { BulkOverride } from '../changes/bulk-override.js'
 import { CALLER } from '../changes/moves.js'
-import { newJob } from '../changes/new-job.js'
-import type { ReattributionJob, SliceMessage } from '../changes/reattribution-job.js'
-import { untilEnded } from '../changes/until-ended.js'
+import { newJob, type ReattributionJob, type SliceMessage, untilEnded } from '../changes/reattribution-job.js'
 import {
   EXAMPLE_DRY_RUN,
   GET_OVERRIDES,

@@ -1,3 +1,4 @@
+import { ByTenant } from '../../broker/by-tenant.js'
 import { canonicalProvider, comparableProvider } from '../../records/provider-names.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { DEFAULT_POOL, type PoolRule, type StoredPool } from './pool.js'
@@ -58,3 +59,25 @@ const inOrder = (one: StoredPool, other: StoredPool): number =>
   one.priority - other.priority || compareText(one.name, other.name) || compareText(one.id, other.id)
 
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/** Every tenant's allocation policy in memory, fed from the bucket `pools` (its keys are in streams/buckets.ts). */
+export class WatchedPools {
+  private readonly pools = new ByTenant<StoredPool>()
+  private readonly policies = new Map<string, AllocationPolicy>()
+
+  /** @param pool undefined when it was deleted */
+  apply(key: string, pool: StoredPool | undefined): void {
+    this.pools.follow(key, pool)
+    // Pools change rarely, and rebuilding a tenant's policy takes microseconds.
+    this.policies.clear()
+  }
+
+  /** The same object until the tenant's pools change. */
+  of(tenantId: string): AllocationPolicy {
+    const known = this.policies.get(tenantId)
+    if (known !== undefined) return known
+    const policy = allocationPolicy(this.pools.of(tenantId))
+    this.policies.set(tenantId, policy)
+    return policy
+  }
+}

@@ -1,8 +1,11 @@
 import { type Contribution, contributionsTo } from '../../inference/learning/contributions.js'
 import type { EventFacts } from '../../inference/learning/features.js'
+import { HEURISTIC_CONFIDENCE_MAX } from '../../inference/learning/heuristic.js'
 import type { Model, Prediction } from '../../inference/learning/model.js'
 import { familiarOf, predict } from '../../inference/learning/predict.js'
 import { type Pattern, patternOf } from '../../inference/learning/views.js'
+import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records/interpretation.js'
+import type { Inference } from './row.js'
 
 /** What a model says about a record beyond its stored probabilities; computed when a record is shown. Members in wire form. */
 export interface ModelExplanation {
@@ -120,3 +123,40 @@ const WORDS: Readonly<Record<Contribution['fact'], (event: EventFacts) => string
 
 const grouped = (count: number): string => count.toLocaleString('en-US')
 const shareText = (part = 0, whole = 0): string => `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`
+
+/** Caps that can keep the confidence of an inferred record below its probability. */
+export const INFERENCE_CAPS = ['policy', 'baseline', 'not_validated', 'producer'] as const
+export type InferenceCap = (typeof INFERENCE_CAPS)[number]
+
+/**
+ * Explains the confidence of an inferred record: the minimum of its probability and the caps. The producer's cap is listed
+ * only if it is the lowest. Members in wire form.
+ *
+ * @returns null for a record that was not inferred
+ */
+export function explainInference(
+  stored: {
+    readonly inference: string
+    readonly evidence: string
+    readonly evidence_basis: string
+    readonly confidence: string
+  },
+  { reasons, compared_with }: Pick<ModelExplanation, 'reasons' | 'compared_with'> = {},
+): object | null {
+  if (stored.inference === '') return null
+  const { probability, unknown_probability } = JSON.parse(stored.inference) as Inference
+  const { passed_validation: isPassed } = JSON.parse(stored.evidence) as { readonly passed_validation?: boolean }
+  const caps: [InferenceCap, Confidence][] = [['policy', CONFIDENCE_CAP]]
+  if (stored.evidence_basis === 'heuristic_baseline') caps.push(['baseline', HEURISTIC_CONFIDENCE_MAX])
+  if (isPassed === false) caps.push(['not_validated', CHARGEBACK_FLOOR - 1])
+  const confidence = Math.round(Number(stored.confidence) * 10_000)
+  const least = Math.min(Math.round(Number(probability) * 10_000), ...caps.map(([, at]) => at))
+  if (confidence < least) caps.push(['producer', confidence])
+  return {
+    probability,
+    unknown_probability: unknown_probability ?? null,
+    caps: caps.map(([cap, at]) => ({ cap, at: (at / 10_000).toFixed(4) })),
+    reasons: reasons ?? [],
+    compared_with: compared_with ?? null,
+  }
+}

@@ -17,7 +17,7 @@ import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../t
 import { COST_SCOPES } from '../../valuation/cost/explain-cost.js'
 import { BILLED_TOOLS, RATE_PARTS } from '../../valuation/cost/rate-sheet.js'
 import { MATCHED_BY } from '../sightings/seen-by.js'
-import { INFERENCE_CAPS } from './explain-inference.js'
+import { INFERENCE_CAPS } from './model-explanation.js'
 import { attributionRecord } from './record.js'
 
 /** Contract of the attribution routes (spec 2.2, 2.3, 4.2, design section 7). */

@@ -170,3 +170,7 @@ function hashIdentity({ invocation, tenantId, identityHash: known }: AdmittedInv
   if (invocation.attributedIdentity === undefined) return NOBODY
   return identityHash(deps.identityKeyOf(tenantId), invocation.attributedIdentity)
 }
+
+/** Four decimal places, rounded down, so that the shown value never exceeds the one that limits were compared with. */
+export const probabilityText = (probability: number): string =>
+  (Math.floor(Number((probability * 10_000).toFixed(6))) / 10_000).toFixed(4)

@@ -20,8 +20,7 @@ import type { StatedService, StatedServicesQuestion } from '../../store/queries/
 import { comparableName } from '../../text/comparable-name.js'
 import { badParameter } from '../../text/query-string.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
-import { newJob } from '../changes/new-job.js'
-import type { ReattributionJob, SliceMessage } from '../changes/reattribution-job.js'
+import { newJob, type ReattributionJob, type SliceMessage } from '../changes/reattribution-job.js'
 import {
   type AliasBody,
   ASSIGN_UNKNOWN_NAME,

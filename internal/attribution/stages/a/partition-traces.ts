@@ -3,8 +3,7 @@ import type { Learned } from '../../actor/corrections.js'
 import { type AllocationDeps, allocate } from '../../pools/allocate.js'
 import type { PooledCall } from '../../pools/pool-policy.js'
 import { evidenceWithTrace, type OwnerFacts, type Resolution, verdictOf } from './evidence.js'
-import { SharedValues } from './shared-values.js'
-import { type Correlation, type TraceFact, Traces, type TraceTime } from './traces.js'
+import { type Correlation, SharedValues, type TraceFact, Traces, type TraceTime } from './traces.js'
 
 /** An event whose attribution a later event of its trace may still change: resolve it, or contest its resolution. */
 export interface OpenEvent {

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { HEURISTIC_CONFIDENCE_MAX } from '../../../inference/learning/heuristic.js'
 import type { ClassCount, CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
-import type { Alternative } from '../../records/row.js'
+import { type Alternative, probabilityText } from '../../records/row.js'
+import { traceWindowOf } from './inference-facts.js'
 import type { Lookups } from './lookups.js'
-import { probabilityText } from './probability.js'
-import { traceWindowOf } from './trace-window.js'
 
 /** The fail-open baseline's guess for a call (spec 2.3, rule 2): the most frequent result of similar calls resolved by facts. */
 export interface BaselineGuess {

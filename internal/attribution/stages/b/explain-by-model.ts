@@ -8,8 +8,7 @@ import type { FactsRow } from '../../../store/queries/attribution/training-windo
 import type { StoredAttributionDetail } from '../../../store/queries/records/attributions.js'
 import type { Logger } from '../../../telemetry/log.js'
 import { explainChoice, guessOf, type ModelExplanation } from '../../records/model-explanation.js'
-import { type FactsDeps, NEIGHBOURS_MAX, neighbourOf } from './inference-facts.js'
-import { traceWindowOf } from './trace-window.js'
+import { type FactsDeps, NEIGHBOURS_MAX, neighbourOf, traceWindowOf } from './inference-facts.js'
 
 export interface ExplainByModelDeps {
   readonly version: (id: string) => StoredModel | undefined

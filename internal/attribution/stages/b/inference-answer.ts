@@ -5,12 +5,11 @@ import type { StoredModel } from '../../../inference/models/model-version.js'
 import type { ServingBoard } from '../../../inference/models/serving-board.js'
 import type { AdmittedInvocation } from '../../../invocations/invocation-group.js'
 import { capConfidence, type DegradationState } from '../../../records/interpretation.js'
-import type { Verdict } from '../../records/row.js'
+import { probabilityText, type Verdict } from '../../records/row.js'
 import type { Baseline, CountedAsOf } from './baseline.js'
 import { type FactsDeps, factsOfAll } from './inference-facts.js'
 import type { Inferences, Shadow } from './inferences.js'
 import type { Lookups } from './lookups.js'
-import { probabilityText } from './probability.js'
 
 /** The model or baseline that answered for a tenant in a batch; stored in the batch's plan. */
 export interface Served {

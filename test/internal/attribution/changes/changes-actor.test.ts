@@ -6,7 +6,7 @@ import {
   comparisonPublisher,
   correctionPublisher,
 } from '../../../../internal/attribution/changes/publish-changes.js'
-import { announcer } from '../../../../internal/attribution/records/announce-records.js'
+import { announcer } from '../../../../internal/attribution/records/record-event.js'
 import { toRow } from '../../../../internal/attribution/records/row.js'
 import { decodeEntry } from '../../../../internal/audit/audit-codec.js'
 import { auditOnce } from '../../../../internal/audit/audit-sink.js'

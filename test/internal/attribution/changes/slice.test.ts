@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Stage } from '../../../../internal/attribution/actor/stage.js'
-import { newJob } from '../../../../internal/attribution/changes/new-job.js'
-import type { ReattributionJob } from '../../../../internal/attribution/changes/reattribution-job.js'
+import { newJob, type ReattributionJob } from '../../../../internal/attribution/changes/reattribution-job.js'
 import { keptConsumption } from '../../../../internal/attribution/changes/recall.js'
 import { prepareSlice, type SliceDeps } from '../../../../internal/attribution/changes/slice.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PoolRule, StoredPool } from '../../../../internal/attribution/pools/pool.js'
-import { allocationPolicy, type PooledCall } from '../../../../internal/attribution/pools/pool-policy.js'
-import { WatchedPools } from '../../../../internal/attribution/pools/watched-pools.js'
+import { allocationPolicy, type PooledCall, WatchedPools } from '../../../../internal/attribution/pools/pool-policy.js'
 
 const pool = (name: string, rules: readonly PoolRule[], stated: Partial<StoredPool> = {}): StoredPool => ({
   id: `pool_${name}`,

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { SAME_CALL_MS } from '../../../../internal/attribution/sightings/call-keys.js'
-import { CLOSED_MAX, RoomForMerges } from '../../../../internal/attribution/sightings/room-for-merges.js'
+import { SAME_CALL_MS } from '../../../../internal/attribution/sightings/seen-by.js'
 import {
+  CLOSED_MAX,
   lookingForTwins,
+  RoomForMerges,
   type SharedCall,
   windowsAround,
 } from '../../../../internal/attribution/sightings/seen-twice.js'

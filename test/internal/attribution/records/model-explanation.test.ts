@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { explainInference } from '../../../../internal/attribution/records/explain-inference.js'
+import { explainInference } from '../../../../internal/attribution/records/model-explanation.js'
 
 const stored = (stated: Partial<Parameters<typeof explainInference>[0]> = {}) => ({
   inference: JSON.stringify({ probability: '0.9731', unknown_probability: '0.0100', alternatives: [] }),
