@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { newClasses, type ResolvedEvent, SCORED_MAX, scoreServing } from '../../internal/inference/learning/drift.js'
-import { RESOLVED_MIN } from '../../internal/inference/learning/examples.js'
-import { type Forgotten, forgetting } from '../../internal/inference/learning/forget.js'
+import { type Forgotten, forgetting, RESOLVED_MIN } from '../../internal/inference/learning/examples.js'
 import type { Model } from '../../internal/inference/learning/model.js'
 import { readTrace, type TraceRow } from '../../internal/local/replay/trace.js'
 import { CHARGEBACK_FLOOR } from '../../internal/records/interpretation.js'

@@ -1,6 +1,7 @@
+import type { Outcome } from '../../internal/inference/learning/examples.js'
 import type { EventFacts } from '../../internal/inference/learning/features.js'
 import { predict } from '../../internal/inference/learning/predict.js'
-import { type Outcome, train } from '../../internal/inference/learning/train.js'
+import { train } from '../../internal/inference/learning/train.js'
 import { zero } from '../../internal/units/quantity.js'
 import { mondayBefore, personName } from './events.js'
 import type { Verdict } from './figures.js'

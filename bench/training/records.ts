@@ -1,4 +1,4 @@
-import type { TrainingRecord } from '../../internal/inference/learning/train.js'
+import type { TrainingRecord } from '../../internal/inference/learning/examples.js'
 import { type Random, seededRandom } from '../../internal/local/sandbox/random.js'
 
 /** Events of many services that differ in models and sizes. It is only for cost: how right a model of them is says nothing. */

@@ -7,7 +7,7 @@ import type { GateReason } from '../../internal/inference/learning/model.js'
 import { type Decision, decided } from '../../internal/inference/models/decide-model.js'
 import { ACTIONS, audited } from '../../internal/inference/models/model-routes.js'
 import { chosenVersion, type StoredModel, statusOf } from '../../internal/inference/models/model-version.js'
-import type { StoredShadow } from '../../internal/inference/models/shadow-log.js'
+import type { StoredShadow } from '../../internal/inference/models/shadow.js'
 import { shownModel } from '../../internal/inference/models/show-model.js'
 import {
   DEFAULT_SEED,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { FEATURE_SPACES, type ModelForm } from './features.js'
-import type { Model, ModelParameters } from './model.js'
-import { modelCard } from './model-card.js'
+import { GATE_REASONS, type Model, type ModelCard, type ModelParameters } from './model.js'
+import { PATTERNS } from './views.js'
 
 /**
  * Binary format of a model version: `ATLM`, form (u16), length of the header (u32), the header as JSON (card, feature
@@ -19,6 +19,50 @@ const featureSpaceOf = (form: ModelForm): string =>
     .update(JSON.stringify([form, FEATURE_SPACES[form].slots, FEATURE_SPACES[form].groups]))
     .digest('hex')
 const SPACES: Readonly<Record<ModelForm, string>> = { 1: featureSpaceOf(1), 2: featureSpaceOf(2) }
+
+/** Rounding can make a sum of floats slightly greater than 1. */
+const share = () =>
+  z
+    .number()
+    .min(0)
+    .max(1 + 1e-9)
+const count = () => z.int().min(0)
+
+const quality = z.object({
+  n: count(),
+  accuracy: share(),
+  heuristicAccuracy: share(),
+  majorityAccuracy: share(),
+  calibrationError: share(),
+  precisionAtFloor: share().optional(),
+  shareAtFloor: share(),
+  logLoss: z.number().optional(),
+  contextLogLoss: z.number().optional(),
+})
+
+const modelCard = z.object({
+  format: z.union([z.literal(1), z.literal(2)]),
+  seed: z.int(),
+  classes: z
+    .array(z.object({ service: z.string(), owner: z.string(), examples: count(), servedShare: share() }))
+    .min(1),
+  dataWindow: z.object({ fromMs: z.int(), toMs: z.int(), validationFromMs: z.int() }),
+  examples: z.object({ resolved: count(), unresolved: count(), overrides: count(), disputes: count() }),
+  unknownShare: share(),
+  patterns: z
+    .array(z.object({ pattern: z.enum(PATTERNS), share: share(), unknownShare: share(), quality: quality.optional() }))
+    .optional(),
+  weighted: quality,
+  audited: quality.optional(),
+  gate: z.object({
+    isPassed: z.boolean(),
+    reasons: z.array(z.enum(GATE_REASONS)),
+  }),
+  calibrationCurve: z.array(
+    z.object({ from: share(), to: share(), n: count(), meanProbability: share(), accuracy: share() }),
+  ),
+  featureImportance: z.array(z.object({ feature: z.string(), accuracyLost: z.number() })),
+}) satisfies z.ZodType<ModelCard>
 
 const header = z.object({
   card: modelCard,

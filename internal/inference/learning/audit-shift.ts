@@ -2,8 +2,8 @@ import { binaryLogits } from './binary-regression.js'
 import { seededShare } from './examples.js'
 import { minimise } from './lbfgs.js'
 import { logSumExp } from './logistic-regression.js'
-import { writeProbabilities } from './mix-expectation.js'
 import type { MixState, ServedInput } from './mix-state.js'
+import { writeProbabilities } from './mix-steps.js'
 
 /**
  * Moves the mixes, of all patterns and then of each, by what people said of some events. Given how likely each class already was for those

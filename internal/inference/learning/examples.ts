@@ -1,7 +1,22 @@
 import type { EventFacts } from './features.js'
 import type { ClassLabel } from './model.js'
-import type { TrainingRecord } from './train.js'
 import { contextsOf, type Pattern } from './views.js'
+
+/** An event of the training window of a tenant, with its attribution outcome. */
+export interface TrainingRecord {
+  readonly facts: EventFacts
+  readonly outcome: Outcome
+}
+
+export type Outcome =
+  /** Stage A attributed it from facts. */
+  | { readonly kind: 'resolved'; readonly label: ClassLabel }
+  /** It reached stage B and has no override or dispute. */
+  | { readonly kind: 'unresolved' }
+  /** It reached stage B, and an override assigns it to this label. */
+  | { readonly kind: 'override'; readonly label: ClassLabel }
+  /** It reached stage B, and a dispute rules out this label. */
+  | { readonly kind: 'dispute'; readonly against: ClassLabel }
 
 /** The training window of a tenant, split by time into training and validation data. */
 export interface Split {
@@ -183,4 +198,31 @@ export function seededShare(seed: number, index: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
+}
+
+/** Services whose calls changed: what they looked like before says nothing about them now. */
+export interface Forgotten {
+  readonly classes: readonly ClassLabel[]
+  /** Event time, milliseconds since the epoch. */
+  readonly beforeMs: number
+}
+
+/** Number of unresolved records from which the older ones are left out too: they show the mix and the looks of before. */
+const UNRESOLVED_MIN = 200
+
+/** The records without those that no longer hold. */
+export function forgetting(
+  records: readonly TrainingRecord[],
+  forgotten: readonly Forgotten[],
+): readonly TrainingRecord[] {
+  return forgotten.reduce<readonly TrainingRecord[]>((kept, { classes, beforeMs }) => {
+    const isNewer = ({ facts }: TrainingRecord): boolean => facts.eventTimeMs >= beforeMs
+    const newer = kept.filter((record) => record.outcome.kind === 'unresolved' && isNewer(record)).length
+    return kept.filter((record) => {
+      if (isNewer(record)) return true
+      const { outcome } = record
+      if (outcome.kind === 'unresolved' || outcome.kind === 'dispute') return newer < UNRESOLVED_MIN
+      return !classes.some(({ service, owner }) => service === outcome.label.service && owner === outcome.label.owner)
+    })
+  }, records)
 }

@@ -1,25 +1,24 @@
-import { likelierOf } from './capture-likelihoods.js'
 import { Contexts, type CountedClass, type Examples, type Labelled, seededShare, type Unlabelled } from './examples.js'
-import { featuresOf } from './features.js'
+import { type EventFacts, featuresOf } from './features.js'
 import {
   gainInErrorsOf,
   identityLogs,
   indices,
   type KnownClasses,
   knownLogits,
+  type LabelledExamples,
   learnKnownClasses,
   lookOf,
   lookTemperature,
   strictnessOf,
 } from './known-classes.js'
-import { labelGainOfOne } from './label-gain.js'
 import type { CardPattern, ModelParameters } from './model.js'
 import { addOpenClasses, parametersOf, withIdentities } from './model-parameters.js'
 import { presenceOf } from './presence.js'
 import { estimateServedMix } from './served-mix.js'
 import { compact } from './sparse-rows.js'
 import { asServed, labelledExamples, sampled, sharesOf, type Taught } from './taught-examples.js'
-import { type DirectoryFacts, PATTERNS, patternOf } from './views.js'
+import { asStageBMeetsIt, type DirectoryFacts, PATTERNS, patternOf } from './views.js'
 
 /** What is settled on held-out events and kept when the model is fitted again on all of them. */
 export interface Settled {
@@ -182,4 +181,80 @@ function spread(shares: Float64Array, classes: readonly CountedClass[], closed: 
   for (const c of open) all[c] = (other * (classes[c]?.overrides ?? 0)) / (overrides + 1)
   all[classes.length] = open.length === 0 ? other : other / (overrides + 1)
   return all
+}
+
+const PRINCIPAL_STRENGTH = 5
+
+/**
+ * Of each context with a credential: log of how much likelier a class's calls are to come with it than those of the layer,
+ * from labelled events of the layer. Which services use a credential does not depend on whether they state their names.
+ */
+export function likelierOf(
+  labelled: readonly Taught[],
+  facts: readonly EventFacts[],
+  levels: readonly Int32Array[],
+  classes: number,
+  contexts: number,
+): (context: number) => Float64Array | undefined {
+  const counts = new Map<string, Float64Array>()
+  const count = (key: string, label: number, weight: number): void => {
+    const own = counts.get(key) ?? new Float64Array(classes)
+    own[label] = (own[label] ?? 0) + weight
+    counts.set(key, own)
+  }
+  for (const {
+    facts: { ingestionLayer, principal },
+    label,
+    weight,
+  } of labelled) {
+    count(ingestionLayer, label, weight)
+    count(`${ingestionLayer}\0${principal}`, label, weight)
+  }
+  const sizes = new Float64Array(contexts)
+  const parents = new Int32Array(contexts).fill(-1)
+  const first = new Map<number, EventFacts>()
+  for (const [i, one] of facts.entries()) {
+    const [, layer, principal] = levels.map((level) => level[i] ?? 0) as [number, number, number]
+    sizes[layer] = (sizes[layer] ?? 0) + 1
+    sizes[principal] = (sizes[principal] ?? 0) + 1
+    parents[principal] = layer
+    if (!first.has(principal)) first.set(principal, one)
+  }
+  const known = new Map<number, Float64Array>()
+  for (const [context, { ingestionLayer, principal }] of first) {
+    const expected = (sizes[context] ?? 0) / (sizes[parents[context] ?? 0] ?? 1)
+    const own = counts.get(`${ingestionLayer}\0${principal}`)
+    const all = counts.get(ingestionLayer)
+    const logs = new Float64Array(classes + 1)
+    for (let c = 0; c < classes; c++) {
+      const share = ((own?.[c] ?? 0) + PRINCIPAL_STRENGTH * expected) / ((all?.[c] ?? 0) + PRINCIPAL_STRENGTH)
+      logs[c] = Math.log(share / expected)
+    }
+    known.set(context, logs)
+  }
+  return (context) => known.get(context)
+}
+
+/** Number of later events of others from which they say something of the labels. */
+const LATER_OTHERS_MIN = 20
+
+/** What later labels of the one class gain, in standard errors: against all others together, each of which has too few events to be a class. */
+export function labelGainOfOne(
+  { resolved }: Examples,
+  placeOf: ReadonlyMap<number, number>,
+  later: readonly Labelled[],
+  directory: DirectoryFacts,
+): number | undefined {
+  const bothOf = (events: readonly Labelled[]): LabelledExamples =>
+    labelledExamples(
+      events.map(({ facts, label }) => ({
+        facts: asStageBMeetsIt(facts, directory),
+        label: placeOf.has(label) ? 0 : 1,
+        weight: 1,
+      })),
+    )
+  if (later.filter(({ label }) => !placeOf.has(label)).length < LATER_OTHERS_MIN) return undefined
+  const taught = bothOf(resolved)
+  const known = learnKnownClasses(taught, 2, () => 1)
+  return gainInErrorsOf(known, identityLogs(taught, 2), bothOf(later), sharesOf(taught, 2))
 }

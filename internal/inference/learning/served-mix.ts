@@ -1,8 +1,7 @@
 import { correctByAudits } from './audit-shift.js'
 import { binaryLogits } from './binary-regression.js'
-import { writeProbabilities } from './mix-expectation.js'
-import { identityOthersOf, mixesOf, sharesOf } from './mix-maximisation.js'
 import { FIRST_OTHER, type MixState, OTHER_MIN, type ServedInput, unknownShares } from './mix-state.js'
+import { identityOthersOf, mixesOf, sharesOf, writeProbabilities } from './mix-steps.js'
 import { adjustDiscounts, boundsOf } from './unknown-bounds.js'
 import { firstOther, fitOther } from './unknown-look.js'
 

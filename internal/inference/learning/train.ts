@@ -1,6 +1,6 @@
 import { calibrationCurve, type Judged } from './calibration.js'
-import { type Examples, type Split, splitByTime } from './examples.js'
-import { type EventFacts, FEATURE_GROUPS } from './features.js'
+import { type Examples, type Split, splitByTime, type TrainingRecord } from './examples.js'
+import { FEATURE_GROUPS } from './features.js'
 import { type Heuristic, learnHeuristic } from './heuristic.js'
 import { type Learned, learn } from './learn.js'
 import type { ClassLabel, Model, ModelCard, ModelParameters } from './model.js'
@@ -22,22 +22,6 @@ import {
   weightedEvents,
 } from './validation.js'
 import { type DirectoryFacts, NO_DIRECTORY } from './views.js'
-
-/** An event of the training window of a tenant, with its attribution outcome. */
-export interface TrainingRecord {
-  readonly facts: EventFacts
-  readonly outcome: Outcome
-}
-
-export type Outcome =
-  /** Stage A attributed it from facts. */
-  | { readonly kind: 'resolved'; readonly label: ClassLabel }
-  /** It reached stage B and has no override or dispute. */
-  | { readonly kind: 'unresolved' }
-  /** It reached stage B, and an override assigns it to this label. */
-  | { readonly kind: 'override'; readonly label: ClassLabel }
-  /** It reached stage B, and a dispute rules out this label. */
-  | { readonly kind: 'dispute'; readonly against: ClassLabel }
 
 export interface TrainingOptions {
   /** The same records, options and seed give the same bytes. */

@@ -9,7 +9,7 @@ import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { DECISIONS, type Decided, type Decision, decided } from './decide-model.js'
 import { GET_MODEL, LIST_MODELS, PROMOTE_MODEL, RECALL_MODEL, RESTORE_MODEL } from './model-contract.js'
 import type { StoredModel } from './model-version.js'
-import type { StoredShadow } from './shadow-log.js'
+import type { StoredShadow } from './shadow.js'
 import { shownModel } from './show-model.js'
 
 export interface ModelRoutesDeps extends RecordRoutesDeps {

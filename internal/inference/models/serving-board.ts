@@ -2,6 +2,8 @@ import type { KV } from '@nats-io/kv'
 import { ByTenant } from '../../broker/by-tenant.js'
 import { mirrorBucket } from '../../broker/mirror.js'
 import { bucketRecords, type Records } from '../../broker/records.js'
+import { DEGRADATION_STATES } from '../../records/interpretation.js'
+import { gauge, whenRead } from '../../telemetry/metrics.js'
 import type { Fault, FaultKind, StoredDegradation } from './degradation.js'
 import { candidateOf, chosenVersion, type Serving, type StoredModel, servingOf } from './model-version.js'
 
@@ -131,4 +133,22 @@ export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingB
     onChange: (listener) => void listeners.push(listener),
     degradations: bucketRecords(deps.degradations, degradations.reached),
   }
+}
+
+const SERVING = gauge(
+  'model_serving_tenants',
+  'Tenants by what names their calls that no fact decides: `none` a model in service, `model_recalled` an earlier one.',
+  ['state'],
+)
+
+/** Sets which models serve when the metrics are read. No label names a tenant. */
+export function measureServing(board: Pick<ServingBoard, 'of'>, tenantIds: () => Iterable<string>): void {
+  whenRead(() => {
+    const counts = new Map<string, number>(DEGRADATION_STATES.map((state) => [state, 0]))
+    for (const tenantId of tenantIds()) {
+      const { state } = board.of(tenantId)
+      counts.set(state, (counts.get(state) ?? 0) + 1)
+    }
+    for (const [state, count] of counts) SERVING.set({ state }, count)
+  })
 }

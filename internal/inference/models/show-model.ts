@@ -1,8 +1,7 @@
 import type { ModelCard, Quality } from '../learning/model.js'
 import type { ShownModel } from './model-contract.js'
 import { chosenVersion, type StoredModel, statusOf, type Withdrawal } from './model-version.js'
-import { added, NO_SHADOW } from './shadow.js'
-import type { StoredShadow } from './shadow-log.js'
+import { added, NO_SHADOW, type StoredShadow } from './shadow.js'
 
 /**
  * A version and its model card in the format of the API.

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { MODEL_ARTEFACTS, MODELS, TRAINING_LEASES, TRAININGS } from '../../../streams/buckets.js'
 import type { Broker } from '../../broker/connect.js'
 import { watchRecords } from '../../broker/watched-records.js'
@@ -7,9 +8,9 @@ import { whenRead } from '../../telemetry/metrics.js'
 import type { StoredModel } from '../models/model-version.js'
 import { setLiveModels } from './live-metrics.js'
 import { directoryFacts, resolvedEvents } from './resolved-events.js'
-import { runTraining } from './run-training.js'
 import { runTrainer, type TrainerDeps } from './trainer.js'
 import type { StoredTraining } from './training.js'
+import type { TrainedOrNot, TrainingTask } from './training-worker.js'
 import { driftWatch } from './watch.js'
 
 export interface OpenTrainerDeps
@@ -79,4 +80,32 @@ export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): P
   await reader.close()
   trainings.stop()
   models.stop()
+}
+
+/** Memory limit of a training thread: far more than the maximum number of records needs. */
+const MEMORY_MB_MAX = 2_048
+
+/**
+ * Runs one training in a worker thread.
+ *
+ * @param signal terminates the training
+ * @throws Error when the training fails or is terminated
+ */
+export async function runTraining(task: TrainingTask, signal: AbortSignal): Promise<TrainedOrNot> {
+  const worker = new Worker(new URL('./training-worker.js', import.meta.url), {
+    workerData: task,
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
+  })
+  const stop = (): void => void worker.terminate()
+  signal.addEventListener('abort', stop)
+  try {
+    return await new Promise<TrainedOrNot>((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+      worker.once('exit', (code) => reject(new Error(`the training worker exited with code ${code} without a result`)))
+    })
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await worker.terminate()
+  }
 }

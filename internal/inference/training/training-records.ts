@@ -1,6 +1,6 @@
 import type { FactsRow, TrainingRow } from '../../store/queries/attribution/training-window.js'
+import type { Outcome, TrainingRecord } from '../learning/examples.js'
 import type { EventFacts } from '../learning/features.js'
-import type { Outcome, TrainingRecord } from '../learning/train.js'
 
 /** Converts a stored row to a training record: the same facts as stage B has of an event, and its outcome. */
 export const recordOf = (row: TrainingRow): TrainingRecord => ({ facts: factsOf(row), outcome: outcomeOf(row) })

@@ -8,10 +8,10 @@ import { connectStore, type StoreConnection } from '../../store/client.js'
 import { type TrainingWindow, trainingRows } from '../../store/queries/attribution/training-window.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { decodeModel, encodeModel } from '../learning/artefact.js'
+import { type Forgotten, forgetting, type TrainingRecord } from '../learning/examples.js'
 import { withNeighbours } from '../learning/features.js'
-import { type Forgotten, forgetting } from '../learning/forget.js'
 import type { ModelCard } from '../learning/model.js'
-import { type TrainingRecord, train } from '../learning/train.js'
+import { train } from '../learning/train.js'
 import { recordOf } from './training-records.js'
 
 export interface TrainingTask {

@@ -6,11 +6,10 @@ import { followMirrorLag } from '../../../broker/mirror-lag.js'
 import type { Directory } from '../../../directory/directory.js'
 import type { PublishEvent } from '../../../events/publish-event.js'
 import { announceChanges } from '../../../inference/models/announce-changes.js'
-import { loadModel, ModelCache } from '../../../inference/models/artefacts.js'
+import { loadModel, ModelCache, recheckFaults } from '../../../inference/models/artefacts.js'
 import type { StoredModel } from '../../../inference/models/model-version.js'
-import { recheckFaults } from '../../../inference/models/recheck-faults.js'
 import { openServingBoard, type ServingBoard } from '../../../inference/models/serving-board.js'
-import { countShadow } from '../../../inference/models/shadow-log.js'
+import { countShadow } from '../../../inference/models/shadow.js'
 import {
   resolvedClassesByPrincipal,
   resolvedClassesOfTraces,

@@ -1,4 +1,4 @@
-import type { ShadowOfBatch } from '../../../inference/models/shadow-log.js'
+import type { ShadowOfBatch } from '../../../inference/models/shadow.js'
 import type { AdmittedInvocation } from '../../../invocations/invocation-group.js'
 import { PROVISIONAL_FLOOR } from '../../../records/interpretation.js'
 import type { Batch } from '../../actor/batch.js'

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { explainChoice, guessOf } from '../../../../internal/attribution/records/model-explanation.js'
 import { contributionsTo } from '../../../../internal/inference/learning/contributions.js'
+import type { TrainingRecord } from '../../../../internal/inference/learning/examples.js'
 import type { EventFacts } from '../../../../internal/inference/learning/features.js'
 import type { Model } from '../../../../internal/inference/learning/model.js'
 import { predict } from '../../../../internal/inference/learning/predict.js'
-import { type TrainingRecord, train } from '../../../../internal/inference/learning/train.js'
+import { train } from '../../../../internal/inference/learning/train.js'
 import { priorModel } from '../../../support/models.js'
 
 const SEARCH = { service: 'search', owner: 'team-search' }

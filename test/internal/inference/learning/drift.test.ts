@@ -5,9 +5,9 @@ import {
   scoreServing,
   upperBound,
 } from '../../../../internal/inference/learning/drift.js'
-import { forgetting } from '../../../../internal/inference/learning/forget.js'
+import { forgetting, type TrainingRecord } from '../../../../internal/inference/learning/examples.js'
 import type { ClassLabel, Model } from '../../../../internal/inference/learning/model.js'
-import { type TrainingRecord, train } from '../../../../internal/inference/learning/train.js'
+import { train } from '../../../../internal/inference/learning/train.js'
 import { NO_DIRECTORY } from '../../../../internal/inference/learning/views.js'
 import { CHAT, CODE, recordsOf, SEARCH, SHADOW, traffic } from './traffic.js'
 

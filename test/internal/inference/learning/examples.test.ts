@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Outcome, TrainingRecord } from '../../../../internal/inference/learning/examples.js'
 import { CLASSES_MAX, seededShare, splitByTime } from '../../../../internal/inference/learning/examples.js'
-import type { Outcome, TrainingRecord } from '../../../../internal/inference/learning/train.js'
 import { CHAT, SEARCH, SHADOW } from './traffic.js'
 
 const record = (minute: number, outcome: Outcome): TrainingRecord => ({

@@ -1,6 +1,6 @@
+import type { TrainingRecord } from '../../../../internal/inference/learning/examples.js'
 import type { EventFacts } from '../../../../internal/inference/learning/features.js'
 import type { ClassLabel } from '../../../../internal/inference/learning/model.js'
-import type { TrainingRecord } from '../../../../internal/inference/learning/train.js'
 import { type Random, seededRandom } from '../../../../internal/local/sandbox/random.js'
 
 /** Traffic of services that differ in model and size; events of one layer carry labels and those of the other do not. */

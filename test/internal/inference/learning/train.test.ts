@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { encodeModel } from '../../../../internal/inference/learning/artefact.js'
+import type { TrainingRecord } from '../../../../internal/inference/learning/examples.js'
 import type { Model, Prediction } from '../../../../internal/inference/learning/model.js'
 import { predict } from '../../../../internal/inference/learning/predict.js'
-import { type TrainingRecord, train } from '../../../../internal/inference/learning/train.js'
+import { train } from '../../../../internal/inference/learning/train.js'
 import { seededRandom } from '../../../../internal/local/sandbox/random.js'
 import { CHAT, CODE, recordsOf, SHADOW, type TrafficEvent, traffic } from './traffic.js'
 
