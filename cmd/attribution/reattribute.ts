@@ -16,7 +16,7 @@ import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { countRecords } from '../../internal/store/queries/records/slices.js'
 import { parseInstant } from '../../internal/units/instant.js'
-import { importedBooks } from '../../internal/valuation/books/import-book.js'
+import { importedBooks } from '../../internal/valuation/books/book-version.js'
 import { MODELS, PRICE_BOOKS, REATTRIBUTIONS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import {

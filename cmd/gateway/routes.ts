@@ -4,7 +4,7 @@ import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-n
 import { auditRoutes } from '../../internal/audit/audit-routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
 import { consoleRoutes } from '../../internal/console/console-routes.js'
-import { workloadHashes } from '../../internal/directory/workloads.js'
+import { workloadHashes } from '../../internal/directory/directory.js'
 import { eventLogRoutes } from '../../internal/event-log/event-log-routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
 import { openExportRoutes } from '../../internal/exports/open-exports.js'

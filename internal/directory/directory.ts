@@ -1,4 +1,6 @@
 import { unescapeToken } from '../../streams/subjects.js'
+import { identityHash } from '../ids/identity-hash.js'
+import type { SipKey } from '../ids/siphash.js'
 import type { SourceEntry } from '../records/capture-source.js'
 import { comparableName } from '../text/comparable-name.js'
 import {
@@ -204,3 +206,7 @@ function withdraw(claimants: TenantDirectory['claimants'], claimed: string, name
   const others = (claimants.get(claimed) ?? []).filter((claimant) => claimant !== name)
   setOrDelete(claimants, claimed, others.length === 0 ? undefined : others)
 }
+
+/** Identity hashes of a tenant's workloads, as in the read model: 32 hex digits each. */
+export const workloadHashes = (directory: Directory, tenantId: string, key: SipKey): string[] =>
+  [...directory.workloads(tenantId)].map((name) => Buffer.from(identityHash(key, name)).toString('hex'))

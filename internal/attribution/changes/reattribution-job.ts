@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Records } from '../../broker/records.js'
 import type { Watermark } from '../../broker/watermark.js'
-import type { RuleDraft } from '../../directory/mapping/watched-rules.js'
+import type { RuleDraft } from '../../directory/mapping/mapping-policy.js'
 import { type Place, placeBefore } from '../../store/queries/records/slices.js'
 import type { BulkOverride } from './bulk-override.js'
 import type { Move } from './moves.js'

@@ -1,5 +1,5 @@
 import type { Records } from '../../broker/records.js'
-import { identitiesIn, type RuleDraft } from '../../directory/mapping/watched-rules.js'
+import { identitiesIn, type RuleDraft } from '../../directory/mapping/mapping-policy.js'
 import type { Selection } from '../../store/queries/records/selected-records.js'
 import type { Place, Slice } from '../../store/queries/records/slices.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'

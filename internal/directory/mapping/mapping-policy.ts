@@ -1,3 +1,4 @@
+import { ByTenant } from '../../broker/by-tenant.js'
 import type { Invocation } from '../../invocations/invocation.js'
 import { foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
@@ -10,7 +11,6 @@ import {
   startMs,
   type TestedField,
 } from './mapping-rule.js'
-import { matches } from './pattern.js'
 
 /** What of a call rules test. */
 export type TestedCall = Pick<Invocation, 'eventTimeMs'> &
@@ -153,3 +153,89 @@ function tagOf(key: string): Probe {
     return [Object.entries(tags).find(([stated]) => foldKey(stated) === folded)?.[1]]
   }
 }
+
+/**
+ * Whether a text matches a pattern as a whole. No regular expressions: the time is at most the product of both lengths, each of
+ * which is bounded (256 bytes).
+ */
+export function matches(kind: Match, pattern: string, text: string): boolean {
+  switch (kind) {
+    case 'exact':
+      return text === pattern
+    case 'prefix':
+      return text.startsWith(pattern)
+    case 'glob':
+      return matchesGlob(pattern, text)
+  }
+}
+
+/** `*` stands for any characters, also none; `?` for one UTF-16 unit. */
+function matchesGlob(pattern: string, text: string): boolean {
+  let at = 0
+  let next = 0
+  // Where to go on when the characters behind the last star do not match.
+  let star = -1
+  let afterStar = 0
+  while (at < text.length) {
+    if (pattern[next] === '*') {
+      star = next++
+      afterStar = at
+    } else if (next < pattern.length && (pattern[next] === '?' || pattern[next] === text[at])) {
+      next++
+      at++
+    } else if (star >= 0) {
+      next = star + 1
+      at = ++afterStar
+    } else {
+      return false
+    }
+  }
+  while (pattern[next] === '*') next++
+  return next === pattern.length
+}
+
+/** A rule that is tried out: as it would be, or without it. */
+export interface RuleDraft {
+  /** The rule that it replaces, or that is removed. */
+  readonly id: string
+  readonly rule?: StoredRule
+}
+
+/** Every tenant's mapping rules in memory, fed from the bucket `mapping_rules` (its keys are in streams/buckets.ts). */
+export class WatchedRules {
+  private readonly rules = new ByTenant<StoredRule>()
+  private readonly policies = new Map<string, MappingPolicy>()
+
+  /** @param rule undefined when it was deleted */
+  apply(key: string, rule: StoredRule | undefined): void {
+    this.rules.follow(key, rule)
+    // Rules change rarely, and rebuilding a tenant's policy takes less than a millisecond.
+    this.policies.clear()
+  }
+
+  /** The same object until rules change. */
+  of(tenantId: string): MappingPolicy {
+    const known = this.policies.get(tenantId)
+    if (known !== undefined) return known
+    const policy = mappingPolicy(this.rules.of(tenantId))
+    this.policies.set(tenantId, policy)
+    return policy
+  }
+
+  /** A tenant's rules with a draft in place. */
+  with({ id, rule }: RuleDraft, tenantId: string): MappingPolicy {
+    const others = [...this.rules.of(tenantId)].filter((one) => one.id !== id)
+    return mappingPolicy(rule === undefined ? others : [...others, rule])
+  }
+
+  identities(tenantId: string): readonly string[] {
+    return identitiesIn(this.rules.of(tenantId))
+  }
+}
+
+/** Identities that rules name as a whole. */
+export const identitiesIn = (rules: Iterable<StoredRule>): readonly string[] =>
+  [...rules]
+    .flatMap(({ versions }) => versions)
+    .flatMap(({ when }) => when)
+    .flatMap(({ field, match, value }) => (field === 'identity' && match === 'exact' ? [value] : []))

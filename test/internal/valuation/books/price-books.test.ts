@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '../../../../internal/telemetry/log.js'
-import { packBook, type StoredBook, unpackBook } from '../../../../internal/valuation/books/book-version.js'
-import { followPriceBooks } from '../../../../internal/valuation/books/follow-books.js'
-import { importBook, importedBooks, readBook } from '../../../../internal/valuation/books/import-book.js'
-import { PriceBooks } from '../../../../internal/valuation/books/price-books.js'
+import {
+  importBook,
+  importedBooks,
+  packBook,
+  readBook,
+  type StoredBook,
+  unpackBook,
+} from '../../../../internal/valuation/books/book-version.js'
+import { followPriceBooks, PriceBooks } from '../../../../internal/valuation/books/price-books.js'
 import { loadPriceBook } from '../../../../internal/valuation/cost/price-book.js'
 import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
