@@ -62,9 +62,9 @@ function routesOf<K extends DirectoryKind, F, C>(kind: EntryKind<K, F, C>, deps:
 /** Entries are keyed by name and shown by id, so that the way from an id to a key goes through the copy in memory. */
 function entryCollection<K extends DirectoryKind, F, C>(
   { kind, nameField, nameOf }: EntryKind<K, F, C>,
-  { records, entries, idsOf }: DirectoryRoutesDeps,
+  { recordsOf, entries, idsOf }: DirectoryRoutesDeps,
 ): Collection<EntriesOf[K]> {
-  const { createOnce, change, delete: remove } = records as Records<EntriesOf[K]>
+  const { createOnce, change, delete: remove }: Records<EntriesOf[K]> = recordsOf[kind]
   return {
     createOnce,
     change,

@@ -9,7 +9,10 @@ import { directoryKey } from './import-directory.js'
 
 /** The directory of every tenant, as a gateway holds it. */
 export interface OpenDirectory {
+  /** To write entries of any kind. */
   readonly records: Records<EntriesOf[DirectoryKind]>
+  /** The same by kind. */
+  readonly recordsOf: { readonly [K in DirectoryKind]: Records<EntriesOf[K]> }
   readonly entries: EntryIndex
   readonly directory: Directory
   /** The newest revision of its bucket that this process holds. */
@@ -28,12 +31,24 @@ export async function openDirectory(
     entries.apply(key, value)
     directory.apply(key, value)
   })
-  return { records: bucketRecords(bucket, copy.reached), entries, directory, revision: copy.revision }
+  const { reached, revision } = copy
+  return {
+    records: bucketRecords(bucket, reached),
+    recordsOf: {
+      services: bucketRecords(bucket, reached),
+      identities: bucketRecords(bucket, reached),
+      principals: bucketRecords(bucket, reached),
+      sources: bucketRecords(bucket, reached),
+    },
+    entries,
+    directory,
+    revision,
+  }
 }
 
 /** What the directory knows of people who sign in: their names are those of its identities. */
-export function directoryPeople({ records, entries }: OpenDirectory, idsOf: (tenantId: string) => TenantIds) {
-  const identities = records as unknown as Records<IdentityEntry>
+export function directoryPeople({ recordsOf, entries }: OpenDirectory, idsOf: (tenantId: string) => TenantIds) {
+  const { identities } = recordsOf
   const find = (tenantId: string, name: string): IdentityEntry | undefined =>
     entries.of(tenantId, 'identities').get(entryId('identities', name, idsOf(tenantId)))
 

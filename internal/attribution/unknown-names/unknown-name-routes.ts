@@ -112,10 +112,10 @@ async function assign(request: MutationRequest<AliasBody>, deps: UnknownNameRout
   if (conflict !== undefined) return conflict
 
   let before: ServiceEntry | undefined
-  const after = await deps.records.change(directoryKey(tenantId, 'services', known.name), (entry) => {
-    before = entry as ServiceEntry
-    const { aliases = [] } = before
-    return hasName(before, body.name) ? undefined : serviceEntry({ ...before, aliases: [...aliases, body.name] })
+  const after = await deps.recordsOf.services.change(directoryKey(tenantId, 'services', known.name), (entry) => {
+    before = entry
+    const { aliases = [] } = entry
+    return hasName(entry, body.name) ? undefined : serviceEntry({ ...entry, aliases: [...aliases, body.name] })
   })
   if (after === undefined || before === undefined) return problem('CONFLICT', 'The service was deleted meanwhile.')
 
@@ -132,7 +132,7 @@ async function assign(request: MutationRequest<AliasBody>, deps: UnknownNameRout
   }
   const job = await deps.jobs.createOnce(id, newJob(requested, deps.clock()))
   await deps.publishSlice(tenantId, { jobId: id, slice: 0 })
-  const { name, owner, aliases = [] } = after as ServiceEntry
+  const { name, owner, aliases = [] } = after
   return {
     status: 202,
     target: entryId('services', name, deps.idsOf(tenantId)),

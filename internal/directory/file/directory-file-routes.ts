@@ -11,7 +11,8 @@ import type { Route } from '../../http/route.js'
 import { randomId, type TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { badParameter, readQuery } from '../../text/query-string.js'
-import { DIRECTORY_KINDS, ENTRIES_MAX } from '../entries.js'
+import { type DirectoryKind, ENTRIES_MAX } from '../entries.js'
+import type { EntriesOf } from '../entry-index.js'
 import type { OpenDirectory } from '../open-directory.js'
 import { applyPlan } from './apply-directory-file.js'
 import {
@@ -256,16 +257,19 @@ async function showFile(exchange: Exchange, { tenantId }: Caller, deps: Director
 }
 
 /** A tenant's directory, each kind by name. */
-const allEntries = (tenantId: string, { entries }: Pick<OpenDirectory, 'entries'>): AllEntries =>
-  Object.fromEntries(
-    DIRECTORY_KINDS.map((kind) => [
-      kind,
-      entries
-        .of(tenantId, kind)
-        .sorted.after(undefined, 'ascending', ENTRIES_MAX[kind] * 2)
-        .map(({ record }) => record[1]),
-    ]),
-  ) as unknown as AllEntries
+function allEntries(tenantId: string, { entries }: Pick<OpenDirectory, 'entries'>): AllEntries {
+  const all = <K extends DirectoryKind>(kind: K): readonly EntriesOf[K][] =>
+    entries
+      .of(tenantId, kind)
+      .sorted.after(undefined, 'ascending', ENTRIES_MAX[kind] * 2)
+      .map(({ record }) => record[1])
+  return {
+    services: all('services'),
+    identities: all('identities'),
+    principals: all('principals'),
+    sources: all('sources'),
+  }
+}
 
 /** Counts alone: the audit log is never erased, and people do not appear in it by name. */
 const audited = ({ adds, changes, removals, refusals, unchanged }: Plan, isDryRun: boolean) => ({

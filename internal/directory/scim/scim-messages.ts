@@ -1,12 +1,14 @@
+import { invalid } from '../../http/mutations/read-body.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { ProblemForm } from '../../problems/render.js'
 import { parseJson } from '../../text/parse-json.js'
+import { badParameter, readPairs } from '../../text/query-string.js'
+import { COUNT_MAX, type ScimBody } from './scim-contract.js'
 
 /** The forms of SCIM 2.0 (RFC 7643, RFC 7644): what is read of a request, and how answers and errors look. */
 
 export const SCIM_JSON = 'application/scim+json'
 const MESSAGES = 'urn:ietf:params:scim:api:messages:2.0'
-export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User'
-export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
 /** RFC 7644 section 3.12. The service's own code stays beside it. */
 export const SCIM_ERRORS: ProblemForm = {
@@ -27,7 +29,8 @@ function scimTypeOf(status: number, pointer: string | undefined): string | undef
   return pointer === '/filter' ? 'invalidFilter' : 'invalidValue'
 }
 
-export const listOf = (resources: readonly object[], totalResults: number, startIndex: number): object => ({
+/** A ListResponse (RFC 7644 section 3.4.2). */
+export const listOf = (resources: readonly object[], totalResults = resources.length, startIndex = 1) => ({
   schemas: [`${MESSAGES}:ListResponse`],
   totalResults,
   startIndex,
@@ -56,13 +59,13 @@ export function flagIn(value: unknown): boolean | undefined {
 }
 
 /** The ids in a list of members. */
-export const idsIn = (value: unknown): readonly string[] =>
-  (Array.isArray(value) ? (value as readonly unknown[]) : value === undefined || value === null ? [] : [value]).flatMap(
-    (member) => {
-      const id = isObject(member) ? lowered(member)['value'] : member
-      return typeof id === 'string' ? [id] : []
-    },
-  )
+export function idsIn(value: unknown): readonly string[] {
+  const members: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return members.flatMap((member) => {
+    const id = isObject(member) ? lowered(member)['value'] : member
+    return typeof id === 'string' ? [id] : []
+  })
+}
 
 /** One operation of a PATCH. Attributes that are not kept are passed over. */
 export interface Operation {
@@ -74,10 +77,11 @@ export interface Operation {
 
 /** @returns undefined when the body is no PatchOp (RFC 7644 section 3.5.2) */
 export function readPatch(bytes: Buffer): readonly Operation[] | undefined {
-  const operations = readObject(bytes)?.['operations']
-  if (!Array.isArray(operations) || operations.length > OPERATIONS_MAX) return undefined
+  const stated = readObject(bytes)?.['operations']
+  if (!Array.isArray(stated) || stated.length > OPERATIONS_MAX) return undefined
+  const operations: readonly unknown[] = stated
   const read: Operation[] = []
-  for (const each of operations as readonly unknown[]) {
+  for (const each of operations) {
     if (!isObject(each)) return undefined
     const { op, path, value } = lowered(each)
     const verb = typeof op === 'string' ? op.toLowerCase() : ''
@@ -105,3 +109,39 @@ export function equalIn(filter: string, attribute: string): string | null {
   const value = parseJson(Buffer.from(text))
   return typeof value === 'string' ? value : null
 }
+
+/** A page that a list asks for. */
+export interface Page {
+  readonly startIndex: number
+  readonly count: number
+  /** The value of the one attribute that can be filtered by. */
+  readonly sought: string | undefined
+}
+
+const COUNT_DEFAULT = 100
+
+export function pageIn(query: string, attribute: string): Page | Problem {
+  const read = readPairs(query)
+  if (!read.ok) return read.problem
+  const values = new Map(read.pairs)
+  const filter = values.get('filter')
+  const sought = filter === undefined ? undefined : equalIn(filter, attribute)
+  if (sought === null) return badParameter('/filter', `must be ${attribute} eq "…"; other filters are not supported`)
+  return {
+    // Less than 1 is 1, and less than 0 is 0 (RFC 7644 section 3.4.2.4).
+    startIndex: Math.max(1, wholeNumber(values.get('startIndex')) ?? 1),
+    count: Math.min(COUNT_MAX, Math.max(0, wholeNumber(values.get('count')) ?? COUNT_DEFAULT)),
+    sought,
+  }
+}
+
+const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^-?\d{1,9}$/.test(text) ? Number(text) : undefined
+
+export const pageOf = <T>(found: readonly T[], { startIndex, count }: Page, show: (one: T) => ScimBody) =>
+  listOf(found.slice(startIndex - 1, startIndex - 1 + count).map(show), found.length, startIndex)
+
+/** Refusals of a body. */
+export const badAttribute = (attribute: string, detail: string): Problem => invalid([{ pointer: attribute, detail }])
+export const NO_OBJECT = problem('MALFORMED_REQUEST', 'The body is not a JSON object.')
+export const NO_PATCH = problem('MALFORMED_REQUEST', 'The body is not a PatchOp with a list of Operations.')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { inGroups } from '../../../../internal/directory/scim/groups.js'
-import { equalIn, flagIn, idsIn, readPatch } from '../../../../internal/directory/scim/messages.js'
+import { inGroups } from '../../../../internal/directory/scim/scim-group.js'
+import { equalIn, flagIn, idsIn, readPatch } from '../../../../internal/directory/scim/scim-messages.js'
 
 const patch = (...operations: readonly unknown[]) =>
   readPatch(Buffer.from(JSON.stringify({ schemas: [], Operations: operations })))
