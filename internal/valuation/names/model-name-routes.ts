@@ -4,12 +4,11 @@ import type { Route } from '../../http/route.js'
 import { MODEL_NAME } from './model-name-contract.js'
 import { NAMES_MAX, type StoredModelName, storedName } from './name.js'
 
-export interface ModelNameRoutesDeps extends ResourceDeps {
-  readonly names: WatchedRecords<StoredModelName>
-}
-
 /** `/api/v1/model-names`: the models behind a tenant's own names (deployments, inference profiles, gateway groups). */
-export const modelNameRoutes = ({ names, ...deps }: ModelNameRoutesDeps): readonly Route[] =>
+export const modelNameRoutes = ({
+  names,
+  ...deps
+}: ResourceDeps & { readonly names: WatchedRecords<StoredModelName> }): readonly Route[] =>
   resource(
     {
       ...MODEL_NAME,

@@ -4,12 +4,11 @@ import type { Route } from '../../http/route.js'
 import { OVERRIDES_MAX, overrideKey, type StoredOverride, storedOverride } from './override.js'
 import { PRICE } from './price-contract.js'
 
-export interface PriceRoutesDeps extends ResourceDeps {
-  readonly prices: WatchedRecords<StoredOverride>
-}
-
 /** `/api/v1/prices`: negotiated prices, which replace list prices. */
-export const priceRoutes = ({ prices, ...deps }: PriceRoutesDeps): readonly Route[] =>
+export const priceRoutes = ({
+  prices,
+  ...deps
+}: ResourceDeps & { readonly prices: WatchedRecords<StoredOverride> }): readonly Route[] =>
   resource(
     {
       ...PRICE,
