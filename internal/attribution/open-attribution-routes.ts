@@ -4,6 +4,7 @@ import {
   MAPPING_RULES,
   MODEL_ARTEFACTS,
   MODEL_NAMES,
+  MODEL_SHADOWS,
   MODELS,
   OVERRIDE_PREVIEWS,
   POOLS,
@@ -34,8 +35,9 @@ import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import type { TenantIds } from '../ids/ids.js'
 import { loadModel, ModelCache } from '../inference/models/artefacts.js'
+import { modelRoutes } from '../inference/models/model-routes.js'
 import type { StoredModel } from '../inference/models/model-version.js'
-import { openModelRoutes } from '../inference/models/open-model-routes.js'
+import type { StoredShadow } from '../inference/models/shadow.js'
 import { untilAvailable } from '../process/main.js'
 import type { Dimension } from '../records/dimensions.js'
 import { refusalOfCrossing, thisInstance } from '../residency/residency.js'
@@ -107,6 +109,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
   const rules = await watchRecords<StoredRule>(await broker.bucket(MAPPING_RULES), onLost)
   const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost)
   const imports = bucketRecords<ImportJob>(await broker.bucket(DIRECTORY_IMPORTS), async () => undefined)
+  const shadows = await watchRecords<StoredShadow>(await broker.bucket(MODEL_SHADOWS), onLost)
   const isPool = (tenantId: string, name: string) => allocationPolicy(pools.of(tenantId)).isPool(name)
   return {
     reads,
@@ -122,7 +125,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
       ...scimRoutes({ ...deps, ...deps.directory, groups }),
       ...priceRoutes({ ...deps, prices }),
-      ...(await openModelRoutes(broker, { ...deps, models }, onLost)),
+      ...modelRoutes({ ...deps, models, shadowsOf: shadows.of }),
       ...modelNameRoutes({ ...deps, names }),
       ...poolRoutes({
         ...deps,

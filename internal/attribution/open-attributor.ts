@@ -1,15 +1,10 @@
-import type { ClickHouseClient } from '@clickhouse/client'
 import { CHANGES } from '../../streams/changes.js'
 import { INVOCATIONS, laneOf, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
-import type { Broker } from '../broker/connect.js'
-import type { Membership } from '../broker/members.js'
 import { logIdOf, type OwnedLog, type OwnedLogs } from '../broker/owned-logs.js'
 import { partitionsHeld } from '../broker/partitions.js'
 import type { Publisher } from '../broker/publisher.js'
 import { admittableBytes, followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
-import type { PublishEvent } from '../events/publish-event.js'
-import type { identityKeysCache } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import { countRecords } from '../records/record-metrics.js'
 import { insertsOfLog } from '../store/log-sink.js'
@@ -23,15 +18,13 @@ import { ADMISSION_KEYS } from '../store/tables/admission-keys.js'
 import { ATTRIBUTIONS } from '../store/tables/attributions.js'
 import { CLOSED } from '../store/tables/closed.js'
 import { QUARANTINED } from '../store/tables/quarantined.js'
-import type { Logger } from '../telemetry/log.js'
 import { type ActorDeps, partitionActor } from './actor/partition-actor.js'
 import { readPartitions } from './actor/read-partitions.js'
 import type { Stage } from './actor/stage.js'
 import { type ChangesActorDeps, type ChangesProgress, changesActor } from './changes/changes-actor.js'
 import { openReattribution } from './changes/open-reattribution.js'
 import { comparisonPublisher, correctionPublisher } from './changes/publish-changes.js'
-import type { ReferenceData } from './open-reference-data.js'
-import { type OpenStages, openStages } from './open-stages.js'
+import { type OpenStages, openStages, type StagesDeps } from './open-stages.js'
 import { type Announce, announcer } from './records/record-event.js'
 import { CLOSED_MAX, lookingForTwins, RoomForMerges } from './sightings/seen-twice.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
@@ -39,29 +32,16 @@ import { ValueLimit, valueWarning } from './tags/value-limit.js'
 /** Small batches: the other partitions of this process wait for one at a time, and their tenants are to notice little of a flood. */
 const LANE_BATCH_BYTES_MAX = 1024 * 1024
 
-export interface AttributorDeps {
-  readonly broker: Broker
-  readonly store: ClickHouseClient
+export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'> {
   readonly logs: OwnedLogs
-  readonly membership: Membership
-  readonly member: string
   readonly watermark: Watermark
-  readonly reference: ReferenceData
   readonly publish: Publisher['publish']
-  readonly publishEvent: PublishEvent
-  readonly identityKeyOf: ReturnType<typeof identityKeysCache>
-  /** Whether an endpoint of the tenant subscribes to `attribution.materialized`. */
-  readonly isSubscribed: (tenantId: string) => boolean
-  readonly isToldOfMerges: (tenantId: string) => boolean
+  readonly subscribesToRecords: (tenantId: string) => boolean
+  readonly subscribesToMerges: ChangesActorDeps['subscribesToMerges']
   readonly audit: ChangesActorDeps['audit']
   /** Of the stages, those that this process runs. */
   readonly stages: readonly Stage['name'][]
-  readonly partitions: number
   readonly invocationsBytesMax: number
-  readonly staleMs: number
-  readonly onLost: (cause: unknown) => void
-  readonly clock: () => number
-  readonly log: Logger
 }
 
 /**
@@ -144,35 +124,18 @@ async function openActorDeps(
 
 async function openChanges(
   deps: AttributorDeps,
-  { inference, rowDeps, facts, allocation }: OpenStages,
+  opened: OpenStages,
   announce: Announce,
 ): Promise<OwnedLog<ChangesProgress>> {
-  const { broker, store, publish, publishEvent, audit, log } = deps
-  const { directory, rules } = deps.reference
-  const logId = await logIdOf(broker, CHANGES.name)
+  const { store } = deps
+  const logId = await logIdOf(deps.broker, CHANGES.name)
   const actor = changesActor({
-    publish,
-    publishEvent,
-    isToldOfMerges: deps.isToldOfMerges,
+    ...deps,
     versionsBefore: (...args) => versionsBefore(store, ...args),
-    slices: await openReattribution({
-      broker,
-      store,
-      publish,
-      directory,
-      directoryReached: deps.reference.directoryCopy.reached,
-      rules,
-      rulesReached: deps.reference.rulesCopy.reached,
-      rowDeps,
-      facts,
-      stageB: inference.stage,
-      allocation,
-    }),
+    slices: await openReattribution(deps, opened),
     insert: insertsOfLog(store, ATTRIBUTIONS, logId),
     close: insertsOfLog(store, CLOSED, logId),
     announce,
-    audit,
-    log,
   })
   return { ...actor, bytesMax: admittableBytes(CHANGES.max_bytes), keepMs: REPLAY_WINDOW_MS }
 }

@@ -1,56 +1,37 @@
-import type { ClickHouseClient } from '@clickhouse/client'
 import { partitionsWithLane } from '../../streams/invocations.js'
-import type { Broker } from '../broker/connect.js'
 import { type LogRange, readLogToItsEnd } from '../broker/log.js'
-import type { Membership } from '../broker/members.js'
 import { partitionsHeld } from '../broker/partitions.js'
 import type { PlannedLogDeps } from '../broker/planned-log.js'
-import type { Watermark } from '../broker/watermark.js'
 import { workloadHashes } from '../directory/directory.js'
-import type { PublishEvent } from '../events/publish-event.js'
 import type { identityKeysCache } from '../ids/ids.js'
-import { measureServing } from '../inference/models/serving-board.js'
 import { memoryShareBytes } from '../process/memory.js'
 import { insertsOfLog } from '../store/log-sink.js'
 import { lastWeightsInstant, resolvedCosts } from '../store/queries/attribution/allocation-weights.js'
 import { tracedRecordsSince } from '../store/queries/attribution/traced-records.js'
 import { recordSourcesOf, recordSourcesSince } from '../store/queries/records/sources.js'
 import { ALLOCATION_WEIGHTS } from '../store/tables/allocation-weights.js'
-import type { Logger } from '../telemetry/log.js'
 import { loadSeenEvents } from './actor/load-seen.js'
 import { OtherPartitions } from './actor/other-partitions.js'
 import type { Stage } from './actor/stage.js'
 import { UnconfirmedIds } from './actor/unconfirmed-ids.js'
-import type { ReferenceData } from './open-reference-data.js'
 import type { AllocationDeps } from './pools/allocate.js'
 import { trailingWeights } from './pools/trailing-weights.js'
 import type { RowDeps } from './records/row.js'
 import { loadTraces } from './stages/a/load-traces.js'
 import { type StageADeps, stageA } from './stages/a/stage-a.js'
-import { type OpenInference, openInference } from './stages/b/open-stage-b.js'
+import { type InferenceDeps, type OpenInference, openInference } from './stages/b/open-stage-b.js'
 import { stageC } from './stages/c/stage-c.js'
 
 /** Share of the memory that the filters of all partitions together may take by which stage A recognises old repeats. */
 const SEEN_FILTERS_SHARE = 1 / 8
 
-export interface StagesDeps {
-  readonly broker: Broker
-  readonly store: ClickHouseClient
-  readonly reference: ReferenceData
+export interface StagesDeps extends InferenceDeps {
   /** Of INVOCATIONS. */
   readonly logId: number
   readonly logDeps: PlannedLogDeps
-  readonly membership: Membership
-  readonly member: string
   /** Of the log. */
   readonly partitions: number
-  readonly staleMs: number
-  readonly watermark: Watermark
   readonly identityKeyOf: ReturnType<typeof identityKeysCache>
-  readonly publishEvent: PublishEvent
-  readonly onLost: (cause: unknown) => void
-  readonly clock: () => number
-  readonly log: Logger
 }
 
 /** The stages, and the parts of them with which a re-attribution builds its own. */
@@ -65,7 +46,7 @@ export interface OpenStages {
 export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise<OpenStages> {
   const { store, reference, logId, logDeps } = deps
   const { directory, rules, pools, settingsOf } = reference
-  const inference = await openInferenceOf(deps, signal)
+  const inference = await openInference(deps, signal)
   const rowDeps = {
     logId,
     consumptionOf: reference.consumptionOf,
@@ -127,24 +108,6 @@ function ownedPartitions({ logDeps, partitions }: StagesDeps): number {
     if (logDeps.isOwner(`a.${partition}`)) owned++
   }
   return owned
-}
-
-async function openInferenceOf(deps: StagesDeps, signal: AbortSignal): Promise<OpenInference> {
-  const { reference, onLost, watermark } = deps
-  const inference = await openInference(
-    {
-      ...deps,
-      isEnabled: (tenantId) => reference.settingsOf(tenantId).stage_b_enabled,
-      tenantIds: reference.tenantIds,
-      directory: reference.directory,
-      completeAsOf: watermark.latest,
-      onLost,
-    },
-    signal,
-  )
-  measureServing(inference.board, reference.tenantIds)
-  reference.onTenantChange(inference.board.settingsChanged)
-  return inference
 }
 
 /** The weights by which pools are spread. */

@@ -1,12 +1,12 @@
 /** The inputs of a stage besides its rule: a batch of events, and the dependencies that turn a verdict into a row. */
 import type { Batch } from '../../internal/attribution/actor/batch.js'
 import type { Disposition, Stage } from '../../internal/attribution/actor/stage.js'
+import type { AllocationDeps } from '../../internal/attribution/pools/allocate.js'
 import { allocationPolicy } from '../../internal/attribution/pools/pool-policy.js'
 import type { RowDeps } from '../../internal/attribution/records/row.js'
 import { PartitionTraces } from '../../internal/attribution/stages/a/partition-traces.js'
 import type { StageADeps } from '../../internal/attribution/stages/a/stage-a.js'
 import { stageB } from '../../internal/attribution/stages/b/stage-b.js'
-import type { StageCDeps } from '../../internal/attribution/stages/c/stage-c.js'
 import type { Directory } from '../../internal/directory/directory.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { AdmittedInvocation } from '../../internal/invocations/invocation-group.js'
@@ -39,7 +39,7 @@ export const ROW_DEPS: RowDeps = {
 }
 
 /** Stage C of a tenant without pools. */
-export const STAGE_C_DEPS: StageCDeps = {
+export const STAGE_C_DEPS: RowDeps & AllocationDeps = {
   ...ROW_DEPS,
   policyOf: () => allocationPolicy([]),
   degradationOf: () => 'disabled',

@@ -48,7 +48,7 @@ export interface ChangesActorDeps {
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
   readonly announce: Announce
   /** Whether the tenant has a subscriber to merges. Only then are events published: there may be one per call. */
-  readonly isToldOfMerges: (tenantId: string) => boolean
+  readonly subscribesToMerges: (tenantId: string) => boolean
   /** Appends an entry to the audit log; idempotent by id, for as long as a batch may be repeated. */
   readonly audit: (entry: AuditEntry, id: string) => Promise<void>
   readonly slices: Omit<SliceDeps, 'insert' | 'close' | 'announce'>
@@ -106,7 +106,7 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
             const type = EVENT_OF[change.decision.kind]
             if (type === undefined) await deps.announce([row])
             else await deps.publishEvent(attributionEvent(type, row, change.id))
-            if (absorbed !== undefined && deps.isToldOfMerges(row.tenantId)) {
+            if (absorbed !== undefined && deps.subscribesToMerges(row.tenantId)) {
               await deps.publishEvent(mergedEvent(row, absorbed.id, absorbed.matchedBy))
             }
           }

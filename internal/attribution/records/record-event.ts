@@ -66,7 +66,7 @@ export const mergedEvent = (
 
 export interface AnnounceDeps {
   /** Whether the tenant has a subscriber to new attributions. Only then are events published: there is one per call. */
-  readonly isSubscribed: (tenantId: string) => boolean
+  readonly subscribesToRecords: (tenantId: string) => boolean
   readonly publishEvent: PublishEvent
 }
 
@@ -77,11 +77,11 @@ export type Announce = (rows: readonly AttributionRow[]) => Promise<void>
 const IN_FLIGHT_MAX = 500
 
 export const announcer =
-  ({ isSubscribed, publishEvent }: AnnounceDeps): Announce =>
+  ({ subscribesToRecords, publishEvent }: AnnounceDeps): Announce =>
   async (rows) => {
     const subscribed = new Map<string, boolean>()
     const announced = rows.filter(({ tenantId }) => {
-      const known = subscribed.get(tenantId) ?? isSubscribed(tenantId)
+      const known = subscribed.get(tenantId) ?? subscribesToRecords(tenantId)
       subscribed.set(tenantId, known)
       return known
     })

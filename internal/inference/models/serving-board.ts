@@ -45,10 +45,7 @@ export interface ServingBoard {
 
 export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingBoard> {
   const versions = new ByTenant<StoredModel>()
-  /** By tenant: the fault that this process has reported and that is not stored yet. */
-  const reported = new Map<string, Fault>()
-  /** By tenant: id of the version that this process has seen to work again. */
-  const cleared = new Map<string, string>()
+  const faults = new Faults(deps)
   const known = new Map<string, Serving>()
   const listeners: ((tenantId: string) => void)[] = []
   const changed = (tenantId: string): void => {
@@ -64,33 +61,20 @@ export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingB
     else tenantOf.delete(id)
     if (tenantId !== undefined) changed(tenantId)
   })
-  const withFaults = new Set<string>()
   const degradations = await mirrorBucket<StoredDegradation>(
     deps.degradations,
     deps.onLost,
     (tenantId, degradation) => {
-      const fault = degradation?.fault ?? undefined
-      if (fault === undefined) withFaults.delete(tenantId)
-      else withFaults.add(tenantId)
-      // A stored fault belongs to all processes: any of them may clear it.
-      if (fault !== undefined && fault.model_id === reported.get(tenantId)?.model_id) reported.delete(tenantId)
-      if (fault === undefined) cleared.delete(tenantId)
+      faults.follow(tenantId, degradation?.fault ?? undefined)
       changed(tenantId)
     },
   )
-
-  const faultOf = (tenantId: string): Fault | undefined => {
-    const own = reported.get(tenantId)
-    if (own !== undefined) return own
-    const stored = degradations.get(tenantId)?.fault ?? undefined
-    return stored?.model_id === cleared.get(tenantId) ? undefined : stored
-  }
 
   return {
     of(tenantId) {
       let serving = known.get(tenantId)
       if (serving === undefined) {
-        const fault = faultOf(tenantId)
+        const fault = faults.of(tenantId)
         serving = servingOf(versions.of(tenantId), deps.isEnabled(tenantId), ({ id }) => id === fault?.model_id)
         known.set(tenantId, serving)
       }
@@ -104,34 +88,86 @@ export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingB
       return chosen && candidateOf(versions.of(tenantId), chosen)
     },
 
-    faultOf,
-    tenantsWithFaults: () => withFaults,
+    faultOf: (tenantId) => faults.of(tenantId),
+    tenantsWithFaults: () => faults.tenants(),
 
-    reportFault({ id, tenant_id: tenantId }, kind) {
-      reported.set(tenantId, { model_id: id, kind, since: new Date(deps.clock()).toISOString(), member: deps.member })
-      cleared.delete(tenantId)
-      changed(tenantId)
+    reportFault(version, kind) {
+      faults.report(version, kind)
+      changed(version.tenant_id)
     },
 
-    clearFault({ id, tenant_id: tenantId }) {
-      reported.delete(tenantId)
-      cleared.set(tenantId, id)
-      changed(tenantId)
+    clearFault(version) {
+      faults.clear(version)
+      changed(version.tenant_id)
     },
 
-    hasFindings: (tenantId) => reported.has(tenantId) || cleared.has(tenantId),
-
-    withFindings(degradation) {
-      const { tenant_id: tenantId, fault } = degradation
-      const own = reported.get(tenantId)
-      if (own !== undefined) return fault?.model_id === own.model_id ? degradation : { ...degradation, fault: own }
-      return fault !== null && fault.model_id === cleared.get(tenantId) ? { ...degradation, fault: null } : degradation
-    },
-
+    hasFindings: (tenantId) => faults.hasFindings(tenantId),
+    withFindings: (degradation) => faults.withFindings(degradation),
     settingsChanged: changed,
     revision: models.revision,
     onChange: (listener) => void listeners.push(listener),
     degradations: bucketRecords(deps.degradations, degradations.reached),
+  }
+}
+
+/** The faults of serving versions: those that are stored, and what this process has found and is not stored yet. */
+class Faults {
+  private readonly stored = new Map<string, Fault>()
+  /** By tenant: the fault that this process has reported and that is not stored yet. */
+  private readonly reported = new Map<string, Fault>()
+  /** By tenant: id of the version that this process has seen to work again. */
+  private readonly cleared = new Map<string, string>()
+  private readonly deps: Pick<ServingBoardDeps, 'member' | 'clock'>
+
+  constructor(deps: Pick<ServingBoardDeps, 'member' | 'clock'>) {
+    this.deps = deps
+  }
+
+  /** A stored fault belongs to all processes: any of them may clear it. */
+  follow(tenantId: string, fault: Fault | undefined): void {
+    if (fault === undefined) {
+      this.stored.delete(tenantId)
+      this.cleared.delete(tenantId)
+      return
+    }
+    this.stored.set(tenantId, fault)
+    if (fault.model_id === this.reported.get(tenantId)?.model_id) this.reported.delete(tenantId)
+  }
+
+  of(tenantId: string): Fault | undefined {
+    const own = this.reported.get(tenantId)
+    if (own !== undefined) return own
+    const stored = this.stored.get(tenantId)
+    return stored?.model_id === this.cleared.get(tenantId) ? undefined : stored
+  }
+
+  /** The tenants with a stored fault. */
+  tenants(): Iterable<string> {
+    return this.stored.keys()
+  }
+
+  report({ id, tenant_id: tenantId }: StoredModel, kind: FaultKind): void {
+    const { member, clock } = this.deps
+    this.reported.set(tenantId, { model_id: id, kind, since: new Date(clock()).toISOString(), member })
+    this.cleared.delete(tenantId)
+  }
+
+  clear({ id, tenant_id: tenantId }: StoredModel): void {
+    this.reported.delete(tenantId)
+    this.cleared.set(tenantId, id)
+  }
+
+  hasFindings(tenantId: string): boolean {
+    return this.reported.has(tenantId) || this.cleared.has(tenantId)
+  }
+
+  withFindings(degradation: StoredDegradation): StoredDegradation {
+    const { tenant_id: tenantId, fault } = degradation
+    const own = this.reported.get(tenantId)
+    if (own !== undefined) return fault?.model_id === own.model_id ? degradation : { ...degradation, fault: own }
+    return fault !== null && fault.model_id === this.cleared.get(tenantId)
+      ? { ...degradation, fault: null }
+      : degradation
   }
 }
 

@@ -13,21 +13,9 @@ import type { StoredTraining } from './training.js'
 import type { TrainedOrNot, TrainingTask } from './training-worker.js'
 import { driftWatch } from './watch.js'
 
+/** The trainer gets its buckets, its watch and its worker threads here. */
 export interface OpenTrainerDeps
-  extends Pick<
-    TrainerDeps,
-    | 'member'
-    | 'tenantIds'
-    | 'owns'
-    | 'isEnabled'
-    | 'everyMs'
-    | 'watchEveryMs'
-    | 'completeAsOf'
-    | 'resolvedBy'
-    | 'idsOf'
-    | 'clock'
-    | 'log'
-  > {
+  extends Omit<TrainerDeps, 'models' | 'artefacts' | 'trainings' | 'leases' | 'watch' | 'train' | 'pause'> {
   readonly broker: Broker
   readonly store: StoreConnection
   readonly onLost: (cause: unknown) => void

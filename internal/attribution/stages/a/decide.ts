@@ -15,8 +15,6 @@ import {
 import { decidedByTrace, type PartitionTraces } from './partition-traces.js'
 import { traceName } from './traces.js'
 
-export type DecideDeps = EvidenceDeps
-
 export interface Decided {
   /** Undefined if the event must go to the next stage. */
   readonly resolution: Resolution | undefined
@@ -34,7 +32,7 @@ export function decideBatch(
   events: readonly AdmittedInvocation[],
   traces: PartitionTraces,
   atMs: number,
-  deps: DecideDeps,
+  deps: EvidenceDeps,
 ): ReadonlyMap<AdmittedInvocation, Decided> {
   const { directory, settingsOf } = deps
   const timeOf = ({ invocation: { eventTimeMs } }: AdmittedInvocation) => ({ atMs, eventTimeMs })

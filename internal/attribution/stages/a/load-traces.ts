@@ -4,12 +4,19 @@ import type { TracedRecord } from '../../../store/queries/attribution/traced-rec
 import type { Checkpoint } from '../../actor/checkpoint.js'
 import { type HeldDeps, heldInvocations } from '../../actor/held-invocations.js'
 import { pooledCall } from '../../pools/allocate.js'
-import type { DecideDeps } from './decide.js'
-import { inheritedOwner, isFact, ownerFacts, STRENGTH, strongestEvidence, undatedName } from './evidence.js'
+import {
+  type EvidenceDeps,
+  inheritedOwner,
+  isFact,
+  ownerFacts,
+  STRENGTH,
+  strongestEvidence,
+  undatedName,
+} from './evidence.js'
 import { decidedByTrace, PartitionTraces, type PartitionTracesDeps, TRACE_WINDOW_MS } from './partition-traces.js'
 import { traceName } from './traces.js'
 
-export interface LoadTracesDeps extends HeldDeps, DecideDeps, PartitionTracesDeps {
+export interface LoadTracesDeps extends HeldDeps, EvidenceDeps, PartitionTracesDeps {
   /** The currently valid records of a partition that have a trace and became valid since an instant, youngest first. */
   readonly tracedRecordsSince: (partition: number, sinceMs: number, limit: number) => Promise<readonly TracedRecord[]>
   readonly clock: () => number

@@ -4,11 +4,11 @@ import type { SeenEvents } from '../../actor/seen-events.js'
 import { DROP, eachInvocation, type Stage } from '../../actor/stage.js'
 import type { UnconfirmedIds } from '../../actor/unconfirmed-ids.js'
 import { type RowDeps, toRow } from '../../records/row.js'
-import { type DecideDeps, decideBatch } from './decide.js'
-import { verdictOf } from './evidence.js'
+import { decideBatch } from './decide.js'
+import { type EvidenceDeps, verdictOf } from './evidence.js'
 import type { PartitionTraces } from './partition-traces.js'
 
-export interface StageADeps extends RowDeps, DecideDeps {
+export interface StageADeps extends RowDeps, EvidenceDeps {
   /** The events that the partition has seen, rebuilt from the read model and from the mailboxes of the later stages. */
   readonly loadSeen: (partition: number) => Promise<Pick<SeenEvents, 'duplicatesIn'>>
   /** Where events are that a partition does not know: for those whose owner has not confirmed that they are new. */

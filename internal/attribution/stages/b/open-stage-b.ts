@@ -3,12 +3,12 @@ import { DEGRADATIONS, MODEL_ARTEFACTS, MODEL_SHADOWS, MODELS } from '../../../.
 import type { Broker } from '../../../broker/connect.js'
 import type { Membership } from '../../../broker/members.js'
 import { followMirrorLag } from '../../../broker/mirror-lag.js'
-import type { Directory } from '../../../directory/directory.js'
+import type { Watermark } from '../../../broker/watermark.js'
 import type { PublishEvent } from '../../../events/publish-event.js'
 import { announceChanges } from '../../../inference/models/announce-changes.js'
 import { loadModel, ModelCache, recheckFaults } from '../../../inference/models/artefacts.js'
 import type { StoredModel } from '../../../inference/models/model-version.js'
-import { openServingBoard, type ServingBoard } from '../../../inference/models/serving-board.js'
+import { measureServing, openServingBoard, type ServingBoard } from '../../../inference/models/serving-board.js'
 import { countShadow } from '../../../inference/models/shadow.js'
 import {
   resolvedClassesByPrincipal,
@@ -17,6 +17,7 @@ import {
 import { traceNeighbours } from '../../../store/queries/attribution/trace-neighbours.js'
 import type { Logger } from '../../../telemetry/log.js'
 import type { Stage } from '../../actor/stage.js'
+import type { ReferenceData } from '../../open-reference-data.js'
 import type { RowDeps } from '../../records/row.js'
 import { Baseline } from './baseline.js'
 import { Inferences } from './inferences.js'
@@ -29,10 +30,8 @@ export interface InferenceDeps {
   readonly membership: Membership
   /** The name of this attributor. */
   readonly member: string
-  readonly isEnabled: (tenantId: string) => boolean
-  readonly tenantIds: () => Iterable<string>
-  readonly completeAsOf: () => Promise<number>
-  readonly directory: Pick<Directory, 'service' | 'serviceEntry'>
+  readonly reference: ReferenceData
+  readonly watermark: Pick<Watermark, 'latest'>
   readonly publishEvent: PublishEvent
   /** The lag at which the mirror of the model registry counts as stale. */
   readonly staleMs: number
@@ -50,23 +49,25 @@ export interface OpenInference {
 }
 
 export async function openInference(deps: InferenceDeps, signal: AbortSignal): Promise<OpenInference> {
-  const { broker, store, membership, member, clock, log } = deps
+  const { broker, store, membership, member, reference, clock, log } = deps
   const models = await broker.bucket(MODELS)
   const board = await openServingBoard({
     models,
     degradations: await broker.bucket(DEGRADATIONS),
-    isEnabled: deps.isEnabled,
+    isEnabled: (tenantId) => reference.settingsOf(tenantId).stage_b_enabled,
     member,
     clock,
     onLost: deps.onLost,
   })
+  measureServing(board, reference.tenantIds)
+  reference.onTenantChange(board.settingsChanged)
   const mirrorLag = await followMirrorLag(models, board, { clock, log }, signal)
   const artefacts = await broker.objects(MODEL_ARTEFACTS)
   const shadows = await broker.bucket(MODEL_SHADOWS)
   const load = (version: StoredModel) => loadModel(artefacts, version)
   const owns = (key: string): boolean => membership.owns(key)
 
-  const announcing = announceChanges({ ...deps, board, owns }, signal)
+  const announcing = announceChanges({ ...deps, board, tenantIds: reference.tenantIds, owns }, signal)
   membership.onChange(announcing.recheckAll)
   const rechecking = recheckFaults({ board, load, owns }, signal)
 
@@ -92,8 +93,8 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
         board,
         inference,
         baseline,
-        directory: deps.directory,
-        completeAsOf: deps.completeAsOf,
+        directory: reference.directory,
+        completeAsOf: deps.watermark.latest,
         ticks,
         neighbours: (window, traceIds, ofEachMax) => traceNeighbours(store, window, traceIds, ofEachMax),
         countShadow: (shadow) => countShadow(shadows, shadow),

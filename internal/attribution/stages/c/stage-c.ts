@@ -2,13 +2,11 @@ import { eachInvocation, type Stage } from '../../actor/stage.js'
 import { type AllocationDeps, allocate, pooledCall } from '../../pools/allocate.js'
 import { type RowDeps, toRow } from '../../records/row.js'
 
-export interface StageCDeps extends RowDeps, AllocationDeps {}
-
 /**
  * Stage C: allocation. Mailbox `invocations.c.<partition>`. A call that no earlier stage could attribute goes to the pool of
  * the tenant's first matching rule, else to the default pool as unresolved; nothing is guessed.
  */
-export const stageC = (deps: StageCDeps): Stage => ({
+export const stageC = (deps: RowDeps & AllocationDeps): Stage => ({
   name: 'c',
   next: undefined,
   open: async (partition) => ({

@@ -117,7 +117,7 @@ const realDeps = (): ChangesActorDeps => {
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
     announce: async (rows) => void announced.push(...rows),
-    isToldOfMerges: () => true,
+    subscribesToMerges: () => true,
     audit: auditOnce(broker.publish),
     slices: NO_SLICES,
     log: createLog('test', 'silent'),
@@ -174,7 +174,7 @@ test('each published change is applied once, in order, and announced by an event
 test('a correction is announced once as a new attribution, even if the process dies after announcing it', async () => {
   const row = await newRecord()
   const deps = realDeps()
-  const announce = announcer({ isSubscribed: () => true, publishEvent: deps.publishEvent })
+  const announce = announcer({ subscribesToRecords: () => true, publishEvent: deps.publishEvent })
   const dying = start({
     ...deps,
     async announce(rows) {
@@ -254,11 +254,11 @@ test('a decision that was answered with 202 and then refused is audited once as 
   expect((await versionsOf(row)).map(({ row: { service } }) => service)).toEqual(['search', 'support'])
 })
 
-test.each([true, false])('a merge is told once, to a tenant who subscribes: %s', async (isToldOfMerges) => {
-  const responseId = `resp-${isToldOfMerges}`
+test.each([true, false])('a merge is told once, to a tenant who subscribes: %s', async (isSubscribed) => {
+  const responseId = `resp-${isSubscribed}`
   const kept = await newRecord({ responseId })
   const absorbed = await newRecord({ responseId, intake: 'otlp', confidence: 5_000 })
-  const deps = { ...realDeps(), isToldOfMerges: () => isToldOfMerges }
+  const deps = { ...realDeps(), subscribesToMerges: () => isSubscribed }
   const dying = start({
     ...deps,
     async publishEvent(event) {
@@ -269,7 +269,7 @@ test.each([true, false])('a merge is told once, to a tenant who subscribes: %s',
   const [fromMs, toMs] = [kept.eventTimeMs - 1_000, kept.eventTimeMs + 1_000]
   const members = [hexOf(kept), hexOf(absorbed)]
   await comparisonPublisher(broker.publish)([{ id: responseId, tenantId: 'tnt_one', members, fromMs, toMs }])
-  if (isToldOfMerges) await dying.dead
+  if (isSubscribed) await dying.dead
   start(deps)
   await untilDone()
 
@@ -288,7 +288,7 @@ test.each([true, false])('a merge is told once, to a tenant who subscribes: %s',
     matched_by: 'response_id',
   }
   const told = entries.map(({ subject, data }) => [subject, JSON.parse(Buffer.from(data).toString()).data])
-  expect(told).toEqual(isToldOfMerges ? [['events.tnt_one.attribution.merged', merged]] : [])
+  expect(told).toEqual(isSubscribed ? [['events.tnt_one.attribution.merged', merged]] : [])
   expect((await versionsOf(absorbed)).map(({ closed }) => closed?.change)).toEqual(['merge'])
 })
 

@@ -22,7 +22,7 @@ const rowOf = (number: number, tenantId: string) => finishedRow({ id: idOf(numbe
 test('attribution.materialized is published for subscribed tenants only, once per version', async () => {
   const broker = await launchLogBroker()
   const announce = announcer({
-    isSubscribed: (tenantId) => tenantId === 'tnt_one',
+    subscribesToRecords: (tenantId) => tenantId === 'tnt_one',
     publishEvent: eventPublisher(broker.publish, tenantIdsCache(new Uint8Array(32))),
   })
   const rows = Array.from({ length: 1_200 }, (_, i) => rowOf(i + 1, i % 2 === 0 ? 'tnt_one' : 'tnt_two'))

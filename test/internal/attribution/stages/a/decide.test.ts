@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Verdict } from '../../../../../internal/attribution/records/row.js'
-import { type DecideDeps, decideBatch } from '../../../../../internal/attribution/stages/a/decide.js'
-import type { Resolution } from '../../../../../internal/attribution/stages/a/evidence.js'
+import { decideBatch } from '../../../../../internal/attribution/stages/a/decide.js'
+import type { EvidenceDeps, Resolution } from '../../../../../internal/attribution/stages/a/evidence.js'
 import type { PartitionTraces } from '../../../../../internal/attribution/stages/a/partition-traces.js'
 import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
 import { mappingPolicy, NO_RULES } from '../../../../../internal/directory/mapping/mapping-policy.js'
@@ -48,7 +48,7 @@ interface Shown {
 async function outcome(
   batches: readonly (readonly Step[])[],
   traces: PartitionTraces = noTraces(directory),
-  decideDeps: DecideDeps = deps,
+  decideDeps: EvidenceDeps = deps,
 ) {
   const shown = new Map<string, Shown | undefined>()
   for (const [i, batch] of batches.entries()) {
