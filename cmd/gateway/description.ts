@@ -50,5 +50,6 @@ function gateway(addresses: Pick<Gateway, 'baseUrl' | 'errorDocsUrl'>): Gateway 
     config: standIn({ exportsS3Bucket: '', exportsDir: '.' }),
     access: standIn({ oauth: standIn({ routes: oauthRoutes(standIn(), standIn()), partner }) }),
     admission: standIn({ routes: ingestRoutes(standIn()) }),
+    directory: standIn({ recordsOf: standIn() }),
   })
 }
