@@ -29,7 +29,10 @@ interface Watched {
   currentAt: number
 }
 
-/** One request per bucket, which its stream's leader answers from memory: each second, they were a tenth of what an idle instance costs. */
+/**
+ * One request per bucket, which its stream's leader answers from memory: each second, they were a tenth of what an idle
+ * instance costs.
+ */
 const CHECK_EVERY_MS = 2_000
 const RECHECK_AFTER_MS = 200
 /** A lost request times out after 2 s; the reply to the next one, 4.2 s after the last good one, is still in time. */
@@ -40,9 +43,9 @@ const PAUSE_MS_MIN = 500
 const PAUSE_MS_MAX = 5_000
 
 /**
- * Reads the last sequence of each bucket every two seconds, and waits until its copy has reached it. An open connection proves
- * nothing: a watch ends silently with its consumer (after the failure of a broker node, or when the gateway was cut off for
- * minutes). After a reconnection, the copies count as current only once every bucket has been checked.
+ * Reads the last sequence of each bucket every two seconds, and waits until its copy has reached it. An open connection
+ * proves nothing: a watch ends silently with its consumer (after the failure of a broker node, or when the gateway was
+ * cut off for minutes). After a reconnection, the copies count as current only once every bucket has been checked.
  */
 export function watchCredentials({
   connection,
@@ -81,8 +84,8 @@ export function watchCredentials({
     report()
     return failed === undefined
   }
-  // While this process is suspended it receives nothing, which is no sign of a lost watch. Only up to a limit: a long pause
-  // may have missed revocations.
+  // While this process is suspended it receives nothing, which is no sign of a lost watch. Only up to a limit: a long
+  // pause may have missed revocations.
   let tickedAt = performance.now()
   const ticking = setInterval(() => {
     const pauseMs = performance.now() - tickedAt - TICK_EVERY_MS

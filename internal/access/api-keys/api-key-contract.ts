@@ -8,7 +8,7 @@ import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js
 import { instant, name } from '../../text/plain-text.js'
 import { KEY_STATUSES } from './status.js'
 
-/** The contract of the API key routes (spec 2.6, 4.4, 5; design section 7). */
+/** The contract of the API key routes. */
 
 /** How long an old key may stay valid beside the new one, seconds. */
 export const OVERLAP_S_MAX = 86_400
@@ -140,8 +140,8 @@ export const ROTATE_API_KEY: Operation = {
   summary: 'Replace an API key by a new one',
   description:
     'The new key has its own id and secret. Only an active key can be rotated, and only once; otherwise the reply is ' +
-    'CONFLICT. Emits `apikey.rotated`. To rotate the key that authenticates the request, set an overlap: without it, the ' +
-    'request cannot be repeated.',
+    'CONFLICT. Emits `apikey.rotated`. To rotate the key that authenticates the request, set an overlap: without ' +
+    'it, the request cannot be repeated.',
   parameters: KEY_IN_PATH,
   replies: {
     201: { description: 'The new key, with its secret.', contents: json(createdApiKey, EXAMPLE_CREATED) },

@@ -25,7 +25,7 @@ export interface ApiKeyRoutesDeps extends ApiKeyChangesDeps, RecordRoutesDeps {
 
 const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 
-/** The routes of `/api/v1/api-keys` (spec 2.6, 4.4, 5; design section 7). */
+/** The routes of `/api/v1/api-keys`. */
 export function apiKeyRoutes(deps: ApiKeyRoutesDeps): readonly Route[] {
   const { mutate, keys, lastUsedAt, clock } = deps
   return [

@@ -32,8 +32,8 @@ const COARSE_MS = 60_000
 const WRITES_MAX = 64
 
 /**
- * Tracks when keys were last used: in memory at each use, and stored at most once per minute and key by whichever gateway is
- * first.
+ * Tracks when keys were last used: in memory at each use, and stored at most once per minute and key by whichever
+ * gateway is first.
  */
 export function trackKeyUses({ bucket, stored, isBrokerUp, log }: KeyUsesDeps): KeyUses {
   const uses = new Map<string, KeyUse>()

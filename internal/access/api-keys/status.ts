@@ -7,7 +7,7 @@ export const DAY_MS = 24 * 60 * 60 * 1000
 export const KEY_STATUSES = ['active', 'expired', 'revoked'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 
-/** The status of a key. Expired takes precedence over revoked (spec 3). */
+/** The status of a key. Expired takes precedence over revoked. */
 export const statusOf = ({ status, expires_at }: StoredApiKey, nowMs: number): KeyStatus =>
   expires_at !== null && nowMs >= Date.parse(expires_at) ? 'expired' : status
 
@@ -20,7 +20,7 @@ export type ReadExpiry =
   | { readonly ok: false; readonly error: FieldError }
 
 /**
- * When a new key expires (spec 5 rule 6).
+ * When a new key expires.
  *
  * @param wanted a valid RFC 3339 time in UTC; absent: as late as the maximum lifetime allows
  * @param daysMax the tenant's maximum lifetime

@@ -58,7 +58,7 @@ export async function createClient(
   }
 }
 
-/** `PATCH /api/v1/clients/{id}`. It can remove scopes; to add some needs a new secret (spec 5 rule 5). */
+/** `PATCH /api/v1/clients/{id}`. It can remove scopes; to add some needs a new secret. */
 export async function updateClient(
   { caller, body, parameter: id }: Pick<MutationRequest<UpdateBody>, 'caller' | 'body' | 'parameter'>,
   { clients, idsOf, givingBy }: ClientChangesDeps,
@@ -196,7 +196,9 @@ export const shownClient = (client: StoredClient): ShownClient => ({
   last_four: client.is_public === true ? null : client.last_four,
 })
 
-/** The part of a client that the audit log keeps: only the origins of its addresses, since a query may contain anything. */
+/**
+ * The part of a client that the audit log keeps: only the origins of its addresses, since a query may contain anything.
+ */
 const audited = ({
   name,
   scopes,

@@ -9,11 +9,13 @@ import { name } from '../../text/plain-text.js'
 import { GRANT_TYPES } from '../oauth/clients.js'
 import { isPrivateUseUri, isRedirectUri, REDIRECT_URI_LENGTH_MAX } from '../oauth/redirect-uris.js'
 
-/** The contract of the OAuth client routes (spec 4.1, 5; design section 7). */
+/** The contract of the OAuth client routes. */
 
 const REDIRECT_URIS_MAX = 20
 const STATUSES = ['active', 'disabled'] as const
 const CLIENT_TYPES = ['confidential', 'public'] as const
+
+const WHETHER_GATEWAY = `Whether it is a gateway, ${GATEWAYS_WORD}.`
 
 const grantTypes = () => z.array(z.enum(GRANT_TYPES)).min(1).max(GRANT_TYPES.length)
 const redirectUris = () =>
@@ -39,8 +41,8 @@ export const createBody = z
       .nullish()
       .meta({
         description:
-          '`public`: an app in a browser or on a device, which has no secret and signs people in by the code flow with PKCE. ' +
-          'Default: `confidential`.',
+          '`public`: an app in a browser or on a device, which has no secret and signs people in by the code ' +
+          'flow with PKCE. Default: `confidential`.',
       }),
     grant_types: grantTypes().nullish().meta({
       description:
@@ -50,9 +52,9 @@ export const createBody = z
       .nullish()
       .meta({
         description:
-          'Addresses to which people may be redirected, for `authorization_code`: https, http to a loopback address on any port, ' +
-          'and for a public client a private-use scheme (RFC 8252), such as `com.example.app:/callback`. Otherwise compared ' +
-          'character by character.',
+          'Addresses to which people may be redirected, for `authorization_code`: https, http to a loopback ' +
+          'address on any port, and for a public client a private-use scheme (RFC 8252), such as ' +
+          '`com.example.app:/callback`. Otherwise compared character by character.',
       }),
     trusts_cost: z.boolean().nullish().meta({
       description: 'Whether costs that its tokens state count; else they are shown beside the price. Default: true.',
@@ -61,7 +63,7 @@ export const createBody = z
       .boolean()
       .nullish()
       .meta({
-        description: `Whether it is a gateway, ${GATEWAYS_WORD}. It applies to the client's own tokens. Default: false.`,
+        description: `${WHETHER_GATEWAY} It applies to the client's own tokens. Default: false.`,
       }),
   })
   .meta({ id: 'NewClient' })
@@ -95,7 +97,7 @@ const client = z
     redirect_uris: z.array(z.string()),
     status: z.enum(STATUSES),
     trusts_cost: z.boolean().meta({ description: 'Whether costs that its tokens state count.' }),
-    is_gateway: z.boolean().meta({ description: `Whether it is a gateway, ${GATEWAYS_WORD}.` }),
+    is_gateway: z.boolean().meta({ description: WHETHER_GATEWAY }),
     created_at: timeText(),
     last_four: z.string().nullable().meta({ description: 'The last characters of the secret. Null: it has none.' }),
   })
@@ -172,8 +174,8 @@ export const UPDATE_CLIENT: Operation = {
   tag: 'Access',
   summary: 'Change an OAuth client, or disable it',
   description:
-    'Omitted fields are unchanged. Scopes can only be removed; rotate the secret to add some. Removed scopes apply to ' +
-    'existing tokens at once, and all tokens are refused while the client is disabled.',
+    'Omitted fields are unchanged. Scopes can only be removed; rotate the secret to add some. Removed scopes ' +
+    'apply to existing tokens at once, and all tokens are refused while the client is disabled.',
   parameters: CLIENT_IN_PATH,
   replies: { 200: { description: 'The updated client.', contents: json(client, EXAMPLE_CLIENT) } },
   problems: ['NO_SCOPE'],
@@ -184,8 +186,8 @@ export const ROTATE_CLIENT_SECRET: Operation = {
   tag: 'Access',
   summary: 'Replace the secret of an OAuth client',
   description:
-    'The old secret is refused at once. Tokens that it obtained stay valid until they expire. Scopes can be added only ' +
-    'together with a new secret. A public client has none: CONFLICT.',
+    'The old secret is refused at once. Tokens that it obtained stay valid until they expire. Scopes can be ' +
+    'added only together with a new secret. A public client has none: CONFLICT.',
   parameters: CLIENT_IN_PATH,
   replies: {
     200: { description: 'The client, with its new secret.', contents: json(clientWithSecret, EXAMPLE_WITH_SECRET) },

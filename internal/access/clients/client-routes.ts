@@ -34,7 +34,7 @@ export interface ClientRoutesDeps extends ClientChangesDeps, RecordRoutesDeps {
 /** Otherwise a stale sign-in could create a client, and with it tokens that need no sign-in. */
 const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 
-/** The routes of `/api/v1/clients` (design section 7). */
+/** The routes of `/api/v1/clients`. */
 export function clientRoutes(deps: ClientRoutesDeps): readonly Route[] {
   const { mutate, clients } = deps
   return [

@@ -8,11 +8,11 @@ import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js
 import { name } from '../../text/plain-text.js'
 import { CONNECTOR_STATUSES } from './connector.js'
 
-/** The contract of the connector routes (spec 5 rule 8, design section 7). */
+/** The contract of the connector routes. */
 
 const SOURCE_SYSTEMS_MAX = 32
 
-/** A partner cannot be an administrator (spec 5 rule 8). */
+/** A partner cannot be an administrator. */
 const PARTNER_SCOPES = SCOPES.filter((scope) => scope !== 'admin:config')
 const scopes = () =>
   z
@@ -162,8 +162,8 @@ export const CREATE_CONNECTOR: Operation = {
   tag,
   summary: 'Register a connector',
   description:
-    'A partner that acts for this tenant under `/api/partner/v1`, by client credentials, and nowhere else. It has only the ' +
-    'scopes, source systems and residency lane of the request. `admin:config` cannot be granted.',
+    'A partner that acts for this tenant under `/api/partner/v1`, by client credentials, and nowhere else. It ' +
+    'has only the scopes, source systems and residency lane of the request. `admin:config` cannot be granted.',
   problems: ['NO_SCOPE', 'CONFLICT'],
   replies: { 201: { description: 'The connector, with its secret.', contents: json(withSecret, EXAMPLE_WITH_SECRET) } },
 }
@@ -182,8 +182,8 @@ export const ROTATE_CONNECTOR_SECRET: Operation = {
   tag,
   summary: 'Replace the secret of a connector',
   description:
-    'The old secret is refused at once; existing tokens stay valid until they expire. Scopes can be added only together ' +
-    'with a new secret.',
+    'The old secret is refused at once; existing tokens stay valid until they expire. Scopes can be added only ' +
+    'together with a new secret.',
   parameters,
   problems: ['NO_SCOPE'],
   replies: {

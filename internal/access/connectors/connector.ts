@@ -5,7 +5,9 @@ import { type StoredClient, storeClientSecret } from '../oauth/clients.js'
 
 export const CONNECTOR_STATUSES = ['active', 'disabled'] as const
 
-/** A partner's system that sends events and reads records for a tenant, stored under its id in the bucket `connectors`. */
+/**
+ * A partner's system that sends events and reads records for a tenant, stored under its id in the bucket `connectors`.
+ */
 export interface StoredConnector {
   readonly id: string
   readonly tenant_id: string

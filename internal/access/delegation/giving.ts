@@ -4,8 +4,8 @@ import { isOwner, settingsOf, type Tenant } from '../../auth/tenant.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /**
- * What one credential may give to another: no more than it holds itself, so that nobody reaches by a new key what the old one
- * was not trusted with. To replace a secret is to give as well, since the answer shows the new one.
+ * What one credential may give to another: no more than it holds itself, so that nobody reaches by a new key what the
+ * old one was not trusted with. To replace a secret is to give as well, since the answer shows the new one.
  */
 
 /** The permissions of a credential that is created, widened, or whose secret the caller gets. */

@@ -3,8 +3,9 @@ import { SCOPES } from '../../auth/scopes.js'
 import { plainText } from '../../text/plain-text.js'
 
 /**
- * A tenant's own OpenID provider, where its people sign in to the console and other clients. The operator registers it with the
- * command line (`attribution identity-provider`): its addresses are called from inside the network of the service.
+ * A tenant's own OpenID provider, where its people sign in to the console and other clients. The operator registers it
+ * with the command line (`attribution identity-provider`): its addresses are called from inside the network of the
+ * service.
  */
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']

@@ -29,7 +29,11 @@ export class ProviderRefused extends Error {}
 export interface RelyingParty {
   /** @returns where to send the person @throws ProviderUnavailable */
   begin(provider: StoredProvider, began: Began): Promise<URL>
-  /** @param answer the address to which the provider sent the person back @throws ProviderRefused @throws ProviderUnavailable */
+  /**
+   * @param answer the address to which the provider sent the person back
+   *
+   * @throws ProviderRefused @throws ProviderUnavailable
+   */
   finish(provider: StoredProvider, answer: URL, began: Began): Promise<Proven>
 }
 

@@ -14,7 +14,10 @@ export interface AuthorizationRequest {
   /** Empty when absent. */
   readonly state: string
   readonly codeChallenge: string
-  /** How long ago the person may have authenticated, in seconds (OpenID Connect Core 3.1.2.1, RFC 9470 5); undefined: any time. */
+  /**
+   * How long ago the person may have authenticated, in seconds (OpenID Connect Core 3.1.2.1, RFC 9470 5); undefined:
+   * any time.
+   */
   readonly maxAgeS: number | undefined
 }
 

@@ -7,7 +7,7 @@ import { signInLimits } from './sign-in-limits.js'
 import { tokenRoutes } from './token-routes.js'
 
 /**
- * The authorization server of spec 4.1: OAuth 2.0 as restricted by RFC 9700, for confidential and public clients. Its routes are
+ * The authorization server: OAuth 2.0 as restricted by RFC 9700, for confidential and public clients. Its routes are
  * public, since they authenticate the client or the person themselves.
  */
 export function oauthRoutes(deps: OAuthDeps, provider: ProviderSignIn): readonly Route[] {

@@ -20,8 +20,9 @@ const refused = (error: 'invalid_request' | 'invalid_client', detail: string): C
 const UNKNOWN = oauthProblem('invalid_client', 'Unknown client or wrong secret.')
 
 /**
- * Authenticates a client by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), but not by both. A public client
- * only names itself: anybody can, so that its grants rest on the code with its verifier and on refresh tokens used once.
+ * Authenticates a client by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), but not by both. A public
+ * client only names itself: anybody can, so that its grants rest on the code with its verifier and on refresh tokens
+ * used once.
  *
  * @param authorization value of the header, empty when absent
  */

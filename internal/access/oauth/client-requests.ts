@@ -16,8 +16,8 @@ import { type OAuthProblem, oauthProblem, oauthProblemForm } from './oauth-error
 const BODY_BYTES_MAX = 16 * 1024
 
 /**
- * Failed authentications per address. A client secret has 256 random bits, so that guessing is hopeless: the limit keeps
- * the audit log quiet. It never affects a client that authenticates, even from the same address.
+ * Failed authentications per address. A client secret has 256 random bits, so that guessing is hopeless: the limit
+ * keeps the audit log quiet. It never affects a client that authenticates, even from the same address.
  */
 const FAILURES_PER_ADDRESS = { perSecond: 1, burst: 20 } as const
 

@@ -17,7 +17,10 @@ export interface StoredClient {
   readonly grant_types: readonly GrantType[]
   /** For the code flow; compared exactly (`isRegistered`). */
   readonly redirect_uris: readonly string[]
-  /** True: it runs where others can read it, and has no secret. Versions that do not know this refuse it: nobody has the secret. */
+  /**
+   * True: it runs where others can read it, and has no secret. Versions that do not know this refuse it: nobody has the
+   * secret.
+   */
   readonly is_public?: boolean
   /** False: costs that it states do not count. Absent: they do. */
   readonly trusts_cost?: boolean
@@ -100,7 +103,9 @@ export const storeClientSecret = (secret: string): Pick<StoredClient, 'salt' | '
 /** Unknown clients are compared with this, so that the check takes as long as for a known client. */
 const NOBODY = storeSecret(createClientSecret('production'))
 
-/** Whether the secret is the client's, of this mode, and the client is active. Takes equally long for an unknown client. */
+/**
+ * Whether the secret is the client's, of this mode, and the client is active. Takes equally long for an unknown client.
+ */
 export function isClientSecret(mode: Mode, client: StoredClient | undefined, secret: string): boolean {
   const isRight = isSecretOf(client ?? NOBODY, secret)
   return isRight && SECRET.test(secret) && secret.startsWith(PREFIX[mode]) && client?.status === 'active'

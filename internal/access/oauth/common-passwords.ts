@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import list from './common-passwords.data.json' with { type: 'json' }
 
 /**
- * The common passwords that are long enough to be chosen here, as OWASP ASVS 6.2.4 asks. The file names its source and date; it
- * has digests, so that nobody reads what other people once chose.
+ * The common passwords that are long enough to be chosen here, as OWASP ASVS 6.2.4 asks. The file names its source and
+ * date; it has digests, so that nobody reads what other people once chose.
  */
 const DIGESTS: ReadonlySet<string> = new Set(list.digests)
 const DIGEST_CHARACTERS = 8

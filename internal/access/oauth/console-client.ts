@@ -3,8 +3,8 @@ import { SCOPES } from '../../auth/scopes.js'
 import { createClientSecret, type StoredClient, storeClientSecret } from './clients.js'
 
 /**
- * The console's OAuth client: one for each tenant, public, with an id that follows from the tenant's. It is not stored, so
- * that every tenant has it, and nobody can take it away by mistake: to shut a person out, disable the person.
+ * The console's OAuth client: one for each tenant, public, with an id that follows from the tenant's. It is not stored,
+ * so that every tenant has it, and nobody can take it away by mistake: to shut a person out, disable the person.
  */
 
 /** A public client has no secret: this one was thrown away. */

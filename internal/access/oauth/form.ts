@@ -1,8 +1,8 @@
 import { decodeFormText } from '../../text/query-string.js'
 
 /**
- * Parameters of OAuth requests, in a form body or a query (RFC 6749 3.1 and 3.2): each at most once. Empty ones count as
- * absent, unknown ones are ignored.
+ * Parameters of OAuth requests, in a form body or a query (RFC 6749 3.1 and 3.2): each at most once. Empty ones count
+ * as absent, unknown ones are ignored.
  */
 export type Parameters = ReadonlyMap<string, string>
 

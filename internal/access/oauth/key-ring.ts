@@ -1,10 +1,10 @@
 /**
- * The keys that sign access tokens, and when each is published, signs and expires. Pure: the ring is stored, and keys are
- * generated, elsewhere.
+ * The keys that sign access tokens, and when each is published, signs and expires. Pure: the ring is stored, and keys
+ * are generated, elsewhere.
  *
- * There is always one `current` key, which signs, and one `next` key, which is only published in the JWKS: verifiers know
- * it long before the first token that it signs. A `retired` key stays published until the last token that it signed has
- * expired. `kid` is the RFC 7638 thumbprint.
+ * There is always one `current` key, which signs, and one `next` key, which is only published in the JWKS: verifiers
+ * know it long before the first token that it signs. A `retired` key stays published until the last token that it
+ * signed has expired. `kid` is the RFC 7638 thumbprint.
  */
 export interface TokenKey {
   readonly kid: string
@@ -32,7 +32,10 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** How long a key signs. */
 export const SIGNS_FOR_MS = 30 * DAY_MS
-/** How long a key is published before it signs: common clients cache a JWKS for up to 10 minutes despite our cache headers. */
+/**
+ * How long a key is published before it signs: common clients cache a JWKS for up to 10 minutes despite our cache
+ * headers.
+ */
 export const PUBLISHED_BEFORE_MS = 15 * MINUTE_MS
 /** How long a retired key stays published: a token lives at most 60 minutes; the rest covers clock skew. */
 export const RETIRED_FOR_MS = 65 * MINUTE_MS
@@ -73,7 +76,9 @@ export function rotateRing(ring: KeyRing, fresh: NewTokenKey, nowMs: number): Ke
   return withoutExpired({ keys: [...moved, next] }, nowMs)
 }
 
-/** The same, but every key that has signed so far is removed at once, which invalidates every token: for a stolen key. */
+/**
+ * The same, but every key that has signed so far is removed at once, which invalidates every token: for a stolen key.
+ */
 export function replaceRing(ring: KeyRing, fresh: NewTokenKey, nowMs: number): KeyRing {
   const { keys } = rotateRing(ring, fresh, nowMs)
   return { keys: keys.filter(({ state }) => state !== 'retired') }

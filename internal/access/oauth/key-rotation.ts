@@ -63,8 +63,8 @@ export type Rotation =
 /**
  * Makes the next key sign, at once on every gateway.
  *
- * @param how `planned`: tokens of the old key stay valid; `emergency`: they become invalid at once, and verifiers that have
- *   not fetched the next key yet answer 401 until they do
+ * @param how `planned`: tokens of the old key stay valid; `emergency`: they become invalid at once, and verifiers that
+ *   have not fetched the next key yet answer 401 until they do
  */
 export async function rotateSigningKey(
   bucket: KV,

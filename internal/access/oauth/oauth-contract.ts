@@ -6,7 +6,7 @@ import { exampleId } from '../../text/answer-fields.js'
 import { GRANT_TYPES } from './clients.js'
 import { OAUTH_ERRORS } from './oauth-errors.js'
 
-/** The contract of the authorization server (spec 2.8 and 4.1, design section 7). */
+/** The contract of the authorization server. */
 
 const FORM = 'application/x-www-form-urlencoded'
 const one = `(${SCOPES.join('|')})`
@@ -75,9 +75,9 @@ export const ISSUE_TOKEN: Operation = {
   summary: 'Get an access token',
   description:
     'Client credentials, authorization code with PKCE (S256), or refresh (RFC 6749, RFC 7636, RFC 9700). The client ' +
-    'authenticates by `client_secret_basic` or `client_secret_post`; a public client sends its `client_id` alone, and has no ' +
-    'client credentials. A refresh token can be used once; a second use ends ' +
-    'its sign-in. Errors have `error` and `error_description` of RFC 6749 in addition to the members of every problem, and ' +
+    'authenticates by `client_secret_basic` or `client_secret_post`; a public client sends its `client_id` ' +
+    'alone, and has no client credentials. A refresh token can be used once; a second use ends its sign-in. ' +
+    'Errors have `error` and `error_description` of RFC 6749 in addition to the members of every problem, and ' +
     'the media type `application/json` where the request accepts it. Takes no Idempotency-Key.',
   body: {
     contents: {
@@ -116,8 +116,8 @@ export const ISSUE_PARTNER_TOKEN: Operation = {
   tag: 'Partner',
   summary: 'Get an access token for a connector',
   description:
-    'Client credentials of a connector (RFC 6749 4.4), by `client_secret_basic` or `client_secret_post`. The token is ' +
-    'valid for `/api/partner/v1` only. Errors as for `/v1/oauth/token`. Takes no Idempotency-Key.',
+    'Client credentials of a connector (RFC 6749 4.4), by `client_secret_basic` or `client_secret_post`. The ' +
+    'token is valid for `/api/partner/v1` only. Errors as for `/v1/oauth/token`. Takes no Idempotency-Key.',
   body: {
     contents: {
       [FORM]: {
@@ -137,8 +137,8 @@ export const REVOKE_TOKEN: Operation = {
   tag: 'Authorization',
   summary: 'Revoke a token',
   description:
-    'RFC 7009. Revoking an access token affects that token alone; revoking a refresh token ends its sign-in and all its ' +
-    'access tokens. The gateway that replies refuses the token from then, the others within milliseconds.',
+    'RFC 7009. Revoking an access token affects that token alone; revoking a refresh token ends its sign-in and ' +
+    'all its access tokens. The gateway that replies refuses the token from then, the others within milliseconds.',
   body: {
     contents: {
       [FORM]: {
@@ -165,8 +165,8 @@ export const REVOKE_PARTNER_TOKEN: Operation = {
   tag: 'Partner',
   summary: 'Revoke an access token of a connector',
   description:
-    'RFC 7009, for tokens from `/api/partner/v1/oauth/token`. The gateway that replies refuses the token from then, the ' +
-    'others within milliseconds.',
+    'RFC 7009, for tokens from `/api/partner/v1/oauth/token`. The gateway that replies refuses the token from ' +
+    'then, the others within milliseconds.',
 }
 
 const REDIRECT = {
@@ -179,9 +179,9 @@ export const SHOW_SIGN_IN: Operation = {
   tag: 'Authorization',
   summary: 'Show the sign-in page on which a person grants a client access',
   description:
-    'The authorization endpoint of the code flow. PKCE with S256 is required. The redirect address must be registered and ' +
-    'is compared exactly, except for the port of a loopback address. An invalid client or redirect address is reported ' +
-    'on this page; every other error goes to the client.',
+    'The authorization endpoint of the code flow. PKCE with S256 is required. The redirect address must be ' +
+    'registered and is compared exactly, except for the port of a loopback address. An invalid client or ' +
+    'redirect address is reported on this page; every other error goes to the client.',
   query: {
     response_type: z.string().meta({ description: '`code`.', examples: ['code'] }),
     client_id: clientId(),
@@ -200,8 +200,8 @@ export const SHOW_SIGN_IN: Operation = {
       .optional()
       .meta({
         description:
-          'How long ago the person may have authenticated, in seconds (RFC 9470). A sign-in by password is always new; an identity ' +
-          'provider asks the person again where theirs is older.',
+          'How long ago the person may have authenticated, in seconds (RFC 9470). A sign-in by password is ' +
+          'always new; an identity provider asks the person again where theirs is older.',
       }),
   },
   replies: {

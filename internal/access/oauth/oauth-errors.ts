@@ -33,7 +33,7 @@ function errorOf(problem: Problem): OAuthErrorCode {
 }
 
 /**
- * One body for both standards: the members of RFC 6749 5.2 and those of RFC 9457. The media type is the spec's,
+ * One body for both standards: the members of RFC 6749 5.2 and those of RFC 9457. The media type is that of RFC 9457,
  * `application/problem+json`, unless the request names `application/json`: OAuth client libraries do, and accept no
  * other type.
  *

@@ -2,8 +2,8 @@ import type { TokenParties } from '../../auth/access-tokens.js'
 import type { Mode } from '../../auth/api-keys.js'
 
 /**
- * Issuer and audience of tokens. The issuer is the instance's address, where its discovery document is found (RFC 8414 3);
- * production and sandbox have different addresses, and always different audiences.
+ * Issuer and audience of tokens. The issuer is the instance's address, where its discovery document is found (RFC 8414
+ * 3); production and sandbox have different addresses, and always different audiences.
  */
 export const partiesOf = (mode: Mode, baseUrl: string): TokenParties => ({
   issuer: baseUrl.replace(/\/+$/, ''),

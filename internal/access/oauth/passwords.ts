@@ -21,7 +21,9 @@ export const PASSWORD_CHARACTERS_MIN = 12
 
 /** Passwords that are hashed at a time: each takes 32 MiB and one of the four threads that file access shares. */
 const HASHING_MAX = 2
-/** More than this many waiting means that somebody guesses passwords; further sign-ins are refused and retried later. */
+/**
+ * More than this many waiting means that somebody guesses passwords; further sign-ins are refused and retried later.
+ */
 const WAITING_MAX = 16
 
 const hashing = new Limiter(HASHING_MAX)
@@ -49,7 +51,10 @@ class PasswordSlots {
   }
 }
 
-/** To set a password: half of those that may wait, so that sign-ins have the rest. Per tenant, one is hashed and one waits. */
+/**
+ * To set a password: half of those that may wait, so that sign-ins have the rest. Per tenant, one is hashed and one
+ * waits.
+ */
 export const slotsToSet = new PasswordSlots(WAITING_MAX / 2, 2)
 /** To sign in: all that may run or wait, of which one tenant's people use at most half. */
 export const slotsToSignIn = new PasswordSlots(WAITING_MAX + HASHING_MAX, WAITING_MAX / 2)

@@ -51,8 +51,9 @@ const NOT_PROVEN = problem('INVALID_CREDENTIALS', 'The identity provider did not
 /**
  * The way over the company's identity provider: from the sign-in page to the provider, and back with its answer.
  *
- * What the sign-in page carried goes through the provider as `state`, bound to the browser by its cookie as the page's form is;
- * `nonce` and PKCE's verifier follow from it by a key, so that nothing is stored and any gateway takes the answer.
+ * What the sign-in page carried goes through the provider as `state`, bound to the browser by its cookie as the page's
+ * form is; `nonce` and PKCE's verifier follow from it by a key, so that nothing is stored and any gateway takes the
+ * answer.
  */
 export function providerRoutes(
   deps: OAuthDeps,

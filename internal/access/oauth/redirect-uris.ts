@@ -1,11 +1,13 @@
 /**
  * Where an authorization answer may go (RFC 9700 2.1 and 4.1.3): to a registered address, compared character by
- * character. Only the port of a loopback address may differ (RFC 8252 7.3), since a program on the person's machine listens
- * on any free port.
+ * character. Only the port of a loopback address may differ (RFC 8252 7.3), since a program on the person's machine
+ * listens on any free port.
  */
 export const REDIRECT_URI_LENGTH_MAX = 2_048
 const LOOPBACK = ['127.0.0.1', '[::1]']
-/** A loopback address in its plain spelling, so that its port is found without a URL parser, which would normalize it. */
+/**
+ * A loopback address in its plain spelling, so that its port is found without a URL parser, which would normalize it.
+ */
 const LOOPBACK_URI = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?(\/[\x21-\x7e]*)?$/
 
 /** Whether an address may be registered: https, or http on loopback; no fragment, no user, visible ASCII only. */

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
  * Refresh tokens: `rt_` and base64url of a session's id (16 bytes), the number of the token within it (4 bytes, big
- * endian) and the HMAC-SHA-256 of both. They are not stored: only this service can create one, so that a number below the
- * session's means a token that was used before, and never a guess by which an attacker could end the session.
+ * endian) and the HMAC-SHA-256 of both. They are not stored: only this service can create one, so that a number below
+ * the session's means a token that was used before, and never a guess by which an attacker could end the session.
  */
 export interface RefreshToken {
   readonly sessionId: string

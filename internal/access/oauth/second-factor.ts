@@ -5,8 +5,8 @@ import { seal, unseal } from '../../secrets/seal.js'
 import { type StoredUser, userKey } from './users.js'
 
 /**
- * A person's second factor: six digits from an authenticator app, by time (TOTP, RFC 6238: SHA-1, 30 seconds). The secret is sealed
- * at rest, and a code is accepted once.
+ * A person's second factor: six digits from an authenticator app, by time (TOTP, RFC 6238: SHA-1, 30 seconds). The
+ * secret is sealed at rest, and a code is accepted once.
  */
 
 const ISSUER = 'Attribution Service'

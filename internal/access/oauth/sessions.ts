@@ -3,8 +3,8 @@ import type { Scope } from '../../auth/scopes.js'
 import { isLostRace } from '../../broker/errors.js'
 
 /**
- * A sign-in, from the redemption of its code to its last refresh: a person's grant to a client. All tokens that come from
- * it carry its id, so that they can be revoked together (the "family" of RFC 9700 4.14).
+ * A sign-in, from the redemption of its code to its last refresh: a person's grant to a client. All tokens that come
+ * from it carry its id, so that they can be revoked together (the "family" of RFC 9700 4.14).
  */
 export interface StoredSession {
   readonly id: string

@@ -1,6 +1,8 @@
 import { FORM_LIFE_S } from './sign-in-form.js'
 
-/** The cookie that ties a form to a browser. Browsers keep a `__Host-` cookie for this host alone, and only over https. */
+/**
+ * The cookie that ties a form to a browser. Browsers keep a `__Host-` cookie for this host alone, and only over https.
+ */
 export function signInCookie(isHttps: boolean) {
   const name = isHttps ? '__Host-sign-in' : 'attribution-sign-in'
   const attributes = `; Path=/; Max-Age=${FORM_LIFE_S}; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`

@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Scope } from '../../auth/scopes.js'
 
 /**
- * The state that a sign-in form carries through the browser: the authorization request that was validated when the page was
- * shown, in a hidden field with our signature. A cookie's random value binds it to the browser, so that nobody can make a
- * person's browser submit a form that was shown to somebody else (login CSRF). It expires.
+ * The state that a sign-in form carries through the browser: the authorization request that was validated when the page
+ * was shown, in a hidden field with our signature. A cookie's random value binds it to the browser, so that nobody can
+ * make a person's browser submit a form that was shown to somebody else (login CSRF). It expires.
  */
 export interface SignInForm {
   readonly clientId: string
@@ -40,7 +40,9 @@ export function sealForm(key: Uint8Array, form: SignInForm, browser: string, now
   return `${text}.${macOf(key, browser, text)}`
 }
 
-/** @returns undefined for a form that this service did not sign, that belongs to another browser, or that has expired */
+/**
+ * @returns undefined for a form that this service did not sign, that belongs to another browser, or that has expired
+ */
 export function openForm(key: Uint8Array, sealed: string, browser: string, nowMs: number): SignInForm | undefined {
   const [text = '', mac = '', ...more] = sealed.split('.')
   const [presented, right] = [Buffer.from(mac), Buffer.from(macOf(key, browser, text))]

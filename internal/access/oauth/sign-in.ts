@@ -51,8 +51,9 @@ const NO_COMMON_SCOPE = problem('INSUFFICIENT_SCOPE', 'The person has none of th
 export const TOO_MANY = 'Too many sign-in attempts; try again later.'
 
 /**
- * Decides about a submitted sign-in form: limits attempts, checks the password and then, where one is asked for, the code of the
- * second factor; issues a code, and audits each outcome. Only a sign-in that is complete restores the person's attempts.
+ * Decides about a submitted sign-in form: limits attempts, checks the password and then, where one is asked for, the
+ * code of the second factor; issues a code, and audits each outcome. Only a sign-in that is complete restores the
+ * person's attempts.
  */
 export function signIns(deps: OAuthDeps, limits: SignInLimits) {
   return async (
@@ -188,7 +189,11 @@ export async function grantTo(
   return { kind: 'granted', code }
 }
 
-/** Takes equally long for every user name. @returns the person, if the password is correct and they may sign in by it */
+/**
+ * Takes equally long for every user name.
+ *
+ * @returns the person, if the password is correct and they may sign in by it
+ */
 async function checkPassword(user: StoredUser | undefined, password: string): Promise<StoredUser | undefined> {
   const isPlausible = password.length <= PASSWORD_CHARACTERS_MAX
   const isRight = await isPasswordOf(isPlausible ? user?.password : undefined, isPlausible ? password : '')

@@ -78,7 +78,9 @@ export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuth
 
 const OTHER_CLIENTS = oauthProblem('invalid_grant', 'The token was issued to another client.')
 
-/** Records that a person was signed out by a client that revoked or misused a token, even a client of another tenant. */
+/**
+ * Records that a person was signed out by a client that revoked or misused a token, even a client of another tenant.
+ */
 const recordEnd = (deps: OAuthDeps, exchange: Exchange, client: StoredClient, { tenantId, userId }: EndedSignIn) =>
   recordTokenAction(deps, exchange, {
     action: 'session.sign_out',

@@ -14,7 +14,9 @@ export interface StoredUser {
   readonly password: StoredPassword
   readonly status: 'active' | 'disabled'
   readonly created_at: string
-  /** Seconds since the epoch. Earlier sign-ins are invalid: the password has changed since, or the person was disabled. */
+  /**
+   * Seconds since the epoch. Earlier sign-ins are invalid: the password has changed since, or the person was disabled.
+   */
   readonly signed_in_from?: number
   /** Absent: none set up. */
   readonly second_factor?: StoredSecondFactor

@@ -76,8 +76,9 @@ export const CREATE_SQL_USER: Operation = {
   tag: 'Access',
   summary: 'Create an SQL user',
   description:
-    "It reads the tenant's records by SQL, on the port of `--sql-port`. That equals the scope `read:attribution`, which the caller " +
-    'must be able to give. A tenant may have at most 100 active SQL users; one more is CONFLICT.',
+    "It reads the tenant's records by SQL, on the port of `--sql-port`. That equals the scope " +
+    '`read:attribution`, which the caller must be able to give. A tenant may have at most 100 active SQL users; ' +
+    'one more is CONFLICT.',
   replies: {
     201: { description: 'The SQL user, with its password.', contents: json(createdSqlUser, EXAMPLE_CREATED) },
   },

@@ -12,8 +12,9 @@ export interface ApplyPendingDeps {
 }
 
 /**
- * Applies the changes of a tenant's settings that are due. Of several processes that try, one does: by compare-and-set of the
- * tenant's record, which keeps each applied change until its audit entry is stored, so that a crash in between loses none.
+ * Applies the changes of a tenant's settings that are due. Of several processes that try, one does: by compare-and-set
+ * of the tenant's record, which keeps each applied change until its audit entry is stored, so that a crash in between
+ * loses none.
  */
 export async function applyPending(
   tenant: Tenant,

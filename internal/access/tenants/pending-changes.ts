@@ -8,8 +8,8 @@ import {
 import type { SettingsPatch } from './tenant-contract.js'
 
 /**
- * Changes of settings that destroy data, or let it leave its region, wait a day, so that the tenant can see and cancel what a
- * stolen credential asked for. The operator's changes do not wait.
+ * Changes of settings that destroy data, or let it leave its region, wait a day, so that the tenant can see and cancel
+ * what a stolen credential asked for. The operator's changes do not wait.
  */
 
 export const CHANGE_DELAY_MS = 24 * 60 * 60 * 1000
@@ -31,8 +31,8 @@ export interface SplitPatch {
 }
 
 /**
- * Splits a patch into what applies at once and what waits. A setting that is stated again replaces its waiting change, or
- * cancels it: a value that destroys nothing applies at once.
+ * Splits a patch into what applies at once and what waits. A setting that is stated again replaces its waiting change,
+ * or cancels it: a value that destroys nothing applies at once.
  */
 export function splitPatch(tenant: Tenant, patch: SettingsPatch, by: string, nowMs: number): SplitPatch {
   const current = settingsOf(tenant)

@@ -8,7 +8,7 @@ import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 import { readZone } from '../../units/time-zone.js'
 
-/** The contract of the settings routes (design section 7). */
+/** The contract of the settings routes. */
 
 const OWNER_FALLBACKS = ['identity', 'unassigned'] as const
 const KEY_LIFE_DAYS_MAX = 3_650
@@ -44,8 +44,9 @@ const gridPatch = z
   .meta({
     id: 'GridPatch',
     description:
-      'The zone of calls that state no region, and emissions per kWh by zone and period; of several that apply, the one ' +
-      'with the latest `from`. Applies to calls that are attributed after the change. In an unknown zone, carbon stays unknown.',
+      'The zone of calls that state no region, and emissions per kWh by zone and period; of several that apply, ' +
+      'the one with the latest `from`. Applies to calls that are attributed after the change. In an unknown ' +
+      'zone, carbon stays unknown.',
   })
 
 const TAG_KEY_BYTES_MAX = 64
@@ -69,9 +70,9 @@ const dimensionsPatch = z
   )
   .meta({
     description:
-      `Tag keys, at most ${DIMENSIONS_MAX}, whose values become members, filters and groups of records, reports and exports: the ` +
-      'whole list, which replaces the one before. Applies to calls that are attributed after the change. A removed key keeps its ' +
-      'values, and shows them again when it is declared again.',
+      `Tag keys, at most ${DIMENSIONS_MAX}, whose values become members, filters and groups of records, reports ` +
+      'and exports: the whole list, which replaces the one before. Applies to calls that are attributed after ' +
+      'the change. A removed key keeps its values, and shows them again when it is declared again.',
   })
 
 /** Each member replaces its setting; null removes it. */
@@ -119,8 +120,8 @@ export const settingsPatch = z
       .optional()
       .meta({
         description:
-          'By class of operation, each at most the limit set by the operator. Default of `burst`: the default of the class. ' +
-          "Null restores the operator's limit, or else the instance's.",
+          'By class of operation, each at most the limit set by the operator. Default of `burst`: the default of ' +
+          "the class. Null restores the operator's limit, or else the instance's.",
       }),
   })
   .meta({ id: 'SettingsPatch' })
@@ -138,8 +139,9 @@ const settings = z
     }),
     undeclared_services: z.enum(UNDECLARED_SERVICES).meta({
       description:
-        'How a stated service counts that is not in the directory: as declared only (confidence 0.70, not for chargeback), ' +
-        'or as resolved. `auto`: as declared if the directory has services. Names are compared trimmed, in NFC and without case.',
+        'How a stated service counts that is not in the directory: as declared only (confidence 0.70, not for ' +
+        'chargeback), or as resolved. `auto`: as declared if the directory has services. Names are compared ' +
+        'trimmed, in NFC and without case.',
     }),
     require_directory: z.boolean().meta({
       description: 'Whether `undeclared_services` is declared; for clients that do not know that setting.',
@@ -149,13 +151,14 @@ const settings = z
       .meta({ description: 'Whether trained inference may attribute calls that the facts leave open.' }),
     merge_seen_calls: z.boolean().meta({
       description:
-        'Whether a call that two sources show (another credential or another intake) is one record: events with the same ' +
-        'provider and `response_id`, or the same `trace_id` and `span_id`. Applies to calls that arrive after the change.',
+        'Whether a call that two sources show (another credential or another intake) is one record: events with ' +
+        'the same provider and `response_id`, or the same `trace_id` and `span_id`. Applies to calls that arrive ' +
+        'after the change.',
     }),
     require_second_factor: z.boolean().meta({
       description:
-        'Whether people who sign in by password also need a code from an authenticator app (TOTP, RFC 6238). Those without one ' +
-        'set it up at their next sign-in.',
+        'Whether people who sign in by password also need a code from an authenticator app (TOTP, RFC 6238). ' +
+        'Those without one set it up at their next sign-in.',
     }),
     residency_region: z
       .string()
@@ -180,8 +183,9 @@ const settings = z
       .meta({ description: "The tenant's own data about its electricity. Null: the defaults of the method." }),
     stated_cost_factor: z.int().meta({
       description:
-        'A stated cost of more than this many times the price, or of less than this part of it, is `implausible_cost`: it ' +
-        'counts, but not for chargeback until the record is overridden. Applies to calls that are attributed after the change.',
+        'A stated cost of more than this many times the price, or of less than this part of it, is ' +
+        '`implausible_cost`: it counts, but not for chargeback until the record is overridden. Applies to calls ' +
+        'that are attributed after the change.',
     }),
     stated_cost_ceiling_usd: decimalText().meta({
       description: 'A stated cost of one call above this is `implausible_cost` too.',
@@ -189,16 +193,17 @@ const settings = z
     api_key_max_lifetime_days: z.int(),
     retention_days: z.int().meta({
       description:
-        'Retention of call records, by the day (UTC) of the call. Older ones are deleted within an hour, and reports no ' +
-        'longer include them.',
+        'Retention of call records, by the day (UTC) of the call. Older ones are deleted within an hour, and ' +
+        'reports no longer include them.',
     }),
     dimensions: z
       .array(z.object({ key: z.string(), personal: z.boolean(), declared_at: timeText() }))
       .readonly()
       .meta({
         description:
-          'Tag keys that are dimensions. Records of calls that were attributed before `declared_at` have the value `(not declared)`. ' +
-          `Of each key ${TAG_VALUES_MAX} values are kept apart; further ones become \`(other values)\`.`,
+          'Tag keys that are dimensions. Records of calls that were attributed before `declared_at` have the ' +
+          `value \`(not declared)\`. Of each key ${TAG_VALUES_MAX} values are kept apart; further ones become ` +
+          '`(other values)`.',
       }),
     time_zone: z.string().meta({
       description: 'Time zone of the periods of budgets that state none: a name from the tz database.',
@@ -209,13 +214,13 @@ const settings = z
       .meta({ description: 'The limits in force, whether or not the tenant has set them.' }),
     min_cohort: z.int().meta({
       description:
-        'Reports, adoption and exports show no group of fewer people: it is folded into its parent. Applies to the next ' +
-        'report and export.',
+        'Reports, adoption and exports show no group of fewer people: it is folded into its parent. Applies to ' +
+        'the next report and export.',
     }),
     delegation: z.enum(DELEGATIONS).meta({
       description:
-        'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and trust in stated ' +
-        'costs that it holds itself, except for an owner. `any`: everything.',
+        'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and ' +
+        'trust in stated costs that it holds itself, except for an owner. `any`: everything.',
     }),
     identity_provider: z
       .object({
@@ -226,7 +231,8 @@ const settings = z
       .nullable()
       .meta({
         description:
-          'The OpenID provider at which people sign in. Set by the operator (`attribution identity-provider set`). Null: none.',
+          'The OpenID provider at which people sign in. Set by the operator (`attribution identity-provider ' +
+          'set`). Null: none.',
       }),
     pending_changes: z
       .array(
@@ -305,9 +311,9 @@ export const UPDATE_SETTINGS: Operation = {
   tag: 'Settings',
   summary: "Change the tenant's settings",
   description:
-    'Omitted fields are unchanged. A field that is unknown or cannot be set is refused. Shorter retention, and a region that is ' +
-    'changed or lifted, wait for 24 hours in `pending_changes` and emit `settings.change.scheduled`. To state the setting again ' +
-    'replaces the waiting change, or cancels it.',
+    'Omitted fields are unchanged. A field that is unknown or cannot be set is refused. Shorter retention, and a ' +
+    'region that is changed or lifted, wait for 24 hours in `pending_changes` and emit ' +
+    '`settings.change.scheduled`. To state the setting again replaces the waiting change, or cancels it.',
   replies: { 200: { description: 'All settings after the change.', contents: json(settings, EXAMPLE_SETTINGS) } },
 }
 

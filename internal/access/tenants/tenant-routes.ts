@@ -47,7 +47,7 @@ const ONLY_OWNERS = problem(
 
 const ACCESS = { access: 'admin:config', rateClass: 'control', path: PATH } as const
 
-/** `GET` and `PATCH /api/v1/settings` (design section 7). */
+/** `GET` and `PATCH /api/v1/settings`. */
 export function settingsRoutes(deps: SettingsRoutesDeps): readonly Route[] {
   return [
     {

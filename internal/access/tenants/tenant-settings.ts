@@ -21,7 +21,11 @@ import type { SettingsPatch, ShownSettings } from './tenant-contract.js'
 /** What people see of their tenant's identity provider. */
 export type ShownProvider = NonNullable<ShownSettings['identity_provider']>
 
-/** The API's form of the settings. @param instanceLimits apply where neither the tenant nor its operator has set others */
+/**
+ * The API's form of the settings.
+ *
+ * @param instanceLimits apply where neither the tenant nor its operator has set others
+ */
 export function shownSettings(
   tenant: Tenant,
   instanceLimits: RateLimits,
@@ -119,8 +123,8 @@ export function limitsOf(tenant: Tenant | undefined, instanceLimits: RateLimits)
 }
 
 /**
- * The maximum limits of a tenant: those set by its operator, or else the instance's. Where the operator's limits are absent,
- * an older version wrote the settings: limits above the instance's can then only come from the operator.
+ * The maximum limits of a tenant: those set by its operator, or else the instance's. Where the operator's limits are
+ * absent, an older version wrote the settings: limits above the instance's can then only come from the operator.
  */
 function maximumOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
   const given = rateLimitOverrides(tenant?.operator_rate_limits)
@@ -146,7 +150,7 @@ const byField = (choose: typeof Math.min, one: RateLimit, other: RateLimit): Rat
   burst: choose(one.burst, other.burst),
 })
 
-/** A tenant may lower its limits, and raise them up to its maximum; beyond that it would take from others (spec 8 rule 3). */
+/** A tenant may lower its limits, and raise them up to its maximum; beyond that it would take from others. */
 export function limitErrors(tenant: Tenant, { rate_limits }: SettingsPatch, instanceLimits: RateLimits): FieldError[] {
   const maximum = maximumOf(tenant, instanceLimits)
   return RATE_CLASSES.flatMap((name) => {

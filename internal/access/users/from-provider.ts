@@ -10,7 +10,8 @@ import { appoint, canBeOwner, dismiss } from './owners.js'
 import { USERS_MAX } from './user-changes.js'
 
 /**
- * People who sign in at their company's identity provider: made at their first sign-in, and given at each what their groups give.
+ * People who sign in at their company's identity provider: made at their first sign-in, and given at each what their
+ * groups give.
  */
 export interface PeopleFromProvider {
   /** @returns the person; a sentence for them where they may not sign in */
@@ -54,7 +55,10 @@ export function peopleFromProvider(deps: FromProviderDeps): PeopleFromProvider {
       const user =
         known ?? (await users.createOnce(userKey(tenantId, username), await newUser(tenantId, username, person, deps)))
       if (!isAccount(user, person)) {
-        return `A person named ${username} exists here who signs in in another way. Ask an administrator to delete them first.`
+        return (
+          `A person named ${username} exists here who signs in in another way. ` +
+          'Ask an administrator to delete them first.'
+        )
       }
       if (user.status !== 'active') return 'You are disabled here. Ask an administrator.'
 

@@ -6,15 +6,18 @@ import { holdsAll } from '../delegation/giving.js'
 import type { StoredUser } from '../oauth/users.js'
 
 /**
- * The owners of a tenant are listed in its own record, so that of two who give up the flag at the same time one stays. An owner
- * may give what they do not hold; for persons, the routes ask for a recent sign-in.
+ * The owners of a tenant are listed in its own record, so that of two who give up the flag at the same time one stays.
+ * An owner may give what they do not hold; for persons, the routes ask for a recent sign-in.
  */
 
 export const NOT_AN_OWNER = problem('INSUFFICIENT_SCOPE', 'Only an owner of the tenant may do this.')
 const LAST_OWNER = problem('CONFLICT', 'The last owner of a tenant stays: make another person an owner first.')
 export const UNFIT = problem('CONFLICT', 'An owner is active and has the scope admin:config.')
 
-/** Whether the caller may make a person an owner: an owner may, and a credential that holds everything may make the first one. */
+/**
+ * Whether the caller may make a person an owner: an owner may, and a credential that holds everything may make the
+ * first one.
+ */
 export const mayAppoint = (caller: Caller, tenant: Tenant | undefined): boolean =>
   isOwner(tenant, caller.principal) || (tenant?.owners === undefined && holdsAll(caller))
 

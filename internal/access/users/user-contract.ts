@@ -7,7 +7,7 @@ import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js
 import { isCommonPassword } from '../oauth/common-passwords.js'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from '../oauth/passwords.js'
 
-/** The contract of the user routes (design section 7). */
+/** The contract of the user routes. */
 
 const STATUSES = ['active', 'disabled'] as const
 const SIGNS_IN_BY = ['password', 'identity_provider'] as const
@@ -32,8 +32,9 @@ export const createBody = z
       .nullish()
       .meta({
         description:
-          'Whether the person is an owner of the tenant. Needs `admin:config`. Only an owner may set it; where there is none yet, any ' +
-          'credential with all scopes may. Default: true for the first administrator that such a credential creates, else false.',
+          'Whether the person is an owner of the tenant. Needs `admin:config`. Only an owner may set it; where ' +
+          'there is none yet, any credential with all scopes may. Default: true for the first administrator that ' +
+          'such a credential creates, else false.',
       }),
   })
   .meta({ id: 'NewUser' })
@@ -50,8 +51,8 @@ export const updateBody = z
       .optional()
       .meta({
         description:
-          'Removes the second factor of a person who has lost it, and ends all their sign-ins. Where the tenant requires one, they ' +
-          'set up another at their next sign-in.',
+          'Removes the second factor of a person who has lost it, and ends all their sign-ins. Where the tenant ' +
+          'requires one, they set up another at their next sign-in.',
       }),
   })
   .meta({ id: 'UserPatch' })
@@ -124,8 +125,9 @@ export const CREATE_USER: Operation = {
   tag: 'Access',
   summary: 'Create a person who may sign in',
   description:
-    'A username that is already in use is CONFLICT. A tenant may have at most 10000 people; one more is CONFLICT. Scopes that ' +
-    'the caller does not hold are INSUFFICIENT_SCOPE, unless the caller is an owner or `delegation` is `any`.',
+    'A username that is already in use is CONFLICT. A tenant may have at most 10000 people; one more is ' +
+    'CONFLICT. Scopes that the caller does not hold are INSUFFICIENT_SCOPE, unless the caller is an owner or ' +
+    '`delegation` is `any`.',
   replies: {
     201: {
       description: 'The person.',
@@ -140,10 +142,11 @@ export const UPDATE_USER: Operation = {
   tag: 'Access',
   summary: "Change a person's scopes or password, or disable them",
   description:
-    'Omitted fields are unchanged. Who signs in at an identity provider has no password here: to set one is CONFLICT. Removed scopes apply at once to existing tokens on their behalf. Disabling a person ' +
-    'ends all their sign-ins: after being enabled, they must sign in again. To set a password, to remove a second factor or to enable a person needs all ' +
-    'of their scopes, and to change an owner needs an owner, unless `delegation` is `any`. The last owner of a tenant stays: ' +
-    'CONFLICT.',
+    'Omitted fields are unchanged. Who signs in at an identity provider has no password here: to set one is ' +
+    'CONFLICT. Removed scopes apply at once to existing tokens on their behalf. Disabling a person ends all ' +
+    'their sign-ins: after being enabled, they must sign in again. To set a password, to remove a second factor ' +
+    'or to enable a person needs all of their scopes, and to change an owner needs an owner, unless `delegation` ' +
+    'is `any`. The last owner of a tenant stays: CONFLICT.',
   parameters: USER_IN_PATH,
   replies: { 200: { description: 'The updated person.', contents: json(user, EXAMPLE_USER) } },
   problems: ['NO_SCOPE', 'CONFLICT'],

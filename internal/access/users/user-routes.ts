@@ -27,7 +27,7 @@ export interface UserRoutesDeps extends UserChangesDeps, RecordRoutesDeps {
 /** Otherwise a stale sign-in could set a password, and sign in again with it. */
 const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 
-/** The routes of `/api/v1/users` (design section 7). */
+/** The routes of `/api/v1/users`. */
 export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
   const { mutate, users, findUser, findTenant } = deps
   return [

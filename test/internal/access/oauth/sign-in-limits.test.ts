@@ -13,7 +13,7 @@ test('successful sign-ins do not use the budget of their network', () => {
   }
 })
 
-test('a network with 100 failed attempts waits one second for each further one, without effect on other networks', () => {
+test('a network with 100 failed attempts waits one second for each further one; other networks do not', () => {
   const limits = signInLimits()
   for (let person = 0; person < 100; person++) {
     expect(waitMs(limits, '192.0.2.1', `tnt_a person${person}`, 0)).toBe(0)

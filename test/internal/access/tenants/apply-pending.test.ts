@@ -51,7 +51,7 @@ const auditedOf = async (tenantId: string): Promise<number> =>
     `audit.${tenantId}`
   ] ?? 0
 
-test('a change that is due applies once and is audited once, however many processes look at the same time', async () => {
+test('a due change applies once and is audited once, however many processes look at the same time', async () => {
   await Promise.all(Array.from({ length: 8 }, () => apply()))
   await apply()
 
@@ -67,7 +67,7 @@ test('nothing applies before its time', async () => {
   expect(await tenants.read(tenant.id)).toEqual(tenant)
 })
 
-test('a change whose process died before the audit entry is audited by the next one, and applied only once', async () => {
+test('a change whose process died before the audit entry is audited by the next, and applied only once', async () => {
   const died = apply(undefined, async () => {
     throw new Error('died here')
   })
