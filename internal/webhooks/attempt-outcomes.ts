@@ -1,4 +1,4 @@
-/** The outcome of a delivery attempt (spec 3). */
+/** The outcome of a delivery attempt. */
 export const ATTEMPT_OUTCOMES = ['acknowledged', 'retried', 'dead_lettered'] as const
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
@@ -12,7 +12,8 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
  * - tls: the certificate is not valid for the host, or the handshake failed
  * - unresolved: the resolver has no address, or did not answer
  * - disallowed_address: the host has an address that is not allowed; no connection was made
- * - residency_blocked: the event would have left its tenant's data region, or that region is unknown; no connection was made
+ * - residency_blocked: the event would have left its tenant's data region, or that region is unknown; no connection was
+ *   made
  * - expired: the retry period ended before the attempt could start
  */
 export const ATTEMPT_REASONS = [

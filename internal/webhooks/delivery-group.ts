@@ -1,7 +1,10 @@
 import type { EventType } from '../events/event-contract.js'
 import { type Delivery, decodeDelivery, untried } from './delivery.js'
 
-/** The head of an event with its first deliveries to the endpoints of one partition. The bodies follow all heads, in the same order. */
+/**
+ * The head of an event with its first deliveries to the endpoints of one partition. The bodies follow all heads, in the
+ * same order.
+ */
 type PackedEvent = readonly [
   tenantId: string,
   eventId: string,
@@ -21,8 +24,8 @@ const HEAD_BYTES = 120
 const IDS_BYTES = 68
 
 /**
- * Groups deliveries into messages and keeps their order: a group costs the broker and the courier one message instead of
- * one per delivery.
+ * Groups deliveries into messages and keeps their order: a group costs the broker and the courier one message instead
+ * of one per delivery.
  *
  * @param deliveries grouped by event
  */
@@ -46,7 +49,11 @@ export function groupsOf(deliveries: readonly Delivery[]): readonly (readonly De
   return groups
 }
 
-/** Encodes a group as a line with a JSON array followed by the raw bodies. @param deliveries without attempts, none replayed */
+/**
+ * Encodes a group as a line with a JSON array followed by the raw bodies.
+ *
+ * @param deliveries without attempts, none replayed
+ */
 export function encodeGroup(deliveries: readonly Delivery[]): Buffer {
   const heads: PackedEvent[] = []
   const parts: Uint8Array[] = [EMPTY]

@@ -28,7 +28,7 @@ export interface DeliveryRoutesDeps {
 const FILTERS = ['event_id', 'event_type', 'outcome', 'from', 'to'] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
-/** `GET /api/v1/webhooks/{id}/deliveries` (spec 6.2.4): the delivery log, the newest attempt first. */
+/** `GET /api/v1/webhooks/{id}/deliveries`: the delivery log, the newest attempt first. */
 export function deliveryRoutes(deps: DeliveryRoutesDeps): readonly Route[] {
   return [
     {

@@ -12,7 +12,10 @@ export interface Delivery {
   readonly isReplayed: boolean
   /** Number of attempts made. */
   readonly attempts: number
-  /** How often it was parked (rescheduled without an attempt) since the last attempt, because its endpoint had no capacity. */
+  /**
+   * How often it was parked (rescheduled without an attempt) since the last attempt, because its endpoint had no
+   * capacity.
+   */
   readonly parks: number
   /** When the first attempt was made, milliseconds since the epoch; undefined before. The retry period starts then. */
   readonly startedAtMs: number | undefined
@@ -22,7 +25,9 @@ export interface Delivery {
   readonly body: Uint8Array
 }
 
-/** A delivery without attempts. The fields are written out, since spreading is slower and every delivery passes here. */
+/**
+ * A delivery without attempts. The fields are written out, since spreading is slower and every delivery passes here.
+ */
 export const untried = ({
   id,
   tenantId,
@@ -104,7 +109,9 @@ export function decodeDelivery(bytes: Uint8Array): Delivery {
   }
 }
 
-/** The partition of an endpoint's deliveries. FNV-1a suffices: endpoint ids are random, so any hash spreads them evenly. */
+/**
+ * The partition of an endpoint's deliveries. FNV-1a suffices: endpoint ids are random, so any hash spreads them evenly.
+ */
 export function partitionOf(endpointId: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < endpointId.length; i++) hash = Math.imul(hash ^ endpointId.charCodeAt(i), 0x01000193)

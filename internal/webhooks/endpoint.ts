@@ -6,7 +6,7 @@ import { seal, unseal } from '../secrets/seal.js'
 
 export const WEBHOOK_STATUSES = ['pending', 'verified'] as const
 
-/** A webhook endpoint as stored under its id in the bucket webhooks (spec 2.7). */
+/** A webhook endpoint as stored under its id in the bucket webhooks. */
 export interface StoredWebhook {
   readonly id: string
   readonly tenant_id: string
@@ -90,7 +90,10 @@ export function answersChallenge(
   return expected.length === given.length && timingSafeEqual(expected, given)
 }
 
-/** The endpoint as verified: events after `startsAfter` are delivered to it. An endpoint that is already verified is unchanged. */
+/**
+ * The endpoint as verified: events after `startsAfter` are delivered to it. An endpoint that is already verified is
+ * unchanged.
+ */
 export const verified = (webhook: StoredWebhook, startsAfter: number, nowMs: number): StoredWebhook =>
   webhook.status === 'verified'
     ? webhook

@@ -41,12 +41,12 @@ const EVENTS_MAX = 250
 const IN_FLIGHT_MAX = 64
 
 /**
- * Creates one delivery per event and endpoint, for endpoints that subscribe to the event's type and were verified before
- * it, in the order of the events.
+ * Creates one delivery per event and endpoint, for endpoints that subscribe to the event's type and were verified
+ * before it, in the order of the events.
  *
  * The fan-out is the only writer of DELIVERIES and publishes each message with its expected sequence. Therefore a lost
- * message makes all later ones fail, two processes that both consider themselves the owner cannot both write, and after a
- * crash the messages after the plan's `behind` are those of the batch that were stored.
+ * message makes all later ones fail, two processes that both consider themselves the owner cannot both write, and after
+ * a crash the messages after the plan's `behind` are those of the batch that were stored.
  */
 export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   key: FAN_OUT_CHECKPOINT,
@@ -148,7 +148,9 @@ const NONE: ReadonlySet<string> = new Set()
 const writtenBehind = async (behind: number, deps: FanOutDeps): Promise<ReadonlySet<string>> =>
   new Set((await deps.deliveriesAfter(behind)).flatMap(({ data }) => decodeDeliveries(data).map(({ id }) => id)))
 
-/** A partition's deliveries that are not stored yet. They are stored in order: all before a stored one are stored, too. */
+/**
+ * A partition's deliveries that are not stored yet. They are stored in order: all before a stored one are stored, too.
+ */
 function unwritten(ofPartition: readonly Delivery[], written: ReadonlySet<string>): readonly Delivery[] {
   const lastWritten = ofPartition.findLastIndex(({ id }) => written.has(id))
   return ofPartition.slice(lastWritten + 1)

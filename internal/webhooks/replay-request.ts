@@ -28,7 +28,7 @@ export interface ReplayDeps extends Pick<DeliveryRoutesDeps, 'listAttempts'> {
 /** Time limit of the query to the delivery log. */
 const QUERY_TIMEOUT_MS = 1_000
 
-/** `POST /api/v1/webhooks/{id}/replay` (spec 6.2.4): publishes a replay order, which couriers execute. */
+/** `POST /api/v1/webhooks/{id}/replay`: publishes a replay order, which couriers execute. */
 export async function replayWebhook(
   { caller: { tenantId }, parameter: id, body, newId }: MutationRequest<ReplayBody>,
   deps: ReplayDeps,
@@ -63,7 +63,8 @@ export async function replayWebhook(
 }
 
 /**
- * The sequence of an event that was delivered to the endpoint before, which saves couriers a search through the whole log.
+ * The sequence of an event that was delivered to the endpoint before, which saves couriers a search through the whole
+ * log.
  *
  * @returns undefined when the delivery log has no attempt of it yet, or does not answer in time
  */

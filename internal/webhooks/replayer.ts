@@ -37,11 +37,13 @@ const BATCH_MESSAGES = 500
 /** Events read per batch when searching for a single event, possibly through the whole log. */
 const SEARCH_MESSAGES = 4_000
 const BATCH_BYTES = 4 * 1024 * 1024
-/** Pause after a batch with deliveries, so that a long replay does not delay due retries; a batch without any has none. */
+/**
+ * Pause after a batch with deliveries, so that a long replay does not delay due retries; a batch without any has none.
+ */
 const BATCH_EVERY_MS = 500
 
 /**
- * Executes replays (spec 6.2.4) in batches: each batch publishes its deliveries and orders the next batch. Replayed
+ * Executes replays in batches: each batch publishes its deliveries and orders the next batch. Replayed
  * deliveries go to the log of due retries, so that they do not delay tenants' new events.
  */
 export const replayer = (deps: ReplayerDeps): PlannedLog<Progress> => ({

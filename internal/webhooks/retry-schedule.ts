@@ -1,4 +1,4 @@
-/** When a failed delivery is retried (spec 6.2.3, design section 9). */
+/** When a failed delivery is retried. */
 export interface RetryRules {
   /** The longest wait before each retry, milliseconds; one entry per retry. */
   readonly maximaMs: readonly number[]
@@ -18,8 +18,8 @@ export const VERIFICATION_RULES: RetryRules = {
 const RETRY_AFTER_MS_MAX = HOUR
 
 /**
- * The last attempt is scheduled this long before the end of the retry period: schedules fire up to a quarter of a second
- * late, and no attempt is made after the period.
+ * The last attempt is scheduled this long before the end of the retry period: schedules fire up to a quarter of a
+ * second late, and no attempt is made after the period.
  */
 const BEFORE_STOP_MS = MINUTE
 const BEFORE_STOP_PART = 1 / 20
@@ -35,9 +35,9 @@ export interface Tried {
 }
 
 /**
- * When to retry, with full jitter, so that deliveries that failed together are not retried together. An attempt that would
- * be due after the end of the retry period is made just before it, regardless of `Retry-After`: otherwise it would not be
- * made at all.
+ * When to retry, with full jitter, so that deliveries that failed together are not retried together. An attempt that
+ * would be due after the end of the retry period is made just before it, regardless of `Retry-After`: otherwise it
+ * would not be made at all.
  *
  * @param random from 0 to 1
  * @returns milliseconds since the epoch; undefined when the attempt was the last
@@ -57,13 +57,14 @@ export function nextAttemptAt(
 
 /**
  * When a delivery that was parked and never attempted is given up: after three days by default, so that a receiver that
- * hangs over a weekend misses nothing. Without a limit, deliveries to a receiver that never responds would fill RETRIES.
+ * hangs over a weekend misses nothing. Without a limit, deliveries to a receiver that never responds would fill
+ * RETRIES.
  */
 export const parkedUntil = (parkedAtMs: number, { stopMs }: RetryRules): number => parkedAtMs + 3 * stopMs
 
 /**
- * When a parked delivery is due again: soon at first, then less often, up to the third of the maxima (minutes). At least
- * half of the maximum, since checking more often does not shorten the endpoint's queue.
+ * When a parked delivery is due again: soon at first, then less often, up to the third of the maxima (minutes). At
+ * least half of the maximum, since checking more often does not shorten the endpoint's queue.
  */
 export function unparkedAt(parks: number, { maximaMs }: RetryRules, nowMs: number, random: number): number {
   const maximum = maximaMs[Math.min(parks, 2, maximaMs.length - 1)] ?? 0

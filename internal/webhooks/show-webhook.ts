@@ -19,7 +19,10 @@ export function shownWebhook(webhook: StoredWebhook, health: StoredHealth | unde
   }
 }
 
-/** An endpoint as the audit log keeps it: only the URL's origin, since paths and queries of receivers often contain secrets. */
+/**
+ * An endpoint as the audit log keeps it: only the URL's origin, since paths and queries of receivers often contain
+ * secrets.
+ */
 export const audited = ({ id, url, events, status, residency_region, secrets }: StoredWebhook) => ({
   id,
   origin: new URL(url).origin,

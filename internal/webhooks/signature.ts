@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 
 /**
- * `Service-Signature` (spec 6.3): `t=<unix seconds>,v1=<hex>`, HMAC-SHA256 over `<t>.<body>` keyed by the endpoint's
+ * `Service-Signature`: `t=<unix seconds>,v1=<hex>`, HMAC-SHA256 over `<t>.<body>` keyed by the endpoint's
  * signing secret, as text, with its prefix. During a rotation overlap there is one `v1` per secret, newest first.
  *
  * @param body the exact bytes that are sent

@@ -96,15 +96,18 @@ export async function createWebhook(
 
 const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${WEBHOOKS_MAX} webhook endpoints per tenant.`)
 
-/** Whether an endpoint exceeds the tenant's limit. Checked again after creation, since concurrent requests can all pass the first check. */
+/**
+ * Whether an endpoint exceeds the tenant's limit. Checked again after creation, since concurrent requests can all pass
+ * the first check.
+ */
 function isOneTooMany(
   { id, tenant_id: tenantId }: StoredWebhook,
   isRepeat: boolean,
   webhooks: WatchedRecords<StoredWebhook>,
 ): boolean {
   const ids = [...webhooks.of(tenantId)].map((each) => each.id)
-  // Every gateway's copy lists older endpoints before a new one. An endpoint that an interrupted request has created may be
-  // older than this copy, so that its position is unknown: all other endpoints count.
+  // Every gateway's copy lists older endpoints before a new one. An endpoint that an interrupted request has created
+  // may be older than this copy, so that its position is unknown: all other endpoints count.
   const ahead = isRepeat ? ids.length - 1 : ids.indexOf(id)
   return ahead >= WEBHOOKS_MAX
 }
@@ -140,7 +143,7 @@ export async function deleteWebhook(
   return { status: 204, ...(before !== undefined && { changes: { before: audited(before) } }) }
 }
 
-/** `POST /api/v1/webhooks/{id}/verify`: sends a new challenge, or confirms one (spec 3). */
+/** `POST /api/v1/webhooks/{id}/verify`: sends a new challenge, or confirms one. */
 export async function verifyWebhook(
   { caller: { tenantId }, parameter: id, body, isRepeat }: MutationRequest<VerifyBody>,
   deps: WebhookChangesDeps,
@@ -215,7 +218,10 @@ export async function rotateSecret(
   }
 }
 
-/** Why an endpoint may not be registered. The text does not depend on the resolved addresses, so that it reveals nothing about the internal network. */
+/**
+ * Why an endpoint may not be registered. The text does not depend on the resolved addresses, so that it reveals nothing
+ * about the internal network.
+ */
 async function refusalOf(
   tenantId: string,
   url: string,
@@ -240,7 +246,10 @@ function canonicalUrl(url: string, { targetRules }: WebhookChangesDeps): string 
 
 const newChallenge = () => ({ id: randomBytes(12).toString('hex'), text: randomBytes(32).toString('base64url') })
 
-/** Queues a challenge for one endpoint, bypassing EVENTS. The courier inserts the challenge, which stays sealed until then. */
+/**
+ * Queues a challenge for one endpoint, bypassing EVENTS. The courier inserts the challenge, which stays sealed until
+ * then.
+ */
 async function sendChallenge(webhook: StoredWebhook, { idsOf, deliver }: WebhookChangesDeps): Promise<void> {
   const { id, tenant_id: tenantId, challenge } = webhook
   if (challenge === null) return

@@ -8,7 +8,7 @@ import { instant } from '../text/plain-text.js'
 import { ATTEMPT_OUTCOMES, ATTEMPT_REASONS } from './attempt-outcomes.js'
 import { WEBHOOK_STATUSES } from './endpoint.js'
 
-/** Requests and responses of the webhook routes (spec 2.7, 6.2; design section 9). */
+/** Requests and responses of the webhook routes. */
 
 const eventTypes = () => z.array(z.enum(EVENT_TYPES)).min(1).max(EVENT_TYPES.length)
 /** Any text passes here: an invalid URL has an error code of its own (`WEBHOOK_URL_REJECTED`). */
@@ -199,8 +199,9 @@ export const CREATE_WEBHOOK: Operation = {
   tag,
   summary: 'Register a webhook endpoint',
   description:
-    'A new endpoint is pending and gets one event, `webhook.verification`, regardless of its event types. When it responds ' +
-    'with a 2xx and a JSON object that contains the `challenge`, it is verified and gets later events of its types.',
+    'A new endpoint is pending and gets one event, `webhook.verification`, regardless of its event types. When ' +
+    'it responds with a 2xx and a JSON object that contains the `challenge`, it is verified and gets later ' +
+    'events of its types.',
   problems: ['WEBHOOK_URL_REJECTED', 'RESIDENCY_BLOCKED', 'CONFLICT'],
   replies: {
     201: {
@@ -215,7 +216,8 @@ export const CHANGE_WEBHOOK: Operation = {
   tag,
   summary: "Change an endpoint's event types",
   description:
-    'The URL cannot be changed; register another endpoint instead. Deliveries that wait for a retry are still sent, regardless of their type.',
+    'The URL cannot be changed; register another endpoint instead. Deliveries that wait for a retry are still ' +
+    'sent, regardless of their type.',
   parameters,
   replies: { 200: { description: 'The changed endpoint.', contents: json(webhook, EXAMPLE_WEBHOOK) } },
 }
@@ -234,8 +236,8 @@ export const VERIFY_WEBHOOK: Operation = {
   tag,
   summary: 'Send a new challenge, or confirm one',
   description:
-    'Without `challenge`, a new challenge is sent and the previous one becomes invalid. With `challenge`, the endpoint is ' +
-    'verified as if it had responded: for receivers that log requests and return no body.',
+    'Without `challenge`, a new challenge is sent and the previous one becomes invalid. With `challenge`, the ' +
+    'endpoint is verified as if it had responded: for receivers that log requests and return no body.',
   parameters,
   problems: ['CONFLICT', 'VALIDATION_FAILED', 'RESIDENCY_BLOCKED'],
   replies: {
@@ -265,10 +267,11 @@ export const REPLAY_WEBHOOK: Operation = {
   tag,
   summary: 'Replay events',
   description:
-    'Replays an event by id, of any type; the events of a range that the endpoint subscribes to; or its dead letters, which ' +
-    'are removed from the dead letters. Replayed events keep their `id`, `sequence` and `created_at`, have `"replayed": true` and the ' +
-    'header `Service-Replayed: true`, and are signed again. Events are kept for 30 days, or less when the event log of the instance is full; ' +
-    '`attribution.materialized` is stored only while a verified endpoint of the tenant subscribes to it.',
+    'Replays an event by id, of any type; the events of a range that the endpoint subscribes to; or its dead ' +
+    'letters, which are removed from the dead letters. Replayed events keep their `id`, `sequence` and ' +
+    '`created_at`, have `"replayed": true` and the header `Service-Replayed: true`, and are signed again. Events ' +
+    'are kept for 30 days, or less when the event log of the instance is full; `attribution.materialized` is ' +
+    'stored only while a verified endpoint of the tenant subscribes to it.',
   parameters,
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {

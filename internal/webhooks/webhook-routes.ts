@@ -41,7 +41,7 @@ export interface WebhookRoutesDeps extends WebhookChangesDeps, ReplayDeps, Deliv
 
 const MANAGED = { access: 'webhooks:manage', rateClass: 'control' } as const
 
-/** All routes under `/api/v1/webhooks` (spec 2.7, 4.4, 6.2; design section 9). */
+/** All routes under `/api/v1/webhooks`. */
 export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   const { mutate, webhooks, healthOf, clock } = deps
   return [
@@ -60,7 +60,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
       deps,
     ),
     mutate({
-      // Only an administrator may decide that events leave the service, and where they go (spec 4.4).
+      // Only an administrator may decide that events leave the service, and where they go.
       access: 'admin:config',
       rateClass: 'control',
       needsStepUp: true,

@@ -13,7 +13,7 @@ export interface AttemptLogDeps {
   readonly log: Logger
 }
 
-/** Moves attempt records from the stream ATTEMPTS to the delivery log in the read model, each once (spec 6.2.4). */
+/** Moves attempt records from the stream ATTEMPTS to the delivery log in the read model, each once. */
 export const attemptLog = ({ insert, logId, log }: AttemptLogDeps): PlannedLog<Progress> => ({
   key: ATTEMPTS_CHECKPOINT,
   stream: ATTEMPTS.name,

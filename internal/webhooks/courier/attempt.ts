@@ -35,23 +35,24 @@ export interface AttemptDeps {
   readonly timeoutMs: number
 }
 
-/** Maximum response bytes that are read (design section 9). */
+/** Maximum response bytes that are read. */
 export const RESPONSE_BYTES_MAX = 64 * 1024
 
 /**
- * Posts to a receiver once: resolves its host again, connects only to an address of that answer, and follows no redirect.
+ * Posts to a receiver once: resolves its host again, connects only to an address of that answer, and follows no
+ * redirect.
  *
- * @param onResult called once, never before this returns. Not a promise: a request that is posted within the callback is
- *   already queued on this connection when undici looks for the next one, so that undici neither marks the connection as
- *   idle (with a timer) nor spends another event-loop turn to check whether it was closed.
+ * @param onResult called once, never before this returns. Not a promise: a request that is posted within the callback
+ *   is already queued on this connection when undici looks for the next one, so that undici neither marks the
+ *   connection as idle (with a timer) nor spends another event-loop turn to check whether it was closed.
  */
 export const attempt = (request: AttemptRequest, deps: AttemptDeps, onResult: (result: AttemptResult) => void): void =>
   new Attempt(request, deps, onResult).start()
 
 /**
- * Reads a response up to a limit of bytes and time. It implements undici 7's internal handler interface: the newer interface
- * costs a wrapper and an object of all headers per response, of which only one header of few responses is needed. undici 8
- * accepts only the newer interface; the type of this class will then fail to compile.
+ * Reads a response up to a limit of bytes and time. It implements undici 7's internal handler interface: the newer
+ * interface costs a wrapper and an object of all headers per response, of which only one header of few responses is
+ * needed. undici 8 accepts only the newer interface; the type of this class will then fail to compile.
  */
 class Attempt implements Dispatcher.DispatchHandler {
   private readonly request: AttemptRequest

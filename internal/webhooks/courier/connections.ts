@@ -6,8 +6,8 @@ import type { Target } from '../../outbound/target-url.js'
 /** Kept-alive connections to receivers, each to an address that was checked. */
 export interface Connections {
   /**
-   * A connection for one request, to one of the endpoint's just resolved and allowed addresses. A free open connection is
-   * reused if its peer is still among them; connections to other addresses are closed.
+   * A connection for one request, to one of the endpoint's just resolved and allowed addresses. A free open connection
+   * is reused if its peer is still among them; connections to other addresses are closed.
    */
   take(endpointId: string, target: Target, addresses: readonly string[]): Connection
   /** Makes the next `take` try another of the endpoint's addresses. */
@@ -89,9 +89,9 @@ export function createConnections(
     const connect = buildConnector({ timeout: connectTimeoutMs, secureContext, maxCachedSessions: 2 })
     const servername = isIP(target.hostname) === 0 ? target.hostname : undefined
     const options: Client.Options = {
-      // A request that is posted when a response ends (`attempt`) is written at the end of the event-loop turn, together
-      // with the turn's other requests, and after a possible close by the peer was read. With 2, each request is written
-      // and wakes the peer separately: a seventh more CPU time (measured).
+      // A request that is posted when a response ends (`attempt`) is written at the end of the event-loop turn,
+      // together with the turn's other requests, and after a possible close by the peer was read. With 2, each request
+      // is written and wakes the peer separately: a seventh more CPU time (measured).
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: 2 * IDLE_MS,

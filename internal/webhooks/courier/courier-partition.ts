@@ -27,8 +27,8 @@ interface Holds {
 }
 
 /**
- * An owner that could not confirm its ownership for this long starts no attempt: after 3 s (`broker/members.ts`) another
- * courier may have taken over.
+ * An owner that could not confirm its ownership for this long starts no attempt: after 3 s (`broker/members.ts`)
+ * another courier may have taken over.
  */
 const CONFIRMED_MS_MAX = 2_500
 const IDLE_MS = 50
@@ -47,8 +47,8 @@ export class Partition {
   }
 
   /**
-   * Delivers whenever this process owns the partition, until `signal` aborts. An owner that leaves finishes its attempts
-   * in flight and then releases the partition; one that died is replaced when its heartbeat has expired.
+   * Delivers whenever this process owns the partition, until `signal` aborts. An owner that leaves finishes its
+   * attempts in flight and then releases the partition; one that died is replaced when its heartbeat has expired.
    */
   async run(signal: AbortSignal): Promise<void> {
     const log = this.deps.log.child({ partition: this.partition })

@@ -1,7 +1,9 @@
 import { afterFailure, afterSuccess, type StoredHealth } from '../endpoint-health.js'
 import type { Failed } from './attempt.js'
 
-/** A delivery attempt that waits for its endpoint: either `run` makes it, or `park` reschedules it without an attempt. */
+/**
+ * A delivery attempt that waits for its endpoint: either `run` makes it, or `park` reschedules it without an attempt.
+ */
 export interface AttemptTask {
   /** The session that has queued it. */
   readonly owner: object
@@ -21,13 +23,13 @@ const FIRST_IN_FLIGHT = 2
 /** Queue limit of a slow endpoint; further attempts are parked. The queue of any other endpoint is not limited here. */
 export const WAITING_MAX_SLOW = 16
 /**
- * The longest time in the queue of a slow endpoint. A log cannot advance past a delivery until it is attempted or parked,
- * and with one attempt of several seconds at a time, the last one in the queue would wait for minutes.
+ * The longest time in the queue of a slow endpoint. A log cannot advance past a delivery until it is attempted or
+ * parked, and with one attempt of several seconds at a time, the last one in the queue would wait for minutes.
  */
 export const WAITED_MS_MAX_SLOW = 2_000
 /**
- * An endpoint is slow after this many consecutive failures, or when its oldest attempt has been in flight for this long.
- * An endpoint that answers is not slow, however long its queue: parking would cost its deliveries their order.
+ * An endpoint is slow after this many consecutive failures, or when its oldest attempt has been in flight for this
+ * long. An endpoint that answers is not slow, however long its queue: parking would cost its deliveries their order.
  */
 const SLOW_FROM_FAILURES = 2
 const SLOW_AFTER_MS = 5_000
@@ -47,9 +49,9 @@ export class TenantQueues {
 }
 
 /**
- * The queue of one endpoint's attempts in this process: in order, with an adaptive limit of attempts in flight. The limit
- * starts low, grows with each success, and falls to one while the endpoint fails, so that a receiver that hangs occupies
- * almost nothing of the shared capacity.
+ * The queue of one endpoint's attempts in this process: in order, with an adaptive limit of attempts in flight. The
+ * limit starts low, grows with each success, and falls to one while the endpoint fails, so that a receiver that hangs
+ * occupies almost nothing of the shared capacity.
  */
 export class EndpointQueue {
   readonly tenant: TenantQueues
@@ -127,7 +129,9 @@ export class EndpointQueue {
     return { task, end: () => this.startedAt.delete(mark) }
   }
 
-  /** Removes the tasks that a slow endpoint must park: those that have waited too long, and the newest beyond the limit. */
+  /**
+   * Removes the tasks that a slow endpoint must park: those that have waited too long, and the newest beyond the limit.
+   */
   excess(): readonly AttemptTask[] {
     if (!this.isSlow) return []
     return [...this.takeReadBefore(performance.now() - WAITED_MS_MAX_SLOW), ...this.takeBeyond(WAITING_MAX_SLOW)]

@@ -22,7 +22,10 @@ const HEALTH_EVERY_MS = 10_000
 /** An unused queue is removed after this time. */
 const FORGOTTEN_MS = 10 * 60 * 1000
 
-/** The queues of all endpoints that this process delivers to. They share the process's and their tenant's in-flight limits. */
+/**
+ * The queues of all endpoints that this process delivers to. They share the process's and their tenant's in-flight
+ * limits.
+ */
 export class EndpointQueues {
   private readonly deps: EndpointQueuesDeps
   private readonly queues = new Map<string, EndpointQueue>()
@@ -150,8 +153,8 @@ export class EndpointQueues {
   }
 
   /**
-   * Moves the first of a tenant's blocked queues that has a task to start to the end of the process's blocked queues. Only
-   * one: while a tenant is below its limit and has blocked queues, one of them is always in the process's list.
+   * Moves the first of a tenant's blocked queues that has a task to start to the end of the process's blocked queues.
+   * Only one: while a tenant is below its limit and has blocked queues, one of them is always in the process's list.
    */
   private release(tenant: TenantQueues): void {
     if (tenant.blocked.size === 0 || tenant.inFlight >= IN_FLIGHT_MAX_OF_TENANT) return

@@ -23,7 +23,11 @@ export interface OldestDeliveryDeps {
   readonly clock: () => number
 }
 
-/** Sets, when the metrics are read, for how long the deliveries of this process's partitions have waited. @returns ends it */
+/**
+ * Sets, when the metrics are read, for how long the deliveries of this process's partitions have waited.
+ *
+ * @returns ends it
+ */
 export function measureOldestDelivery({ checkpoints, readLog, isOwner, clock }: OldestDeliveryDeps): () => void {
   const ageOf = async (stream: string, subject: string, key: string): Promise<number> => {
     const { done = 0 } = (await readCheckpoint<DeliveryProgress>(checkpoints, key)) ?? {}

@@ -19,7 +19,10 @@ export interface ReadDelivery {
   readonly bytes: number
 }
 
-/** Outcomes are settled in batches, at the same ticks in all partitions of a process, so that their publishes share a write. */
+/**
+ * Outcomes are settled in batches, at the same ticks in all partitions of a process, so that their publishes share a
+ * write.
+ */
 const SETTLE_EVERY_MS = 10
 
 /** Collects the outcomes of a partition's deliveries and makes them durable. */

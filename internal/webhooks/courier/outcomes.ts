@@ -70,8 +70,8 @@ export function outcomeOf(
 }
 
 /**
- * Parks a delivery that its endpoint has no capacity for: it is rescheduled without an attempt, or dead-lettered when its
- * time is over.
+ * Parks a delivery that its endpoint has no capacity for: it is rescheduled without an attempt, or dead-lettered when
+ * its time is over.
  */
 export function park(
   delivery: Delivery,

@@ -12,9 +12,9 @@ export interface DeliveryProgress extends Progress, WindowProgress {
 const UNSETTLED_MAX = 8_000
 const UNSETTLED_BYTES_MAX = 16 * 1024 * 1024
 /**
- * Deliveries from the first unsettled one to the last one read. Far larger than `UNSETTLED_MAX`: while one endpoint keeps
- * a delivery waiting, deliveries to other endpoints are read and settled behind it. The checkpoint holds one bit per
- * delivery, at most 11 KiB of text.
+ * Deliveries from the first unsettled one to the last one read. Far larger than `UNSETTLED_MAX`: while one endpoint
+ * keeps a delivery waiting, deliveries to other endpoints are read and settled behind it. The checkpoint holds one bit
+ * per delivery, at most 11 KiB of text.
  */
 const WINDOW_SPAN_MAX = 64 * 1024
 

@@ -21,9 +21,9 @@ export interface SessionDeps extends SettlerDeps {
 }
 
 /**
- * How long a log may be stalled before deliveries are parked. An endpoint that answers gets everything in order, however
- * long its queue, and the log is read at that endpoint's pace. Only when one tenant's backlog has kept the others waiting
- * for this long is that tenant's order given up.
+ * How long a log may be stalled before deliveries are parked. An endpoint that answers gets everything in order,
+ * however long its queue, and the log is read at that endpoint's pace. Only when one tenant's backlog has kept the
+ * others waiting for this long is that tenant's order given up.
  */
 const STALLED_MS_MAX = 10_000
 
@@ -73,8 +73,8 @@ export class PartitionSession {
     if (log.isSpanFull) {
       this.deps.queues.park(this, (queue) => queue.takeReadBefore(longAgo))
     } else if (log.stalledSince < longAgo) {
-      // Per tenant: a tenant could otherwise block all others with several endpoints, none of which has this many queued.
-      // When no tenant has this many, several tenants are slow, and parking would only cost them their order.
+      // Per tenant: a tenant could otherwise block all others with several endpoints, none of which has this many
+      // queued. When no tenant has this many, several tenants are slow, and parking would only cost them their order.
       this.deps.queues.parkBeyond(this, Math.ceil(log.unsettled / 2))
     }
   }

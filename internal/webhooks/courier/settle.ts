@@ -17,8 +17,9 @@ export interface SettleDeps {
 }
 
 /**
- * Applies the effects of outcomes: schedules retries, stores dead letters, and logs every attempt. The attempts are logged
- * last, and everything before that is safe to repeat: a delivery has one schedule, and a dead letter has one message id.
+ * Applies the effects of outcomes: schedules retries, stores dead letters, and logs every attempt. The attempts are
+ * logged last, and everything before that is safe to repeat: a delivery has one schedule, and a dead letter has one
+ * message id.
  *
  * @throws NotStored
  */

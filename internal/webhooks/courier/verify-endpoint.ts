@@ -24,7 +24,7 @@ const CHALLENGE_RESPONSE_BYTES = 4 * 1024
 /** Whether a delivery carries a challenge and not an event. */
 export const isChallenge = ({ type, sequence }: Delivery): boolean => type === 'webhook.verification' && sequence === 0
 
-/** Sends a challenge, unless a newer one has replaced it or the endpoint is verified (spec 6.2.1). */
+/** Sends a challenge, unless a newer one has replaced it or the endpoint is verified. */
 export async function verify(
   delivery: Delivery,
   webhook: StoredWebhook,

@@ -15,9 +15,14 @@ export interface Wakeups {
   stop(): void
 }
 
-/** One request looks for new deliveries of all partitions this often, since a wake-up is a core NATS message and may be lost. */
+/**
+ * One request looks for new deliveries of all partitions this often, since a wake-up is a core NATS message and may be
+ * lost.
+ */
 const LOOK_EVERY_MS = 5_000
-/** Nothing reports that a schedule has fired. While there are schedules: they fire in sweeps of a quarter of a second. */
+/**
+ * Nothing reports that a schedule has fired. While there are schedules: they fire in sweeps of a quarter of a second.
+ */
 const DUE_EVERY_MS = 200
 /** A reader looks by itself this often. */
 const READ_EVERY_MS = 10_000

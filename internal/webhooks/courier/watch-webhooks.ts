@@ -13,7 +13,10 @@ export async function watchWebhooks(broker: Broker, onLost: (cause: unknown) => 
   return {
     find: mirror.get,
     records: bucketRecords<StoredWebhook>(bucket, mirror.reached),
-    /** Waits until the copy holds all writes before this call: an event goes to the endpoints of its time, or later ones. */
+    /**
+     * Waits until the copy holds all writes before this call: an event goes to the endpoints of its time, or later
+     * ones.
+     */
     async current() {
       const { state } = (await bucket.status()).streamInfo
       await mirror.reached(state.last_seq)

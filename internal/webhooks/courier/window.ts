@@ -3,8 +3,8 @@ export interface WindowProgress {
   /** Every delivery of every message up to this sequence is settled. */
   readonly done: number
   /**
-   * The settled deliveries after `done`: base64 of one bit per delivery, in log order, least significant bit first; absent
-   * when there is none.
+   * The settled deliveries after `done`: base64 of one bit per delivery, in log order, least significant bit first;
+   * absent when there is none.
    */
   readonly settled?: string
 }
@@ -18,7 +18,9 @@ const BITS_BYTES_MIN = 1_024
  */
 export class DeliveryWindow {
   private done: number
-  /** One bit per index, starting at `bitsFrom` (a multiple of 8): settled here, or according to the initial progress. */
+  /**
+   * One bit per index, starting at `bitsFrom` (a multiple of 8): settled here, or according to the initial progress.
+   */
   private bits: Buffer
   private bitsFrom = 0
   /** Number of deliveries read; indexes count from the first delivery after the initial `done`. */

@@ -5,7 +5,9 @@ import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from '../.
 import { DELIVERY_PARTITIONS } from '../../../streams/deliveries.js'
 
 const atMs = fc.option(fc.maxSafeNat(), { nil: undefined })
-/** An attempted delivery has the time of its first attempt; one without attempts may have the time of its first parking. */
+/**
+ * An attempted delivery has the time of its first attempt; one without attempts may have the time of its first parking.
+ */
 const life = fc.oneof(
   fc.record({ attempts: fc.integer({ min: 1, max: 20 }), startedAtMs: atMs, parkedAtMs: fc.constant(undefined) }),
   fc.record({ attempts: fc.constant(0), startedAtMs: fc.constant(undefined), parkedAtMs: atMs }),

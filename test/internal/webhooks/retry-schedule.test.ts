@@ -13,7 +13,7 @@ const RULES = { maximaMs: RETRY_MAXIMA_MS, stopMs: RETRY_STOP_MS }
 const START_MS = Date.parse('2026-11-21T09:30:00Z')
 const HOUR_MS = 3_600_000
 
-test('the retry waits match the design, the longest is repeated four times, and no attempt starts more than 24 hours after the first', () => {
+test('the longest retry wait comes four times, and no attempt starts more than 24 hours after the first', () => {
   const text = RETRY_MAXIMA_MS.map((ms) =>
     ms < 60_000 ? `${ms / 1_000}s` : ms < HOUR_MS ? `${ms / 60_000}m` : `${ms / HOUR_MS}h`,
   )

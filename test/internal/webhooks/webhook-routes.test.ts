@@ -149,7 +149,7 @@ describe('a registered endpoint', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('needs admin:config to be created; webhooks:manage is sufficient and necessary for everything else', async () => {
+  test('needs admin:config to be created; webhooks:manage is sufficient and needed for everything else', async () => {
     const { id } = await register()
     const reader = askAs(gateway.url, { 'x-api-key': 'read:attribution,read:reporting,export:create,admin:config' })
 
@@ -239,7 +239,7 @@ describe('a registered endpoint', () => {
   })
 })
 
-test('an endpoint that is older than the tenant’s region is verified and gets replays only within that region', async () => {
+test('an endpoint older than the tenant’s region is verified and gets replays only within that region', async () => {
   const [pending, ready] = [await register({ residency_region: 'us-east-1' }), await register()]
   await verify(ready.id)
   const challenge = await challengeOf(pending.id)
@@ -262,7 +262,7 @@ test('an endpoint that is older than the tenant’s region is verified and gets 
 })
 
 describe('an endpoint of another tenant', () => {
-  test('and a made-up id of that tenant are refused alike; an unknown id of the caller’s tenant is not found', async () => {
+  test('and a made-up id of that tenant are refused alike; an unknown id of one’s own is not found', async () => {
     const foreign = invented('whk', 'tnt_two')
 
     for (const path of [foreign, `${foreign}/deliveries`]) {

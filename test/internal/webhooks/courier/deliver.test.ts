@@ -58,7 +58,11 @@ interface Given {
   readonly bucket: StoredWebhook | undefined
 }
 
-/** One attempt by a courier whose receiver answers 200. @returns the outcome, the request, and the reads of the bucket */
+/**
+ * One attempt by a courier whose receiver answers 200.
+ *
+ * @returns the outcome, the request, and the reads of the bucket
+ */
 async function attempted(given: Delivery, { copy, bucket }: Given) {
   const sent: AttemptRequest[] = []
   let reads = 0

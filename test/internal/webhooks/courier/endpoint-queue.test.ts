@@ -27,7 +27,7 @@ const startAll = (queue: EndpointQueue): (() => void)[] => {
   return ends
 }
 
-test('an endpoint without known health gets two attempts at a time, more with each success, and never more than eight', () => {
+test('an endpoint without known health gets two attempts at a time, more with each success, up to eight', () => {
   const queue = queueWith(100)
 
   const atOnce = [startAll(queue).length]
@@ -91,7 +91,7 @@ test('a task that may not start yet blocks those behind it', () => {
   expect(startAll(queue)).toHaveLength(2)
 })
 
-test('an endpoint’s health reflects its latest attempts, and a change of status stays marked until it is written', () => {
+test('an endpoint’s health reflects its latest attempts; a change of status stays marked until it is written', () => {
   const queue = queueWith(1)
   queue.failed({ reason: 'status', status: 503 }, 1_000)
   queue.failed({ reason: 'timeout', status: null }, 2_000)

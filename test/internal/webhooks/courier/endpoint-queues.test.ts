@@ -67,7 +67,7 @@ const giveMany = (tenantId: string, endpoints: number, count: number): void => {
 const countOf = (tenantId: string): number => [...inFlight].filter((one) => one.tenantId === tenantId).length
 const endFirstOf = (tenantId: string): void => [...inFlight].find((one) => one.tenantId === tenantId)?.end()
 
-test('a tenant has at most a quarter of the process’s attempts in flight, and another tenant’s start at once', () => {
+test('a tenant has at most a quarter of a process’s attempts in flight; another tenant’s start at once', () => {
   for (const tenant of ['one', 'two', 'three']) giveMany(tenant, 100, 16)
   giveMany('late', 1, 16)
 

@@ -187,7 +187,7 @@ test('during a rotation, a delivery’s signatures verify with the old and the n
   expect([after && verifies(old, after), after && verifies(next, after)]).toEqual([false, true])
 })
 
-test('the whole retry schedule, 10,000 times faster, ends in a dead letter, whose replay arrives flagged and signed', async () => {
+test('the retry schedule, 10,000 times faster, ends in a dead letter; its replay is flagged and signed', async () => {
   const scaled = { maximaMs: RETRY_MAXIMA_MS.map((ms) => Math.max(1, ms / 10_000)), stopMs: RETRY_STOP_MS / 10_000 }
   const courier = await world.courier({ rules: scaled })
   const { id, secret } = await world.endpoint(at())
@@ -231,7 +231,7 @@ test('the whole retry schedule, 10,000 times faster, ends in a dead letter, whos
 })
 
 describe('a replay', () => {
-  test('of an event, a sequence range or a time range delivers subscribed events, unchanged except for the flag', async () => {
+  test('of an event, a sequence range or a time range delivers subscribed events with the flag set', async () => {
     await world.courier()
     const { id } = await world.endpoint(at('/one'))
     const { id: later } = await world.endpoint(at('/later'), { events: ['export.failed'] })
@@ -271,7 +271,7 @@ describe('a replay', () => {
 })
 
 describe('an endpoint that hangs', () => {
-  test('delays no other endpoint, gets its parked deliveries when it recovers, and reports failures in its health', async () => {
+  test('delays no other endpoint, shows failures in its health, gets parked deliveries when it recovers', async () => {
     const courier = await world.courier({ timeoutMs: 1_500 })
     const hanging = await launchReceiver()
     let isHanging = true

@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DeliveryWindow } from '../../../../internal/webhooks/courier/window.js'
 
-/** Messages of a log in order, with their number of deliveries, and with gaps where the stream has other logs' messages. */
+/**
+ * Messages of a log in order, with their number of deliveries, and with gaps where the stream has other logs' messages.
+ */
 const log = fc
   .array(fc.record({ gap: fc.integer({ min: 1, max: 5 }), count: fc.integer({ min: 1, max: 7 }) }), {
     minLength: 1,
@@ -39,7 +41,7 @@ test('a message is done when its last delivery is settled', () => {
   expect(window.progress()).toEqual({ done: 3 })
 })
 
-test('a window that continues from stored progress gives each unsettled delivery once, however often that happens', () => {
+test('a window that continues from stored progress gives each unsettled delivery once, however often it does', () => {
   fc.assert(
     fc.property(
       log,
@@ -80,7 +82,7 @@ test('a window that continues from stored progress gives each unsettled delivery
   )
 })
 
-test('a span of tens of thousands of deliveries with few unsettled ones is stored as one bit each, and read back', () => {
+test('a span of tens of thousands of deliveries, few unsettled, is stored as one bit each and read back', () => {
   const window = new DeliveryWindow({ done: 0 })
   const left = [20_003, 41_111, 65_535]
   for (let sequence = 1; sequence <= 656; sequence++) window.read(sequence, 100)
