@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
  * Signed download URLs: the token names the file, job, tenant and expiry. Anyone who has the URL can download without a
- * credential, so it is short-lived (spec 2.5).
+ * credential, so it is short-lived.
  */
 
 export const DOWNLOAD_LIFETIME_MS = 15 * 60 * 1000

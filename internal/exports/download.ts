@@ -26,7 +26,9 @@ export interface DownloadRouteDeps {
   readonly clock: () => number
 }
 
-/** `GET /v1/exports/files/{token}`: the signed URL is the authorization. Range requests resume interrupted downloads. */
+/**
+ * `GET /v1/exports/files/{token}`: the signed URL is the authorization. Range requests resume interrupted downloads.
+ */
 export const downloadRoute = (deps: DownloadRouteDeps): PublicRoute => ({
   method: 'get',
   path: `${DOWNLOAD_PATH}/:token`,

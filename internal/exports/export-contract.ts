@@ -7,7 +7,7 @@ import { FAILURE_REASONS, JOB_STATUSES } from './export-job.js'
 import { FILE_FORMATS, GROUPINGS } from './export-request.js'
 import { FOCUS_VERSIONS } from './focus/columns.js'
 
-/** The OpenAPI contract of the export routes (spec 2.5, 4.3; design section 8). */
+/** The OpenAPI contract of the export routes. */
 
 export const PATH = '/v1/exports/focus'
 export const JOBS_PATH = '/api/v1/jobs'
@@ -98,13 +98,13 @@ export const CREATE_EXPORT: Operation = {
   tag: 'Exports',
   summary: 'Create a chargeback export',
   description:
-    'Starts a job that writes a file aligned with FOCUS (Cost and Usage). The file contains the records that are eligible ' +
-    'for chargeback, with a confidence of at least 0.80, that match the filters, as of the start of the job. Groups of fewer ' +
-    'people than `min_cohort` (5 by default) are folded into their nearest ancestor with enough people, at most into the row ' +
-    'of their month and provider, by the rule of reports; their cost stays in the totals. The manifest lists what was left ' +
-    'out and why; exported and left-out records together are all records of the period that the filters select. ' +
-    "Amounts are the costs of the attribution records: the file is the tenant's own ledger and must not be added to a " +
-    "provider's bill.",
+    'Starts a job that writes a file aligned with FOCUS (Cost and Usage). The file contains the records that are ' +
+    'eligible for chargeback, with a confidence of at least 0.80, that match the filters, as of the start of the ' +
+    'job. Groups of fewer people than `min_cohort` (5 by default) are folded into their nearest ancestor with ' +
+    'enough people, at most into the row of their month and provider, by the rule of reports; their cost stays ' +
+    'in the totals. The manifest lists what was left out and why; exported and left-out records together are all ' +
+    'records of the period that the filters select. Amounts are the costs of the attribution records: the file ' +
+    "is the tenant's own ledger and must not be added to a provider's bill.",
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {
     202: {

@@ -6,16 +6,23 @@ import type { FieldError } from '../problems/problem-catalogue.js'
 import { type Dimension as Declared, tagFieldOf } from '../records/dimensions.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
 
-/** Filters of an export: the grammar of `filter[field][operator]` of reports as JSON, with the same fields and meaning. */
+/**
+ * Filters of an export: the grammar of `filter[field][operator]` of reports as JSON, with the same fields and meaning.
+ */
 
 const fieldName = () =>
   z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./, 'must be a dimension, or tags.<key>')])
+
+const operatorsOfDimensions = () =>
+  DIMENSION_NAMES.map((name) => `\`${name}\` takes ${DIMENSIONS[name].operators.join(', ')}`).join('; ')
 
 const exportFilter = z
   .strictObject({
     field: fieldName().meta({ description: 'A dimension of reports, or `tags.<key>` of a declared tag key.' }),
     operator: z.enum(OPERATORS).meta({
-      description: `As in reports: ${DIMENSION_NAMES.map((name) => `\`${name}\` takes ${DIMENSIONS[name].operators.join(', ')}`).join('; ')}; tags take ${TAG_FIELD.operators.join(', ')}. \`contains\` ignores case, the others do not.`,
+      description:
+        `As in reports: ${operatorsOfDimensions()}; tags take ${TAG_FIELD.operators.join(', ')}. ` +
+        '`contains` ignores case, the others do not.',
     }),
     values: statedValues().meta({
       description: 'One value; for `in` one or more, of which a record must have one. Empty: calls without the tag.',
@@ -29,9 +36,10 @@ export const exportFilters = () =>
     .max(FILTERS_MAX)
     .meta({
       description:
-        'Only records that match all filters, in the file and in the totals of its manifest. Filters that select fewer people ' +
-        'than `min_cohort` are dropped, the last first, until they select enough: the manifest and the job then have ' +
-        '`suppressed`, and each row has `x_Scope` parent. Put the filter that matters most first.',
+        'Only records that match all filters, in the file and in the totals of its manifest. Filters that select ' +
+        'fewer people than `min_cohort` are dropped, the last first, until they select enough: the manifest and ' +
+        'the job then have `suppressed`, and each row has `x_Scope` parent. Put the filter that matters most ' +
+        'first.',
       examples: [[{ field: 'service', operator: 'in', values: ['support-chat', 'search'] }]],
     })
 export type StatedFilters = z.infer<ReturnType<typeof exportFilters>>
@@ -72,8 +80,8 @@ export const suppressedFilters = () =>
     .meta({
       id: 'SuppressedExportFilters',
       description:
-        'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until they selected ' +
-        'enough. The file is that of the larger group.',
+        'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, ' +
+        'until they selected enough. The file is that of the larger group.',
     })
 
 export interface Suppressed {

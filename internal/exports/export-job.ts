@@ -33,9 +33,9 @@ export interface StoredFile {
 /** Progress of a running job, from which another exporter can resume. */
 export interface JobWork {
   /**
-   * The instant as of which all records are read, milliseconds since the epoch, so that a retry reads the same rows. Older
-   * versions, which folded by other rules, call it `as_of_ms` or `snapshot_ms`: an exporter of the other version finds no
-   * value and starts over, because the staged groups and written parts would not fit its own.
+   * The instant as of which all records are read, milliseconds since the epoch, so that a retry reads the same rows.
+   * Older versions, which folded by other rules, call it `as_of_ms` or `snapshot_ms`: an exporter of the other version
+   * finds no value and starts over, because the staged groups and written parts would not fit its own.
    */
   readonly read_as_of_ms: number
   /** People that a row has at least. */
@@ -105,7 +105,7 @@ export const newJob = (
   is_cleared: false,
 })
 
-/** Retention of a job's files (design section 8). */
+/** Retention of a job's files. */
 export const FILES_KEPT_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Maximum number of queued and running jobs per tenant. */

@@ -15,7 +15,7 @@ import { parseInstant } from '../units/instant.js'
 import { exportFilters, readExportFilters, undeclared } from './export-filters.js'
 import { COLUMN_NAMES, columnsOf, FOCUS_VERSIONS } from './focus/columns.js'
 
-/** The request body of a FOCUS export and its validation (spec 2.5; design section 8). */
+/** The request body of a FOCUS export and its validation. */
 
 export const FILE_FORMATS = ['csv', 'parquet'] as const
 export type FileFormat = (typeof FILE_FORMATS)[number]
@@ -47,7 +47,9 @@ export const exportBody = z
       .strictObject({
         from: date('2026-10-01').meta({ description: 'First day, UTC; not after today.' }),
         to: date('2026-10-31').meta({
-          description: `Last day, inclusive; a period has at most ${PERIOD_DAYS_MAX} days. If it is after today, the manifest marks the period as incomplete.`,
+          description:
+            `Last day, inclusive; a period has at most ${PERIOD_DAYS_MAX} days. If it is after today, the manifest ` +
+            'marks the period as incomplete.',
         }),
       })
       .meta({ id: 'ExportPeriod' }),
@@ -59,10 +61,11 @@ export const exportBody = z
       .nullish()
       .meta({
         description:
-          'Dimensions that rows are grouped by, in addition to calendar month and provider: those of reports that an eligible ' +
-          'record can differ in, and `tags.<key>` of declared tag keys. The coarsest first: a group of too few people is folded into its nearest ancestor with ' +
-          'enough, as in reports. Default: owner, service, provider and served_model. `day` gives daily charge periods. ' +
-          '`meter` gives one row per kind of token for calls priced by the price book, and implies served_model.',
+          'Dimensions that rows are grouped by, in addition to calendar month and provider: those of reports ' +
+          'that an eligible record can differ in, and `tags.<key>` of declared tag keys. The coarsest first: a ' +
+          'group of too few people is folded into its nearest ancestor with enough, as in reports. Default: ' +
+          'owner, service, provider and served_model. `day` gives daily charge periods. `meter` gives one row ' +
+          'per kind of token for calls priced by the price book, and implies served_model.',
       }),
     filters: exportFilters().nullish(),
     file_format: z.enum(FILE_FORMATS).nullish().meta({ description: 'Default: csv, compressed with gzip.' }),
@@ -77,8 +80,8 @@ export const exportBody = z
       .nullish()
       .meta({
         description:
-          'Columns to include, in the order of the standard. Default: all, but those of dimensions only if rows are grouped by ' +
-          'them, and `x_Scope` only with filters.',
+          'Columns to include, in the order of the standard. Default: all, but those of dimensions only if rows ' +
+          'are grouped by them, and `x_Scope` only with filters.',
       }),
   })
   .meta({ id: 'NewExport' })
@@ -103,7 +106,10 @@ export type ReadRequest =
 /** Keys of tags are compared without their case, as everywhere. */
 const groupingOf = (name: string): Grouping => (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name) as Grouping
 
-/** Validates what the schema cannot: the order of the period's days relative to each other and to today, columns against the version, and tags. */
+/**
+ * Validates what the schema cannot: the order of the period's days relative to each other and to today, columns against
+ * the version, and tags.
+ */
 export function readRequest(
   { period, ...body }: ExportBody,
   nowMs: number,

@@ -34,7 +34,7 @@ export interface ExportRoutesDeps extends DownloadRouteDeps {
 
 const ACCESS = { access: 'export:create', method: 'get', rateClass: 'read' } as const
 
-/** The routes of exports: `POST /v1/exports/focus`, `GET /api/v1/jobs[/{job_id}]` and file downloads (spec 4.3, design section 8). */
+/** The routes of exports: `POST /v1/exports/focus`, `GET /api/v1/jobs[/{job_id}]` and file downloads. */
 export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
   deps.mutate({
     method: 'post',

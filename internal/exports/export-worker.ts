@@ -127,8 +127,8 @@ async function fail(hold: JobHold, reason: FailureReason, deps: WorkerDeps, log:
 /** Publishes the event of an ended job and removes its temporary data. */
 async function conclude(hold: JobHold, { publishEvent, ...deps }: WorkerDeps): Promise<Settlement> {
   const { id, tenant_id: tenantId, status, schedule_id } = hold.job
-  // A schedule has succeeded when the files are in the tenant's bucket, and tries again with another job until it is late: its runner
-  // publishes `export.completed` and `export.schedule.late`.
+  // A schedule has succeeded when the files are in the tenant's bucket, and tries again with another job until it is
+  // late: its runner publishes `export.completed` and `export.schedule.late`.
   if (schedule_id === undefined && status === 'succeeded') {
     await publishEvent({ tenantId, type: 'export.completed', cause: id, data: { job_id: id, status } })
   } else if (schedule_id === undefined && status === 'failed') {

@@ -58,11 +58,12 @@ export interface ExporterDeps {
 
 /**
  * Writes the files of a job: groups are formed and staged in ClickHouse, then streamed into the blob store, slice by
- * slice. Progress is saved, so that another exporter can resume the job and produce the same file: everything is read as
- * of one instant and in one order.
+ * slice. Progress is saved, so that another exporter can resume the job and produce the same file: everything is read
+ * as of one instant and in one order.
  *
  * @returns the result of the job; the caller saves it
- * @throws ExportFailed when the job can never succeed, Unavailable when a dependency is down, JobLost when another exporter has taken over
+ * @throws ExportFailed when the job can never succeed, Unavailable when a dependency is down, JobLost when another
+ *   exporter has taken over
  */
 export async function exportJob(
   hold: JobHold,
@@ -252,7 +253,9 @@ function byMonth<T>(slices: readonly PlannedSlice[], items: readonly T[]): reado
   return [...months.values()]
 }
 
-/** Decides which groups are folded, month by month, and checks the totals of all groups against those of the records. */
+/**
+ * Decides which groups are folded, month by month, and checks the totals of all groups against those of the records.
+ */
 async function fold(run: Run, stagings: readonly string[]): Promise<Folding> {
   const { hold, source, slices, grain, recordTotals, signal, work } = run
   const { id: jobId } = hold.job
@@ -309,7 +312,10 @@ async function write(run: Run, folding: Folding, tenantName: string): Promise<St
 
 type Question = Omit<FocusRowsQuestion, 'of' | 'stagings' | 'folds'>
 
-/** Writes the parts of a CSV file, each a gzip member or empty: the shown rows of each slice, and after each month its folded rows. */
+/**
+ * Writes the parts of a CSV file, each a gzip member or empty: the shown rows of each slice, and after each month its
+ * folded rows.
+ */
 async function writeParts(run: Run, { stagings, folds, totals }: Folding, question: Question): Promise<void> {
   const { hold, slices, blobs, signal } = run
   const parts = byMonth(slices, stagings).flatMap((ofMonth, month): Pick<FocusRowsQuestion, 'of' | keyof Staged>[] => {

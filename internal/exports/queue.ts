@@ -11,7 +11,8 @@ const AT_LIMIT = 10_077
 /**
  * Publishes a job to the exporters' queue, unless it is already queued.
  *
- * Another process may have queued it first, and an exporter may have taken it from the queue since: then it is published again.
+ * Another process may have queued it first, and an exporter may have taken it from the queue since: then it is
+ * published again.
  *
  * @param isThere whether the queue holds the job; checked when a stream limit is hit, since it may be a different limit
  * @returns a function that throws NotStored when the broker does not store the message

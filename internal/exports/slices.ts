@@ -39,7 +39,8 @@ export function monthsOf({ from, to }: Period): readonly PlannedSlice[] {
  * Splits a period into slices: whole months, because a row per month cannot be split; with daily rows, runs of days.
  * Months without records have no slice. The same period and records always give the same slices.
  *
- * @param recordsOf exported records by day; without daily rows, all records of a month may be counted on one of its days
+ * @param recordsOf exported records by day; without daily rows, all records of a month may be counted on one of its
+ *   days
  */
 export function planSlices(
   period: Period,

@@ -8,12 +8,15 @@ export interface JobSlot {
   release(): Promise<void>
 }
 
-/** Jobs that an exporter processes concurrently: one more than a tenant has slots, so that one tenant cannot block the others. */
+/**
+ * Jobs that an exporter processes concurrently: one more than a tenant has slots, so that one tenant cannot block the
+ * others.
+ */
 export const jobsAtOnce = (perTenant: number): number => perTenant + 1
 
 /**
- * Takes one of a tenant's slots. Slots limit the jobs that a tenant runs concurrently. A slot that is not renewed within
- * the TTL of the bucket is free again.
+ * Takes one of a tenant's slots. Slots limit the jobs that a tenant runs concurrently. A slot that is not renewed
+ * within the TTL of the bucket is free again.
  *
  * @param bucket export_places
  * @returns undefined when all slots are taken

@@ -17,7 +17,9 @@ export interface SweepDeps extends Pick<ExporterDeps, 'source' | 'blobs' | 'cloc
   readonly log: Logger
 }
 
-/** After this time a queued job is published again: the gateway that created it may have crashed before publishing it. */
+/**
+ * After this time a queued job is published again: the gateway that created it may have crashed before publishing it.
+ */
 const REQUEUE_AFTER_MS = 60_000
 
 /** Sweeps the jobs at an interval until `signal` aborts. Any number of exporters may do so concurrently. */

@@ -49,8 +49,10 @@ function totalsOf(summaries: readonly Summary[]): PeriodTotals {
 /**
  * Sums up the records of a period, independently of the staged groups: the totals of the file are checked against it.
  *
- * @returns the totals, and the number of exported records by day, or by month, keyed by the month's first day in the period
- * @throws ExportFailed when a record has an unknown reason or ClickHouse refuses the query; Unavailable when ClickHouse is down
+ * @returns the totals, and the number of exported records by day, or by month, keyed by the month's first day in the
+ *   period
+ * @throws ExportFailed when a record has an unknown reason or ClickHouse refuses the query; Unavailable when ClickHouse
+ *   is down
  */
 export async function sumPeriod(
   period: ExportRequest['period'],

@@ -1,8 +1,8 @@
 import type { Place } from '../../residency/residency.js'
 
 /**
- * Storage of export files. A key is a path, `<tenant id>/<job id>/<name>`. Writes are atomic: a blob exists completely or
- * not at all, and writing it again replaces it.
+ * Storage of export files. A key is a path, `<tenant id>/<job id>/<name>`. Writes are atomic: a blob exists completely
+ * or not at all, and writing it again replaces it.
  *
  * All methods reject when the store is unavailable.
  */

@@ -92,7 +92,8 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'decimal',
     nullable: true,
     description:
-      'Carbon dioxide equivalent of the calls, grams: measured by the caller or modelled from tokens and the grid. Null when unknown for all of them. Grams from different methods are not comparable.',
+      'Carbon dioxide equivalent of the calls, grams: measured by the caller or modelled from tokens and the ' +
+      'grid. Null when unknown for all of them. Grams from different methods are not comparable.',
   },
   {
     name: 'x_CarbonIsLowerBound',
@@ -106,7 +107,8 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'boolean',
     nullable: false,
     description:
-      'Whether the row combines groups with too few people to be shown, or calls of which few people use one kind of tokens. It has only the labels that these share; its cost is included in the totals.',
+      'Whether the row combines groups with too few people to be shown, or calls of which few people use one ' +
+      'kind of tokens. It has only the labels that these share; its cost is included in the totals.',
   },
   {
     name: 'x_CostBasis',
@@ -127,7 +129,8 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'decimal',
     nullable: true,
     description:
-      'Energy of the calls, watt-hours: measured by the caller or modelled from tokens. Null when unknown for all of them.',
+      'Energy of the calls, watt-hours: measured by the caller or modelled from tokens. Null when unknown for ' +
+      'all of them.',
   },
   {
     name: 'x_IngestionLayer',
@@ -187,7 +190,8 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'string',
     nullable: false,
     description:
-      'requested, or parent where filters were dropped because they select too few people: the row is then one of a larger group than the one asked for.',
+      'requested, or parent where filters were dropped because they select too few people: the row is then one ' +
+      'of a larger group than the one asked for.',
     shownWith: 'filters',
   },
   {

@@ -52,15 +52,18 @@ export const objectPrefix = (
   return `${folder}${id}/${period.name}/r${String(revision).padStart(REVISION_DIGITS, '0')}/`
 }
 
-/** The keys of the data file and of the export's own manifest. They carry the job's id: another job never overwrites them. */
+/**
+ * The keys of the data file and of the export's own manifest. They carry the job's id: another job never overwrites
+ * them.
+ */
 export function fileKeys(prefix: string, { id, result }: Pick<StoredJob, 'id'> & { readonly result: JobResult }) {
   return { file: `${prefix}${result.file.name}`, details: `${prefix}${id}.export.json` }
 }
 type JobResult = NonNullable<StoredJob['result']>
 
 /**
- * The manifest as it will be written. Everything in it comes from the job and the progress, so that the same delivery has the
- * same text.
+ * The manifest as it will be written. Everything in it comes from the job and the progress, so that the same delivery
+ * has the same text.
  *
  * @param job has succeeded
  * @param details the export's own manifest

@@ -17,7 +17,10 @@ export interface Destination {
   close(): void
 }
 
-/** Carries no cause: the answer of a foreign server, which may repeat parts of the request, is neither logged nor returned. */
+/**
+ * Carries no cause: the answer of a foreign server, which may repeat parts of the request, is neither logged nor
+ * returned.
+ */
 export class DestinationFailed extends Error {
   readonly reason: DeliveryFailure
   /** HTTP status; null without a response. */
@@ -44,8 +47,8 @@ const SILENCE_MS_MAX = 60_000
 const ATTEMPTS = 2
 
 /**
- * Opens the bucket of a schedule. As for webhooks, the rules for its address are checked again, each connection goes to an
- * address that was just checked, and redirects are not followed.
+ * Opens the bucket of a schedule. As for webhooks, the rules for its address are checked again, each connection goes to
+ * an address that was just checked, and redirects are not followed.
  *
  * @throws DestinationFailed
  */
@@ -108,7 +111,10 @@ async function* rememberingFailure(parts: AsyncIterable<Uint8Array>, source: { f
 const reasonOfCheck = (kind: 'disallowed' | 'unresolved'): DeliveryFailure =>
   kind === 'disallowed' ? 'address_not_allowed' : 'host_unresolved'
 
-/** Resolves a host for a new connection, which is then made to the checked address. The host may be the bucket's subdomain. */
+/**
+ * Resolves a host for a new connection, which is then made to the checked address. The host may be the bucket's
+ * subdomain.
+ */
 function checkedLookup(guard: Guard): LookupFunction {
   return (hostname, options, callback) => {
     void Promise.resolve(guard.check(hostname)).then((checked) => {

@@ -5,8 +5,8 @@ import { placeOf, type Schedule } from './schedule.js'
 /** How far a schedule is, and what is due next: values in, values out. The runner has the clock and the effects. */
 
 /**
- * A schedule's progress as stored under its id in the bucket `export_progress`. One exporter at a time holds the claim; every
- * write is compare-and-set.
+ * A schedule's progress as stored under its id in the bucket `export_progress`. One exporter at a time holds the claim;
+ * every write is compare-and-set.
  */
 export interface StoredProgress {
   readonly id: string
@@ -85,7 +85,10 @@ const HOUR_MS = 3_600_000
 export const LATE_AFTER_MS = 12 * HOUR_MS
 /** A period is corrected at most this often. */
 export const CORRECTION_EVERY_MS = 24 * HOUR_MS
-/** More often than replaced versions of records are removed (`SNAPSHOT_AGE_MS_MAX`): a change that is never seen is never corrected. */
+/**
+ * More often than replaced versions of records are removed (`SNAPSHOT_AGE_MS_MAX`): a change that is never seen is
+ * never corrected.
+ */
 export const CHECK_EVERY_MS = 4 * HOUR_MS
 
 export type Step =

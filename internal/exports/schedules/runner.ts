@@ -35,8 +35,8 @@ import type { Schedule } from './schedule.js'
 /**
  * Delivers the periods of schedules: orders an export job, writes its files to the tenant's bucket, then the manifest.
  *
- * Any number of exporters run it. Each effect is keyed by schedule, period and revision and safe to repeat: an exporter that
- * is killed leaves a claim that expires, and another one writes the same bytes to the same keys.
+ * Any number of exporters run it. Each effect is keyed by schedule, period and revision and safe to repeat: an exporter
+ * that is killed leaves a claim that expires, and another one writes the same bytes to the same keys.
  */
 export interface RunnerDeps {
   /** Of this process, a moment old. */

@@ -125,11 +125,12 @@ export const SCHEDULE: ResourceContract<ScheduleFields, ScheduleChanges> = {
   },
   descriptions: {
     create:
-      "Writes a FOCUS export of each closed day or month to the tenant's own S3 bucket, some hours after the period has ended. " +
-      'Below `<prefix>/<schedule id>/<period>/r<revision>/`, the files come first and `manifest.json` last; it has the digests ' +
-      'and totals of the files and the digest of the manifest before it. When records of a delivered period change, the period ' +
-      'is exported again as a new revision, at most once per day; objects are never overwritten or deleted. ' +
-      `The last ${PERIODS_KEPT.daily} days or ${PERIODS_KEPT.monthly} months are looked after.`,
+      "Writes a FOCUS export of each closed day or month to the tenant's own S3 bucket, some hours after the " +
+      'period has ended. Below `<prefix>/<schedule id>/<period>/r<revision>/`, the files come first and ' +
+      '`manifest.json` last; it has the digests and totals of the files and the digest of the manifest before ' +
+      'it. When records of a delivered period change, the period is exported again as a new revision, at most ' +
+      `once per day; objects are never overwritten or deleted. The last ${PERIODS_KEPT.daily} days or ` +
+      `${PERIODS_KEPT.monthly} months are looked after.`,
     update: 'Cadence, filters and columns cannot be changed; create another schedule instead.',
     delete: 'Nothing more is delivered. What is in the bucket stays there.',
   },
@@ -160,8 +161,8 @@ export const RUN_SCHEDULE: Operation = {
   tag,
   summary: 'Deliver a period now',
   description:
-    'Does not wait until the period is due. A period that was delivered is exported again; it becomes a new revision if its ' +
-    'file has changed.',
+    'Does not wait until the period is due. A period that was delivered is exported again; it becomes a new ' +
+    'revision if its file has changed.',
   parameters,
   problems: ['CONFLICT'],
   replies: {

@@ -138,7 +138,10 @@ function requestOf(
   return readRequest({ ...body, period: { from: day, to: day } }, clock(), dimensionsOf(tenantId))
 }
 
-/** Why a destination is refused. The text does not depend on the resolved addresses, so that it reveals nothing about the internal network. */
+/**
+ * Why a destination is refused. The text does not depend on the resolved addresses, so that it reveals nothing about
+ * the internal network.
+ */
 async function refusalOf(
   tenantId: string,
   stated: StatedDestination,

@@ -8,7 +8,9 @@ import { showFilters } from '../export-filters.js'
 import { type ExportRequest, exportBody } from '../export-request.js'
 import { CADENCES, type Cadence } from './periods.js'
 
-/** A schedule: FOCUS exports of a tenant that are written to its own bucket, and the bodies that create and change one. */
+/**
+ * A schedule: FOCUS exports of a tenant that are written to its own bucket, and the bodies that create and change one.
+ */
 
 /** Schedules per tenant. */
 export const SCHEDULES_MAX = 20
@@ -56,7 +58,8 @@ const destination = z
       .nullish()
       .meta({
         description:
-          'https URL of an S3-compatible store, without a path. Default: AWS S3 in the region. Only public addresses, as for webhooks, are called.',
+          'https URL of an S3-compatible store, without a path. Default: AWS S3 in the region. Only public ' +
+          'addresses, as for webhooks, are called.',
         examples: ['https://s3.eu-central-1.amazonaws.com'],
       }),
     region: z

@@ -7,7 +7,9 @@ export interface TickerDeps extends RunnerDeps {
 }
 
 const TICK_MS = 2_000
-/** Schedules that an exporter works on at the same time, each of another tenant: a slow bucket holds up no other tenant. */
+/**
+ * Schedules that an exporter works on at the same time, each of another tenant: a slow bucket holds up no other tenant.
+ */
 const AT_ONCE = 4
 /** How long a schedule is left alone after an unexpected error. */
 const PAUSE_MS = 30_000

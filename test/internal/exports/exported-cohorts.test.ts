@@ -209,7 +209,7 @@ describe('export groups by meter', () => {
     ])
   })
 
-  test('are folded as the cohort rule says, and no row of a meter covers one to four people, for any calls', async () => {
+  test('are folded by the cohort rule, and no row of a meter covers one to four people, for any calls', async () => {
     const call = fc.record({
       person: fc.option(fc.nat(7)),
       input: fc.constantFrom(0, 100, 130),

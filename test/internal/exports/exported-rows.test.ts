@@ -143,7 +143,8 @@ describe('the rows of an export', () => {
       'anthropic/claude-sonnet-4-5/input Input Tokens Standard 3500 Tokens 3 0.0035 1000000 Tokens 0.0105',
       'anthropic/claude-sonnet-4-5/output Output Tokens Standard 1750 Tokens 15 0.00175 1000000 Tokens 0.02625',
       'anthropic/claude-sonnet-4-5/cache-read Cache Read Tokens Standard 700 Tokens 0.3 0.0007 1000000 Tokens 0.00021',
-      'anthropic/claude-sonnet-4-5/cache-write-1h Cache Write 1 Hour Tokens Standard 2100 Tokens 6 0.0021 1000000 Tokens 0.0126',
+      'anthropic/claude-sonnet-4-5/cache-write-1h Cache Write 1 Hour Tokens Standard 2100 Tokens 6 0.0021 ' +
+        '1000000 Tokens 0.0126',
       'openai/gpt-4o/input Input Tokens Standard 11200 Tokens 2.5 0.0112 1000000 Tokens 0.028',
       'openai/gpt-4o/output Output Tokens Standard 3500 Tokens 10 0.0035 1000000 Tokens 0.035',
       'openai/gpt-4o/cache-read Cache Read Tokens Standard 2800 Tokens 1.25 0.0028 1000000 Tokens 0.0035',

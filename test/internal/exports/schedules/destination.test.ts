@@ -8,7 +8,9 @@ import { RECEIVER_CERTIFICATE } from '../../../support/receiver.js'
 import { atEnd } from '../../../support/run/at-end.js'
 import { ACCESS_KEY, BUCKET, launchBucket, type S3Bucket, SECRET_KEY } from '../../../support/s3-bucket.js'
 
-/** Which addresses a delivery calls: names are resolved by a real name server, the bucket is a real S3 server over TLS. */
+/**
+ * Which addresses a delivery calls: names are resolved by a real name server, the bucket is a real S3 server over TLS.
+ */
 
 const SIGNAL = new AbortController().signal
 const keys = masterKeysOf(7)
