@@ -8,9 +8,9 @@ const HOUR_MS = 60 * 60 * 1000
 const QUARTER_MS = 15 * 60 * 1000
 
 /**
- * Without an interval the period before of the same length: as many calendar months, where the period consists of whole months of
- * the zone; else as many days, if of whole days; else as many quarters of an hour. With an interval, each row is compared with
- * the interval before its own, so that the period begins and ends one interval earlier.
+ * Without an interval the period before of the same length: as many calendar months, where the period consists of whole
+ * months of the zone; else as many days, if of whole days; else as many quarters of an hour. With an interval, each row
+ * is compared with the interval before its own, so that the period begins and ends one interval earlier.
  *
  * @returns undefined when the period cuts one of its intervals: that would compare a part with a whole
  */

@@ -14,7 +14,7 @@ import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, SHARE_DECIMALS } from './report-r
 import { sortNames } from './sort.js'
 import { PRICE_DECIMALS } from './unit-prices.js'
 
-/** The OpenAPI contract of the reports (spec 4.2 and 8, design section 6). */
+/** The OpenAPI contract of the reports. */
 
 export const TIMES: Parameters = {
   from: z
@@ -53,8 +53,8 @@ const AS_OF: Parameters = {
     .optional()
     .meta({
       description:
-        'Shows the figures as of this time: the `as_of` of a report that was answered within the last hour, so that several reports ' +
-        'agree. Default: the newest time. `report.as_of` states the time that was used.',
+        'Shows the figures as of this time: the `as_of` of a report that was answered within the last hour, so ' +
+        'that several reports agree. Default: the newest time. `report.as_of` states the time that was used.',
     }),
 }
 
@@ -64,8 +64,9 @@ const GROUPING: Parameters = {
     .optional()
     .meta({
       description:
-        `Comma-separated dimensions out of ${DIMENSION_NAMES.join(', ')}, and \`tags.<key>\` of declared tag keys, coarsest first. ` +
-        'Rows have a member of the same name, with the key in lower case. Default: one group for everything.',
+        `Comma-separated dimensions out of ${DIMENSION_NAMES.join(', ')}, and \`tags.<key>\` of declared tag ` +
+        'keys, coarsest first. Rows have a member of the same name, with the key in lower case. Default: one ' +
+        'group for everything.',
       examples: ['service'],
     }),
   interval: z
@@ -80,9 +81,10 @@ const sort = (kind: ReportKind): Parameters => ({
     .optional()
     .meta({
       description:
-        `Sorts the rows by ${sortNames(kind).join(', ')}, or a dimension of \`group_by\`; descending with the prefix \`-\`. ` +
-        'With `compare`, also by `change.<figure>` and `change_percent.<figure>`; rows without a previous figure come last. ' +
-        `Default: by time, and within an interval by ${kind === 'usage' ? 'the highest cost' : 'the most people'} first.`,
+        `Sorts the rows by ${sortNames(kind).join(', ')}, or a dimension of \`group_by\`; descending with the ` +
+        'prefix `-`. With `compare`, also by `change.<figure>` and `change_percent.<figure>`; rows ' +
+        'without a previous figure come last. Default: by time, and within an interval by ' +
+        `${kind === 'usage' ? 'the highest cost' : 'the most people'} first.`,
       examples: [kind === 'usage' ? '-cost_usd' : '-people'],
     }),
 })
@@ -93,10 +95,10 @@ const COMPARE: Parameters = {
     .optional()
     .meta({
       description:
-        'Adds to each row what it had in the period before, and the change. Without an interval this is the period before of the ' +
-        'same length: as many calendar months where the period consists of months, else as many days, or quarters of an hour. ' +
-        'With an interval it is the interval before the row, and `from` and `to` must be where an interval starts. Rows that had ' +
-        'calls only before are added, with figures of 0.',
+        'Adds to each row what it had in the period before, and the change. Without an interval this is the ' +
+        'period before of the same length: as many calendar months where the period consists of months, else as ' +
+        'many days, or quarters of an hour. With an interval it is the interval before the row, and `from` and ' +
+        '`to` must be where an interval starts. Rows that had calls only before are added, with figures of 0.',
     }),
 }
 
@@ -110,16 +112,16 @@ const rowBase = {
   }),
   folded: z.boolean().meta({
     description:
-      'Whether the row combines groups that are not shown: those of fewer people than `min_cohort`, and at most one larger ' +
-      'one where these alone would be too few. The labels that they do not share are null.',
+      'Whether the row combines groups that are not shown: those of fewer people than `min_cohort`, and at most ' +
+      'one larger one where these alone would be too few. The labels that they do not share are null.',
   }),
   groups: count().optional().meta({ description: 'Only in folded rows: how many groups it combines.' }),
   people: count()
     .nullable()
     .meta({
       description:
-        'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, because the whole ' +
-        'interval has.',
+        'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, ' +
+        'because the whole interval has.',
     }),
 }
 
@@ -141,8 +143,8 @@ const compared = (kind: ReportKind) => {
       .optional()
       .meta({
         description:
-          'Only with `compare`: the row has calls in `both` periods, is `new`, or is `gone`; `not_shown`: it is folded in one of the ' +
-          'periods, or the filters select too few people in the previous one.',
+          'Only with `compare`: the row has calls in `both` periods, is `new`, or is `gone`; `not_shown`: it is ' +
+          'folded in one of the periods, or the filters select too few people in the previous one.',
       }),
     previous: members((name) => (isDecimal(name) ? decimalText() : tokenSum()).nullable())
       .nullable()
@@ -156,7 +158,9 @@ const compared = (kind: ReportKind) => {
       .nullable()
       .optional()
       .meta({
-        description: `The change in percent of the previous figure, rounded half to even, to ${PERCENT_DECIMALS} decimals; null where that is 0.`,
+        description:
+          `The change in percent of the previous figure, rounded half to even, to ${PERCENT_DECIMALS} decimals; ` +
+          'null where that is 0.',
       }),
   }
 }
@@ -166,8 +170,8 @@ const usageRow = z
     ...rowBase,
     unattributed: z.boolean().meta({
       description:
-        'Whether the row is the calls without a service (in the default pool) or without an owner; `reasons` says why. Such a ' +
-        'row is a group of its own, unlike a folded one.',
+        'Whether the row is the calls without a service (in the default pool) or without an owner; `reasons` ' +
+        'says why. Such a row is a group of its own, unlike a folded one.',
     }),
     cost_usd: decimalText(),
     energy_wh: decimalText(),
@@ -195,8 +199,8 @@ const usageRow = z
       .optional()
       .meta({
         description:
-          'Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included in no other figure, and not ' +
-          'spread where the report is allocated.',
+          'Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included ' +
+          'in no other figure, and not spread where the report is allocated.',
       }),
     reasons: z
       .object(
@@ -206,11 +210,12 @@ const usageRow = z
       )
       .meta({
         description:
-          'Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence (`default_pool`), no known ' +
-          'owner (`no_owner`), confidence below the chargeback floor (`below_floor`), attributed by the heuristic baseline ' +
-          '(`advisory`), a stated cost far from the price (`implausible_cost`), no price (`unpriced`). A call may have several. ' +
-          'Reasons without calls are omitted. In allocated reports the cost of a reason is spread like that of its calls, which ' +
-          'stay with their pool.',
+          'Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence ' +
+          '(`default_pool`), no known owner (`no_owner`), confidence below the chargeback floor (`below_floor`), ' +
+          'attributed by the heuristic baseline (`advisory`), a stated cost far from the price ' +
+          '(`implausible_cost`), no price (`unpriced`). A call may have several. Reasons without calls are ' +
+          'omitted. In allocated reports the cost of a reason is spread like that of its calls, which stay with ' +
+          'their pool.',
       }),
     ...compared('usage'),
   })
@@ -230,8 +235,8 @@ export const suppressed = z
   .meta({
     id: 'SuppressedFilters',
     description:
-      'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until they selected ' +
-      'enough. The rows are those of the larger group.',
+      'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until ' +
+      'they selected enough. The rows are those of the larger group.',
   })
 
 const report = z
@@ -249,8 +254,9 @@ const report = z
       .optional()
       .meta({
         description:
-          'Only in allocated reports: for each month, the time of the weights by which its pools are spread, which are the ' +
-          'latest ones at the end of the month. Null when there are none; pools are then not spread.',
+          'Only in allocated reports: for each month, the time of the weights by which its pools are spread, ' +
+          'which are the latest ones at the end of the month. Null when there are none; pools are then not ' +
+          'spread.',
       }),
     widened_filters: z.array(groupField).meta({
       description: 'Fields of the filters that were dropped; see `suppressed`.',
@@ -268,8 +274,8 @@ const report = z
       .optional()
       .meta({
         description:
-          'Only with `compare`: the period before, and the cost of all its rows, shown or not; null where its filters select too few ' +
-          'people, or there are no rows.',
+          'Only with `compare`: the period before, and the cost of all its rows, shown or not; null where its ' +
+          'filters select too few people, or there are no rows.',
       }),
   })
   .meta({ id: 'ReportScope', description: 'What the report covers.' })
@@ -277,9 +283,9 @@ const report = z
 const answer = (row: z.ZodType) => z.object({ suppressed: suppressed.optional(), ...pageOf(row).shape, report })
 
 const COHORTS =
-  'No row, and no sum of rows, covers fewer people than the tenant setting `min_cohort` (5 by default), except for a whole ' +
-  'interval of the tenant: smaller groups are folded into their parents. Groups without people are always shown. Sums are ' +
-  'exact. All pages show the figures as of the first page. ' +
+  'No row, and no sum of rows, covers fewer people than the tenant setting `min_cohort` (5 by default), except ' +
+  'for a whole interval of the tenant: smaller groups are folded into their parents. Groups without people are ' +
+  'always shown. Sums are exact. All pages show the figures as of the first page. ' +
   FILTERS_DESCRIPTION
 
 const EXAMPLE_SCOPE = {
@@ -314,11 +320,12 @@ export const USAGE_REPORT: Operation = {
       .optional()
       .meta({
         description:
-          'Whether the cost, energy and carbon of cost pools are spread over services and owners, by their shares of the cost ' +
-          'that was resolved in the previous thirty days (the `weights` of an allocated record). The spread amounts add up ' +
-          'exactly to the amounts of the pools. Calls and tokens cannot be split and stay with their pool; so do the amounts of ' +
-          'pools that are folded or have fewer people than `min_cohort`, and shares whose weights would reveal as few. ' +
-          'Filters on `service` and `owner` apply after spreading.',
+          'Whether the cost, energy and carbon of cost pools are spread over services and owners, by their ' +
+          'shares of the cost that was resolved in the previous thirty days (the `weights` of an allocated ' +
+          'record). The spread amounts add up exactly to the amounts of the pools. Calls and tokens cannot be ' +
+          'split and stay with their pool; so do the amounts of pools that are folded or have fewer people than ' +
+          '`min_cohort`, and shares whose weights would reveal as few. Filters on `service` and `owner` apply ' +
+          'after spreading.',
         default: 'false',
       }),
     include_notional: z
@@ -326,8 +333,8 @@ export const USAGE_REPORT: Operation = {
       .optional()
       .meta({
         description:
-          'Whether rows and the report also have the dollars that were stated for calls which nobody is billed for (`cost_basis` ' +
-          '`notional`, such as those of Claude Code), as figures of their own.',
+          'Whether rows and the report also have the dollars that were stated for calls which nobody is billed ' +
+          'for (`cost_basis` `notional`, such as those of Claude Code), as figures of their own.',
         default: 'false',
       }),
     ...FILTERS,

@@ -22,7 +22,11 @@ export const isEdge = (ms: number): boolean => ms >= 0 && ms <= LAST_EDGE_MS && 
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
-/** Parses a day (its start in the zone) or an instant. @returns undefined for anything else, or when no period may start or end there */
+/**
+ * Parses a day (its start in the zone) or an instant.
+ *
+ * @returns undefined for anything else, or when no period may start or end there
+ */
 export function readEdge(text: string, zone: string): number | undefined {
   const [, year, month, day] = DATE.exec(text) ?? []
   if (year === undefined) {

@@ -58,7 +58,7 @@ interface Shape {
   ) => object
 }
 
-/** The routes of reports: `GET /v1/reports/usage` and `/adoption` (design section 6), and `GET /api/v1/prices/unpriced`. */
+/** The routes of reports: `GET /v1/reports/usage` and `/adoption`, and `GET /api/v1/prices/unpriced`. */
 export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
   const route = (shape: Shape): Route => ({
     method: 'get',

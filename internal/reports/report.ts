@@ -75,8 +75,8 @@ const FIGURES: Readonly<Record<ReportQuestion['kind'], readonly FigureName[]>> =
 }
 
 /**
- * The first page of a report. Filters that select fewer people than a cohort are dropped from the last on, until they select
- * enough or nobody (spec 4.2.4).
+ * The first page of a report. Filters that select fewer people than a cohort are dropped from the last on, until they
+ * select enough or nobody.
  */
 export async function firstPage(
   question: ReportQuestion,
@@ -112,7 +112,9 @@ export async function laterPage(
   return page.rows.length === 0 || page.rows.length < expected ? undefined : page
 }
 
-/** Several labels, or labels in intervals, have more rows than a page. Anything else is read at once, which is cheaper. */
+/**
+ * Several labels, or labels in intervals, have more rows than a page. Anything else is read at once, which is cheaper.
+ */
 const isLikelyLong = ({ groupBy, interval }: ReportQuestion): boolean =>
   groupBy.length + (interval === undefined ? 0 : 1) > 1
 

@@ -28,8 +28,8 @@ const row = z
       .optional()
       .meta({
         description:
-          'Only where fewer people than `min_cohort` have unpriced calls: the row is of all calls of a model, of which `calls` are ' +
-          'unpriced.',
+          'Only where fewer people than `min_cohort` have unpriced calls: the row is of all calls of a model, of ' +
+          'which `calls` are unpriced.',
       }),
   })
   .meta({ id: 'UnpricedRow' })
@@ -50,9 +50,9 @@ export const UNPRICED_REPORT: Operation = {
   tag: 'Prices',
   summary: 'List calls without a price by model, with their tokens, most calls first',
   description:
-    'Calls whose cost is unknown (`cost_basis: unpriced`): add a negotiated price, a model name, or a newer price book, then ' +
-    'revalue the records. The cohort rule of reports applies: no row, and no sum of rows, covers fewer people than the tenant ' +
-    'setting `min_cohort`. All pages show the figures as of the first page.',
+    'Calls whose cost is unknown (`cost_basis: unpriced`): add a negotiated price, a model name, or a newer ' +
+    'price book, then revalue the records. The cohort rule of reports applies: no row, and no sum of rows, ' +
+    'covers fewer people than the tenant setting `min_cohort`. All pages show the figures as of the first page.',
   query: { ...PAGE_PARAMETERS, ...TIMES },
   replies: {
     200: {

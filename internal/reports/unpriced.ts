@@ -5,8 +5,8 @@ import type { ReportPage } from './report.js'
 import { type ShownBy, shownUsage } from './report-rows.js'
 
 /**
- * Unpriced calls by model: the usage report of provider and served model, filtered by `cost_basis`, so that its cohort rule is
- * that of reports.
+ * Unpriced calls by model: the usage report of provider and served model, filtered by `cost_basis`, so that its cohort
+ * rule is that of reports.
  */
 
 const PARAMETERS = ['from', 'to', 'time_zone', 'limit', 'cursor'] as const
@@ -20,7 +20,10 @@ export function readUnpriced(text: string, nowMs: number, declared: readonly Dim
   return readReport('usage', text === '' ? QUESTION : `${text}&${QUESTION}`, nowMs, declared)
 }
 
-/** Where too few people made unpriced calls for rows of their own, rows are of a model's calls, and only some are unpriced. */
+/**
+ * Where too few people made unpriced calls for rows of their own, rows are of a model's calls, and only some are
+ * unpriced.
+ */
 export const shownUnpriced = ({ rows }: ReportPage, by: ShownBy): readonly object[] =>
   rows
     .filter(({ figures }) => figures.unpriced_calls !== '0')

@@ -24,7 +24,7 @@ test.each([
   expect(periodOf(query)).toEqual([from, to])
 })
 
-test('declared tags are groups, filters and a sort, in any case of their key; others are refused with the declared ones', () => {
+test('declared tags are groups, filters and a sort, in any case of their key; others are refused, with a list', () => {
   const declared = [{ key: 'Team' }, { key: 'env' }]
   const read = (query: string) => readReport('usage', query, NOW_MS, declared)
 
