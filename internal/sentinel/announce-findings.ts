@@ -34,8 +34,8 @@ export interface AnnounceDeps {
 const REPEAT_KNOWN_MS = 60_000
 
 /**
- * Emits an event exactly once, however many sentinels detect its occasion and whenever one of them crashes: the content of
- * the event is first fixed by compare-and-set.
+ * Emits an event exactly once, however many sentinels detect its occasion and whenever one of them crashes: the content
+ * of the event is first fixed by compare-and-set.
  *
  * @param key of the occasion in the bucket; stored for as long as the occasion may be detected again
  * @returns once the event is published, by any sentinel: when it was planned, milliseconds since the epoch

@@ -1,6 +1,6 @@
 import type { Quantity } from '../units/quantity.js'
 
-/** Detects anomalous hourly spend (design section 10). Pure. */
+/** Detects anomalous hourly spend. Pure. */
 
 export const HOUR_MS = 60 * 60 * 1000
 export const WEEK_MS = 7 * 24 * HOUR_MS
@@ -17,7 +17,9 @@ export const MINIMUM_USD = 5_000_000_000_000_000_000n
 const SCORE_MIN = 6
 /** The median absolute deviation of normal noise is 0.6745 of its standard deviation. */
 const MAD_PER_SIGMA = 6_745n
-/** Lower bound of the noise, as a divisor of the median: with a flat baseline any change would otherwise be an anomaly. */
+/**
+ * Lower bound of the noise, as a divisor of the median: with a flat baseline any change would otherwise be an anomaly.
+ */
 const NOISE_PART = 20n
 
 export interface Anomaly {

@@ -73,7 +73,10 @@ export async function openBudgetChecks(
   ]
 }
 
-/** Leaves out a check of a tenant if nothing has changed since the start of its last one, so that an idle instance asks nothing. */
+/**
+ * Leaves out a check of a tenant if nothing has changed since the start of its last one, so that an idle instance asks
+ * nothing.
+ */
 function whenChanged(changes: () => string, clock: () => number, check: Check['check']): Check['check'] {
   const checked = new Map<string, { readonly changes: string; readonly atMs: number }>()
   return async (tenantId) => {

@@ -68,8 +68,8 @@ const ROUND_SECONDS = histogram(
 const FAILURES = counter('sentinel_failures_total', 'Checks of a tenant that failed.', ['check'])
 
 /**
- * The sentinel of a process: checks budgets, spend, prices, coverage, connectors and retention of the tenants that it owns, until
- * `signal` aborts.
+ * The sentinel of a process: checks budgets, spend, prices, coverage, connectors and retention of the tenants that it
+ * owns, until `signal` aborts.
  *
  * @returns once it works; `stopped` resolves when no check is in flight any more
  */

@@ -19,7 +19,9 @@ import {
 export interface BudgetReads {
   /** Cost of calls by selection, from the rollups: one query, fast, and briefly inexact. Decimal texts. */
   readonly spend: (tenantId: string, selections: readonly SpendSelection[]) => Promise<readonly string[]>
-  /** Groups whose cost reaches an amount in one of the windows, from the rollups, with their cost in each: one query. */
+  /**
+   * Groups whose cost reaches an amount in one of the windows, from the rollups, with their cost in each: one query.
+   */
   readonly groupsAbove: (
     tenantId: string,
     selection: GroupSelection,
@@ -48,12 +50,13 @@ const GROUPS_AT_ONCE = 256
 const ANNOUNCED_AT_ONCE = 16
 
 /**
- * Emits an event for every threshold that a tenant's budgets have reached: once per budget, period, group and threshold, in
- * ascending order. Periods that ended before a budget was created, or its rule changed, are ignored.
+ * Emits an event for every threshold that a tenant's budgets have reached: once per budget, period, group and
+ * threshold, in ascending order. Periods that ended before a budget was created, or its rule changed, are ignored.
  *
  * One query finds what the budgets without groups have spent, and one per budget the groups that may have reached a
- * threshold, however many groups there are. The rollups behind them count a changed record twice for some milliseconds, so
- * that the emitted amount is summed from the records. Whether a threshold was crossed before is known from a copy in memory.
+ * threshold, however many groups there are. The rollups behind them count a changed record twice for some milliseconds,
+ * so that the emitted amount is summed from the records. Whether a threshold was crossed before is known from a copy in
+ * memory.
  */
 export async function watchBudgets(
   tenantId: string,

@@ -16,13 +16,18 @@ export interface CoverageState {
   readonly awaited?: readonly AwaitedLayer[]
   /** Number of changes so far. */
   readonly changes: number
-  /** Whether the event of the last change was emitted; absent when written by an earlier version: its announcement tells. */
+  /**
+   * Whether the event of the last change was emitted; absent when written by an earlier version: its announcement
+   * tells.
+   */
   readonly isAnnounced?: boolean
 }
 
 const NEVER_DEGRADED: CoverageState = { isDegraded: false, layersMissing: [], changes: 0, isAnnounced: true }
 
-/** Consecutive checks that must agree before a change counts, so that a flapping layer does not emit an event each time. */
+/**
+ * Consecutive checks that must agree before a change counts, so that a flapping layer does not emit an event each time.
+ */
 const CHECKS_MIN = 3
 
 /** Results of a sentinel's last checks, per pathway. */

@@ -31,8 +31,8 @@ export const MODELS_MAX = 1_000
 export const CHECKED_AGAIN_MS = 10 * 60 * 1000
 
 /**
- * Emits `price.missing` once for each provider and model whose calls have no price. The rollups select the models, and the
- * records say why.
+ * Emits `price.missing` once for each provider and model whose calls have no price. The rollups select the models, and
+ * the records say why.
  *
  * @param unpriceable of this process
  */

@@ -27,12 +27,12 @@ const SETTLED_MS = 5 * 60 * 1000
 export const HOURS_MAX = 24
 
 /**
- * Emits `anomaly.detected` once for each service, owner and provider and each hour in which its spend is anomalous. Every run
- * checks the last full hour, since its calls may come late, all hours since the last run, even that of another sentinel, and the
- * hour that is running.
+ * Emits `anomaly.detected` once for each service, owner and provider and each hour in which its spend is anomalous.
+ * Every run checks the last full hour, since its calls may come late, all hours since the last run, even that of
+ * another sentinel, and the hour that is running.
  *
- * A running hour is compared with whole hours. What is announced then holds for the complete hour too, since spend only grows:
- * no share of an hour is assumed, so that a job at the start of each hour is no anomaly.
+ * A running hour is compared with whole hours. What is announced then holds for the complete hour too, since spend only
+ * grows: no share of an hour is assumed, so that a job at the start of each hour is no anomaly.
  *
  * The rollups select candidates. They briefly count a changed record twice, so that the emitted hour is summed from the
  * records. Its baseline is a median over many hours, which a few records counted twice hardly move.

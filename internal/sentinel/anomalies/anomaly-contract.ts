@@ -3,7 +3,7 @@ import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { decimalText, exampleId, idOf, timeText } from '../../text/answer-fields.js'
 
-/** The contract of the list of anomalies (design section 10). */
+/** The contract of the list of anomalies. */
 
 const anomaly = z
   .object({
@@ -17,8 +17,8 @@ const anomaly = z
     observed_usd: decimalText().meta({ description: 'Cost in the window, up to `observed_until`.' }),
     expected_usd: decimalText().meta({
       description:
-        'Cost expected in a whole hour: the median of the same hour of the previous weeks, or of the previous hours while there ' +
-        'are fewer than four weeks.',
+        'Cost expected in a whole hour: the median of the same hour of the previous weeks, or of the previous ' +
+        'hours while there are fewer than four weeks.',
     }),
     window: z.object({ from: timeText(), to: timeText() }).meta({ description: 'The hour.' }),
     observed_until: timeText().meta({
@@ -55,8 +55,8 @@ export const LIST_ANOMALIES: Operation = {
   tag: 'Reports',
   summary: 'List anomalies of spend, newest first',
   description:
-    'Hours in which a service, owner and provider cost far more than usual, each announced once by `anomaly.detected`. They are ' +
-    'kept for 90 days unless the instance is set up otherwise.',
+    'Hours in which a service, owner and provider cost far more than usual, each announced once by ' +
+    '`anomaly.detected`. They are kept for 90 days unless the instance is set up otherwise.',
   query: {
     ...PAGE_PARAMETERS,
     service: of('service'),

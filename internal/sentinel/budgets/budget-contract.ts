@@ -9,7 +9,7 @@ import { type BudgetChanges, type BudgetFields, budgetChanges, budgetFields, per
 import { FORECAST_AFTER } from './budget-figures.js'
 import { PERIODS } from './budget-period.js'
 
-/** The API contract of budgets (design section 10). */
+/** The API contract of budgets. */
 
 const figures = {
   spent_usd: decimalText().meta({ description: 'Cost of the matching calls of the period so far. Exact.' }),
@@ -20,8 +20,9 @@ const figures = {
     .nullable()
     .meta({
       description:
-        'Run rate: `spent_usd` × length of the period ÷ time elapsed, rounded half to even to six decimals. Null until ' +
-        `1/${FORECAST_AFTER} of the period has passed (one hour of a day, 30 hours of a month of 30 days).`,
+        'Run rate: `spent_usd` × length of the period ÷ time elapsed, rounded half to even to six decimals. ' +
+        `Null until 1/${FORECAST_AFTER} of the period has passed (one hour of a day, 30 hours of a month of 30 ` +
+        'days).',
     }),
   forecast_percent: decimalText()
     .nullable()
@@ -37,7 +38,8 @@ const crossings = z
   )
   .meta({
     description:
-      'The thresholds, ascending. A crossing stays for the rest of the period, also when a correction lowers the spend again.',
+      'The thresholds, ascending. A crossing stays for the rest of the period, also when a correction lowers ' +
+      'the spend again.',
   })
 export interface ShownCrossing {
   readonly threshold: number
@@ -66,8 +68,8 @@ const current = z
       .optional()
       .meta({
         description:
-          'Only with `per`. The figures beside it are those of all groups together; their percentages are null, because the ' +
-          'ceiling is one of each group.',
+          'Only with `per`. The figures beside it are those of all groups together; their percentages are null, ' +
+          'because the ceiling is one of each group.',
       }),
   })
   .meta({ id: 'BudgetPeriod' })
@@ -159,14 +161,15 @@ export const BUDGET = {
   example: { record: RECORD, fields: BUDGET_FIELDS, changes: { ceiling_usd: '3000' } satisfies BudgetChanges },
   descriptions: {
     create:
-      'Event `budget.threshold.crossed` is emitted when the cost of matching calls in a period (by the time of the call) ' +
-      'reaches 75, 100 and 150 percent of the ceiling, and `budget.threshold.custom` at other thresholds: once per period, ' +
-      'group and threshold, in ascending order. Late calls count towards their period until three days after it ends. ' +
-      'Periods that ended before the budget was created are ignored.',
+      'Event `budget.threshold.crossed` is emitted when the cost of matching calls in a period (by the time of ' +
+      'the call) reaches 75, 100 and 150 percent of the ceiling, and `budget.threshold.custom` at other ' +
+      'thresholds: once per period, group and threshold, in ascending order. Late calls count towards their ' +
+      'period until three days after it ends. Periods that ended before the budget was created are ignored.',
     update:
-      '`monthly_ceiling_usd` also sets `period` to `month`. A threshold already crossed in a period is not emitted again for ' +
-      'it, whatever changes; a new threshold that is already reached is emitted at once. A changed `period` or `per` starts ' +
-      'with no threshold crossed. After a change no events are emitted for periods that have ended.',
+      '`monthly_ceiling_usd` also sets `period` to `month`. A threshold already crossed in a period is not ' +
+      'emitted again for it, whatever changes; a new threshold that is already reached is emitted at once. A ' +
+      'changed `period` or `per` starts with no threshold crossed. After a change no events are emitted for ' +
+      'periods that have ended.',
   },
 } as const satisfies ResourceContract<BudgetFields, BudgetChanges>
 
@@ -179,8 +182,8 @@ export const LIST_GROUPS: Operation = {
   tag: 'Budgets',
   summary: 'List the groups of a budget in its current period, the highest cost first',
   description:
-    'All pages show the spend as of the first page. A budget without `per` has no groups. A cursor is not valid any more once ' +
-    'the rule of the budget has changed.',
+    'All pages show the spend as of the first page. A budget without `per` has no groups. A cursor is not valid ' +
+    'any more once the rule of the budget has changed.',
   parameters,
   query: PAGE_PARAMETERS,
   replies: {
@@ -213,8 +216,9 @@ export const TEST_BUDGET: Omit<Operation, 'body'> = {
   tag: 'Budgets',
   summary: 'Send a test event of a budget',
   description:
-    'Emits the event of a threshold with `test` true in its `data`, to every verified endpoint that subscribes to its type. ' +
-    'Its amount is the one at which the threshold would be crossed, its group `test`. It uses up no threshold.',
+    'Emits the event of a threshold with `test` true in its `data`, to every verified endpoint that subscribes ' +
+    'to its type. Its amount is the one at which the threshold would be crossed, its group `test`. It uses up no ' +
+    'threshold.',
   parameters,
   replies: {
     202: {

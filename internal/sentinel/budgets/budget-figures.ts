@@ -31,7 +31,7 @@ export function figuresOf(spent: Quantity<'USD'>, ceiling: Quantity<'USD'>, peri
 }
 
 /**
- * What a period will have cost if its calls go on costing as much per hour as until now: spent × length ÷ elapsed time,
+ * What a period will have cost if its calls keep costing as much per hour as until now: spent × length ÷ elapsed,
  * rounded half to even to six decimals. What was spent, once the period is over.
  *
  * @returns undefined as long as less than a twenty-fourth of the period has passed, because an hour's calls say nothing

@@ -14,13 +14,14 @@ export interface Period {
 }
 
 /**
- * The period of an instant. Its length follows the clocks of the zone: a day has 23 to 25 hours where daylight saving time
- * starts or ends. A week starts on Monday.
+ * The period of an instant. Its length follows the clocks of the zone: a day has 23 to 25 hours where daylight saving
+ * time starts or ends. A week starts on Monday.
  */
 export function periodOf(kind: PeriodKind, zone: string, ms: number): Period {
   const day = dayOf(zone, ms)
   const period = periodOfDay(kind, zone, day)
-  // Where clocks go back across midnight, the hour before the second midnight belongs to the day that has not started yet.
+  // Where clocks go back across midnight, the hour before the second midnight belongs to the day that has not started
+  // yet.
   if (ms < period.fromMs) return periodOfDay(kind, zone, day - DAY_MS)
   return period
 }

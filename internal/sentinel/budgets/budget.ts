@@ -7,12 +7,12 @@ import { parseQuantity, type Quantity } from '../../units/quantity.js'
 import { readZone } from '../../units/time-zone.js'
 import { PERIODS, type PeriodKind } from './budget-period.js'
 
-/** A ceiling on the cost of calls in a period (design section 10). */
+/** A ceiling on the cost of calls in a period. */
 
 /** Budgets per tenant. */
 export const BUDGETS_MAX = 500
 
-/** Percent of the ceiling at which `budget.threshold.crossed` is emitted, ascending (spec 6.1). */
+/** Percent of the ceiling at which `budget.threshold.crossed` is emitted, ascending. */
 export const STANDARD_THRESHOLDS = [75, 100, 150] as const
 export type StandardThreshold = (typeof STANDARD_THRESHOLDS)[number]
 export const isStandard = (percent: number): percent is StandardThreshold =>
@@ -123,7 +123,8 @@ const rule = {
     .optional()
     .meta({
       description:
-        'The same as `ceiling_usd` with `period` `month`. Both may be stated only if they are equal, and no other period.',
+        'The same as `ceiling_usd` with `period` `month`. Both may be stated only if they are equal, and no ' +
+        'other period.',
       examples: ['2500.00'],
     }),
   period: z
@@ -143,8 +144,8 @@ const rule = {
     .nullish()
     .meta({
       description:
-        'Applies the ceiling to each value of this dimension, or of a declared tag (`tags.<key>`), on its own, also to values that appear later. Calls without ' +
-        'a value belong to no group.',
+        'Applies the ceiling to each value of this dimension, or of a declared tag (`tags.<key>`), on its own, ' +
+        'also to values that appear later. Calls without a value belong to no group.',
       examples: ['owner'],
     }),
   thresholds: z
@@ -154,8 +155,8 @@ const rule = {
     .nullish()
     .meta({
       description:
-        'Percent of the ceiling. 75, 100 and 150 emit `budget.threshold.crossed`, all others `budget.threshold.custom`. ' +
-        'Default, and null: 75, 100 and 150. An empty list: no events.',
+        'Percent of the ceiling. 75, 100 and 150 emit `budget.threshold.crossed`, all others ' +
+        '`budget.threshold.custom`. Default, and null: 75, 100 and 150. An empty list: no events.',
       examples: [[50, 75, 90, 100]],
     }),
 }

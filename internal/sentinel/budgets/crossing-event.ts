@@ -14,7 +14,7 @@ export interface Occasion {
   readonly isTest?: true
 }
 
-/** The event of a crossed threshold: the contract's type for its three thresholds (spec 2.9), one of ours for all others. */
+/** The event of a crossed threshold: the contract's type for its three thresholds, one of ours for all others. */
 export function crossingEvent(
   tenantId: string,
   { budget: { id, per, ceiling }, threshold, spent, group, cause, isTest }: Occasion,

@@ -5,9 +5,9 @@ import type { Budget } from './budget.js'
 import type { Period } from './budget-period.js'
 
 /**
- * Crossed thresholds of some groups of a budget in a period: a value of the bucket `budget_crossings`, under the budget's id,
- * the name of the period, and a part of the groups. Sentinels and gateways watch the bucket, so that neither a check nor an
- * answer reads it.
+ * Crossed thresholds of some groups of a budget in a period: a value of the bucket `budget_crossings`, under the
+ * budget's id, the name of the period, and a part of the groups. Sentinels and gateways watch the bucket, so that
+ * neither a check nor an answer reads it.
  */
 export interface StoredCrossings {
   readonly key: string

@@ -23,7 +23,9 @@ export interface CurrentReads {
 /** Groups shown with a budget. */
 const TOP_MAX = 10
 
-/** The current periods of budgets, in their order: one query for those without groups together, and one for each other. */
+/**
+ * The current periods of budgets, in their order: one query for those without groups together, and one for each other.
+ */
 export async function currentPeriods(
   budgets: readonly Budget[],
   reads: CurrentReads,

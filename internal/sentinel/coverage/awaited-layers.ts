@@ -5,7 +5,9 @@ import type { PathwayCoverage } from './coverage.js'
 /** A layer that has been missing since its pathway degraded. */
 export interface AwaitedLayer {
   readonly name: string
-  /** Whether the directory has declared it as a layer of the pathway since then, so that the tenant can remove it there. */
+  /**
+   * Whether the directory has declared it as a layer of the pathway since then, so that the tenant can remove it there.
+   */
   readonly isDeclared: boolean
 }
 
@@ -30,8 +32,8 @@ export function awaitedLayers(
 }
 
 /**
- * Whether an awaited layer has neither resumed sending nor been removed by the tenant. A layer silent for so long that it
- * is no longer expected is still awaited: nothing else covers the pathway in its place.
+ * Whether an awaited layer has neither resumed sending nor been removed by the tenant. A layer silent for so long that
+ * it is no longer expected is still awaited: nothing else covers the pathway in its place.
  */
 export function isStillAwaited(
   { name, isDeclared }: AwaitedLayer,

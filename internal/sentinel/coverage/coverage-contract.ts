@@ -5,7 +5,7 @@ import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
 import { timeText } from '../../text/answer-fields.js'
 import { COVERAGE_STATUSES } from './coverage.js'
 
-/** The API contract of the coverage map (spec 4.4, design section 7). */
+/** The API contract of the coverage map. */
 
 const layers = (description: string) => z.array(z.string()).meta({ description })
 
@@ -14,9 +14,9 @@ const passedOver = z
     layer: z.string().meta({ description: 'Capture layer that sent it.' }),
     kind: z.string().meta({
       description:
-        'Why no record came of it: `agent`, `workflow`, `tool` and `chain` repeat the usage of the calls within them; ' +
-        '`same_call` shows a call once more; `other_operation`, `failed_without_usage`, `unrelated` (HTTP, databases, logs); ' +
-        '`metrics_request`. More kinds may come.',
+        'Why no record came of it: `agent`, `workflow`, `tool` and `chain` repeat the usage of the calls within ' +
+        'them; `same_call` shows a call once more; `other_operation`, `failed_without_usage`, `unrelated` (HTTP, ' +
+        'databases, logs); `metrics_request`. More kinds may come.',
     }),
     count: z.int().min(1),
     last_at: timeText(),
@@ -28,27 +28,27 @@ const pathwayCoverage = z
     pathway: z.enum(PATHWAY_CATEGORIES),
     status: z.enum(COVERAGE_STATUSES).meta({
       description:
-        '`degraded`: an expected layer is missing. `discovery_only`: traffic is discovered but no layer captures its calls. ' +
-        '`silent`: no calls in the last 24 hours, and none expected.',
+        '`degraded`: an expected layer is missing. `discovery_only`: traffic is discovered but no layer captures ' +
+        'its calls. `silent`: no calls in the last 24 hours, and none expected.',
     }),
     layers_deployed: layers(
-      'Capture layers that sent calls in the last 24 hours. A layer that the directory declares as a source counts for the ' +
-        'pathway declared there.',
+      'Capture layers that sent calls in the last 24 hours. A layer that the directory declares as a source ' +
+        'counts for the pathway declared there.',
     ),
     layers_missing: layers(
-      'Expected layers that sent none: sources that the directory declares for this pathway, and layers that sent calls on at least ' +
-        'three of the previous seven days.',
+      'Expected layers that sent none: sources that the directory declares for this pathway, and layers that ' +
+        'sent calls on at least three of the previous seven days.',
     ),
     discovery_only: layers(
-      'Sources that the directory marks as discovery-only, or that appear only in `/api/v1/events`. They create no records, ' +
-        'and invocations from a layer marked this way are refused.',
+      'Sources that the directory marks as discovery-only, or that appear only in `/api/v1/events`. They create ' +
+        'no records, and invocations from a layer marked this way are refused.',
     ),
     last_event_at: timeText()
       .nullable()
       .meta({
         description:
-          'Event time of the newest call in the last 30 days; where no layer captures calls, of the newest observation of a ' +
-          'discovery-only source. Null without any.',
+          'Event time of the newest call in the last 30 days; where no layer captures calls, of the newest ' +
+          'observation of a discovery-only source. Null without any.',
       }),
     unattributed_share: z
       .string()
@@ -59,8 +59,8 @@ const pathwayCoverage = z
       }),
     passed_over: z.array(passedOver).meta({
       description:
-        'Spans, log records and requests for metrics that the intake port took in the last 24 hours (counted by whole hours) and ' +
-        'that are no calls of a model. Some seconds old.',
+        'Spans, log records and requests for metrics that the intake port took in the last 24 hours (counted by ' +
+        'whole hours) and that are no calls of a model. Some seconds old.',
     }),
   })
   .meta({ id: 'PathwayCoverage' })

@@ -28,7 +28,7 @@ export interface CoverageRoutesDeps {
   readonly clock: () => number
 }
 
-/** `GET /api/v1/coverage` (spec 4.4). */
+/** `GET /api/v1/coverage`. */
 export const coverageRoutes = (deps: CoverageRoutesDeps): readonly Route[] => [
   {
     method: 'get',

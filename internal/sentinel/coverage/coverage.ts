@@ -2,7 +2,7 @@ import type { SourceEntry } from '../../records/capture-source.js'
 import { PATHWAY_CATEGORIES, type PathwayCategory, pathwayOfLayer } from '../../records/interpretation.js'
 import type { ObservedSource, SeenLayer } from '../../store/queries/reports/coverage.js'
 
-/** Capture coverage of the pathways to the providers (spec 4.4, design section 10). */
+/** Capture coverage of the pathways to the providers. */
 
 export const COVERAGE_STATUSES = ['covered', 'degraded', 'discovery_only', 'silent'] as const
 export type CoverageStatus = (typeof COVERAGE_STATUSES)[number]
@@ -19,7 +19,10 @@ export interface PathwayCoverage {
   readonly layersMissing: readonly string[]
   /** Sources that report traffic but no single calls; they create no records. */
   readonly discoveryOnly: readonly string[]
-  /** Event time of the newest call, or on a pathway without calls of the newest observation; milliseconds since the epoch. */
+  /**
+   * Event time of the newest call, or on a pathway without calls of the newest observation; milliseconds since the
+   * epoch.
+   */
   readonly lastEventAtMs: number | undefined
   /** Unattributed share of the calls of the last 24 hours, in ten-thousandths. */
   readonly unattributedShare: number | undefined
@@ -35,7 +38,10 @@ export interface PassedOverCount {
   readonly lastAtMs: number
 }
 
-/** A layer that sent calls on this many of the previous seven days is expected, even if the directory does not declare it. */
+/**
+ * A layer that sent calls on this many of the previous seven days is expected, even if the directory does not declare
+ * it.
+ */
 const EXPECTED_DAYS = 3
 
 export interface CoverageFacts {
@@ -95,8 +101,8 @@ export function coverageOf({ seen, observed, sources, passedOver }: CoverageFact
 }
 
 /**
- * The pathway for which a layer counts: the one that the directory declares, where the calls' own pathway only follows from
- * the layer's name. A pathway that the calls themselves tell (a batch, an agent's step, a connector) stays.
+ * The pathway for which a layer counts: the one that the directory declares, where the calls' own pathway only follows
+ * from the layer's name. A pathway that the calls themselves tell (a batch, an agent's step, a connector) stays.
  */
 function countedOn({ pathway, layer }: SeenLayer, declared: readonly SourceEntry[]): string {
   return pathway === pathwayOfLayer(layer) ? declaredPathwayOf(layer, pathway, declared) : pathway

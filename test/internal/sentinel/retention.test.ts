@@ -37,7 +37,9 @@ test('a sentinel deletes the records of our own probes after two days, and those
   }
   const keptOf = async (id: string): Promise<number[]> => {
     const result = await client.query({
-      query: `SELECT dateDiff('day', bucket, now('UTC')) AS age FROM usage_15m WHERE tenant_id = {id:String} ORDER BY age`,
+      query:
+        "SELECT dateDiff('day', bucket, now('UTC')) AS age FROM usage_15m " +
+        'WHERE tenant_id = {id:String} ORDER BY age',
       query_params: { id },
       format: 'JSONEachRow',
     })

@@ -171,7 +171,7 @@ test('a budget without thresholds asks and emits nothing', async () => {
   expect([...asked, ...emitted]).toEqual([])
 })
 
-test('a threshold is not emitted again in its period, whatever changes; one that is added is, if it is reached', async () => {
+test('a threshold is emitted once per period, whatever changes; an added one at once if it is reached', async () => {
   const before = budget(NOVEMBER)
   await check(before, AT, '8')
   const doubled = changed({ ceiling_usd: '5' }, before, Date.parse(AT))
@@ -189,7 +189,7 @@ test('a changed period starts with no threshold crossed', async () => {
   expect(await periods()).toEqual(['2026-11', '2026-W47'])
 })
 
-test('the amount of an event is that of the records, and what only the rollups have reached is not emitted yet', async () => {
+test('an event has the amount of the records; what only the rollups have reached is not emitted yet', async () => {
   await check(budget(NOVEMBER), AT, { rollups: '16', records: '7.4' })
   expect(emitted).toEqual([])
 
@@ -218,7 +218,7 @@ test('crossings are kept with their time, also those that an earlier version has
   expect(emitted).toEqual(['crossed 75', 'crossed 75', 'crossed 100'])
 })
 
-test('a budget per group emits each group’s crossings with its name, a group that appears later included', async () => {
+test('a budget per group emits each group’s crossings with its name, also of a group that comes later', async () => {
   const perOwner = budget({ ...NOVEMBER, per: 'owner', thresholds: [75, 100] })
   const groups = [
     { group: 'team-a', costUsd: '7.5' },
@@ -269,7 +269,7 @@ test('a budget of a day watches the days whose late calls still count, one of a 
   expect(names('quarter', 'UTC', '2026-10-03T10:00:00Z')).toEqual(['2026-Q3', '2026-Q4'])
 })
 
-test('every threshold of every group is emitted at most once per period and in order, however spend moves', async () => {
+test('each threshold of each group is emitted at most once per period and in order, however spend moves', async () => {
   const amount = fc.integer({ min: 0, max: 20 }).map(String)
   const look = fc.record({ whole: amount, one: amount, other: amount })
   const thresholds = fc

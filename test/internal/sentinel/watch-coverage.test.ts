@@ -97,7 +97,7 @@ test('a coverage change is not emitted again after its announcement expired', as
   expect(emitted).toEqual(['coverage.degraded other edge'])
 })
 
-test('a coverage change that could not be emitted is emitted by the next check, as the same event and before any other', async () => {
+test('an unemitted coverage change is emitted by the next check, as the same event, before any other', async () => {
   const failing: AnnounceDeps['store'] = async (_, __, id) => {
     ids.push(id)
     throw new Error('the broker is unavailable')
@@ -110,7 +110,7 @@ test('a coverage change that could not be emitted is emitted by the next check, 
   expect(ids[1]).toBe(ids[0])
 })
 
-test('a coverage change is not emitted again after a sentinel crashed between publishing and recording it', async () => {
+test('a coverage change is emitted once although a sentinel crashed between publishing and recording it', async () => {
   const states = bucketRecords<CoverageState>(coverageStates, async () => undefined)
   const dying: Records<CoverageState> = {
     ...states,
@@ -140,7 +140,7 @@ test('a coverage change stored and emitted by an earlier version is not emitted 
   expect(emitted).toEqual(['coverage.degraded other edge'])
 })
 
-test('a pathway whose only source is removed from the directory, or marked discovery-only, is restored, and can degrade again', async () => {
+test('a pathway whose only source is removed or marked discovery-only is restored, and can degrade again', async () => {
   await check({ sources: [EDGE] })
   await check({})
   await check({ sources: [EDGE] })
@@ -157,7 +157,7 @@ test('a pathway whose only source is removed from the directory, or marked disco
   expect(new Set(ids).size).toBe(5)
 })
 
-test('a pathway is not restored because its silent layer is no longer expected, but when the layer sends again', async () => {
+test('a pathway is restored when its silent layer sends again, not when the layer is no longer expected', async () => {
   await check({ seen: [layer({ calls: 0 })] })
   await check({ seen: [layer({ calls: 0, days: 2 })] })
   await check({})
@@ -168,7 +168,7 @@ test('a pathway is not restored because its silent layer is no longer expected, 
   expect(emitted).toEqual(['coverage.degraded gateway_mediated gateway', 'coverage.restored gateway_mediated gateway'])
 })
 
-test('a pathway is restored when its removed layer is marked discovery-only in the directory, or deleted there', async () => {
+test('a pathway is restored when its removed layer is marked discovery-only or deleted in the directory', async () => {
   const gateway = { name: 'gateway', pathway: 'gateway_mediated' } as const
   await check({ seen: [layer({ calls: 0 })] })
   await check({ sources: [{ ...gateway, is_discovery_only: true }] })

@@ -78,7 +78,7 @@ async function look(nowMs = NOW_MS, reads: Partial<PriceReads> = {}): Promise<vo
   )
 }
 
-test('a model without a price emits one event, however its provider is spelt and however many calls follow', async () => {
+test('a model without a price emits one event, however its provider is spelt or how many calls follow', async () => {
   const tuned = { provider: 'azure', requestedModel: 'tuned-1' }
   await insert(tuned, { ...tuned, eventTimeMs: NOW_MS - 1_000 }, { requestedModel: 'gpt-4o' })
 

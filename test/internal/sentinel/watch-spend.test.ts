@@ -173,7 +173,7 @@ test('a sentinel whose clock lags does not move the progress back', async () => 
   expect(checked).toEqual(['2026-11-21T08:00'])
 })
 
-test('an hour that is running emits its anomaly as soon as its spend is anomalous for a whole hour, and once', async () => {
+test('a running hour emits its anomaly once, as soon as its spend is anomalous for a whole hour', async () => {
   const at = (spent: string) => ({ high: { '2026-11-21T09:00': spent } })
   await check('2026-11-21T09:10:00Z', at('6'))
   expect(emitted).toEqual([])

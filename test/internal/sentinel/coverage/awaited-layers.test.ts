@@ -46,7 +46,7 @@ test.each([
   expect(isStillAwaited({ name: 'edge', isDeclared: false }, 'batch', now)).toBe(isAwaited)
 })
 
-test('a layer removed from the directory, or moved to another pathway, is no longer awaited unless it is still expected', () => {
+test('a layer removed from the directory, or moved to another pathway, is awaited only if still expected', () => {
   const edge = { name: 'edge', isDeclared: true }
 
   expect(isStillAwaited(edge, 'batch', coverage({}))).toBe(false)
