@@ -38,8 +38,8 @@ export interface AuditActorDeps {
 }
 
 /**
- * Writes the audit logs: moves entries from the stream AUDIT to the read model, each once, chained by tenant, and signs the
- * new head of each log.
+ * Writes the audit logs: moves entries from the stream AUDIT to the read model, each once, chained by tenant, and signs
+ * the new head of each log.
  */
 export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
   return {
@@ -107,8 +107,8 @@ function chainedBy(heads: Readonly<Record<string, ChainHead>>, entries: readonly
 
 /**
  * Reads the heads of logs that this process has not written to yet. The signed head counts, even when the table ends at
- * another record: then records were removed or added, which the next ones reveal by a gap or a repeated sequence. A log with
- * records but without a valid signed head gets a record that says so before it is signed again.
+ * another record: then records were removed or added, which the next ones reveal by a gap or a repeated sequence. A log
+ * with records but without a valid signed head gets a record that says so before it is signed again.
  */
 async function learnHeads(
   tenantIds: readonly (string | null)[],
@@ -145,7 +145,10 @@ async function furthestOf(name: string, inTable: ChainHead, heads: AuditActorDep
   return days.reduce((one: ChainHead, other) => (other.sequence > one.sequence ? other : one), inTable)
 }
 
-/** Publishes to the stream, so that the entry is chained like every other; durable before the log's head is signed again. */
+/**
+ * Publishes to the stream, so that the entry is chained like every other; durable before the log's head is signed
+ * again.
+ */
 function recordLoss(
   tenantId: string | null,
   signed: 'missing' | 'forged',

@@ -5,7 +5,7 @@ import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { PROBLEMS } from '../problems/problem-catalogue.js'
 import { exampleId, timeText } from '../text/answer-fields.js'
 
-/** The contract of the audit log route (design section 7). */
+/** The contract of the audit log route. */
 
 const auditRecord = z
   .object({
@@ -36,8 +36,8 @@ const auditRecord = z
       .regex(/^[0-9a-f]{64}$/)
       .meta({
         description:
-          'SHA-256 of the hash of the previous record (32 bytes; zeros before the first) and of the RFC 8785 canonical ' +
-          'JSON of this record without `hash`.',
+          'SHA-256 of the hash of the previous record (32 bytes; zeros before the first) and of the RFC 8785 ' +
+          'canonical JSON of this record without `hash`.',
       }),
   })
   .meta({ id: 'AuditRecord' })

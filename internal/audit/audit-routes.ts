@@ -23,7 +23,7 @@ const PATH = '/api/v1/audit-log'
 const FILTERS = ['action', 'actor', 'outcome', 'from', 'to'] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
-/** `GET /api/v1/audit-log` (design section 7): the audit records of the caller's tenant, newest first. */
+/** `GET /api/v1/audit-log`: the audit records of the caller's tenant, newest first. */
 export function auditRoutes(deps: AuditRoutesDeps): readonly Route[] {
   return [
     {

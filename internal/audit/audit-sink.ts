@@ -31,8 +31,8 @@ const RELEASE_EVERY_MS = 10_000
 const ATTEMPTS_MAX = 2
 
 /**
- * Publishes entries to the stream AUDIT, from which they are written to the audit log. An entry is durable once the broker
- * has acknowledged it; without an acknowledgement in 2 s it is published once more under the same id.
+ * Publishes entries to the stream AUDIT, from which they are written to the audit log. An entry is durable once the
+ * broker has acknowledged it; without an acknowledgement in 2 s it is published once more under the same id.
  *
  * Refusals are limited in rate (`RefusalLimit`): those beyond it are counted and recorded together later.
  */

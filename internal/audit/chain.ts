@@ -3,9 +3,9 @@ import type { AuditEntry } from '../auth/audit-entry.js'
 import { type CanonicalValue, canonicalJson } from '../text/canonical-json.js'
 
 /**
- * The hash chain of one tenant's audit log. Each record has its sequence number, and its hash is SHA-256 of the previous
- * hash (32 bytes; zeros before the first) and of the record's RFC 8785 canonical JSON without `hash`, so that anyone with
- * the records can compute every hash again.
+ * The hash chain of one tenant's audit log. Each record has its sequence number, and its hash is SHA-256 of the
+ * previous hash (32 bytes; zeros before the first) and of the record's RFC 8785 canonical JSON without `hash`, so that
+ * anyone with the records can compute every hash again.
  */
 export interface AuditRecord {
   /** 1, 2, 3 and so on within the tenant's log. */

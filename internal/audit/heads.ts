@@ -5,8 +5,8 @@ import { canonicalJson } from '../text/canonical-json.js'
 import type { ChainHead } from './chain.js'
 
 /**
- * Signed heads of audit logs, stored apart from the records: without them, somebody could remove records at a log's end, or
- * compute the whole chain again, without a trace.
+ * Signed heads of audit logs, stored apart from the records: without them, somebody could remove records at a log's
+ * end, or compute the whole chain again, without a trace.
  */
 export interface SignedHead extends ChainHead {
   /** Of the record, RFC 3339. */

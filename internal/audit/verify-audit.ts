@@ -87,8 +87,11 @@ export async function verifyAuditLog(
       continue
     }
     if (row.action === HEAD_LOST) {
-      const detail = `the signed head was missing when the log continued with ${row.sequence}: earlier records may be missing`
-      find('unsigned', row.sequence, detail)
+      find(
+        'unsigned',
+        row.sequence,
+        `the signed head was missing when the log continued with ${row.sequence}: earlier records may be missing`,
+      )
     }
     const isBehind = row.sequence === last + 1
     // Retention deletes whole months: an expired record may remain before deleted ones.

@@ -14,7 +14,8 @@ test('a record’s hash is SHA-256 of the previous hash and the canonical record
     '{"action":"settings.update","actor":"key_one",' +
     '"changes":{"after":{"name":"new","rate":"0.5"},"before":{"name":"old"}},' +
     '"created_at":"2026-11-21T12:00:00.000Z","error_code":null,"outcome":"succeeded","repeats":1,"sequence":2,' +
-    '"source_address":"192.0.2.7","target":"tnt_one","tenant_id":"tnt_one","trace_id":"0af7651916cd43dd8448eb211c80319c"}'
+    '"source_address":"192.0.2.7","target":"tnt_one","tenant_id":"tnt_one",' +
+    '"trace_id":"0af7651916cd43dd8448eb211c80319c"}'
   const expected = createHash('sha256').update(Buffer.from(first.hash, 'hex')).update(canonical).digest('hex')
   expect(second).toMatchObject({ sequence: 2, hash: expected })
 })
