@@ -19,12 +19,16 @@ export interface EventLogDeps {
   readonly log: Logger
 }
 
-/** Nobody waits for the log of events, and most of what it passes over is `attribution.materialized`: so it reads once per second. */
+/**
+ * Nobody waits for the log of events, and most of what it passes over is `attribution.materialized`: so it reads once
+ * per second.
+ */
 const PACE_MS = 1_000
 
 /**
- * Copies events from the stream EVENTS to the log of events in the read model, each once: a batch by its token, and an event by
- * the id that a repeat shares with it. `attribution.materialized`, one per record, is left out: the record itself tells it.
+ * Copies events from the stream EVENTS to the log of events in the read model, each once: a batch by its token, and an
+ * event by the id that a repeat shares with it. `attribution.materialized`, one per record, is left out: the record
+ * itself tells it.
  */
 export const eventLogActor = ({ insert, placesOf, logId, log }: EventLogDeps): PlannedLog<Progress> => ({
   key: EVENT_LOG_CHECKPOINT,
@@ -73,8 +77,8 @@ function rowOf({ sequence, subject, storedAt, messageId, data }: StoredEntry, lo
 }
 
 /**
- * Drops events that the table holds from another place, and repeats within the batch. Rows stored from the same place are from
- * an earlier attempt at this batch, and must be written identically.
+ * Drops events that the table holds from another place, and repeats within the batch. Rows stored from the same place
+ * are from an earlier attempt at this batch, and must be written identically.
  */
 async function withoutKnown(events: readonly EventRow[], placesOf: EventLogDeps['placesOf']): Promise<EventRow[]> {
   if (events.length === 0) return []

@@ -5,7 +5,7 @@ import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { exampleId, timeText } from '../text/answer-fields.js'
 
-/** The contract of the log of events (design section 10). */
+/** The contract of the log of events. */
 
 const loggedEvent = eventEnvelope
   .omit({ replayed: true })
@@ -40,10 +40,10 @@ export const LIST_EVENTS: Operation = {
   tag: 'Webhooks',
   summary: 'List the events that were emitted, newest first',
   description:
-    'The events that webhook endpoints can subscribe to, as they are delivered, whether or not an endpoint subscribes. They are ' +
-    'kept for 90 days unless the instance is set up otherwise. `attribution.materialized` is not kept: the records themselves tell ' +
-    `it. A caller sees the types whose scope it holds: ${SCOPES}. With none of these scopes, and for a \`type\` of another ` +
-    'scope, the answer is 403.',
+    'The events that webhook endpoints can subscribe to, as they are delivered, whether or not an endpoint ' +
+    'subscribes. They are kept for 90 days unless the instance is set up otherwise. `attribution.materialized` ' +
+    `is not kept: the records themselves tell it. A caller sees the types whose scope it holds: ${SCOPES}. With ` +
+    'none of these scopes, and for a `type` of another scope, the answer is 403.',
   query: {
     ...PAGE_PARAMETERS,
     type: z.enum(LOGGED_TYPES).optional().meta({ description: 'Only events of this type.' }),
