@@ -16,7 +16,9 @@ import { refusal, SqlRefusal } from './refusal.js'
 import { digestOf, type JudgedQuery, judgeQuery, type QueryResult, type RunQueryDeps, runQuery } from './run-query.js'
 import { addressOf, credentialsOf, readSqlRequest, type SqlRequest } from './sql-request.js'
 
-/** Answers ClickHouse's HTTP interface: credential, limit, residency, judgement, the query, an entry of the audit log. */
+/**
+ * Answers ClickHouse's HTTP interface: credential, limit, residency, judgement, the query, an entry of the audit log.
+ */
 
 export interface SqlDeps extends RunQueryDeps {
   readonly mode: Mode

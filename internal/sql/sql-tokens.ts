@@ -2,8 +2,8 @@
  * A query's text as words, names, texts and signs, in a form in which nothing can hide: written again as one line of
  * printable characters, without comments, in which a backslash occurs only before another one.
  *
- * So no name or text, wherever the engine lets it begin and end, contains a line break. `syntax-tree.ts` relies on that:
- * the engine prints a tree line by line, and does not escape names.
+ * So no name or text, wherever the engine lets it begin and end, contains a line break. `syntax-tree.ts` relies on
+ * that: the engine prints a tree line by line, and does not escape names.
  */
 
 export interface Token {
@@ -74,7 +74,10 @@ function reasonAt(query: string, at: number): string {
   if (query.startsWith('/*', at)) return 'This comment is not closed'
   switch (query[at]) {
     case "'":
-      return "This text is not closed, or contains a control character or another escape than \\\\ and \\'; send it as a parameter"
+      return (
+        "This text is not closed, or contains a control character or another escape than \\\\ and \\'; send it as " +
+        'a parameter'
+      )
     case '`':
     case '"':
       return 'This quoted name is not closed, is empty, or contains a backslash or a control character'

@@ -7,7 +7,10 @@ export const VIEWS = ['records', 'usage'] as const
 export type ViewName = (typeof VIEWS)[number]
 export const isView = (name: string): name is ViewName => (VIEWS as readonly string[]).includes(name)
 
-/** Of the engine's own tables, those that drivers read; each has only what is documented (`store/queries/sql/catalogue.ts`). */
+/**
+ * Of the engine's own tables, those that drivers read; each has only what is documented
+ * (`store/queries/sql/catalogue.ts`).
+ */
 export const SYSTEM_TABLES = ['databases', 'tables', 'columns', 'settings'] as const
 
 export type Statement =

@@ -1,9 +1,10 @@
 /**
- * What a query would read and call, as the engine itself has parsed it (`EXPLAIN AST`), and whether it may: a rule without
- * reads. Only kinds of nodes that are known are allowed, so that a later version of the engine refuses rather than admits.
+ * What a query would read and call, as the engine itself has parsed it (`EXPLAIN AST`), and whether it may: a rule
+ * without reads. Only kinds of nodes that are known are allowed, so that a later version of the engine refuses rather
+ * than admits.
  *
- * The engine prints one node per line, one space deeper than its parent, and does not escape names. No name has a line break
- * (`tokens.ts`), so that each line is one node.
+ * The engine prints one node per line, one space deeper than its parent, and does not escape names. No name has a line
+ * break (`tokens.ts`), so that each line is one node.
  */
 import { isAllowedFunction, isAllowedType, isCast, isMembership } from './functions.js'
 
@@ -37,8 +38,8 @@ const PLAIN: ReadonlySet<string> = new Set([
 
 const NODES_MAX = 20_000
 /**
- * Tables that the engine reads at most, as it writes out a subquery wherever it is named: planning thousands takes seconds that no
- * limit of the engine counts.
+ * Tables that the engine reads at most, as it writes out a subquery wherever it is named: planning thousands takes
+ * seconds that no limit of the engine counts.
  */
 const TABLES_MAX = 256
 const LINE = /^( *)([A-Za-z]+)(?: (.*))?$/

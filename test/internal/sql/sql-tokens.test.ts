@@ -38,7 +38,7 @@ function written(query: string): string | undefined {
   }
 }
 
-test('what is written is one line without control characters or single backslashes, and is read as the same again', () => {
+test('written text is one line without control characters or single backslashes, and is read as the same', () => {
   const texts = fc.array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'binary', maxLength: 3 })), {
     maxLength: 14,
   })
