@@ -13,7 +13,7 @@ import { HEALTH_STATUSES } from '../records/connector-health.js'
 import { exampleId, idOf } from '../text/answer-fields.js'
 import { name } from '../text/plain-text.js'
 
-/** The contract of the partner API (spec 5 rule 8, design section 7). */
+/** The contract of the partner API. */
 
 export const PARTNER = '/api/partner/v1'
 
@@ -80,8 +80,8 @@ export const INGEST_PARTNER_INVOCATIONS: Operation = {
   tag,
   summary: "Ingest invocation events of the connector's source systems",
   description:
-    'Like `POST /api/v1/invocations`, for events whose `ingestion_layer` is one of the source systems of the connector. ' +
-    'Other events fail with INSUFFICIENT_SCOPE.',
+    'Like `POST /api/v1/invocations`, for events whose `ingestion_layer` is one of the source systems of the ' +
+    'connector. Other events fail with INSUFFICIENT_SCOPE.',
   body: {
     contents: {
       ...INGEST_INVOCATIONS.body?.contents,
@@ -95,8 +95,8 @@ export const LIST_PARTNER_ATTRIBUTIONS: Operation = {
   tag,
   summary: "List records of the connector's source systems, with filters; newest first by default",
   description:
-    'Fails with RESIDENCY_BLOCKED if this instance, or the lane of the connector, is outside the region of the tenant. ' +
-    `Records of calls that were made in another region are omitted. ${FILTERS_DESCRIPTION}`,
+    'Fails with RESIDENCY_BLOCKED if this instance, or the lane of the connector, is outside the region of the ' +
+    `tenant. Records of calls that were made in another region are omitted. ${FILTERS_DESCRIPTION}`,
   query: { ...PAGE_PARAMETERS, ...SORT_PARAMETER, ...FILTER_PARAMETERS },
   problems: ['RESIDENCY_BLOCKED'],
   replies: {

@@ -40,7 +40,7 @@ export interface PartnerRoutesDeps extends HealthDeps {
 const INGESTION_ROUTE = 3
 
 /**
- * `/api/partner/v1`: the operations of a partner on behalf of a tenant, through a connector (spec 5 rule 8). Every route
+ * `/api/partner/v1`: the operations of a partner on behalf of a tenant, through a connector. Every route
  * takes the connector from the credential: no parameter extends its access.
  */
 export function partnerRoutes(deps: PartnerRoutesDeps): readonly Route[] {
