@@ -11,11 +11,10 @@ import {
 import type { Parameters } from './form.js'
 import type { OAuthDeps } from './oauth-deps.js'
 import { accepts, oauthProblem, oauthProblemForm } from './oauth-errors.js'
-import { codePage } from './second-factor-page.js'
 import type { SignInOutcome } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'
 import { type SignInForm, sealForm } from './sign-in-form.js'
-import { formTargetOf, problemPageForm, signInPage } from './sign-in-page.js'
+import { codePage, formTargetOf, problemPageForm, signInPage } from './sign-in-page.js'
 
 export const STALE = oauthProblem('invalid_request', 'The sign-in form has expired or belongs to another browser.')
 

@@ -1,7 +1,9 @@
+import { renderSVG } from 'uqr'
 import type { Scope } from '../../auth/scopes.js'
 import { escapeHtml, HTML_TYPE, htmlPage, pageHeaders } from '../../http/html.js'
 import type { ProblemForm } from '../../problems/render.js'
 import { originOf } from './redirect-uris.js'
+import { setUpAddress } from './second-factor.js'
 
 /** The content of the page: who requests which access, and why an earlier attempt failed. */
 export interface SignInPage {
@@ -49,18 +51,61 @@ ${provider?.isOnly === true ? '' : passwordFields(page)}
   )
 }
 
-export const failureText = (failure: string): string =>
+const failureText = (failure: string): string =>
   failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHtml(failure)}</p>`
 
 /** A link, because a policy for forms would have to name the provider's own address. */
 const providerLink = (name: string, form: string): string =>
-  `<p><a class="button" href="/v1/oauth/provider?request=${encodeURIComponent(form)}">Sign in with ${escapeHtml(name)} and allow</a></p>`
+  `<p><a class="button" href="/v1/oauth/provider?request=${encodeURIComponent(form)}">Sign in with ` +
+  `${escapeHtml(name)} and allow</a></p>`
 
-const passwordFields = ({ username, failure, provider }: SignInPage): string => `<label for="username">User name</label>
-<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128" value="${escapeHtml(username)}"${failure === '' && provider === undefined ? ' autofocus' : ''}>
+const passwordFields = ({ username, failure, provider }: SignInPage): string => {
+  const usernameRules = 'autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128"'
+  const usernameFocus = failure === '' && provider === undefined ? ' autofocus' : ''
+  const passwordRules = 'autocomplete="current-password" required maxlength="256"'
+  const passwordFocus = failure === '' ? '' : ' aria-describedby="failure" autofocus'
+  return `<label for="username">User name</label>
+<input id="username" name="username" ${usernameRules} value="${escapeHtml(username)}"${usernameFocus}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="256"${failure === '' ? '' : ' aria-describedby="failure" autofocus'}>
+<input id="password" name="password" type="password" ${passwordRules}${passwordFocus}>
 <button type="submit" name="decision" value="allow">Sign in and allow</button>`
+}
+
+/** The second page of a sign-in: a code, and before the first one what an authenticator app needs. */
+export interface CodePage {
+  /** The hidden field. */
+  readonly form: string
+  readonly username: string
+  /** Why the code before was refused; empty the first time. */
+  readonly failure: string
+  /** Base32; undefined for a person who has set up a second factor. */
+  readonly freshSecret: string | undefined
+}
+
+export const codePage = ({ form, username, failure, freshSecret }: CodePage): string => {
+  const rules = 'inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]*" required maxlength="7" autofocus'
+  const description = failure === '' ? '' : ' aria-describedby="failure"'
+  return htmlPage(
+    freshSecret === undefined ? 'Enter your code' : 'Set up a second factor',
+    `${freshSecret === undefined ? '' : setUp(freshSecret, username)}
+${failureText(failure)}
+<form method="post" action="/v1/oauth/authorize">
+<input type="hidden" name="request" value="${escapeHtml(form)}">
+<label for="code">Six digits that your authenticator app shows for ${escapeHtml(username)}</label>
+<input id="code" name="code" ${rules}${description}>
+<button type="submit" name="decision" value="allow">Go on</button>
+<button type="submit" name="decision" value="deny" formnovalidate>Cancel</button>
+</form>`,
+  )
+}
+
+const setUp = (secret: string, username: string): string => {
+  const instruction = 'Scan this code with an authenticator app, or type the key into it.'
+  const code = renderSVG(setUpAddress(secret, username), { pixelSize: 4 })
+  return `<p>Your company asks for a second factor. ${instruction}</p>
+<div class="qr" role="img" aria-label="QR code with the key below">${code}</div>
+<p>Key: <code>${secret.replace(/.{4}(?=.)/g, '$& ')}</code></p>`
+}
 
 /** Problems as a page for browsers. */
 export const problemPageForm = (isHttps: boolean): ProblemForm => ({
