@@ -21,7 +21,7 @@ import { openSentinelRoutes } from '../../internal/sentinel/open-sentinel-routes
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { type EventQuestion, listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
-import { openWebhookRoutes } from '../../internal/webhooks/open-webhooks.js'
+import { openWebhookRoutes } from '../../internal/webhooks/webhook-routes.js'
 import type { Gateway } from './gateway.js'
 
 export interface OpenRoutes {

@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { EventType } from '../events/event-contract.js'
-import type { ResidencyRegion } from '../residency/residency.js'
+import type { Problem } from '../problems/problem-catalogue.js'
+import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { seal, unseal } from '../secrets/seal.js'
 
@@ -123,3 +124,15 @@ export function withSecret(webhook: StoredWebhook, secret: StoredSecret, nowMs: 
 /** The keys that sign a delivery at an instant, newest first. */
 export const signingKeys = (keys: MasterKeys, webhook: StoredWebhook, nowMs: number): readonly KeyObject[] =>
   secretsAt(webhook, nowMs).map(({ sealed }) => createSecretKey(unseal(keys, secretContext(webhook.id), sealed)))
+
+/**
+ * Why a tenant's data may not be sent to one of its receivers; undefined when it may. Checked when an endpoint is
+ * registered and again before each delivery, since the tenant may set its region later.
+ *
+ * @param home the tenant's region
+ */
+export const refusalOfReceiver = (
+  home: ResidencyRegion,
+  instanceRegion: ResidencyRegion,
+  { residency_region: region }: Pick<StoredWebhook, 'residency_region'>,
+): Problem | undefined => refusalOfCrossing(home, [thisInstance(instanceRegion), { name: 'the receiver', region }])

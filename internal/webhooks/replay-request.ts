@@ -8,11 +8,10 @@ import type { ResidencyRegion } from '../residency/residency.js'
 import { storeProblem } from '../store/failures.js'
 import { parseInstant } from '../units/instant.js'
 import type { DeliveryRoutesDeps } from './delivery-routes.js'
-import type { StoredWebhook } from './endpoint.js'
-import type { ReplayOrder, ReplaySelection } from './orders.js'
+import { refusalOfReceiver, type StoredWebhook } from './endpoint.js'
+import type { ReplayOrder, ReplaySelection } from './replayer.js'
 import { WHAT } from './webhook-changes.js'
 import type { ReplayBody } from './webhook-contract.js'
-import { refusalOfReceiver } from './webhook-residency.js'
 
 export interface ReplayDeps extends Pick<DeliveryRoutesDeps, 'listAttempts'> {
   readonly webhooks: Pick<WatchedRecords<StoredWebhook>, 'read'>

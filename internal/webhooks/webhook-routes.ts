@@ -1,15 +1,36 @@
+import { WEBHOOK_HEALTH, WEBHOOKS } from '../../streams/buckets.js'
+import { deliveriesWake } from '../../streams/deliveries.js'
+import { EVENTS } from '../../streams/events.js'
+import {
+  DEADLETTERS,
+  deadLettersSubject,
+  dueSubject,
+  REPLAYS_SUBJECT,
+  RETRIES,
+  retriesOfEndpoint,
+} from '../../streams/retries.js'
+import type { Broker } from '../broker/connect.js'
+import { lastSequenceOf } from '../broker/log.js'
+import { mirrorBucket } from '../broker/mirror.js'
+import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import { bucketRecords } from '../broker/records.js'
+import { watchRecords } from '../broker/watched-records.js'
 import type { Mutate } from '../http/mutations/mutations.js'
 import { type RecordRoutesDeps, recordRoutes } from '../http/resource/record-routes.js'
 import type { Route } from '../http/route.js'
+import { guardOf, type TargetSettings, targetRulesOf } from '../outbound/targets.js'
+import { encodeDelivery, partitionOf } from './delivery.js'
 import { type DeliveryRoutesDeps, deliveryRoutes } from './delivery-routes.js'
 import type { StoredWebhook } from './endpoint.js'
+import type { StoredHealth } from './endpoint-health.js'
 import { type ReplayDeps, replayWebhook } from './replay-request.js'
-import { shownWebhook } from './show-webhook.js'
+import { replayMessageId } from './replayer.js'
 import {
   changeWebhook,
   createWebhook,
   deleteWebhook,
   rotateSecret,
+  shownWebhook,
   verifyWebhook,
   type WebhookChangesDeps,
   WHAT,
@@ -34,7 +55,7 @@ import {
   verifyBody,
 } from './webhook-contract.js'
 
-export interface WebhookRoutesDeps extends WebhookChangesDeps, ReplayDeps, DeliveryRoutesDeps, RecordRoutesDeps {
+interface WebhookRoutesDeps extends WebhookChangesDeps, ReplayDeps, DeliveryRoutesDeps, RecordRoutesDeps {
   readonly webhooks: WebhookChangesDeps['webhooks']
   readonly mutate: Mutate
 }
@@ -42,7 +63,7 @@ export interface WebhookRoutesDeps extends WebhookChangesDeps, ReplayDeps, Deliv
 const MANAGED = { access: 'webhooks:manage', rateClass: 'control' } as const
 
 /** All routes under `/api/v1/webhooks`. */
-export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
+function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   const { mutate, webhooks, healthOf, clock } = deps
   return [
     ...recordRoutes(
@@ -118,4 +139,51 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
     }),
     ...deliveryRoutes(deps),
   ]
+}
+
+/** What the routes need from elsewhere; everything else comes from the broker's streams and buckets. */
+type Given = Pick<
+  WebhookRoutesDeps,
+  'mutate' | 'listAttempts' | 'masterKeys' | 'idsOf' | 'residencyRegionOf' | 'instanceRegion' | 'cursors' | 'clock'
+>
+
+export interface OpenWebhooksDeps extends Given {
+  readonly broker: Broker
+  readonly publish: Publisher['publish']
+  readonly targets: TargetSettings
+  readonly baseUrl: string
+  /** Called once when the watch of a KV bucket is lost. */
+  readonly onLost: (cause: unknown) => void
+}
+
+/** The routes of webhook endpoints, backed by a broker's streams and buckets. */
+export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonly Route[]> {
+  const { broker, publish, targets, baseUrl, onLost, ...given } = deps
+  const { connection, manager } = broker
+  const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), onLost)
+  const healthBucket = await broker.bucket(WEBHOOK_HEALTH)
+  const health = await mirrorBucket<StoredHealth>(healthBucket, onLost)
+  const healthRecords = bucketRecords<StoredHealth>(healthBucket, health.reached)
+  return webhookRoutes({
+    ...given,
+    webhooks,
+    healthOf: health.get,
+    targetRules: targetRulesOf(targets, baseUrl),
+    guard: guardOf(targets),
+    newestEvent: () => lastSequenceOf(manager, EVENTS.name),
+    newestDeadLetter: () => lastSequenceOf(manager, DEADLETTERS.name),
+    async deliver(delivery) {
+      const partition = partitionOf(delivery.endpointId)
+      await publishOrThrow(publish, dueSubject(partition), encodeDelivery(delivery), delivery.id)
+      connection.publish(deliveriesWake(partition))
+    },
+    order: (order) =>
+      publishOrThrow(publish, REPLAYS_SUBJECT, Buffer.from(JSON.stringify(order)), replayMessageId(order)),
+    async deleteRemains(id) {
+      await manager.streams.purge(RETRIES.name, { filter: retriesOfEndpoint(partitionOf(id), id) })
+      await manager.streams.purge(DEADLETTERS.name, { filter: deadLettersSubject(id) })
+      // Last: a courier stops writing health once its copy of the endpoints no longer has this one.
+      await healthRecords.delete(id)
+    },
+  })
 }

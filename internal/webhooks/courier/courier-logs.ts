@@ -1,17 +1,34 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
-import { DELIVERIES } from '../../../streams/deliveries.js'
+import {
+  DELIVERED_KEPT_MS,
+  DELIVERIES,
+  DELIVERY_PARTITIONS,
+  deliveriesCheckpoint,
+  deliveriesSubject,
+} from '../../../streams/deliveries.js'
 import { EVENTS } from '../../../streams/events.js'
-import { ATTEMPTS, DEADLETTERS } from '../../../streams/retries.js'
+import {
+  ATTEMPTS,
+  ATTEMPTS_CHECKPOINT,
+  ATTEMPTS_SUBJECT,
+  DEADLETTERS,
+  dueCheckpoint,
+  dueSubject,
+  REPLAYS_CHECKPOINT,
+  REPLAYS_SUBJECT,
+  RETRIES,
+} from '../../../streams/retries.js'
 import type { Broker } from '../../broker/connect.js'
 import { firstSequenceSince, lastSequenceOf, readLog, type StoredEntry } from '../../broker/log.js'
 import { type PlannedLogDeps, runPlannedLog } from '../../broker/planned-log.js'
 import type { Publisher } from '../../broker/publisher.js'
+import type { PurgedLog } from '../../broker/purge.js'
 import type { TenantIds } from '../../ids/ids.js'
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
-import { attemptLog } from '../attempt-log/attempt-log-actor.js'
 import { fanOut } from '../fan-out.js'
 import { replayer } from '../replayer.js'
-import type { watchWebhooks } from './watch-webhooks.js'
+import type { watchWebhooks } from '../watch-webhooks.js'
+import { attemptLog } from './attempt-log.js'
 
 export interface CourierLogsDeps extends PlannedLogDeps {
   readonly broker: Broker
@@ -60,12 +77,8 @@ const replayerOf = ({ broker: { manager }, webhooks, readLog, publish, idsOf, cl
 async function attemptLogOf({ broker: { manager }, insertAttempts, log }: CourierLogsDeps) {
   const { created } = await manager.streams.info(ATTEMPTS.name)
   const logId = Math.floor(Date.parse(created) / 1_000)
-  return attemptLog({
-    // Sequences identify a batch only within one incarnation of the stream.
-    insert: (rows, token) => insertAttempts(rows, `${logId}.${token}`),
-    logId,
-    log,
-  })
+  // Sequences identify a batch only within one incarnation of the stream.
+  return attemptLog((rows, token) => insertAttempts(rows, `${logId}.${token}`), logId, log)
 }
 
 /** All messages of a subject after a sequence. */
@@ -79,3 +92,34 @@ async function readBehind(manager: JetStreamManager, stream: string, subject: st
     from = last.sequence + 1
   }
 }
+
+/** RETRIES has no limit of bytes, so that it never counts as crowded. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+const partitions = [...Array(DELIVERY_PARTITIONS).keys()]
+
+/** The logs that couriers purge, each up to its checkpoint. */
+export const COURIER_LOGS: readonly PurgedLog[] = [
+  ...partitions.map((partition) => ({
+    key: deliveriesCheckpoint(partition),
+    stream: DELIVERIES.name,
+    subject: deliveriesSubject(partition),
+    bytesMax: DELIVERIES.max_bytes,
+    keepMs: DELIVERED_KEPT_MS,
+  })),
+  ...partitions.map((partition) => ({
+    key: dueCheckpoint(partition),
+    stream: RETRIES.name,
+    subject: dueSubject(partition),
+    bytesMax: UNLIMITED,
+    keepMs: 0,
+  })),
+  { key: REPLAYS_CHECKPOINT, stream: RETRIES.name, subject: REPLAYS_SUBJECT, bytesMax: UNLIMITED, keepMs: 0 },
+  {
+    key: ATTEMPTS_CHECKPOINT,
+    stream: ATTEMPTS.name,
+    subject: ATTEMPTS_SUBJECT,
+    bytesMax: ATTEMPTS.max_bytes,
+    keepMs: DELIVERED_KEPT_MS,
+  },
+]

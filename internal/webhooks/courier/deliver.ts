@@ -1,7 +1,20 @@
+import { rootCertificates } from 'node:tls'
+import { EVENTS } from '../../../streams/events.js'
+import type { Broker } from '../../broker/connect.js'
+import { lastSequenceOf } from '../../broker/log.js'
+import type { TenantIds } from '../../ids/ids.js'
+import { guardOf, type TargetSettings, targetRulesOf } from '../../outbound/targets.js'
+import type { ResidencyRegion } from '../../residency/residency.js'
+import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { Delivery } from '../delivery.js'
-import type { StoredWebhook } from '../endpoint.js'
+import { refusalOfReceiver, type StoredWebhook } from '../endpoint.js'
 import type { RetryRules } from '../retry-schedule.js'
-import { expired, type Outcome, outcomeOf } from './outcomes.js'
+import type { watchWebhooks } from '../watch-webhooks.js'
+import { attempt } from './attempt.js'
+import { createConnections } from './connections.js'
+import type { PartitionDeps } from './courier-partition.js'
+import type { EndpointQueues } from './endpoint-queues.js'
+import { expired, type Outcome, outcomeOf, park } from './outcomes.js'
 import { send } from './send.js'
 import { isChallenge, type VerifyDeps, verify } from './verify-endpoint.js'
 
@@ -52,4 +65,75 @@ function deliverEvent(
     deps.onAttempt(delivery, result)
     onOutcome(outcomeOf(delivery, result, nowMs, deps.rules, deps))
   })
+}
+
+export interface AttemptSettings {
+  readonly targets: TargetSettings
+  /** PEM of authorities that are trusted in addition to the public ones. */
+  readonly extraCa: string | undefined
+  /** Of a whole attempt, from name resolution to the last byte of the response. */
+  readonly timeoutMs: number
+  readonly rules: RetryRules
+  readonly baseUrl: string
+  readonly instanceRegion: ResidencyRegion
+}
+
+export interface AttemptsDeps {
+  readonly broker: Pick<Broker, 'manager'>
+  readonly settings: AttemptSettings
+  readonly masterKeys: MasterKeys
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** Undefined when there is no such tenant: nothing is delivered to its endpoints. */
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion | undefined
+  readonly clock: () => number
+}
+
+export interface Attempts extends Pick<PartitionDeps, 'deliver' | 'park'> {
+  close(): Promise<void>
+}
+
+const CONNECT_TIMEOUT_MS = 3_000
+const SWEEP_EVERY_MS = 5_000
+
+/** Delivery attempts over kept-alive connections to the receivers. */
+export function openAttempts(
+  { broker: { manager }, settings, masterKeys, idsOf, residencyRegionOf, clock }: AttemptsDeps,
+  webhooks: Awaited<ReturnType<typeof watchWebhooks>>,
+  queues: EndpointQueues,
+): Attempts {
+  const connections = createConnections(
+    { extraCa: settings.extraCa, connectTimeoutMs: CONNECT_TIMEOUT_MS },
+    rootCertificates,
+  )
+  const sweeping = setInterval(() => connections.sweep(), SWEEP_EVERY_MS)
+  const attemptDeps = { guard: guardOf(settings.targets), connections, timeoutMs: settings.timeoutMs }
+  const deliverDeps: DeliverDeps = {
+    findWebhook: webhooks.find,
+    webhooks: webhooks.records,
+    masterKeys,
+    targetRules: targetRulesOf(settings.targets, settings.baseUrl),
+    mayReceive(webhook) {
+      const home = residencyRegionOf(webhook.tenant_id)
+      return home !== undefined && refusalOfReceiver(home, settings.instanceRegion, webhook) === undefined
+    },
+    rules: settings.rules,
+    attempt: (request, done) => attempt(request, attemptDeps, done),
+    onAttempt: (delivery, result) => {
+      const queue = queues.of(delivery)
+      if (result.kind === 'acknowledged') queue.succeeded(clock())
+      else queue.failed(result, clock())
+    },
+    newestEvent: () => lastSequenceOf(manager, EVENTS.name),
+    idsOf,
+    clock,
+    random: Math.random,
+  }
+  return {
+    deliver: (delivery, onOutcome, onFailure) => deliver(delivery, deliverDeps, onOutcome, onFailure),
+    park: (delivery) => park(delivery, deliverDeps),
+    async close() {
+      clearInterval(sweeping)
+      await connections.close()
+    },
+  }
 }

@@ -16,19 +16,17 @@ const OLDEST = gauge(
   'Age of the oldest delivery that is due and neither acknowledged nor put off to a retry; 0: none waits.',
 )
 
-export interface OldestDeliveryDeps {
-  readonly checkpoints: KV
-  readonly readLog: (range: LogRange) => Promise<readonly StoredEntry[]>
-  readonly isOwner: (key: string) => boolean
-  readonly clock: () => number
-}
-
 /**
  * Sets, when the metrics are read, for how long the deliveries of this process's partitions have waited.
  *
- * @returns ends it
+ * @returns a function that stops the measurement
  */
-export function measureOldestDelivery({ checkpoints, readLog, isOwner, clock }: OldestDeliveryDeps): () => void {
+export function measureOldestDelivery(
+  checkpoints: KV,
+  readLog: (range: LogRange) => Promise<readonly StoredEntry[]>,
+  isOwner: (key: string) => boolean,
+  clock: () => number,
+): () => void {
   const ageOf = async (stream: string, subject: string, key: string): Promise<number> => {
     const { done = 0 } = (await readCheckpoint<DeliveryProgress>(checkpoints, key)) ?? {}
     const [oldest] = await readLog({

@@ -13,16 +13,15 @@ import { createPublisher } from '../../broker/publisher.js'
 import { purgeDone } from '../../broker/purge.js'
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
 import type { Logger } from '../../telemetry/log.js'
-import { attemptWriter } from '../attempt-log/writer.js'
 import type { StoredHealth } from '../endpoint-health.js'
-import { runCourierLogs } from './courier-logs.js'
+import { watchWebhooks } from '../watch-webhooks.js'
+import { attemptWriter } from './attempt-log.js'
+import { COURIER_LOGS, runCourierLogs } from './courier-logs.js'
 import { Partition } from './courier-partition.js'
+import { type AttemptSettings, type AttemptsDeps, openAttempts } from './deliver.js'
 import { EndpointQueues } from './endpoint-queues.js'
 import { measureOldestDelivery } from './oldest-delivery.js'
-import { type AttemptSettings, type AttemptsDeps, openAttempts } from './open-attempts.js'
-import { COURIER_LOGS } from './purged-logs.js'
 import { subscribeWakeups } from './wakeups.js'
-import { watchWebhooks } from './watch-webhooks.js'
 
 export interface CourierSettings extends AttemptSettings {
   readonly inFlightPerEndpoint: number
@@ -76,7 +75,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     log,
   }
   const isPaused = followPauses(connection)
-  const stopMeasuring = measureOldestDelivery({ ...logDeps, clock: deps.clock })
+  const stopMeasuring = measureOldestDelivery(checkpoints, logDeps.readLog, isOwner, deps.clock)
   const partitionDeps = {
     ...logDeps,
     self: member,

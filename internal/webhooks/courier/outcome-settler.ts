@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { deadLettersSubject, dueSubject, retrySubject } from '../../../streams/retries.js'
 import { OwnershipLost } from '../../broker/checkpoint.js'
+import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
+import { counter, histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
+import { encodeDelivery, partitionOf } from '../delivery.js'
+import type { LogAttempts } from './attempt-log.js'
 import type { Outcome } from './outcomes.js'
 import type { PartitionLog } from './partition-log.js'
 import { CONFIRM_EVERY_MS, CONFIRM_IDLE_EVERY_MS, RETRY_MS } from './pauses.js'
-import { type SettleDeps, settle } from './settle.js'
 
-export interface SettlerDeps extends SettleDeps {
+export interface SettlerDeps {
+  readonly publish: Publisher['publish']
+  readonly logAttempts: LogAttempts
   readonly log: Logger
 }
 
@@ -92,7 +98,7 @@ export class OutcomeSettler {
     const settled = this.pending
     this.pending = []
     const outcomes = settled.map(({ outcome }) => outcome)
-    await this.untilStored(() => settle(outcomes, this.deps))
+    await this.untilStored(() => applyOutcomes(outcomes, this.deps))
     for (const { delivery } of settled) delivery.log.settle(delivery.index, delivery.bytes)
     const [first, ...others] = this.logs
     for (const log of others) if (log.isChanged) await this.save(log)
@@ -125,5 +131,43 @@ export class OutcomeSettler {
         await sleep(RETRY_MS)
       }
     }
+  }
+}
+
+const ATTEMPTS = counter('webhook_attempts_total', 'Attempts to deliver an event to an endpoint.', [
+  'outcome',
+  'reason',
+])
+const ATTEMPT_SECONDS = histogram('webhook_attempt_duration_seconds', 'From an attempt to its answer.', SECONDS_BUCKETS)
+
+/**
+ * Applies the effects of outcomes: schedules retries, stores dead letters, and logs every attempt. The attempts are
+ * logged last, and everything before that is safe to repeat: a delivery has one schedule, and a dead letter has one
+ * message id.
+ *
+ * @throws NotStored
+ */
+async function applyOutcomes(outcomes: readonly Outcome[], { publish, logAttempts }: SettlerDeps): Promise<void> {
+  const published = outcomes.map((outcome) => {
+    if (outcome.kind === 'again') {
+      const { delivery, atMs } = outcome
+      const partition = partitionOf(delivery.endpointId)
+      const subject = retrySubject(partition, delivery.endpointId, delivery.id)
+      const schedule = { atMs, subject: dueSubject(partition) }
+      return publishOrThrow(publish, subject, encodeDelivery(delivery), '', { schedule })
+    }
+    // An unanswered challenge is not replayable: the tenant requests a new one.
+    if (outcome.kind !== 'dead_lettered' || outcome.delivery.type === 'webhook.verification') return undefined
+    const { delivery } = outcome
+    return publishOrThrow(publish, deadLettersSubject(delivery.endpointId), encodeDelivery(delivery), delivery.id)
+  })
+  await Promise.all(published)
+  const records = outcomes.flatMap((outcome) =>
+    outcome.kind === 'dropped' || outcome.record === undefined ? [] : [outcome.record],
+  )
+  await logAttempts(records)
+  for (const { outcome, reason, latencyMs } of records) {
+    ATTEMPTS.inc({ outcome, reason: reason ?? 'none' })
+    ATTEMPT_SECONDS.observe(latencyMs / 1_000)
   }
 }

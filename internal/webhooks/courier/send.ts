@@ -1,9 +1,8 @@
-import type { KeyObject } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { readTarget, type Target, type TargetRefusal, type TargetRules } from '../../outbound/target-url.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { Delivery } from '../delivery.js'
 import { type StoredWebhook, signingKeys } from '../endpoint.js'
-import { signatureOf } from '../signature.js'
 import type { AttemptRequest, AttemptResult, Failed } from './attempt.js'
 import type { FINAL_REASONS } from './outcomes.js'
 
@@ -74,4 +73,16 @@ function keysOf(webhook: StoredWebhook, nowMs: number, masterKeys: MasterKeys): 
   const ends = webhook.secrets.map(({ expires_at: at }) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at)))
   unsealed.set(webhook, { keys, untilMs: Math.min(...ends.filter((end) => end > nowMs)) })
   return keys
+}
+
+/**
+ * `Service-Signature`: `t=<unix seconds>,v1=<hex>`, HMAC-SHA256 over `<t>.<body>` keyed by the endpoint's
+ * signing secret, as text, with its prefix. During a rotation overlap there is one `v1` per secret, newest first.
+ *
+ * @param body the exact bytes that are sent
+ */
+export function signatureOf(secrets: readonly KeyObject[], body: Uint8Array, nowMs: number): string {
+  const t = Math.floor(nowMs / 1_000)
+  const v1 = secrets.map((secret) => `v1=${createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')}`)
+  return `t=${t},${v1.join(',')}`
 }

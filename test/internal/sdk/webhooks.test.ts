@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { isSigned } from '../../../internal/sdk/webhooks.js'
-import { signatureOf } from '../../../internal/webhooks/signature.js'
+import { signatureOf } from '../../../internal/webhooks/courier/send.js'
 
 const NOW_MS = Date.UTC(2026, 10, 24)
 const keyOf = (secret: string) => createSecretKey(Buffer.from(secret))

@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { signatureOf } from '../../../internal/webhooks/courier/send.js'
 import {
   answersChallenge,
   formatSecret,
@@ -11,7 +12,6 @@ import {
   storeSecret,
   withSecret,
 } from '../../../internal/webhooks/endpoint.js'
-import { signatureOf } from '../../../internal/webhooks/signature.js'
 import { masterKeysOf } from '../../support/master-keys.js'
 
 const masterKeys = masterKeysOf(7)

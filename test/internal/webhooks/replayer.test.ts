@@ -5,8 +5,12 @@ import { tenantIdsCache } from '../../../internal/ids/ids.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { decodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
 import type { StoredWebhook } from '../../../internal/webhooks/endpoint.js'
-import type { ReplayOrder, ReplaySelection } from '../../../internal/webhooks/orders.js'
-import { type ReplayerDeps, replayer } from '../../../internal/webhooks/replayer.js'
+import {
+  type ReplayerDeps,
+  type ReplayOrder,
+  type ReplaySelection,
+  replayer,
+} from '../../../internal/webhooks/replayer.js'
 import { dueSubject, REPLAYS_SUBJECT, replaySchedule } from '../../../streams/retries.js'
 
 const NOW_MS = Date.parse('2026-11-21T09:30:00Z')

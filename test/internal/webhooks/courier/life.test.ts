@@ -16,7 +16,7 @@ import {
   withSecret,
 } from '../../../../internal/webhooks/endpoint.js'
 import { type StoredHealth, shownHealth } from '../../../../internal/webhooks/endpoint-health.js'
-import { type ReplaySelection, replayMessageId } from '../../../../internal/webhooks/orders.js'
+import { type ReplaySelection, replayMessageId } from '../../../../internal/webhooks/replayer.js'
 import { type Bucket, WEBHOOK_HEALTH, WEBHOOKS } from '../../../../streams/buckets.js'
 import { DEADLETTERS, deadLettersSubject, dueSubject, REPLAYS_SUBJECT } from '../../../../streams/retries.js'
 import { type CourierWorld, idsOf, launchCourierWorld, MASTER_KEYS, TENANT } from '../../../support/courier.js'
