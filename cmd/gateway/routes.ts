@@ -1,4 +1,4 @@
-import { accessRoutes } from '../../internal/access/open-access-routes.js'
+import { accessRoutes } from '../../internal/access/access-routes.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-attribution-routes.js'
 import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-names/unknown-name-contract.js'
 import { auditRoutes } from '../../internal/audit/audit-routes.js'

@@ -1,7 +1,7 @@
 /** The sentinel: checks budgets, spend and coverage and emits an event when a limit is crossed. Several sentinels share the tenants. */
 
 import type { StoredConnector } from '../../internal/access/connectors/connector.js'
-import { watchHealth } from '../../internal/access/connectors/watch-health.js'
+import { watchHealth } from '../../internal/access/connectors/connector-health.js'
 import { applyPending } from '../../internal/access/tenants/apply-pending.js'
 import { auditOnce } from '../../internal/audit/audit-sink.js'
 import type { Tenant } from '../../internal/auth/tenant.js'

@@ -14,8 +14,7 @@ import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import type { Logger } from '../telemetry/log.js'
 import { type StoredKeyUse, trackKeyUses } from './api-keys/last-use.js'
-import { clientOf } from './connectors/connector.js'
-import { type OpenConnectors, openConnectors } from './connectors/open-connectors.js'
+import { clientOf, type WatchedConnectors, watchConnectors } from './connectors/connector.js'
 import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
 import { openAuthorizationServer, type RunningAuthorizationServer } from './oauth/open-oauth.js'
 import { limitsOf } from './tenants/tenant-settings.js'
@@ -43,7 +42,7 @@ export interface AccessSettings {
 }
 
 /** A gateway's view of who may do what, and how much. */
-export interface RunningAccess extends OpenConnectors {
+export interface RunningAccess extends WatchedConnectors {
   /** Whether this view is current. */
   readonly credentials: CredentialsWatch
   readonly authenticator: Authenticator
@@ -76,15 +75,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
   }
-  const keyUseBucket = await broker.bucket(API_KEY_USES)
-  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, onLost)
-  const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
-  const apiKeyBucket = await broker.bucket(API_KEYS)
-  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, onLost, (keyId, key) => {
-    forget(keyId)
-    if (key === undefined) keyUses.forget(keyId)
-  })
-  credentials.add(apiKeyBucket, apiKeys)
+  const { apiKeys, keyUses, lastUsedAt, deleteUse } = await openApiKeys(settings, credentials, forget)
   const budgetExchange = createBudgetExchange({
     connection: broker.connection,
     self: settings.gatewayName,
@@ -106,7 +97,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
   const connectorBucket = await broker.bucket(CONNECTORS)
-  const { connectors, withClient } = await openConnectors(connectorBucket, onLost, forget)
+  const { connectors, withClient } = await watchConnectors(connectorBucket, onLost, forget)
   credentials.add(connectorBucket, connectors)
   const oauth = await openAuthorizationServer({
     bucket: (bucket) => broker.bucket(bucket),
@@ -147,8 +138,8 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     dimensionsOf: (tenantId) => settingsOf(tenants.get(tenantId)).dimensions,
     apiKeys,
     sqlUsers: await openSqlUsers(settings, credentials),
-    lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
-    deleteUse: (keyId) => keyUseBucket.delete(keyId),
+    lastUsedAt,
+    deleteUse,
     connectors,
     withClient,
     budgetsOf,
@@ -158,6 +149,29 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
       oauth.close()
       await keyUses.close()
     },
+  }
+}
+
+/** @param forget called with the id of a changed key, on which verdicts may depend */
+async function openApiKeys(
+  { broker, isBrokerUp, onLost, log }: AccessSettings,
+  credentials: CredentialsWatch,
+  forget: (id: string) => void,
+) {
+  const useBucket = await broker.bucket(API_KEY_USES)
+  const uses = await mirrorBucket<StoredKeyUse>(useBucket, onLost)
+  const keyUses = trackKeyUses({ bucket: useBucket, stored: (keyId) => uses.get(keyId), isBrokerUp, log })
+  const keyBucket = await broker.bucket(API_KEYS)
+  const apiKeys = await watchRecords<StoredApiKey>(keyBucket, onLost, (keyId, key) => {
+    forget(keyId)
+    if (key === undefined) keyUses.forget(keyId)
+  })
+  credentials.add(keyBucket, apiKeys)
+  return {
+    apiKeys,
+    keyUses,
+    lastUsedAt: (keyId: string) => uses.get(keyId)?.at ?? null,
+    deleteUse: (keyId: string) => useBucket.delete(keyId),
   }
 }
 

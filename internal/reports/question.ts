@@ -1,5 +1,4 @@
-import type { Field } from '../filters/filter-fields.js'
-import { FILTER_FIELDS, withTags } from '../filters/filter-fields.js'
+import { FILTER_FIELDS, type Field, withTags } from '../filters/filter-fields.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
 import { DIMENSION_NAMES, DIMENSIONS, type GroupField } from '../filters/report-dimensions.js'
 import { CURSOR_LIFETIME_MS } from '../http/resource/pages.js'
@@ -83,12 +82,8 @@ export function readReport(
   if (!named.ok) return named
   const values: { readonly [name in (typeof PARAMETERS)[number] | (typeof OF_USAGE)[number]]?: string } = named.values
 
-  const groupBy = values.group_by === undefined ? [] : values.group_by.split(',').map(foldedField)
-  const groups = withTags(DIMENSIONS, declared)
-  if (new Set(groupBy).size < groupBy.length || !groupBy.every((name) => Object.hasOwn(groups, name))) {
-    const known = [...DIMENSION_NAMES, ...declared.map(({ key }) => tagFieldOf(key))].join(', ')
-    return refused('/group_by', `group_by must be a comma-separated list of ${known}, without repetition.`)
-  }
+  const groupBy = readGroups(values.group_by, declared)
+  if ('pointer' in groupBy) return refused(groupBy.pointer, groupBy.detail)
   const interval = INTERVALS.find((known) => known === values.interval)
   if (values.interval !== undefined && interval === undefined) {
     return refused('/interval', `interval must be one of ${INTERVALS.join(', ')}.`)
@@ -107,8 +102,7 @@ export function readReport(
   const isComparing = values.compare !== undefined
   const previous = isComparing ? previousPeriod(period, interval, zone) : undefined
   if (isComparing && previous === undefined) return refused('/compare', CUT)
-  const names = groupBy as GroupField[]
-  const sort = readSort(kind, values.sort, names, interval, isComparing)
+  const sort = readSort(kind, values.sort, groupBy, interval, isComparing)
   if ('pointer' in sort) return refused(sort.pointer, sort.detail)
 
   const isAllocating = values.allocate === 'true'
@@ -133,7 +127,7 @@ export function readReport(
     ok: true,
     question: {
       kind,
-      groupBy: names,
+      groupBy,
       interval,
       zone,
       period,
@@ -148,6 +142,19 @@ export function readReport(
       digest,
     },
   }
+}
+
+function readGroups(
+  text: string | undefined,
+  declared: readonly Pick<Dimension, 'key'>[],
+): readonly GroupField[] | Refusal {
+  const groups = text === undefined ? [] : text.split(',').map(foldedField)
+  const fields = withTags(DIMENSIONS, declared)
+  if (new Set(groups).size === groups.length && groups.every((name) => Object.hasOwn(fields, name))) {
+    return groups as GroupField[]
+  }
+  const known = [...DIMENSION_NAMES, ...declared.map(({ key }) => tagFieldOf(key))].join(', ')
+  return { pointer: '/group_by', detail: `group_by must be a comma-separated list of ${known}, without repetition.` }
 }
 
 const isFlag = (text: string | undefined): boolean => text === undefined || text === 'true' || text === 'false'

@@ -30,7 +30,7 @@ export async function watchWebhooks(broker: Broker, onLost: (cause: unknown) => 
 /**
  * Whether a verified endpoint of a tenant subscribes to a type of event.
  *
- * @param lost called once when the KV watch is lost
+ * @param onLost called once when the KV watch is lost
  */
 export async function watchSubscriptions(
   broker: Broker,

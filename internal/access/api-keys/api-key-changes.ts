@@ -9,10 +9,8 @@ import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { formatInstant } from '../../units/instant.js'
 import type { GivingBy } from '../delegation/giving.js'
-import { type CreateBody, locationOf, type RotateBody } from './api-key-contract.js'
-import { ACTIVE_MAX, hasCapacity, longestEnded } from './capacity.js'
-import { shownApiKey } from './show-api-key.js'
-import { inheritedExpiry, readExpiry, statusOf } from './status.js'
+import { type CreateBody, locationOf, type RotateBody, type ShownApiKey } from './api-key-contract.js'
+import { endOf, inheritedExpiry, readExpiry, statusOf } from './status.js'
 
 export interface ApiKeyChangesDeps {
   readonly mode: Mode
@@ -25,6 +23,11 @@ export interface ApiKeyChangesDeps {
   readonly publishEvent: PublishEvent
   readonly clock: () => number
 }
+
+/** Active keys per tenant. */
+export const ACTIVE_MAX = 1_000
+/** Expired and revoked keys per tenant that stay listed: those that ended last. */
+const ENDED_MAX = 1_000
 
 const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${ACTIVE_MAX} active keys per tenant; revoke some first.`)
 const NOT_ACTIVE = problem('CONFLICT', 'The key is not active, or was already rotated.')
@@ -181,3 +184,34 @@ function replacedBy(key: StoredApiKey, newId: string, nowMs: number, overlapS: n
   const isSooner = key.expires_at === null || Date.parse(endsAt) < Date.parse(key.expires_at)
   return isSooner ? { ...replaced, expires_at: endsAt } : replaced
 }
+
+export function hasCapacity(keys: Iterable<StoredApiKey>, nowMs: number): boolean {
+  let active = 0
+  for (const key of keys) if (statusOf(key, nowMs) === 'active') active++
+  return active < ACTIVE_MAX
+}
+
+/** Ids of the keys to delete, so that one more can be created: those that ended first. */
+export function longestEnded(keys: Iterable<StoredApiKey>, nowMs: number): readonly string[] {
+  const ended = [...keys].filter((key) => statusOf(key, nowMs) !== 'active')
+  if (ended.length < ENDED_MAX) return []
+  return ended
+    .sort((one, other) => endOf(one) - endOf(other))
+    .slice(0, ended.length - ENDED_MAX + 1)
+    .map(({ id }) => id)
+}
+
+/** The API's form of a key, without its secret and the secret's hash. */
+export const shownApiKey = (key: StoredApiKey, lastUsedAt: string | null, nowMs: number): ShownApiKey => ({
+  id: key.id,
+  name: key.name,
+  scopes: [...key.scopes],
+  expires_at: key.expires_at,
+  created_at: key.created_at,
+  last_four: key.last_four,
+  status: statusOf(key, nowMs),
+  last_used_at: lastUsedAt,
+  ingestion_layers: key.ingestion_layers === undefined ? null : [...key.ingestion_layers],
+  trusts_cost: key.trusts_cost !== false,
+  is_gateway: key.is_gateway === true,
+})

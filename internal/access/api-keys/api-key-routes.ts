@@ -3,7 +3,7 @@ import { refuseEmptyScopes, refuseNoScope } from '../../http/contract/scopes.js'
 import type { Mutate } from '../../http/mutations/mutations.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
 import type { Route } from '../../http/route.js'
-import { type ApiKeyChangesDeps, createKey, revokeKey, rotateKey, WHAT } from './api-key-changes.js'
+import { type ApiKeyChangesDeps, createKey, revokeKey, rotateKey, shownApiKey, WHAT } from './api-key-changes.js'
 import {
   CREATE_API_KEY,
   createBody,
@@ -16,7 +16,6 @@ import {
   ROTATE_API_KEY,
   rotateBody,
 } from './api-key-contract.js'
-import { shownApiKey } from './show-api-key.js'
 
 export interface ApiKeyRoutesDeps extends ApiKeyChangesDeps, RecordRoutesDeps {
   readonly mutate: Mutate

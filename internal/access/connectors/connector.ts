@@ -1,4 +1,6 @@
+import type { KV } from '@nats-io/kv'
 import type { Scope } from '../../auth/scopes.js'
+import { type WatchedRecords, watchRecords } from '../../broker/watched-records.js'
 import type { HealthStatus } from '../../records/connector-health.js'
 import type { ResidencyRegion } from '../../residency/residency.js'
 import { type StoredClient, storeClientSecret } from '../oauth/clients.js'
@@ -130,3 +132,37 @@ export const isHealthLapsed = ({ status, health }: StoredConnector, nowMs: numbe
   status === 'active' &&
   health.status !== 'unknown' &&
   nowMs - Date.parse(health.reported_at ?? health.since) >= REPORT_VALID_MS
+
+/** A gateway's copy of all tenants' connectors. */
+export interface WatchedConnectors {
+  /** By id. */
+  readonly connectors: WatchedRecords<StoredConnector>
+  /** The connector that a client acts for. */
+  readonly withClient: (clientId: string) => StoredConnector | undefined
+}
+
+/**
+ * @param onLost called once when the watch of the bucket is lost
+ * @param onChange called with the id of the client whose connector has changed
+ */
+export async function watchConnectors(
+  bucket: KV,
+  onLost: (cause: unknown) => void,
+  onChange: (clientId: string) => void,
+): Promise<WatchedConnectors> {
+  const clientIds = new Map<string, string>()
+  const connectorIds = new Map<string, string>()
+  const connectors = await watchRecords<StoredConnector>(bucket, onLost, (id, connector) => {
+    const clientId = connector?.client.id ?? clientIds.get(id)
+    if (clientId === undefined) return
+    if (connector === undefined) {
+      clientIds.delete(id)
+      connectorIds.delete(clientId)
+    } else {
+      clientIds.set(id, clientId)
+      connectorIds.set(clientId, id)
+    }
+    onChange(clientId)
+  })
+  return { connectors, withClient: (clientId) => connectors.get(connectorIds.get(clientId) ?? '') }
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isSecretOf, type Mode, storeSecret } from '../../auth/api-keys.js'
-import type { Scope } from '../../auth/scopes.js'
+import { consoleClientId, consoleRedirectUri } from '../../auth/console-client.js'
+import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { encodeBase32 } from '../../ids/base32.js'
 import { randomId, type TenantIds } from '../../ids/ids.js'
 
@@ -109,4 +110,39 @@ const NOBODY = storeSecret(createClientSecret('production'))
 export function isClientSecret(mode: Mode, client: StoredClient | undefined, secret: string): boolean {
   const isRight = isSecretOf(client ?? NOBODY, secret)
   return isRight && SECRET.test(secret) && secret.startsWith(PREFIX[mode]) && client?.status === 'active'
+}
+
+/**
+ * The console's OAuth client: one for each tenant, public, with an id that follows from the tenant's. It is not stored,
+ * so that every tenant has it, and nobody can take it away by mistake: to shut a person out, disable the person.
+ */
+
+/** A public client has no secret: this one was thrown away. */
+const NOBODYS = storeClientSecret(createClientSecret('production'))
+
+/**
+ * Finds the console's client by its id.
+ *
+ * @param findTenant undefined for an unknown tenant
+ */
+export function findConsoleClient(
+  clientId: string,
+  baseUrl: string,
+  findTenant: (tenantId: string) => { readonly created_at: string } | undefined,
+): StoredClient | undefined {
+  const tenantId = clientId.replace(/^cli_/, 'tnt_')
+  const tenant = findTenant(tenantId)
+  if (tenant === undefined || consoleClientId(tenantId) !== clientId) return undefined
+  return {
+    id: clientId,
+    tenant_id: tenantId,
+    name: 'Console',
+    scopes: SCOPES,
+    grant_types: ['authorization_code', 'refresh_token'],
+    redirect_uris: [consoleRedirectUri(baseUrl)],
+    is_public: true,
+    ...NOBODYS,
+    status: 'active',
+    created_at: tenant.created_at,
+  }
 }

@@ -1,8 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { type AccessTokenClaims, ALGORITHM, TOKEN_TYPE, type TokenParties } from '../../auth/access-tokens.js'
+import type { Mode } from '../../auth/api-keys.js'
 import type { Scope } from '../../auth/scopes.js'
 import type { SigningKey } from './token-keys.js'
+
+/**
+ * Issuer and audience of tokens. The issuer is the instance's address, where its discovery document is found (RFC 8414
+ * 3); production and sandbox have different addresses, and always different audiences.
+ */
+export const partiesOf = (mode: Mode, baseUrl: string): TokenParties => ({
+  issuer: baseUrl.replace(/\/+$/, ''),
+  audience: `urn:attribution:${mode}`,
+})
+
+/** The partner API has its own audience: it accepts only connectors' tokens, and no other API accepts those. */
+export const partnerPartiesOf = (mode: Mode, baseUrl: string): TokenParties => ({
+  ...partiesOf(mode, baseUrl),
+  audience: `urn:attribution:${mode}:partner`,
+})
 
 /** On whose behalf a token is issued, and for which scopes. */
 export interface TokenSubject {

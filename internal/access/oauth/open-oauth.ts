@@ -29,13 +29,12 @@ import { relyingParty } from '../identity-provider/relying-party.js'
 import type { FromProviderDeps, PeopleFromProvider } from '../users/from-provider.js'
 import { storedCodes } from './authorization-codes.js'
 import { oauthRoutes } from './authorization-server.js'
-import type { StoredClient } from './clients.js'
-import { findConsoleClient } from './console-client.js'
+import { findConsoleClient, type StoredClient } from './clients.js'
+import { partiesOf, partnerPartiesOf } from './issue-token.js'
 import type { KeyRing } from './key-ring.js'
 import { maintainKeyRing, openKeyRing } from './key-rotation.js'
 import { recordRotation } from './oauth-audit.js'
 import type { OAuthDeps } from './oauth-deps.js'
-import { partiesOf, partnerPartiesOf } from './parties.js'
 import { type ProviderSignIn, providerRedirectUri } from './provider-routes.js'
 import { secondFactors } from './second-factor.js'
 import { storedSessions } from './sessions.js'
@@ -98,7 +97,7 @@ const MAINTAIN_KEYS_EVERY_MS = 60_000
 export async function openAuthorizationServer(
   settings: AuthorizationServerSettings,
 ): Promise<RunningAuthorizationServer> {
-  const { bucket, masterKeys, mode, credentials, onChange, onLost, log, clock } = settings
+  const { bucket, masterKeys, mode, credentials, onChange, onLost, clock } = settings
   const ringBucket = await bucket(TOKEN_KEYS)
   const keys = createTokenKeys(masterKeys, await openKeyRing(ringBucket, masterKeys, mode, clock()))
   const rings = await mirrorBucket<KeyRing>(ringBucket, onLost, (changed, ring) => {
@@ -124,15 +123,7 @@ export async function openAuthorizationServer(
   const findClient = (id: string): StoredClient | undefined =>
     clients.get(id) ?? findConsoleClient(id, settings.baseUrl, settings.findTenant)
   const findUser = (id: string): StoredUser | undefined => people.withId(id)
-  const maintainKeys = async (): Promise<void> => {
-    const rotated = await maintainKeyRing(ringBucket, masterKeys, mode, clock())
-    if (rotated !== undefined) await recordRotation(settings.auditSink, rotated, clock())
-  }
-  const maintenance = setInterval(() => {
-    if (!areCredentialsCurrent()) return
-    maintainKeys().catch((cause: unknown) => log.warn({ err: cause }, 'could not maintain the token signing keys'))
-  }, MAINTAIN_KEYS_EVERY_MS)
-  maintenance.unref()
+  const maintenance = maintainKeys(settings, ringBucket, areCredentialsCurrent)
 
   const deps: OAuthDeps = {
     mode,
@@ -179,6 +170,23 @@ export async function openAuthorizationServer(
       for (const mirror of [rings, clients, users, providers, revoked]) mirror.stop()
     },
   }
+}
+
+/** Rotates the signing keys when that is due, and audits it. */
+function maintainKeys(
+  { masterKeys, mode, auditSink, log, clock }: AuthorizationServerSettings,
+  ringBucket: KV,
+  areCredentialsCurrent: () => boolean,
+): NodeJS.Timeout {
+  const maintain = async (): Promise<void> => {
+    const rotated = await maintainKeyRing(ringBucket, masterKeys, mode, clock())
+    if (rotated !== undefined) await recordRotation(auditSink, rotated, clock())
+  }
+  const timer = setInterval(() => {
+    if (!areCredentialsCurrent()) return
+    maintain().catch((cause: unknown) => log.warn({ err: cause }, 'could not maintain the token signing keys'))
+  }, MAINTAIN_KEYS_EVERY_MS)
+  return timer.unref()
 }
 
 /** The people who may sign in, and the identity providers of their tenants. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type StoredConnector, storedConnector } from '../../../../internal/access/connectors/connector.js'
-import { lapseHealth, reportHealth } from '../../../../internal/access/connectors/connector-health.js'
-import { watchHealth } from '../../../../internal/access/connectors/watch-health.js'
+import { lapseHealth, reportHealth, watchHealth } from '../../../../internal/access/connectors/connector-health.js'
 import { type WatchedRecords, watchRecords } from '../../../../internal/broker/watched-records.js'
 import type { NewEvent } from '../../../../internal/events/event.js'
 import { CONNECTORS } from '../../../../streams/buckets.js'

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clientOf } from '../../../../internal/access/connectors/connector.js'
+import { clientOf, type WatchedConnectors, watchConnectors } from '../../../../internal/access/connectors/connector.js'
 import { connectorRoutes } from '../../../../internal/access/connectors/connector-routes.js'
-import { type OpenConnectors, openConnectors } from '../../../../internal/access/connectors/open-connectors.js'
 import { givingOf } from '../../../../internal/access/delegation/giving.js'
 import { isClientSecret } from '../../../../internal/access/oauth/clients.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
@@ -15,7 +14,7 @@ import { tenantRecords } from '../../../support/tenant-records.js'
 
 let gateway: MutationGateway
 let ask: Ask
-let open: OpenConnectors
+let open: WatchedConnectors
 let isOver = false
 const forgotten: string[] = []
 
@@ -23,7 +22,7 @@ beforeAll(async () => {
   const { url } = await launchBroker()
   gateway = await startMutationGateway(url, async (mutate, broker) => {
     const onLost = (cause: unknown) => isOver || fail(cause)
-    open = await openConnectors(await broker.bucket(CONNECTORS), onLost, (clientId) => forgotten.push(clientId))
+    open = await watchConnectors(await broker.bucket(CONNECTORS), onLost, (clientId) => forgotten.push(clientId))
     return connectorRoutes({
       mutate,
       mode: 'production',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasCapacity, longestEnded } from '../../../../internal/access/api-keys/capacity.js'
+import { hasCapacity, longestEnded } from '../../../../internal/access/api-keys/api-key-changes.js'
 import type { StoredApiKey } from '../../../../internal/auth/api-keys.js'
 import { apiKey } from '../../../support/api-keys.js'
 
