@@ -1,11 +1,23 @@
+import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BUILT_MODULES, builtModules, TESTS_THE_BUILD } from './test/support/run/built.js'
 import { PROJECTS, projectOf, testFiles } from './test/support/run/projects.js'
 import { failedFiles, flakyTests, slowestFiles } from './test/support/run/reporters.js'
+import { isOuter, RUNS_BOTH_RINGS } from './test/support/run/rings.js'
 import { LongestFirst } from './test/support/run/sequence.js'
 
-const files = testFiles()
+// What a test launches is the build; unit tests launch nothing.
+if (!existsSync('dist/.built') && !/--project[ =]unit/.test(process.argv.join(' '))) {
+  console.error('These tests launch the build, and there is none: npm run build')
+  process.exit(1)
+}
+
+// A file that is named, or that a change reaches, runs whatever its ring.
+const args = process.argv.slice(2)
+const named = args.filter((arg) => arg.startsWith('test/') || arg.endsWith('.test.ts'))
+const isOfBothRings = RUNS_BOTH_RINGS || args.some((arg) => arg.startsWith('--changed'))
+const files = testFiles().filter((file) => isOfBothRings || !isOuter(file) || named.some((name) => file.includes(name)))
 /**
  * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, four workers
  * used 1.6. With six, on a slow machine, a test of deliveries at 1,000 events per second failed.

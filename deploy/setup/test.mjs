@@ -1,12 +1,14 @@
 /**
- * `npm test`: the set-up, then the linter over everything unless the arguments name files, then the tests; arguments go to
- * vitest. Files that failed run a second time, alone. Ends with the exit code of the first that fails.
+ * `npm test`: the set-up, then the linter over everything unless the arguments name files, then the tests of the inner ring
+ * (`test/support/run/rings.ts`), or those of both with TEST_RING=all; arguments go to vitest. Files that failed run a second
+ * time, alone. Ends with the exit code of the first that fails.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureChromium } from './chromium.mjs'
 import { foreground } from './commands.mjs'
+import { lastFullRun, reminder } from './last-full-run.mjs'
 import { ensurePromtool } from './promtool.mjs'
 import { ROOT, setUp } from './setup.mjs'
 import { runSetUpMain } from './steps.mjs'
@@ -36,8 +38,10 @@ if (linted !== 0) process.exit(linted)
 
 const notes = mkdtempSync(join(tmpdir(), 'attribution-failed-'))
 const failedFiles = join(notes, 'files')
+// Which tests a change reaches is known from imports of sources.
+const isOfChange = args.some((arg) => arg.startsWith('--changed'))
 // Not ATTRIBUTION_…: what the tests start would name them as unknown variables.
-const env = { ...process.env, TEST_THE_BUILD: '1' }
+const env = { ...process.env, ...(!isOfChange && { TEST_THE_BUILD: '1' }) }
 let code = await run(vitest, { ...env, FAILED_TEST_FILES: failedFiles })
 // Interrupted, or failed outside a test: nothing is noted.
 const failed = existsSync(failedFiles) ? readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean) : []
@@ -47,4 +51,6 @@ if (code === 1 && failed.length > 0 && failed.length <= REPEATED_FILES_MAX) {
   code = await run([...vitest, '--maxWorkers=1', ...failed], env)
   if (code === 0) console.log(failed.map((file) => `FLAKY  ${file} (the whole file)`).join('\n'))
 }
+const reminded = args.length === 0 && env.TEST_RING !== 'all' ? reminder(lastFullRun(ROOT), new Date()) : undefined
+if (reminded !== undefined) console.log(reminded)
 process.exit(code)

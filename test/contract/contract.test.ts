@@ -9,6 +9,7 @@ import { mergedRecord } from '../support/contract/merged.js'
 import { trainModels } from '../support/contract/models.js'
 import { type Partner, partnerToken, registerPartner } from '../support/contract/partner.js'
 import { CASES, openTarget, type Sent, send, type Target, UNVERIFIED } from '../support/contract/target.js'
+import { drawn } from '../support/run/rings.js'
 
 /** Requests that are right, and such as are wrong in one way, at every operation that the instance describes. */
 
@@ -424,11 +425,11 @@ test(`${CASES} valid and invalid requests to all operations get the answers that
   const untaken = (): DescribedOperation[] => described.operations.filter((operation) => !isTaken(operation))
   // What an operation is for may have been gone whenever it was asked, or its fields did not fit together: some more,
   // with those that make it.
-  for (let round = 0; round < 20 && untaken().length > 0; round++) {
+  for (let round = 0; round < 100 && untaken().length > 0; round++) {
     const paths = untaken().map(({ path }) => path)
     const making = described.operations.filter((operation) => paths.some((path) => path.startsWith(operation.path)))
     await makeService(credentials)
-    await fireAt(making, making.length * 20)
+    await fireAt(making, making.length * drawn(20))
   }
 
   const refused = untaken().map(({ id }) => [id, ...(statuses.get(id) ?? [])])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { launch } from '../support/processes.js'
+import { drawn } from '../support/run/rings.js'
 
 /**
  * Simulated histories of a planned log (`test/support/simulated-log.ts`).
@@ -7,7 +8,7 @@ import { launch } from '../support/processes.js'
  * `ATTRIBUTION_TEST_HISTORIES=100000 npm test -- test/faults/simulated-log.test.ts` runs as many. A failure names its seed:
  * `node dist/test/support/simulated-log.js <seed> 1` repeats it.
  */
-const HISTORIES = Number(process.env['ATTRIBUTION_TEST_HISTORIES'] ?? 1_000)
+const HISTORIES = Number(process.env['ATTRIBUTION_TEST_HISTORIES'] ?? drawn(1_000))
 
 async function failuresOf(histories: number, ...breakage: string[]): Promise<readonly string[]> {
   const simulated = launch('dist/test/support/simulated-log.js', { args: ['0', String(histories), ...breakage] })

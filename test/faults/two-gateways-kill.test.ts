@@ -6,11 +6,12 @@ import { connectService, type ServiceClient } from '../../internal/local/replay/
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { launchGateway, sendTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
+import { RUNS_BOTH_RINGS } from '../support/run/rings.js'
 import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
-/** ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */
-const ROUNDS = Number(process.env['ATTRIBUTION_TEST_ROUNDS'] ?? 2)
+/** Each kills both gateways and the broker. ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */
+const ROUNDS = Number(process.env['ATTRIBUTION_TEST_ROUNDS'] ?? (RUNS_BOTH_RINGS ? 2 : 1))
 const CALLERS = 12
 /** What a caller may be told beside 202: come again, in one way or another. */
 const CLEAR = new Set([429, 503])

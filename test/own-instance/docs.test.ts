@@ -1,17 +1,20 @@
 /**
  * Runs the commands of the documents as they are printed, from a folder that looks like a checkout, against an instance that
- * the README's `npm start` has started. Blocks that are marked as needing a cluster or an outside service are left out.
+ * the README's `npm start` has started. Blocks that are marked as needing a cluster or an outside service are left out. The
+ * inner ring runs those of the README, and of the documents that have changed since both rings passed.
  */
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { lastFullRun } from '../../deploy/setup/last-full-run.mjs'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { type CodeBlock, codeBlocks, DOCUMENTS, ROOT, textOf } from '../support/docs.js'
 import { localEnvironment } from '../support/local-environment.js'
 import { type Launched, launchCommand } from '../support/processes.js'
+import { RUNS_BOTH_RINGS } from '../support/run/rings.js'
 
 const run = promisify(execFile)
 
@@ -24,6 +27,18 @@ function checkout(): string {
   return folder
 }
 
+/** All of them where git cannot tell. */
+function changedDocuments(): readonly string[] {
+  const last = lastFullRun(ROOT)
+  if (RUNS_BOTH_RINGS || last === undefined) return DOCUMENTS
+  const diff = spawnSync('git', ['diff', '--name-only', last.commit, '--', ...DOCUMENTS], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  return diff.status === 0 ? diff.stdout.split('\n').filter(Boolean) : DOCUMENTS
+}
+
+const changed = changedDocuments()
 const folder = checkout()
 const started: Launched[] = []
 let port: number
@@ -100,15 +115,16 @@ describe.sequential('the commands that documents print', () => {
     )
   })
 
-  test.each(DOCUMENTS.slice(1))('the commands of %s run as printed and print what it shows', async (document) => {
+  const others = DOCUMENTS.slice(1).filter((document) => changed.includes(document))
+  test.each(others)('the commands of %s run as printed and print what it shows', async (document) => {
     const blocks = codeBlocks(textOf(document)).filter(({ mark, language }) => language !== 'sh' || mark === '')
-    const others = started.length
+    const before = started.length
     for (const block of blocks.filter((block) => isRun(block) && isStart(block))) await start(block)
     const commands = blocks.filter((block) => isRun(block) && !isStart(block))
 
     const outputs = await outputsOf(commands, document === WITH_NPX)
     // It would take processor time from the commands of the next documents.
-    for (const process of started.splice(others)) await process.kill('SIGTERM')
+    for (const process of started.splice(before)) await process.kill('SIGTERM')
 
     commands.forEach((command, at) => {
       const next = blocks[blocks.indexOf(command) + 1]

@@ -41,15 +41,11 @@ export function privateDataDir(): string {
   return folder
 }
 
-/** The one that the set-up has unpacked, where no environment names another: `npx vitest` finds it too. */
-const UNPACKED_NATS_SERVER = fileURLToPath(new URL('../../.local/bin/nats-server', import.meta.url))
-
-/** The nats-server binary that the set-up has found. */
+/** The nats-server binary that the set-up or the run has found. */
 export function natsServerBin(): string {
   const binary = process.env['ATTRIBUTION_NATS_SERVER_BIN']
-  if (binary !== undefined) return binary
-  if (existsSync(UNPACKED_NATS_SERVER)) return UNPACKED_NATS_SERVER
-  throw new Error('run npm test first: it finds nats-server')
+  if (binary === undefined) throw new Error('there is no nats-server: "npm test" fetches one, or says what to install')
+  return binary
 }
 
 export interface ServiceOptions {

@@ -2,7 +2,7 @@
  * The instance under the contract tests: a new one, or an existing production or sandbox instance given by environment:
  *
  *   ATTRIBUTION_CONTRACT_CREDENTIALS=FILE   JSON as `up` writes it: base_url, tenant_id, api_key
- *   ATTRIBUTION_CONTRACT_CASES=N            number of requests, 2,000 by default
+ *   ATTRIBUTION_CONTRACT_CASES=N            number of requests; by default 2,000, of which the inner ring draws a fifth
  */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,14 +11,16 @@ import { Agent, request } from 'undici'
 import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
 import { newTenantOfProduct } from '../product.js'
 import { acknowledge, answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../receiver.js'
+import { drawn } from '../run/rings.js'
 import { type Instance, launchService } from '../service.js'
 import type { Answer } from './check-answer.js'
 import { type Described, readDescription } from './described.js'
 
 const CASES_OF_A_RUN = 2_000
-export const CASES = Number(process.env['ATTRIBUTION_CONTRACT_CASES'] ?? CASES_OF_A_RUN)
-/** One in so many operations is asked where fewer cases are wanted. */
-export const EVERY_NTH = Math.max(1, Math.round(CASES_OF_A_RUN / CASES))
+const wanted = process.env['ATTRIBUTION_CONTRACT_CASES']
+export const CASES = Number(wanted ?? drawn(CASES_OF_A_RUN))
+/** One in so many operations is asked where the environment wants fewer cases. */
+export const EVERY_NTH = wanted === undefined ? 1 : Math.max(1, Math.round(CASES_OF_A_RUN / CASES))
 
 export interface Target {
   readonly credentials: Credentials

@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ensureNatsServer } from '../../../deploy/setup/nats-server.mjs'
 import { PARSER_ENVIRONMENT } from '../../../internal/http/builds.js'
+import { ROOT } from '../docs.js'
 import { holdSharedProcesses } from './shared-processes.js'
 
 /** A folder in memory: a run writes and deletes tens of thousands of small files, on which a disk spends seconds per instance. */
@@ -24,11 +26,14 @@ function hasRoomInMemory(): boolean {
  * Global set-up: temporary files of the tests and of their processes go into one folder, removed when the run ends. Workers
  * inherit the environment.
  */
-export default function runFolder(): () => Promise<void> {
+export default async function runFolder(): Promise<() => Promise<void>> {
   const parent = process.env['TMPDIR'] === undefined && hasRoomInMemory() ? IN_MEMORY : tmpdir()
   const folder = mkdtempSync(join(parent, 'attribution-tests-'))
   process.env['TMPDIR'] = folder
   Object.assign(process.env, PARSER_ENVIRONMENT)
+  // `npm test` has found it. Without it, the tests that need it say so.
+  const natsServer = process.env['ATTRIBUTION_NATS_SERVER_BIN'] ?? (await ensureNatsServer(ROOT).catch(() => undefined))
+  if (natsServer !== undefined) process.env['ATTRIBUTION_NATS_SERVER_BIN'] = natsServer
   const endSharedProcesses = holdSharedProcesses(folder)
   return async () => {
     await endSharedProcesses()

@@ -1,0 +1,69 @@
+/**
+ * The suite has two rings. `npm test` runs the inner one, in which every invariant of `internal/README.md` has a test, within
+ * 1,000 seconds of processor time; `npm run test:all` runs both. A file belongs to the inner ring unless it is listed here.
+ */
+
+/** Set by `npm run test:all`. */
+export const RUNS_BOTH_RINGS = process.env['TEST_RING'] === 'all'
+
+/** How many cases a property draws of those that it is worth: the inner ring draws a fifth. */
+export const drawn = (cases: number): number => (RUNS_BOTH_RINGS ? cases : Math.ceil(cases / 5))
+
+/**
+ * The files of the outer ring, each with what it alone would catch. Each takes 10 to 150 seconds of processor time, and the
+ * inner ring holds a part of it.
+ */
+export const OUTER: Readonly<Record<string, string>> = {
+  // Kills: the inner ring has those of two gateways and the broker, of couriers, and all roles under random faults.
+  'test/faults/kill.test.ts':
+    'records lost or doubled by a kill of the supervisor, the store or the attributor in a replay',
+  'test/faults/event-owners-kill.test.ts': 'a second record of an event that comes again while its owner is killed',
+  'test/faults/changes-kill.test.ts':
+    'a change lost or made twice, or rollups that differ, after a kill of any process',
+  'test/faults/seen-twice-kill.test.ts': 'two records of one call whose merge was killed',
+  'test/faults/export-kill.test.ts':
+    'an export of other bytes after a kill of the real exporter (the engine tests fail its store)',
+  'test/faults/export-schedules-kill.test.ts':
+    'a scheduled period delivered twice, or not at all, after a kill of the exporter',
+  'test/faults/partitions-under-load.test.ts':
+    'events lost or doubled when the number of partitions changes under load',
+  'test/own-instance/overrides.test.ts': 'an override of 30,000 records that kills interrupt',
+  'test/own-instance/reattribution.test.ts':
+    'a re-attribution or revaluation job that kills interrupt, or that forgets overrides',
+
+  // Models: `own-instance/models` is in the inner ring.
+  'test/faults/models.test.ts':
+    'a damaged model that serves, a training that is doubled by kills, a slow model that stays',
+  'test/own-instance/model-drift.test.ts': 'a model that goes on serving although services have changed',
+
+  // The broker's outages: `outage` and `spool-kill` are in the inner ring.
+  'test/own-instance/spooled-before.test.ts': 'spooled events doubled by a gateway that starts when the log is full',
+  'test/own-instance/spooled-beside.test.ts': 'a key of the spool of one gateway that another gateway takes again',
+  'test/own-instance/full-disk.test.ts': 'accepted events lost on a real disk that fills up',
+
+  // Operators: what they do seldom.
+  'test/own-instance/backup.test.ts': 'a backup that lacks something, a restore that loses or doubles something',
+  'test/own-instance/copied-folder.test.ts': 'a copy of a live data folder that starts, or touches the original',
+  'test/own-instance/finished-upgrade.test.ts': 'an older version that starts on a schema that it does not know',
+  'test/faults/rolling-upgrade.test.ts': 'an event lost while two versions run side by side',
+  'test/own-instance/master-key.test.ts': 'a rotation that leaves a value under the old key, or refuses requests',
+  'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
+  'test/own-instance/starting.test.ts': 'an unclear line on the terminal of a program that cannot start',
+  'test/own-instance/prometheus.test.ts':
+    'a query of a board that shows nothing, an alert that does not fire (with Prometheus)',
+  'test/own-instance/prometheus-faults.test.ts': 'an alert that does not fire at its fault, or does not end with it',
+
+  // Much of the same: other files hold the parts.
+  'test/own-instance/newer-node.test.ts': 'a difference of Node 24 and its parser',
+  'test/own-instance/flooding-tenant.test.ts': 'a tenant that delays others by filling the log',
+  'test/own-instance/sandbox.test.ts': 'a sandbox that lacks a kind of record, credentials of the other mode that work',
+  'test/own-instance/oauth-two-gateways.test.ts':
+    'a token, code or revocation that one gateway knows and another does not',
+  'test/own-instance/price-books.test.ts': 'an import that reprices existing records, or accepts a suspicious row',
+  'test/product/trace.test.ts': 'a wrong total over the whole trace of a week, to the last digit',
+  'test/product/console-states.test.ts': 'pages of the console while they load, are empty, or lack the right',
+  'test/internal/store/settling.test.ts': 'sorted copies that a stopped or frozen process leaves incomplete',
+  'test/internal/store/shards.test.ts': 'rows that are lost or doubled on a ClickHouse of several shards',
+}
+
+export const isOuter = (file: string): boolean => Object.hasOwn(OUTER, file)
