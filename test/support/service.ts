@@ -1,5 +1,5 @@
 /** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

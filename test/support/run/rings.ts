@@ -61,6 +61,8 @@ export const OUTER: Readonly<Record<string, string>> = {
     'a token, code or revocation that one gateway knows and another does not',
   'test/own-instance/price-books.test.ts': 'an import that reprices existing records, or accepts a suspicious row',
   'test/product/trace.test.ts': 'a wrong total over the whole trace of a week, to the last digit',
+  'test/own-instance/shared-limits.test.ts': 'a caller whose budget two gateways count apart',
+  'test/product/console-administration.test.ts': 'a form of the console that makes or changes something wrongly',
   'test/product/console-states.test.ts': 'pages of the console while they load, are empty, or lack the right',
   'test/internal/store/settling.test.ts': 'sorted copies that a stopped or frozen process leaves incomplete',
   'test/internal/store/shards.test.ts': 'rows that are lost or doubled on a ClickHouse of several shards',
