@@ -18,11 +18,15 @@ const args = process.argv.slice(2)
 const named = args.filter((arg) => arg.startsWith('test/') || arg.endsWith('.test.ts'))
 const isOfBothRings = RUNS_BOTH_RINGS || args.some((arg) => arg.startsWith('--changed'))
 const files = testFiles().filter((file) => isOfBothRings || !isOuter(file) || named.some((name) => file.includes(name)))
+
 /**
  * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, four workers
  * used 1.6. With six, on a slow machine, a test of deliveries at 1,000 events per second failed.
  */
-const maxWorkers = availableParallelism() + 2
+const DEFAULT_WORKERS = availableParallelism() + 2
+// Of the command line vitest passes it to no project, and a failed file would not run alone.
+const stated = args.find((arg) => arg.startsWith('--maxWorkers='))
+const maxWorkers = stated === undefined ? DEFAULT_WORKERS : Number(stated.split('=')[1])
 
 export default defineConfig({
   test: {

@@ -51,6 +51,15 @@ if (code === 1 && failed.length > 0 && failed.length <= REPEATED_FILES_MAX) {
   code = await run([...vitest, '--maxWorkers=1', ...failed], env)
   if (code === 0) console.log(failed.map((file) => `FLAKY  ${file} (the whole file)`).join('\n'))
 }
+if (existsSync('/proc/self/stat')) console.log(`\nProcessor time, set-up included: ${processorSeconds()} s`)
 const reminded = args.length === 0 && env.TEST_RING !== 'all' ? reminder(lastFullRun(ROOT), new Date()) : undefined
 if (reminded !== undefined) console.log(reminded)
 process.exit(code)
+
+/** Of this process and of all that it or its children have waited for: not of what outlived its parent. */
+function processorSeconds() {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
+  // User and system time, own and of children, in ticks of which a second has a hundred.
+  const ticks = fields.slice(11, 15).reduce((sum, text) => sum + Number(text), 0)
+  return Math.round(ticks / 100)
+}
