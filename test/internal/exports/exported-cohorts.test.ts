@@ -6,6 +6,7 @@ import type { AttributionRow } from '../../../internal/store/tables/attributions
 import { foldedByRule } from '../../support/cohort-oracle.js'
 import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
 import { type FocusRow, focusFaults } from '../../support/focus-rules.js'
+import { drawn } from '../../support/run/rings.js'
 
 /** The groups that a file hides to protect individuals, by an exporter on a real broker and a real store. */
 
@@ -144,7 +145,7 @@ describe('export groups of fewer than five people', () => {
           }
         },
       ),
-      { numRuns: 8 },
+      { numRuns: drawn(8) },
     )
   })
 })
@@ -324,7 +325,7 @@ describe('export groups by meter', () => {
           ).toEqual(lines.sort())
         },
       ),
-      { numRuns: 8 },
+      { numRuns: drawn(8) },
     )
   })
 })

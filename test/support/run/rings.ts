@@ -14,7 +14,8 @@ export const drawn = (cases: number): number => (RUNS_BOTH_RINGS ? cases : Math.
  * inner ring holds a part of it.
  */
 export const OUTER: Readonly<Record<string, string>> = {
-  // Kills: the inner ring has those of two gateways and the broker, of couriers, and all roles under random faults.
+  // Kills: the inner ring has those of gateways, brokers and couriers, and simulations of all that the log and the gateways do.
+  'test/faults/random-faults.test.ts': 'what only several faults at once, in the whole product, lead to',
   'test/faults/kill.test.ts':
     'records lost or doubled by a kill of the supervisor, the store or the attributor in a replay',
   'test/faults/event-owners-kill.test.ts': 'a second record of an event that comes again while its owner is killed',
@@ -60,10 +61,14 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/oauth-two-gateways.test.ts':
     'a token, code or revocation that one gateway knows and another does not',
   'test/own-instance/price-books.test.ts': 'an import that reprices existing records, or accepts a suspicious row',
-  'test/product/trace.test.ts': 'a wrong total over the whole trace of a week, to the last digit',
+  'test/product/trace.test.ts': 'a total that is wrong in the last digit over the whole real trace',
+  'test/own-instance/otlp.test.ts': 'content of a span or log record of a real SDK that is kept somewhere',
   'test/own-instance/shared-limits.test.ts': 'a caller whose budget two gateways count apart',
   'test/product/console-administration.test.ts': 'a form of the console that makes or changes something wrongly',
+  'test/product/console-sources-prices.test.ts': 'pages of sources, prices and models that show or do something wrong',
   'test/product/console-states.test.ts': 'pages of the console while they load, are empty, or lack the right',
+  'test/internal/store/queries/records/record-sample.test.ts': 'a sample of 150,000 rows that does not stand for them',
+  'test/internal/store/tables/sorted-copies.test.ts': 'a part of 80,000 rows that has a file per column',
   'test/internal/store/settling.test.ts': 'sorted copies that a stopped or frozen process leaves incomplete',
   'test/internal/store/shards.test.ts': 'rows that are lost or doubled on a ClickHouse of several shards',
 }
