@@ -183,7 +183,7 @@ export const MODELS = { name: 'models', history: 1 } as const satisfies Bucket
 export const MODEL_ARTEFACTS = { name: 'model_artefacts' } as const satisfies ObjectBucket
 
 /**
- * `<tenant id>` -> the serving state of stage B for the tenant (spec 2.3, `degradation_state`), and the fault of its
+ * `<tenant id>` -> the serving state of stage B for the tenant (`degradation_state` of a record), and the fault of its
  * model. Written and watched by attributors.
  */
 export const DEGRADATIONS = { name: 'degradations', history: 1 } as const satisfies Bucket

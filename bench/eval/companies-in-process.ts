@@ -107,7 +107,7 @@ export function modelFrom(records: readonly TrainingRecord[], { world }: Case): 
   return result.kind === 'trained' ? result.model : undefined
 }
 
-/** Below it a record names a pool (design section 5, stage C). */
+/** Below it a record names a pool (stage C). */
 const PROVISIONAL = 5_000
 
 /** As stage B publishes it. */

@@ -10,7 +10,7 @@ import { SHADOW } from './planted-company.js'
 
 /** The same protocol without the product: the mathematics alone, for many seeds. */
 
-/** Below it a record names a pool (design section 5, stage C). */
+/** Below it a record names a pool (stage C). */
 const PROVISIONAL = 5_000
 
 export function judgeInProcess(world: PlantedWorld, withAudits: boolean): Verdict[] | undefined {

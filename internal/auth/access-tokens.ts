@@ -2,7 +2,7 @@ import { type KeyObject, verify } from 'node:crypto'
 import { SCOPES, type Scope } from './scopes.js'
 
 /**
- * Access tokens in the form of RFC 9068 and spec 5: JWTs signed with RS256, and every check that needs no knowledge of
+ * Access tokens in the form of RFC 9068: JWTs signed with RS256, and every check that needs no knowledge of
  * clients or revocations.
  *
  * This service is the only issuer, so that it accepts a token only in exactly the form that it writes: anything else (other
@@ -37,7 +37,6 @@ export interface TokenParties {
 
 export const ALGORITHM = 'RS256'
 export const TOKEN_TYPE = 'at+jwt'
-/** Spec 5 rule 2. */
 export const TOKEN_LIFE_S_MAX = 3_600
 /** How far the clocks of two gateways may differ. */
 export const CLOCK_SKEW_S = 30

@@ -136,7 +136,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const bearer = ofBearer.authenticate(authorization, nowMs, origin)
     if (apiKey === '' || !bearer.ok) return bearer
     const key = ofKey.authenticate(apiKey, nowMs)
-    // Also beside a valid token (spec 5 rule 6); an invalid token is reported first.
+    // An expired key is refused beside a valid token too; an invalid token is reported first.
     if (key === EXPIRED) return EXPIRED
     return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
   }
@@ -189,7 +189,7 @@ function keyAuthenticator({ mode, findKey, budgetsOf, useOf }: AuthenticatorDeps
         if (verdict === undefined) return INVALID
         verdicts.set(text, verdict)
       }
-      // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
+      // Expired comes before revoked ("regardless of lifecycle state"). An expiry that cannot be read is past.
       if (!(nowMs < verdict.untilMs)) return EXPIRED
       if (verdict.authentication.ok) verdict.use.atMs = nowMs
       return verdict.authentication

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 
 /**
  * Rate limits by GCRA (the generic cell rate algorithm): a sustained rate and a burst, one number of state per budget.
- * One budget per (tenant, principal, route class), spec 8 rule 3.
+ * One budget per (tenant, principal, route class).
  */
 export const RATE_CLASSES = ['ingest', 'read', 'report', 'control', 'token'] as const
 export type RateClass = (typeof RATE_CLASSES)[number]
@@ -16,7 +16,7 @@ export interface RateLimit {
 
 export type RateLimits = Readonly<Record<RateClass, RateLimit>>
 
-/** The default burst, as a multiple of the rate per second (design section 7). */
+/** The default burst, as a multiple of the rate per second. */
 const BURST_FACTOR: Readonly<Record<RateClass, number>> = { ingest: 2, read: 4, report: 5, control: 5, token: 4 }
 
 export const rateLimitsOf = (perSecond: Readonly<Record<RateClass, number>>): RateLimits =>
@@ -111,7 +111,7 @@ export class Budget {
     return Math.max(0, Math.floor((this.burstMs - usedMs) / this.costMs + 1e-6))
   }
 
-  /** The header lines of every authenticated reply (spec 8 rule 3), to follow a status line. */
+  /** The header lines of every authenticated reply, to follow a status line. */
   headerLines(nowMs: number): string {
     if (nowMs !== this.linesNowMs || this.wholeAtMs !== this.linesWholeAtMs) {
       this.linesNowMs = nowMs

@@ -1,4 +1,4 @@
-/** The closed set of scopes (spec 5, rule 4). None implies another. */
+/** The closed set of scopes. None implies another. */
 export const SCOPES = [
   'read:attribution',
   'read:reporting',

@@ -68,7 +68,7 @@ export interface TenantSettings {
   readonly dimensions: readonly DeclaredDimension[]
   /** Time zone of the periods of budgets that state none: a name of the tz database. */
   readonly time_zone: string
-  /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more (spec 4.2). */
+  /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more. */
   readonly min_cohort: number
   /** What a credential may give to others: what it holds, or anything. */
   readonly delegation: Delegation
@@ -102,7 +102,7 @@ export interface GridSettings {
   }[]
 }
 
-/** The least that a tenant may set as `min_cohort` (spec 4.2). */
+/** The least that a tenant may set as `min_cohort`. */
 export const COHORT_MIN = 5
 /** The most: groups of more people are no cohorts. */
 export const COHORT_MAX = 50

@@ -7,7 +7,7 @@ import { mirrorBucket } from './mirror.js'
 
 /**
  * The newest instant up to which the read model is complete: every record version that is valid at or before it is
- * stored, its predecessor is closed, and none will be added (design section 6).
+ * stored, its predecessor is closed, and none will be added (`deploy/decisions/snapshots.md`).
  *
  * Correctness does not depend on clocks. A writer of records reserves their instant in the bucket `checkpoints` and then
  * checks that no fence at or after it was set before. A reader sets the fence in the same bucket, and then sees every

@@ -1,5 +1,5 @@
 /**
- * The cohort rule (spec 4.2.4, design section 6), as SQL over a table of groups. It protects each answer by itself:
+ * The cohort rule (`deploy/decisions/cohorts-per-answer.md`), as SQL over a table of groups. It protects each answer by itself:
  *
  * 1. A group with nobody in it, or with k people or more, has a row of its own, except for those that 3 joins.
  * 2. A group of 1 to k-1 people folds into its nearest ancestor (the first so many labels, within one root) of k people or

@@ -1,4 +1,4 @@
-/** The event types: those of spec 6.1, and further ones of ours at the end. None is removed or changed within a major version of the event schema (spec 9). */
+/** The event types. None is removed or changed within a major version of the event schema; new ones go to the end. */
 export const EVENT_TYPES = [
   'attribution.materialized',
   'attribution.disputed',
@@ -23,7 +23,7 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** When each event is emitted (spec 6.1). */
+/** When each event is emitted. */
 export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'attribution.materialized': 'A new attribution result is stored in the read model',
   'attribution.disputed': 'An attribution is disputed',

@@ -66,7 +66,7 @@ const crossed = <const T extends z.ZodType>(threshold: T) =>
 const settingValue = () =>
   z.union([z.int(), z.string()]).nullable().meta({ description: 'Days, or a region. Null: no region.' })
 
-/** `data` by type (spec 2.9, design section 9). Never content, never a secret. */
+/** `data` by type. Never content, never a secret. */
 export const EVENT_DATA = {
   'attribution.materialized': attributed,
   'attribution.disputed': attributed,
@@ -169,7 +169,7 @@ type Exactly<D> = {
   readonly [K in keyof D]: K extends `${string}_usd` ? (D[K] extends number ? ExactNumber : D[K]) : D[K]
 }
 
-/** The interpretation of an event whose payload is a customer-visible attribution result (spec 2.9). */
+/** The interpretation of an event whose payload is a customer-visible attribution result. */
 export const eventInterpretation = z.object({
   stage_origin: z.enum(STAGE_ORIGINS),
   confidence_band: z.enum(CONFIDENCE_BANDS),
@@ -177,7 +177,7 @@ export const eventInterpretation = z.object({
 })
 export type EventInterpretation = z.infer<typeof eventInterpretation>
 
-/** The envelope that receivers get (spec 2.9); `id`, `type`, `created_at`, `tenant_id` and `sequence` are frozen. */
+/** The envelope that receivers get; `id`, `type`, `created_at`, `tenant_id` and `sequence` are frozen. */
 export const eventEnvelope = z.object({
   id: idOf('evt').meta({ description: 'The same in every delivery of the event; deduplicate by it.' }),
   type: z.enum(EVENT_TYPES),

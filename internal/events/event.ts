@@ -39,7 +39,7 @@ export interface Occasion {
 }
 
 /**
- * The envelope of an event (spec 2.9): always the same text, except for `replayed`.
+ * The envelope of an event: always the same text, except for `replayed`.
  *
  * The stored text is not parsed, so that no number in it becomes a float.
  *

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * A number that is written to JSON with its exact decimal digits and never converted to a float: the amounts of
- * `budget.threshold.crossed` are JSON numbers (spec 2.9), but money.
+ * `budget.threshold.crossed` are JSON numbers, but money.
  */
 export class ExactNumber {
   private readonly text: string

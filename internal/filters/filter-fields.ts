@@ -11,9 +11,9 @@ import {
 } from '../records/interpretation.js'
 import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
 
-/** The fields by which records can be filtered and sorted, with their operators (spec 4.2, design section 6). */
+/** The fields by which records can be filtered and sorted, with their operators. */
 
-/** Filter operators (spec 4.2). */
+/** Filter operators. */
 export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains'] as const
 export type Operator = (typeof OPERATORS)[number]
 

@@ -7,7 +7,7 @@ import { pageOfAll, readPage } from './resource/collection.js'
 import type { CursorCodec } from './resource/pages.js'
 import type { Route } from './route.js'
 
-/** The caller's rate limit for one route class (design section 7). */
+/** The caller's rate limit for one route class. */
 const rateLimit = z
   .object({
     route_class: z.enum(RATE_CLASSES),

@@ -20,7 +20,7 @@ interface RouteBase {
   readonly problemForm?: ProblemForm
 }
 
-/** A route without authentication; the spec and the design list all of them. */
+/** A route without authentication; `test/contract/description.test.ts` lists all of them. */
 export interface PublicRoute extends RouteBase {
   readonly access: 'public'
   /** A health probe, exempt from the rate limit per address. */

@@ -13,7 +13,7 @@ export type KeyHash = Int32Array
  * a structured field, in either case. A UUID and a ULID of equal bytes are different keys.
  *
  * @param tenantKey the same on every gateway and after every start
- * @param route number of the route, 0 to 127: keys live per (tenant, route, key), spec section 8
+ * @param route number of the route, 0 to 127: keys live per (tenant, route, key)
  * @param text the header's value
  * @param out gets the four words
  * @returns false for a text that is neither a UUID nor a ULID; `out` is then left alone

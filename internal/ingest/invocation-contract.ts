@@ -5,7 +5,7 @@ import { invocationEvent } from '../invocations/invocation-schema.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { exampleId, idInPath, idOf } from '../text/answer-fields.js'
 
-/** Contract of the ingestion routes (spec 4.5, design section 7). */
+/** Contract of the ingestion routes. */
 
 const EVENT_ID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 

@@ -4,13 +4,13 @@ import { AMOUNT_TEXT, instant, modelName, name, plainText, uuid } from '../text/
 import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
 
 /**
- * The invocation event as producers send it, event schema v1: spec 2.4 and the optional fields of design section 5.
+ * The invocation event as producers send it, event schema v1.
  * This is the one source: the hot path's validator and the OpenAPI description are generated from it.
  *
  * Every string has a maximum and no control characters, so that no field can carry a prompt. `null` in an
  * optional field is the same as absent.
  *
- * `input_tokens` is the total: cache reads and writes are parts of it. `output_tokens` includes reasoning (energy.md 6.5).
+ * `input_tokens` is the total: cache reads and writes are parts of it. `output_tokens` includes reasoning.
  */
 
 /** Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`hot-reader.ts`). */

@@ -3,7 +3,7 @@ import type { InvocationEvent } from './invocation-schema.js'
 
 /**
  * One AI model call as the pipeline sees it: the fields of the event's schema in camelCase, checked at admission, and
- * nothing else. No field could hold a prompt or a completion (spec 1, guarantee 2). Absent means unknown, never zero.
+ * nothing else. No field could hold a prompt or a completion. Absent means unknown, never zero.
  */
 export type Invocation = {
   readonly [Field in keyof InvocationEvent as Field extends 'ingestion_timestamp' ? never : CamelCase<Field>]: Exclude<

@@ -1,5 +1,5 @@
 /**
- * The closed list of error codes (spec 7, design section 7). Within a major version none is removed or reused.
+ * The closed list of error codes (`deploy/decisions/http-contract.md`). Within a major version none is removed or reused.
  * `title` is constant per code; the specific cause goes into the problem's `detail`.
  */
 export const PROBLEMS = {

@@ -10,7 +10,7 @@ export interface ProblemContext {
   readonly errorDocsUrl: string
 }
 
-/** The members of spec 7.2, and `errors` of RFC 9457 3. */
+/** The members of every problem, and `errors` as in the example of RFC 9457 section 3. */
 export interface ProblemMembers {
   readonly type: string
   readonly title: string
@@ -43,7 +43,7 @@ export interface RenderedProblem {
   readonly body: string
 }
 
-/** Renders RFC 9457 problem details with the members of spec 7.2. */
+/** Renders RFC 9457 problem details with the members above. */
 export function renderProblem(
   problem: Problem,
   context: ProblemContext,

@@ -1,4 +1,4 @@
-/** Where the quantities of a record come from: closed lists (design section 5). */
+/** Where the quantities of a record come from: closed lists. */
 
 /** Where a cost comes from, the best evidence first. */
 export const COST_BASES = [

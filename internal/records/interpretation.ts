@@ -1,5 +1,5 @@
 /**
- * The evidence card's closed value sets and the rules that choose among them (spec 2.3, design section 5).
+ * The evidence card's closed value sets and the rules that choose among them.
  * Confidence is held in ten-thousandths: whole numbers compare exactly.
  */
 

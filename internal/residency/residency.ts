@@ -1,7 +1,7 @@
 import { type Problem, problem } from '../problems/problem-catalogue.js'
 
 /**
- * Where a tenant's data may be stored (spec 5.5 and 7, design section 7). The single place of the rule, for every
+ * Where a tenant's data may be stored. The single place of the rule, for every
  * part that sends data out: exports, downloads, webhooks, partners.
  *
  * A tenant without a region may have its data anywhere. One that has a region names it as its cloud does, and nothing

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const SIGNATURE_TOLERANCE_SECONDS = 300
 
 /**
- * Whether the service has signed a webhook delivery within the last five minutes (spec 6.3).
+ * Whether the service has signed a webhook delivery within the last five minutes.
  *
  * @param body the exact bytes that arrived, before anything has parsed them
  * @param header `Service-Signature`: `t=<unix seconds>,v1=<hex>`, with a further `v1` while a secret is being rotated

@@ -17,8 +17,8 @@ const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
     WHERE ${which} AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}))`
 
 /**
- * The one condition by which a query sees records as of a snapshot: those versions that were valid then (design section
- * 6). The instant comes from `broker/watermark.ts`, or from a cursor that was minted with one.
+ * The one condition by which a query sees records as of a snapshot: those versions that were valid then (`deploy/decisions/snapshots.md`).
+ * The instant comes from `broker/watermark.ts`, or from a cursor that was minted with one.
  *
  * For the `WHERE` of a query over `attributions`, or a sorted copy of it, beside the tenant's own predicate; its
  * parameters are `snapshotParams`.

@@ -7,7 +7,7 @@ const EXAMPLE_BITS = '7v3k9q2m4x8n5c1r6t0w3y9zb0'
 
 export const exampleId = (prefix: IdPrefix): string => `${prefix}_${EXAMPLE_BITS}`
 
-/** An identifier; opaque but for its prefix (spec 2.1). */
+/** An identifier; opaque but for its prefix. */
 export const idOf = (prefix: IdPrefix) =>
   z
     .string()
@@ -18,7 +18,7 @@ export const idOf = (prefix: IdPrefix) =>
 export const idInPath = (prefix: IdPrefix, description: string) =>
   z.string().meta({ description, examples: [exampleId(prefix)] })
 
-/** Money, energy, carbon: exact, as text (spec 2.1). */
+/** Money, energy, carbon: exact, as text. */
 export const decimalText = () => z.string().regex(/^-?\d+(\.\d+)?$/)
 
 /** RFC 3339, UTC. */

@@ -1,4 +1,4 @@
-/** Closed lists of words that events and their records share (design section 5). */
+/** Closed lists of words that events and their records share. */
 
 /**
  * How well the token counts of a call are known: `reported` by the provider; `partial`, as of a stream that was interrupted;

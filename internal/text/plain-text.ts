@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseInstant } from '../units/instant.js'
 
 /**
- * The text that producers may send us (design section 7): every string has a maximum and no control characters, so that
+ * The text that producers may send us: every string has a maximum and no control characters, so that
  * no field can carry a prompt.
  */
 

@@ -7,7 +7,7 @@ import { wireEvent } from '../support/gateway.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /**
- * A reader who follows `next_cursor` sees each record once (spec 8 rule 1), whatever is inserted, overridden and disputed
+ * A reader who follows `next_cursor` sees each record once, whatever is inserted, overridden and disputed
  * meanwhile, and though the read model is killed on the way.
  *
  * With every run of the suite over some hundred records; over as many as ATTRIBUTION_WALK_RECORDS says on demand.

@@ -139,7 +139,7 @@ function footprint(record: Json): string[] {
   return faults
 }
 
-/** One bound of energy.md 2.2, formula by formula. */
+/** One bound of a footprint, formula by formula. */
 function closedForm(details: Json, inputs: Json, constants: Json, bound: number) {
   const { model, operator, grid } = details
   const tokens = of(inputs.output_tokens)

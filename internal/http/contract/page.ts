@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** Every collection's page size (spec 8). */
+/** Every collection's page size. */
 export const LIMIT_DEFAULT = 50
 export const LIMIT_MAX = 200
 
-/** The envelope of every collection (spec 2.1). */
+/** The envelope of every collection. */
 export const pageOf = (record: z.ZodType) => z.object({ data: z.array(record), page: pageInfo })
 
 const pageInfo = z
@@ -15,7 +15,7 @@ const pageInfo = z
   })
   .meta({ id: 'Page' })
 
-/** The parameters of every collection (spec 8). */
+/** The parameters of every collection. */
 export const PAGE_PARAMETERS = {
   limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records per page.', default: LIMIT_DEFAULT }),
   cursor: z.string().optional().meta({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ErrorCode, PROBLEMS } from '../../problems/problem-catalogue.js'
 
-/** The closed list (spec 7.4). */
+/** The closed list of error codes. */
 export const errorCode = z.enum(Object.keys(PROBLEMS) as ErrorCode[]).meta({ id: 'ErrorCode' })
 
 /** One error in a body or a query (RFC 9457 section 3.1.1, its example). */
@@ -14,7 +14,7 @@ export const fieldError = z
   })
   .meta({ id: 'FieldError' })
 
-/** The members of every 4xx and 5xx (spec 7.2). Each operation lists its own codes. */
+/** The members of every 4xx and 5xx. Each operation lists its own codes. */
 export const problemDetails = z
   .object({
     type: z.string(),

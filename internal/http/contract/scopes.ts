@@ -10,7 +10,7 @@ export const inOrder = (scopes: readonly Scope[]): readonly Scope[] => SCOPES.fi
 
 const NO_SCOPE = problem('NO_SCOPE', 'At least one scope is required.')
 
-/** Refuses a new credential without scopes (spec 5 rule 6), whether the field is absent, null or empty. */
+/** Refuses a new credential without scopes, whether the field is absent, null or empty. */
 export const refuseNoScope = ({ scopes }: Readonly<Record<string, unknown>>): Problem | undefined =>
   scopes == null ? NO_SCOPE : refuseEmptyScopes({ scopes })
 

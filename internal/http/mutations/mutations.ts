@@ -34,7 +34,7 @@ export interface MutationDeps {
 
 export type Mutate = <B = undefined>(mutation: Mutation<B>) => TenantRoute
 
-/** How long a duplicate waits for the original request (design section 7). */
+/** How long a duplicate waits for the original request. */
 const WAIT_MS_MAX = 2_000
 /** Mutations running or waiting in this process: over all tenants, and per tenant. */
 const OPEN_MAX = 2_000

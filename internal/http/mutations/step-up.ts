@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { problem } from '../../problems/problem-catalogue.js'
 
-/** How long a user's sign-in counts as recent (design section 7). */
+/** How long a user's sign-in counts as recent. */
 const STEP_UP_S = 15 * 60
 
 /** Whether a person acts whose last sign-in is too long ago. */

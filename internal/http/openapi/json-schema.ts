@@ -30,7 +30,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: N
 }
 
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
-  // Clients ignore unknown members (spec 9), so that reply schemas are open. Request schemas may be closed.
+  // Clients ignore unknown members, so that reply schemas are open. Request schemas may be closed.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties']
   if (isEmpty(schema['additionalProperties'])) schema['additionalProperties'] = true
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') delete schema['propertyNames']

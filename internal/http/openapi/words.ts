@@ -1,6 +1,6 @@
 import type { Scope } from '../../auth/scopes.js'
 
-/** The access that each scope grants (spec 5 rule 4). */
+/** The access that each scope grants. */
 export const GRANTS: Readonly<Record<Scope, string>> = {
   'read:attribution': 'Attribution records, coverage, explanations.',
   'read:reporting': 'Dashboards, reports, aggregated metrics.',

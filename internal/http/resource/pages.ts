@@ -3,7 +3,7 @@ import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../../store/snapshot.js'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../contract/page.js'
 
-/** The envelope of every collection (spec 2.1). `next_cursor` is absent on the last page. */
+/** The envelope of every collection. `next_cursor` is absent on the last page. */
 export interface Page<T> {
   readonly data: readonly T[]
   readonly page: { readonly next_cursor?: string; readonly limit: number; readonly has_more: boolean }

@@ -397,7 +397,7 @@ export function addToGroup(
   return deps.groups.add(partitionFor(claimed, partition), admission, text, parsed, settler)
 }
 
-/** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */
+/** The answer to an accepted event. Ids and UUIDs need no escaping. */
 const ACCEPTED_BODY = new AcceptedText(
   (invocationId, eventId, duplicate) =>
     `{"invocation_id":"${invocationId}","event_id":"${eventId}","status":"queued","duplicate":${duplicate}}`,

@@ -132,7 +132,7 @@ export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may n
   challenge: 'Bearer realm="attribution", error="insufficient_scope"',
 })
 
-/** Discovery-only sources are never converted into attribution of single calls (spec 4.4). */
+/** Discovery-only sources are never converted into attribution of single calls. */
 const DISCOVERY_ONLY = problem('VALIDATION_FAILED', 'The event does not match its schema.', {
   errors: [{ pointer: '/ingestion_layer', detail: 'must not be a source that only discovers traffic' }],
 })

@@ -5,7 +5,7 @@ import type { Answer } from '../admission/answers.js'
 import type { EventIds } from '../admission/check-event.js'
 import type { BulkItem } from './bulk-body.js'
 
-/** A rejected event in the answer, in wire form (design section 7). */
+/** A rejected event in the answer, in wire form. */
 interface Rejected {
   readonly index: number
   readonly event_id?: string

@@ -96,7 +96,7 @@ export async function admitBulk(
 }
 
 /**
- * Refuses a body that was not opened, unless its key was used with another one, which comes before (spec 8 rule 2). A
+ * Refuses a body that was not opened, unless its key was used with another one, which comes before. A
  * request accepted under this key but refused now, for lack of memory or by current rules, can be repeated.
  */
 async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: BulkDeps): Promise<void> {

@@ -4,7 +4,7 @@ import { observationEvent } from './observation-schema.js'
 
 const EVENT_ID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
-/** Contract of the observations route (spec 4.5). */
+/** Contract of the observations route. */
 export const INGEST_OBSERVATION: Operation = {
   id: 'ingestObservation',
   tag: 'Ingestion',

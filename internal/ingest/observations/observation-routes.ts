@@ -108,7 +108,7 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
   })
 }
 
-/** Refuses a body for what it is, unless its key was used with another one, which comes before (spec 8 rule 2). */
+/** Refuses a body for what it is, unless its key was used with another one, which comes before. */
 async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: ObservationDeps): Promise<void> {
   const { exchange, caller } = request
   const limited = takeFrom(caller.budgets.ingest, 1, deps.clock())

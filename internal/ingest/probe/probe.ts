@@ -29,7 +29,7 @@ export interface ProbeDeps {
   readonly log: Logger
 }
 
-/** A call is visible within about half a minute (spec 4.5). */
+/** A call is visible within about half a minute. */
 const LATE_MS = 30_000
 const LOOK_EVERY_MS = 50
 /** Provider, model and service of the call. */

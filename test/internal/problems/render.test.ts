@@ -61,7 +61,7 @@ describe('the closed list', () => {
 })
 
 describe('a body', () => {
-  test('has the nine members of the spec and no other', () => {
+  test('has the nine documented members and no other', () => {
     expect(bodyOf('NOT_FOUND')).toEqual({
       type: 'https://docs.example/errors/NOT_FOUND',
       title: 'The resource does not exist.',

@@ -1,5 +1,5 @@
 /**
- * The part of the contract that spec 9 freezes within a major version, and a check of it: nothing may be removed, renamed,
+ * The part of the contract that is frozen within a major version, and a check of it: nothing may be removed, renamed,
  * retyped or narrowed, and no enumeration may lose a member. Additions are allowed.
  */
 import type { Described, DescribedOperation, Schema } from './described.js'

@@ -34,7 +34,7 @@ export interface ExportSelection {
   readonly hasClosed: boolean
 }
 
-/** The confidence floor of chargeback (spec 2.3), checked independently of the record's eligibility. */
+/** The confidence floor of chargeback, checked independently of the record's eligibility. */
 const REACHES_FLOOR = "confidence >= toDecimal32('0.8', 4)"
 export const IS_EXPORTED = `export_eligibility = 'eligible' AND ${REACHES_FLOOR}`
 
@@ -70,7 +70,7 @@ export function personExpression({ workloads, personalTags }: ExportPeople, aske
 export const QUERY_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * How many of the filters, from the first on, may be applied (spec 4.2.4): so many that they select nobody or k people or
+ * How many of the filters, from the first on, may be applied: so many that they select nobody or k people or
  * more, of all records of the period and of the exported ones. Without any filter, everything is selected.
  */
 export async function countHoldingFilters(
