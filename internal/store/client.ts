@@ -59,8 +59,8 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
       ...(cluster !== '' && OF_CLUSTERS),
     },
   })
-  // The client sends queries by POST, which ClickHouse treats as read-only only with this setting. 2 still permits settings
-  // with the query.
+  // The client sends queries by POST, which ClickHouse treats as read-only only with this setting. 2 still permits
+  // settings with the query.
   const query = client.query.bind(client) as (params: QueryParams) => unknown
   client.query = ((params: QueryParams) =>
     query({ ...params, clickhouse_settings: { readonly: '2', ...params.clickhouse_settings } })) as typeof client.query
@@ -81,7 +81,7 @@ const OF_CLUSTERS = {
   optimize_skip_unused_shards: 1,
 } as const
 
-/** Lets callers distinguish an unavailable ClickHouse from a defect (`failures.ts`), also in the middle of an answer. */
+/** Tells an unavailable ClickHouse from a defect (`failures.ts`), also in the middle of an answer. */
 function withStoreErrors(client: ClickHouseClient, name: 'query' | 'insert' | 'command' | 'exec'): void {
   const ask = wrapped(client[name].bind(client) as Call)
   const asked: Call = async (...question) => {

@@ -2,8 +2,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { isUnknownTable } from './failures.js'
 
 /**
- * Of which instants of `valid_from` the sorted copies hold all records, in milliseconds since the epoch: from the first,
- * before the second. They hold none where the second is not after the first.
+ * Of which instants of `valid_from` the sorted copies hold all records, in milliseconds since the epoch: from the
+ * first, before the second. They hold none where the second is not after the first.
  */
 export interface CopiedInstants {
   /** Months before it have been dropped from the copies, or will be (`old-copies.ts`). */

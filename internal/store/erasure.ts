@@ -17,12 +17,12 @@ export interface ErasedIdentity {
 }
 
 /**
- * Erases an identity from the read model without changing any sum. Afterwards records and rollups show its calls like calls
- * that state no identity; calls that it owned under its own name belong to `ERASED_OWNER`, and a tag with its name as the value has
- * that value instead, whether or not its key is declared.
+ * Erases an identity from the read model without changing any sum. Afterwards records and rollups show its calls like
+ * calls that state no identity; calls that it owned under its own name belong to `ERASED_OWNER`, and a tag with its
+ * name as the value has that value instead, whether or not its key is declared.
  *
- * Safe to repeat, also after an interruption: each step handles only the rows that remain. Rows inserted meanwhile are left to the
- * next run.
+ * Safe to repeat, also after an interruption: each step handles only the rows that remain. Rows inserted meanwhile are
+ * left to the next run.
  */
 export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIdentity): Promise<void> {
   const { tenantId, hash, name } = identity
@@ -127,8 +127,8 @@ const SETTINGS = {
 } as const
 
 /**
- * Subtracts the usage of the name and adds it to `ERASED_OWNER` in one insert, so that the sum of both is never wrong; then
- * deletes groups that sum to zero.
+ * Subtracts the usage of the name and adds it to `ERASED_OWNER` in one insert, so that the sum of both is never wrong;
+ * then deletes groups that sum to zero.
  */
 async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void> {
   const key = ['tenant_id', 'bucket', ...USAGE_DIMENSIONS].join(', ')
@@ -153,8 +153,8 @@ async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void
 
 /**
  * What the name weighs is given to the other and taken from the name in one insert. Readers leave out each name that
- * weight was taken from (`store/queries/attribution/allocation-weights.ts`), so that the weights of an instant sum to 1 at any time,
- * provided that the taken weight is deleted last.
+ * weight was taken from (`store/queries/attribution/allocation-weights.ts`), so that the weights of an instant sum to 1
+ * at any time, provided that the taken weight is deleted last.
  */
 async function moveWeights(run: (query: string) => Promise<unknown>): Promise<void> {
   const key = 'tenant_id, as_of, service, is_shown'

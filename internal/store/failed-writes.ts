@@ -2,11 +2,11 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { storedRows } from './stored-rows.js'
 
 /**
- * The embedded engine ignores that a write to its disk has failed: it acknowledges an insert whose files are empty or cut off.
- * (Its `WriteBufferFromFileDescriptor` counts the failure and goes on, where ClickHouse's throws.) So an insert counts only if
- * no write has failed by its acknowledgement; else the batch is repeated. The process of an engine that has failed to write
- * ends within a second (`cmd/store`), and the next one sets incomplete parts aside and forgets their tokens
- * (`engine/unreadable-parts.ts`), so that the repeat is stored.
+ * The embedded engine ignores that a write to its disk has failed: it acknowledges an insert whose files are empty or
+ * cut off. (Its `WriteBufferFromFileDescriptor` counts the failure and goes on, where ClickHouse's throws.) So an
+ * insert counts only if no write has failed by its acknowledgement; else the batch is repeated. The process of an
+ * engine that has failed to write ends within a second (`cmd/store`), and the next one sets incomplete parts aside and
+ * forgets their tokens (`engine/unreadable-parts.ts`), so that the repeat is stored.
  */
 
 /** Declared in the configuration of the embedded engine, so that a server of one's own is never asked. */
@@ -19,8 +19,8 @@ export class FailedWriteError extends Error {}
 const LOOKS = new WeakMap<ClickHouseClient, () => Promise<void>>()
 
 /**
- * To be called after the acknowledgement of an insert. Calls that come in while one look at the engine is under way share
- * the next one.
+ * To be called after the acknowledgement of an insert. Calls that come in while one look at the engine is under way
+ * share the next one.
  *
  * @throws FailedWriteError when a write of this engine has failed
  */

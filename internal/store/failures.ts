@@ -2,9 +2,9 @@ import { ClickHouseError } from '@clickhouse/client'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
 
 /**
- * ClickHouse error codes that are worth a retry: too many queries, memory, time or network limits; no disk space or too many
- * parts; a query killed by an operator or by shutdown; no table or database yet (first start); an incomplete part, until
- * the embedded engine starts again (`failed-writes.ts`).
+ * ClickHouse error codes that are worth a retry: too many queries, memory, time or network limits; no disk space or too
+ * many parts; a query killed by an operator or by shutdown; no table or database yet (first start); an incomplete part,
+ * until the embedded engine starts again (`failed-writes.ts`).
  */
 const NOT_NOW = new Set(['202', '241', '159', '160', '209', '210', '243', '75', '252', '394', '236', '60', '81', '33'])
 
@@ -12,8 +12,8 @@ const NOT_NOW = new Set(['202', '241', '159', '160', '209', '210', '243', '75', 
 export class StoreAway extends Error {}
 
 /**
- * The problem for a failed query: 503 when ClickHouse is unavailable or overloaded; undefined when the error is a defect or
- * has another origin.
+ * The problem for a failed query: 503 when ClickHouse is unavailable or overloaded; undefined when the error is a
+ * defect or has another origin.
  */
 export function storeProblem(cause: unknown): Problem | undefined {
   if (cause instanceof ClickHouseError) {
@@ -36,8 +36,8 @@ export async function withStoreErrors<T>(read: () => Promise<T>): Promise<T | Pr
 }
 
 /**
- * Wraps errors of the client that have no code into `StoreAway`: its timeout, an aborted request, a truncated answer, and an
- * answer that a proxy in between gave.
+ * Wraps errors of the client that have no code into `StoreAway`: its timeout, an aborted request, a truncated answer,
+ * and an answer that a proxy in between gave.
  */
 export const asFailureOfStore = (cause: unknown): unknown =>
   cause instanceof ClickHouseError || isDefect(cause) || isOfSystem(cause)

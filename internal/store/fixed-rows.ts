@@ -5,8 +5,8 @@ import { StoreAway } from './failures.js'
 const SORT_BYTES_MAX = 256 * 1024 ** 2
 
 /**
- * Streams the rows of a query whose columns have fixed lengths, in RowBinary. For millions of rows, where JSON costs several
- * times as much. Applies backpressure.
+ * Streams the rows of a query whose columns have fixed lengths, in RowBinary. For millions of rows, where JSON costs
+ * several times as much. Applies backpressure.
  *
  * @param rowBytes of one row
  * @param read makes a row of the bytes that begin at an offset; the bytes stay as they are and may be kept

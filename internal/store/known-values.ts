@@ -5,8 +5,8 @@ import { type AttributionValue, eachValueOf } from './tables/attribution-values.
 const VALUES_MAX = 200_000
 
 /**
- * The values of records that this process has written to `attribution_values`. Erasure and retention may have removed one since:
- * if a record then has it again, it is written when that record is settled (`settling.ts`).
+ * The values of records that this process has written to `attribution_values`. Erasure and retention may have removed
+ * one since: if a record then has it again, it is written when that record is settled (`settling.ts`).
  */
 export class KnownValues {
   private readonly byTenant = new Map<string, Map<AttributionValue['field'], Set<string>>>()

@@ -1,6 +1,7 @@
 /**
- * A statement that changes or removes rows, for a cluster: a Distributed table refuses it, so that it goes to the shards' own
- * tables. Its subqueries read those too, which hold all rows of a tenant. Inserts and schema statements stay as they are.
+ * A statement that changes or removes rows, for a cluster: a Distributed table refuses it, so that it goes to the
+ * shards' own tables. Its subqueries read those too, which hold all rows of a tenant. Inserts and schema statements
+ * stay as they are.
  */
 export function changeOnShards(statement: string, cluster: string): string {
   const [head, verb, table] =

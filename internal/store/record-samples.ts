@@ -2,7 +2,10 @@ import { LRUCache } from 'lru-cache'
 import { Limiter } from '../process/limiter.js'
 import type { RecordSample } from './queries/records/record-sample.js'
 
-/** Samples of the tenants that ask, kept by each process for itself: made when a tenant first asks, and again now and then. */
+/**
+ * Samples of the tenants that ask, kept by each process for itself: made when a tenant first asks, and again now and
+ * then.
+ */
 export interface RecordSamples {
   /** @returns the newest there is; undefined as long as there is none, or none is made of so few records */
   of(tenantId: string): RecordSample | undefined

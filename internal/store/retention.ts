@@ -3,8 +3,8 @@ import { VALUES_OF_TAGS } from './tables/attribution-values.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
- * Deletes a tenant's calls before an instant: records and their sorted copies, closed versions, and rollups, so that reports
- * stay equal to the records. Safe to repeat; the next run completes an interrupted deletion.
+ * Deletes a tenant's calls before an instant: records and their sorted copies, closed versions, and rollups, so that
+ * reports stay equal to the records. Safe to repeat; the next run completes an interrupted deletion.
  *
  * Queries stop seeing deleted rows at once; later merges free the disk.
  *
@@ -25,16 +25,16 @@ export async function deleteCallsBefore(store: ClickHouseClient, tenantId: strin
 }
 
 /**
- * Values of declared tags that no record has any more do not count against the limit of distinct values. One that a new record
- * states in this very moment is added again when that record is settled (`settling.ts`).
+ * Values of declared tags that no record has any more do not count against the limit of distinct values. One that a new
+ * record states in this very moment is added again when that record is settled (`settling.ts`).
  */
 const FORGET_TAG_VALUES = `DELETE FROM attribution_values
   WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}' AND value NOT IN (
     SELECT DISTINCT arrayJoin(dimensions) FROM attributions WHERE tenant_id = {tenant:String})`
 
 /**
- * The order matters: the base before its copies (`settling.ts`), and `closed` after all of them, because its entry hides a
- * closed version for as long as any table still holds it.
+ * The order matters: the base before its copies (`settling.ts`), and `closed` after all of them, because its entry
+ * hides a closed version for as long as any table still holds it.
  */
 const TABLES = [
   ['usage_15m', 'bucket'],

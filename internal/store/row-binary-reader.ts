@@ -1,6 +1,6 @@
 /**
- * Reads ClickHouse's RowBinary format as `RowBinaryWriter` writes it. Texts and byte arrays are copies, so the input can be
- * freed.
+ * Reads ClickHouse's RowBinary format as `RowBinaryWriter` writes it. Texts and byte arrays are copies, so the input
+ * can be freed.
  */
 export class RowBinaryReader {
   private readonly bytes: Buffer

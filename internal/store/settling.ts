@@ -8,17 +8,20 @@ import type { SettlingState } from './tables/settling.js'
 import { COPIED_COLUMNS, RECORD_TABLES, SORTED_COPIES, type SortedCopy } from './tables/sorted-copies.js'
 
 /**
- * Copies records into the sorted copies, range by range of `valid_from`. An insert of new records writes `attributions` and the
- * rollups only: with ten sorted copies in it, it would cost the engine four times as much, however few its rows. A page
- * reads the records of settled ranges from a sorted copy and the newest from `attributions` (`list-records.ts`).
+ * Copies records into the sorted copies, range by range of `valid_from`. An insert of new records writes `attributions`
+ * and the rollups only: with ten sorted copies in it, it would cost the engine four times as much, however few its
+ * rows. A page reads the records of settled ranges from a sorted copy and the newest from `attributions`
+ * (`list-records.ts`).
  *
- * A range is settled once no record can be added to it (`broker/watermark.ts`). Records in it still change: people are erased,
- * and old records are deleted. Both change `attributions` first. So after a range has been copied, both tables are compared,
- * and differences are repaired; what changes later is changed in the copies, too. An erasure that is at work during the
- * comparison may still leave a difference: so a range is compared once more before the next one is copied.
+ * A range is settled once no record can be added to it (`broker/watermark.ts`). Records in it still change: people are
+ * erased, and old records are deleted. Both change `attributions` first. So after a range has been copied, both tables
+ * are compared, and differences are repaired; what changes later is changed in the copies, too. An erasure that is at
+ * work during the comparison may still leave a difference: so a range is compared once more before the next one is
+ * copied.
  *
- * Two processes may settle at once, if one was frozen while it owned this work. The plan of a range is inserted under a token
- * that its start determines, and so is its copy: both processes copy the same range, and the engine drops the second.
+ * Two processes may settle at once, if one was frozen while it owned this work. The plan of a range is inserted under a
+ * token that its start determines, and so is its copy: both processes copy the same range, and the engine drops the
+ * second.
  */
 
 /** Limits memory: a copy is one block, and so one sorted part. */
@@ -113,7 +116,7 @@ async function unsettled(
   return { count: Number(found?.count ?? 0), oldestMs: Number(found?.oldest ?? 0) }
 }
 
-/** The next range: one that was planned and not settled, or a new one. @returns undefined when there is nothing to settle */
+/** The next range: planned but unsettled, or a new one. @returns undefined when there is nothing to settle */
 async function planRange(
   store: ClickHouseClient,
   fromMs: number,
@@ -237,7 +240,7 @@ async function fill(store: ClickHouseClient, { table }: SortedCopy, range: Range
   })
 }
 
-/** The writers of the records have done so, except for a value that was deleted and is there again (`known-values.ts`). */
+/** The records' writers have done so, except for a value that was deleted and came back (`known-values.ts`). */
 async function fillValues(store: ClickHouseClient, range: Range): Promise<void> {
   await store.command({
     query: `INSERT INTO attribution_values (tenant_id, field, value) ${SELECT_VALUES} WHERE ${IN_RANGE}`,

@@ -1,6 +1,6 @@
 /**
- * Reads as of an older snapshot may miss versions that were replaced since and removed (`compaction.ts`): cursors expire by
- * then, and exports restart.
+ * Reads as of an older snapshot may miss versions that were replaced since and removed (`compaction.ts`): cursors
+ * expire by then, and exports restart.
  */
 export const SNAPSHOT_AGE_MS_MAX = 5 * 60 * 60 * 1000
 
@@ -8,8 +8,8 @@ export const SNAPSHOT_AGE_MS_MAX = 5 * 60 * 60 * 1000
 export const BEGUN_BY_SNAPSHOT = 'valid_from <= fromUnixTimestamp64Milli({snapshot:Int64})'
 
 /**
- * `identity` keeps ClickHouse from checking each granule of the primary index against up to 1,000 closed versions, which takes
- * 16 ms for ten million records and never excludes a granule.
+ * `identity` keeps ClickHouse from checking each granule of the primary index against up to 1,000 closed versions,
+ * which takes 16 ms for ten million records and never excludes a granule.
  */
 const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
   AND (identity(id), identity(valid_from)) NOT IN (
@@ -17,8 +17,9 @@ const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
     WHERE ${which} AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}))`
 
 /**
- * The one condition by which a query sees records as of a snapshot: those versions that were valid then (`deploy/decisions/snapshots.md`).
- * The instant comes from `broker/watermark.ts`, or from a cursor that was minted with one.
+ * The one condition by which a query sees records as of a snapshot: those versions that were valid then
+ * (`deploy/decisions/snapshots.md`). The instant comes from `broker/watermark.ts`, or from a cursor that was minted
+ * with one.
  *
  * For the `WHERE` of a query over `attributions`, or a sorted copy of it, beside the tenant's own predicate; its
  * parameters are `snapshotParams`.
@@ -29,8 +30,8 @@ export const AS_OF_SNAPSHOT = asOfSnapshot('tenant_id = {tenant:String}')
 export const IN_PERIOD = `event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})`
 
 /**
- * The same for a window of records. Ignoring versions closed outside of it saves a third of a second per million versions, and
- * most of the memory of a query.
+ * The same for a window of records. Ignoring versions closed outside of it saves a third of a second per million
+ * versions, and most of the memory of a query.
  *
  * @param window a condition over the times of a record, which never change; the query's `WHERE` must contain it too
  */

@@ -1,14 +1,14 @@
 /**
  * The two files the engine reads: its configuration and its users.
  *
- * Two users. The engine's own session runs as `default`, which must have no password and cannot be distinguished
- * from any other local account by its address. Its few rights are not enough of a lock: they would let any local account close
- * the port, and the function `file()` reads any file of this process without asking for a right. So the HTTP server
- * itself lets `default` in nowhere: only requests that name the service user in the header `X-ClickHouse-User` reach a
- * query, and ClickHouse refuses one that names a user in a second way too. (Not so `Authorization`: a `user` in the
- * address overrides that one.) The service user has a password and every right over data, but none over users, and
- * none over tables that read files, other hosts or the server's life; and an append-only table it can neither change nor
- * remove, alone or with its database.
+ * Two users. The engine's own session runs as `default`, which must have no password and cannot be distinguished from
+ * any other local account by its address. Its few rights are not enough of a lock: they would let any local account
+ * close the port, and the function `file()` reads any file of this process without asking for a right. So the HTTP
+ * server itself lets `default` in nowhere: only requests that name the service user in the header `X-ClickHouse-User`
+ * reach a query, and ClickHouse refuses one that names a user in a second way too. (Not so `Authorization`: a `user` in
+ * the address overrides that one.) The service user has a password and every right over data, but none over users, and
+ * none over tables that read files, other hosts or the server's life; and an append-only table it can neither change
+ * nor remove, alone or with its database.
  */
 import { createHash } from 'node:crypto'
 import { EMBEDDED_MACRO } from '../failed-writes.js'
@@ -42,18 +42,21 @@ const QUERIES_MAX = 200
 /** That of readers of records, behind inserts: merges on all processors would leave a page a quarter of one. */
 const MERGES_NICE = 5
 
-/** How often the engine compares its count of memory with what it holds; 50 ms by default, half of what it costs when idle. */
+/** How often the engine compares its memory count with what it holds; the default of 50 ms doubles the idle cost. */
 const MEMORY_LOOK_EVERY_MS = 500
 
 /**
- * The engine compiles an expression when it is asked for the third time: some 30 ms, for which a page or a report of that moment
- * waits, for a gain of a tenth over millions of records. One that is asked so often is worth it.
+ * The engine compiles an expression when it is asked for the third time: some 30 ms, for which a page or a report of
+ * that moment waits, for a gain of a tenth over millions of records. One that is asked so often is worth it.
  */
 const COMPILED_FROM = 50
 
 const MARK_CACHE_BYTES_MAX = 512 * 1024 ** 2
 
-/** Inserts and merges are refused when they would leave less: the engine does not notice a write that fails for want of room. */
+/**
+ * Inserts and merges are refused when they would leave less: the engine does not notice a write that fails for want of
+ * room.
+ */
 const KEPT_FREE_BYTES = 64 * 1024 ** 2
 
 const SERVICE_RIGHTS = [
@@ -70,7 +73,9 @@ const OWN_RIGHTS = [
   'SELECT ON system.detached_parts',
 ]
 
-/** The engines of our tables, of temporary ones and of shards. Others could read files of the machine, or other hosts. */
+/**
+ * The engines of our tables, of temporary ones and of shards. Others could read files of the machine, or other hosts.
+ */
 const TABLE_ENGINES = ['MergeTree', 'ReplacingMergeTree', 'AggregatingMergeTree', 'Memory', 'Distributed']
 
 export function engineConfigXml(config: EngineConfig): string {

@@ -35,7 +35,7 @@ export interface EngineOptions {
 export interface Engine {
   /** Settles when the engine is over, whether stopped or not. Never rejects. */
   readonly ended: Promise<void>
-  /** How many writes to the disk have failed, which the engine ignores (`failed-writes.ts`); 0 also if it does not answer. */
+  /** How many disk writes failed, which the engine ignores (`failed-writes.ts`); 0 if it does not answer. */
   failedWrites(): Promise<number>
   /**
    * Stops the engine: acknowledged inserts are on disk, running queries are cancelled. Waits up to 5 s for
@@ -201,8 +201,8 @@ function errorsInto(file: string, libchdb: Libchdb): Errors {
 }
 
 /**
- * Waits for this very engine to answer, without credentials: another process that holds the port must not be mistaken for
- * it, nor receive the password.
+ * Waits for this very engine to answer, without credentials: another process that holds the port must not be mistaken
+ * for it, nor receive the password.
  */
 async function answers(port: number, instance: string, hasEnded: () => boolean): Promise<boolean> {
   const deadlineAt = Date.now() + START_MS_MAX

@@ -13,7 +13,8 @@ import { join } from 'node:path'
 
 /**
  * Parts that the engine could not read when it started, since files of theirs were not written to the end. It sets them
- * aside, but still knows the tokens of the inserts that made them, and would drop a repeat of such an insert as already stored.
+ * aside, but still knows the tokens of the inserts that made them, and would drop a repeat of such an insert as already
+ * stored.
  */
 
 const SET_ASIDE = /^broken-on-start_(.+_\d+_\d+_\d+(?:_\d+)?)(?:_try\d+)?$/
@@ -23,8 +24,8 @@ const NAME = 'unreadable'
 const [ADDED, DROPPED] = ['1', '2']
 
 /**
- * Makes the engine of a data folder, which must not run, forget those tokens. The parts stay in `detached/` of their tables,
- * under a name by which they are not found again.
+ * Makes the engine of a data folder, which must not run, forget those tokens. The parts stay in `detached/` of their
+ * tables, under a name by which they are not found again.
  *
  * @param folder the engine's, with the files of its tables in `store/`
  * @returns the folders of the parts

@@ -31,7 +31,10 @@ function valuesOf(records: readonly AttributionRow[]): Set<string> {
   return texts
 }
 
-/** A batch, and how far two processes that share the work get with it: the store refuses the values, or the process is killed. */
+/**
+ * A batch, and how far two processes that share the work get with it: the store refuses the values, or the process is
+ * killed.
+ */
 const attempts = fc.array(
   fc.record({
     rows,

@@ -17,8 +17,8 @@ export interface RecordedKey {
 }
 
 /**
- * Every key of these slots that was admitted since an instant, in any order, as they come. A key comes once for each event that
- * was admitted under it.
+ * Every key of these slots that was admitted since an instant, in any order, as they come. A key comes once for each
+ * event that was admitted under it.
  */
 export function admissionKeysSince(
   store: ClickHouseClient,

@@ -58,8 +58,8 @@ export interface SpreadWeights {
 }
 
 /**
- * The newest of a tenant's weights as of an instant at or before a time; the oldest ones where there are none of before,
- * as of calls that arrived later than they were made.
+ * The newest of a tenant's weights as of an instant at or before a time; the oldest ones where there are none of
+ * before, as of calls that arrived later than they were made.
  *
  * @returns undefined when none were ever worked out
  */
@@ -104,13 +104,14 @@ const MADE_WITHIN =
 const partsOf = (weight: string): bigint => parseSum(weight) / (STEPS_PER_UNIT / WEIGHT_PARTS)
 
 /**
- * What a tenant's calls cost by service and owner, of those that were made within a window and are attributed at or above
- * the chargeback floor by versions that became valid within it and were valid at its end, the most expensive first.
+ * What a tenant's calls cost by service and owner, of those that were made within a window and are attributed at or
+ * above the chargeback floor by versions that became valid within it and were valid at its end, the most expensive
+ * first.
  *
  * @param limit services and owners at most
  * @param notPeople hashes of identities that are no people, as 32 hex digits
- * @param k people that a weight has at least, or nobody: it is a share of the cost of their calls, folded like any figure of a
- *   report, but only once for all reports
+ * @param k people that a weight has at least, or nobody: it is a share of the cost of their calls, folded like any
+ *   figure of a report, but only once for all reports
  * @returns these, and the cost of all
  */
 export async function resolvedCosts(

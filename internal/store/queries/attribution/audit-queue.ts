@@ -28,8 +28,8 @@ export interface QueuedCall extends AuditPlace {
 }
 
 /**
- * What a model can tell calls apart by: those that are alike in it, it names alike. Sizes are taken in steps of a factor of four,
- * since a model's own steps are finer than what one answer teaches.
+ * What a model can tell calls apart by: those that are alike in it, it names alike. Sizes are taken in steps of a
+ * factor of four, since a model's own steps are finer than what one answer teaches.
  */
 const ALIKE = `provider, served_model, ingestion_layer, principal, identity_hash, k8s_namespace, k8s_workload, workload_identity,
   service_tier, region, toString(tags), intDiv(toUInt8(log2(1 + ifNull(input_tokens, 0))), 2), intDiv(toUInt8(log2(1 + ifNull(output_tokens, 0))), 2)`
@@ -40,8 +40,8 @@ const IS_AUDITED = `evidence_basis = 'manual_override'
   AND JSONExtractString(evidence, 'replaced', 'stage_origin') IN ('stage_b', 'stage_c')`
 
 /**
- * Of each kind of calls that nobody could name, the most expensive call; first the kind that costs most for each answer that people have
- * given of it already.
+ * Of each kind of calls that nobody could name, the most expensive call; first the kind that costs most for each answer
+ * that people have given of it already.
  */
 export async function auditQueue(store: ClickHouseClient, question: AuditQuestion): Promise<QueuedCall[]> {
   const { tenantId, snapshotMs, fromMs, toMs, after, limit } = question

@@ -11,11 +11,11 @@ const WITH_PEOPLE = `${OF_JOB} AND has_calls AND people_count > 0`
 const ROOT = ['month', 'provider'] as const
 
 /**
- * Folds the groups of a month by the cohort rule (`internal/cohorts/folded.ts`), the same as in reports, and stages which groups
- * fold into which row.
+ * Folds the groups of a month by the cohort rule (`internal/cohorts/folded.ts`), the same as in reports, and stages
+ * which groups fold into which row.
  *
- * Of the groups of k people or more the rule gets only those that may have to join smaller ones, so that its work depends on
- * how many groups are small.
+ * Of the groups of k people or more the rule gets only those that may have to join smaller ones, so that its work
+ * depends on how many groups are small.
  *
  * @param labels columns by which groups fold, the coarsest first
  * @param k people that a row has at least
@@ -61,9 +61,9 @@ async function hasGroups(
 }
 
 /**
- * Keys of groups that may have to join smaller ones. Each ancestor takes at most one row from below it. So of the groups whose
- * deepest ancestor with small groups is the same, at most one per ancestor from there up to the root is taken: the first ones
- * in the order of the rule are enough.
+ * Keys of groups that may have to join smaller ones. Each ancestor takes at most one row from below it. So of the
+ * groups whose deepest ancestor with small groups is the same, at most one per ancestor from there up to the root is
+ * taken: the first ones in the order of the rule are enough.
  */
 function mayJoin(labels: readonly string[], isSmall: string): string {
   const depth = labels.length

@@ -52,7 +52,8 @@ export interface StagedSlice {
  *
  * @param selection the records of the slice
  * @param k people that a row has at least
- * @throws when ClickHouse is unavailable or refuses the query; rows already staged under this name remain and must not be used
+ * @throws when ClickHouse is unavailable or refuses the query; rows already staged under this name remain and must not
+ * be used
  */
 export async function stageGroups(
   store: ClickHouseClient,
@@ -85,7 +86,8 @@ export async function stageGroups(
     abort_signal: signal,
     clickhouse_settings: {
       deduplicate_insert_select: 'disable',
-      // Names are looked up for groups. When ClickHouse swaps the join sides by its own estimate, the query takes twice as long.
+      // Names are looked up for groups. When ClickHouse swaps the join sides by its own estimate, the query takes twice
+      // as long.
       query_plan_join_swap_table: 'false',
       max_query_size: String(QUERY_BYTES_MAX),
     },
@@ -119,7 +121,7 @@ const namesOf = (grain: ExportGrain) =>
     grain.tags,
   )
 
-/** Columns of `export_groups` by which groups fold (`internal/cohorts/folded.ts`): days are folded last, prices first. */
+/** Columns of `export_groups` by which groups fold (`internal/cohorts/folded.ts`): prices first, days last. */
 export const foldedBy = (grain: ExportGrain): readonly string[] => [
   ...(grain.day ? ['charge_start'] : []),
   ...grain.names,

@@ -2,8 +2,8 @@ import type { FieldName } from '../../../records/record-fields.js'
 import type { MeteredColumn, PricedKind } from './export-records.js'
 
 /**
- * Kinds of tokens and calls of tools with their own prices; each has its own row in a file by meter. The position in the list,
- * from 1, is the meter's number in staged groups.
+ * Kinds of tokens and calls of tools with their own prices; each has its own row in a file by meter. The position in
+ * the list, from 1, is the meter's number in staged groups.
  */
 export const METERS = [
   'input',

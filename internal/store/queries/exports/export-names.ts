@@ -23,19 +23,19 @@ const labelSql = (label: Label, tags: readonly TagField[]): string => {
 }
 
 /**
- * Names are grouped by numbers, two per group key: building and hashing a key of four strings for each record takes as long
- * as everything else in the query. A number is computed once per distinct name in a block, because the columns are
+ * Names are grouped by numbers, two per group key: building and hashing a key of four strings for each record takes as
+ * long as everything else in the query. A number is computed once per distinct name in a block, because the columns are
  * LowCardinality; that of a tag once per record.
  *
- * Two 64-bit numbers are combined into one by XOR; the first number gives back the second. On a collision, of names or of
- * combined numbers, groups are dropped or duplicated but never merged: the totals of the file then differ from those of the
- * records, and the export fails. The probability is below one in 10 million for a million groups, and nobody can provoke
- * it, because the hash is keyed with `seed`.
+ * Two 64-bit numbers are combined into one by XOR; the first number gives back the second. On a collision, of names or
+ * of combined numbers, groups are dropped or duplicated but never merged: the totals of the file then differ from those
+ * of the records, and the export fails. The probability is below one in 10 million for a million groups, and nobody can
+ * provoke it, because the hash is keyed with `seed`.
  */
 const numberOf = (label: Label, tags: readonly TagField[]): string =>
   `sipHash64Keyed(({seed:UInt64}, toUInt64(${LABELS.indexOf(label)})), ${labelSql(label, tags)})`
 
-/** SQL fragments that group records by some of their names. The query needs the parameter `seed` and those of a selection. */
+/** SQL fragments that group records by some names. Query parameters: `seed` and those of a selection. */
 export interface NumberedGroups {
   /** For the query over records: the `GROUP BY` keys, and the expressions to select in addition to the sums. */
   readonly keys: readonly string[]
@@ -47,8 +47,8 @@ export interface NumberedGroups {
 }
 
 /**
- * All records of the selection must be grouped, not only the exported ones: the others form a group of their own, which is
- * dropped. Filtering single records out of each block would cost more than summing them up.
+ * All records of the selection must be grouped, not only the exported ones: the others form a group of their own, which
+ * is dropped. Filtering single records out of each block would cost more than summing them up.
  *
  * @param wanted must not be empty
  */
@@ -82,7 +82,7 @@ export function numberedGroups(wanted: readonly Label[], tags: readonly TagField
   return { keys, selected, joins: joins.join('\n'), condition: conditions.join(' AND ') }
 }
 
-/** All names of the tenant's records in the period, and possibly a few more: `indexHint` avoids reading the time column. */
+/** All names of the tenant's records in the period, and maybe more: `indexHint` avoids reading the time column. */
 const namesWithNumbers = (label: Label, tags: readonly TagField[]): string => `
   SELECT ${labelSql(label, tags)} AS text, ${numberOf(label, tags)} AS number FROM ${ATTRIBUTIONS.name}
   WHERE tenant_id = {tenant:String} AND indexHint(${IN_PERIOD}) GROUP BY text, number`

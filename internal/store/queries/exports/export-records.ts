@@ -216,8 +216,8 @@ const METERED_COLUMNS = [
 export type MeteredColumn = (typeof METERED_COLUMNS)[number]
 
 /**
- * Finds how the tenant's records of the period are priced, possibly including a few others. Kinds without an exported record
- * produce no rows, and checking each record for eligibility would take three times as long.
+ * Finds how the tenant's records of the period are priced, possibly including a few others. Kinds without an exported
+ * record produce no rows, and checking each record for eligibility would take three times as long.
  */
 export async function findPricedKinds(
   store: ClickHouseClient,

@@ -7,8 +7,8 @@ import { type Label, labelsWith, tagColumn } from './export-names.js'
 import { foldedRow, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 
 /**
- * The rows of a FOCUS file, computed from staged groups. A group of calls passes its cost through at a unit price of 1 USD;
- * tokens that the price book priced are metered at their price.
+ * The rows of a FOCUS file, computed from staged groups. A group of calls passes its cost through at a unit price of 1
+ * USD; tokens that the price book priced are metered at their price.
  */
 
 /** Texts of a meter: SkuMeter, slug in ids, and the details of its price. */
@@ -63,7 +63,7 @@ const IS_TOOL = `meter >= ${FIRST_TOOL_METER}`
 const UNIT_PRICE = `multiIf(${IS_PASSED}, toDecimal128(1, 18), ${IS_TOOL}, unit_price, unit_price * toDecimal128(1000000, 0))`
 const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)), ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
 const OWNER = "nullIf(owner, '')"
-/** The member of a tag, empty for rows without it. Its key is written as hex digits, so that it is never read as SQL. */
+/** The member of a tag, empty for rows without it. The key is written in hex, so that it is never read as SQL. */
 const member = (key: string, column: string): string =>
   `if(${column} = '', '', concat(unhex('${Buffer.from(`${JSON.stringify(key)}:`).toString('hex')}'), toJSONString(toString(${column}))))`
 /** A declared tag has its key, in lower case; unless another member has it. */
@@ -208,8 +208,9 @@ const TEXTS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A text that a spreadsheet would read as a formula gets an apostrophe in front (OWASP, CSV injection). So does one that looks
- * like a text with such an apostrophe, so that it can be removed again: one apostrophe where `'*[=+-@\t\r]` matches.
+ * A text that a spreadsheet would read as a formula gets an apostrophe in front (OWASP, CSV injection). So does one
+ * that looks like a text with such an apostrophe, so that it can be removed again: one apostrophe where `'*[=+-@\t\r]`
+ * matches.
  */
 export const neutralised = (text: string): string =>
   `if(match(${text}, '^\\'*[=+\\\\-@\\t\\r]'), concat('\\'', ${text}), ${text})`
@@ -224,8 +225,8 @@ function groupsOf(of: FocusRowsQuestion['of'], labels: readonly Label[]) {
 }
 
 /**
- * Streams rows as serialized by ClickHouse: CSV lines (RFC 4180) without a header, compressed as one gzip member (RFC 1952),
- * or nothing if there are no rows; or a Parquet file. The same rows always give the same bytes.
+ * Streams rows as serialized by ClickHouse: CSV lines (RFC 4180) without a header, compressed as one gzip member (RFC
+ * 1952), or nothing if there are no rows; or a Parquet file. The same rows always give the same bytes.
  *
  * @throws also from the stream, when ClickHouse fails midway
  */
@@ -270,8 +271,8 @@ export async function streamFocusRows(
 }
 
 /**
- * Rows within a block are sorted at once, but blocks are merged row by row, which takes five times as long. So a block should
- * hold a whole slice, as long as that is no larger than what two threads would buffer by default.
+ * Rows within a block are sorted at once, but blocks are merged row by row, which takes five times as long. So a block
+ * should hold a whole slice, as long as that is no larger than what two threads would buffer by default.
  */
 const IN_LARGE_BLOCKS = {
   max_threads: 1,

@@ -31,8 +31,8 @@ export interface RecordVersions {
 }
 
 /**
- * Reads all versions of a record of a tenant. The caller chooses among them. For a record that is not readable yet, this costs
- * half as much as a query that leaves out closed versions: it needs no second one.
+ * Reads all versions of a record of a tenant. The caller chooses among them. For a record that is not readable yet,
+ * this costs half as much as a query that leaves out closed versions: it needs no second one.
  */
 export async function readVersions(
   store: ClickHouseClient,

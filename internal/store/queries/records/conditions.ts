@@ -7,7 +7,7 @@ import { VALUES_OF_TAGS } from '../../tables/attribution-values.js'
 import { columnOf } from '../../tables/sorted-copies.js'
 import { isProviderSql, providerSql } from './provider-sql.js'
 
-/** Filters as SQL conditions. Names come from the allowlist and values are bound: no client input is written into a query. */
+/** Filters as SQL conditions. Names come from the allowlist, values are bound: no client input becomes SQL. */
 
 /** The parameters of one query, by name. */
 export class Bindings {
@@ -75,7 +75,7 @@ function compare(
   return `${column} ${COMPARISONS[operator as keyof typeof COMPARISONS]} ${operand(values[0] ?? '')}`
 }
 
-/** Any spelling finds the records of a provider, however they spell it. The column's few values are searched, not its rows. */
+/** Any spelling finds a provider's records, however spelled. The column's few values are searched, not its rows. */
 function providerClause(operator: Operator, values: readonly string[], bindings: Bindings): string {
   const isNamed =
     operator === 'contains'
@@ -96,8 +96,8 @@ const containsClause = (field: FieldName, text: string, bindings: Bindings): str
       AND position(${foldCaseSql('value')}, ${bindings.bind(foldCase(text), 'String')}) > 0)`
 
 /**
- * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair of the
- * key, those without the tag one with an empty value.
+ * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair of
+ * the key, those without the tag one with an empty value.
  */
 export function tagClause(
   key: string,
@@ -159,7 +159,7 @@ function confidenceClause(operator: Operator, values: readonly string[], binding
 /** Of Decimal(5, 4). */
 const STEPS_MAX = 99_999
 
-/** The ten-thousandths at and around a decimal of at most 20 digits before the point; beyond the column all are alike. */
+/** The ten-thousandths around a decimal of at most 20 digits before the point; larger ones are all alike. */
 function stepsOf(text: string): { readonly floor: number; readonly ceiling: number; readonly isExact: boolean } {
   const [whole = '0', fraction = ''] = text.split('.')
   const floor = Number(`${whole}${fraction.slice(0, 4).padEnd(4, '0')}`)

@@ -8,16 +8,16 @@ const NAMES = `[${PAIRS.map(([, name]) => quoted(name)).join(', ')}]`
 const OUR_NAMES: ReadonlySet<string> = new Set(PAIRS.map(([, name]) => name))
 
 /**
- * The one name of a provider, from the spelling that a record has: `providerName` in SQL. Spellings and names come from our own
- * list. Stored records keep what their event stated.
+ * The one name of a provider, from the spelling that a record has: `providerName` in SQL. Spellings and names come from
+ * our own list. Stored records keep what their event stated.
  *
  * @param column SQL of the spelling
  */
 export const providerSql = (column: string): string => renamed(column, `toString(${column})`)
 
 /**
- * Whether a provider has one of these names, computed per distinct spelling of a block. A name that is ours has a list of
- * spellings; any other is its own only spelling.
+ * Whether a provider has one of these names, computed per distinct spelling of a block. A name that is ours has a list
+ * of spellings; any other is its own only spelling.
  *
  * @param names at least one, as `providerName` gives them
  * @param bind gives the placeholder of a text

@@ -7,8 +7,8 @@ import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValu
  * Where a page of records is looked for, judged by a sample: a rule without reads.
  *
  * In the order of the sort, records are read on until the page is full, which is soon where many match. In the order of
- * a filter, what the filter finds is read and sorted, which is soon done where few match. What neither of them finds soon,
- * the granules' indexes may: then the engine is asked.
+ * a filter, what the filter finds is read and sorted, which is soon done where few match. What neither of them finds
+ * soon, the granules' indexes may: then the engine is asked.
  */
 export interface ReadingPlan {
   readonly table: string
@@ -31,9 +31,9 @@ export interface PlannedQuestion {
 }
 
 /**
- * Processor time of the engine in µs, measured on ten million records: a row that is compared with the filter; one that lies in
- * a granule with a match, of which sort value, id and validity are read too; one that is found in another order and
- * sorted; a granule's index; and one that is asked for several values.
+ * Processor time of the engine in µs, measured on ten million records: a row that is compared with the filter; one that
+ * lies in a granule with a match, of which sort value, id and validity are read too; one that is found in another order
+ * and sorted; a granule's index; and one that is asked for several values.
  */
 const US_A_ROW = 0.015
 const US_A_ROW_BESIDE_MATCH = 0.3
@@ -191,7 +191,8 @@ function costOfGranules(conditions: readonly Condition[], rows: number): number 
 }
 
 /**
- * A part of a table is of a span of time, and one in which nothing matches is read to its end, whatever is found in others.
+ * A part of a table is of a span of time, and one in which nothing matches is read to its end, whatever is found in
+ * others.
  *
  * @param marks which records match, in the order of their time
  * @returns records within spans in which so many should have matched, and none does
@@ -240,8 +241,8 @@ function costOfSorting(question: PlannedQuestion, known: readonly Condition[], {
 }
 
 /**
- * Records of a span of time. A sample is taken from places that lie hours apart, so that a short span holds all neighbours of
- * one, or of none; but how many records lie between two places is known.
+ * Records of a span of time. A sample is taken from places that lie hours apart, so that a short span holds all
+ * neighbours of one, or of none; but how many records lie between two places is known.
  *
  * @returns undefined where the conditions are not of a time alone
  */

@@ -28,8 +28,8 @@ const KEYS: Readonly<Record<SharedBy, { readonly key: string; readonly isStated:
 }
 
 /**
- * Groups of records that have an id of a call in common with one that was just inserted, and come from at least two sources.
- * Of any provider: whose response ids are the same is for the caller to tell. Closed versions are among them.
+ * Groups of records that have an id of a call in common with one that was just inserted, and come from at least two
+ * sources. Of any provider: whose response ids are the same is for the caller to tell. Closed versions are among them.
  *
  * @param membersMax larger groups are left out
  * @throws when the store is unavailable or fails

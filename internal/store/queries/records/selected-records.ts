@@ -17,8 +17,8 @@ import {
 import { readRows } from './versions.js'
 
 /**
- * The records that filters selected at an instant: versions that were valid then. A record that came later, or has another
- * version since, is not among them, so that the same selection never grows.
+ * The records that filters selected at an instant: versions that were valid then. A record that came later, or has
+ * another version since, is not among them, so that the same selection never grows.
  */
 export interface Selection {
   readonly tenantId: string
@@ -79,7 +79,7 @@ export async function selectedOwners(
   return rows.map(({ held_by, ...row }) => ({ ...row, owner: held_by }))
 }
 
-/** How many versions of a tenant's records decisions of people have closed; they stay, so that undoing restores them. */
+/** How many versions of a tenant's records were closed by decisions of people; they stay for undoing. */
 export async function versionsClosedByPeople(store: ClickHouseClient, tenantId: string): Promise<number> {
   const result = await store.query({
     query: "SELECT count() FROM closed WHERE tenant_id = {tenant:String} AND change IN ('override', 'dispute')",

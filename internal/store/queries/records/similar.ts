@@ -62,8 +62,8 @@ const equals = (column: string, param: string, value: string | null): string =>
   value === null ? `isNull(${column})` : `${column} = {${param}:UInt64}`
 
 /**
- * Records that may show the same call as another one, though they have no id in common with it: the nearest in time first. Reads
- * the granules of the window alone.
+ * Records that may show the same call as another one, though they have no id in common with it: the nearest in time
+ * first. Reads the granules of the window alone.
  *
  * @throws when the store is unavailable or fails
  */

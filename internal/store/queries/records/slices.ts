@@ -28,7 +28,7 @@ export const placeParams = (name: string, { eventTimeMs, recordId }: Place) => (
   [`${name}_id`]: recordId,
 })
 
-/** The place of the record that lies `count` records behind another, or of the last before an instant; undefined behind all. */
+/** The place of the record `count` records after another, or of the last before an instant; else undefined. */
 export const placeBehind = (
   store: ClickHouseClient,
   tenantId: string,
@@ -38,7 +38,7 @@ export const placeBehind = (
 ): Promise<Place | undefined> =>
   placeBehindOf(store, 'attributions', '1', { tenant: tenantId, ...placeParams('after', after) }, beforeMs, count)
 
-/** The same among the rows of a table that match. @param params `tenant`, `placeParams('after', …)`, and those of `matching` */
+/** The same among a table's matching rows. @param params `tenant`, `placeParams('after', …)`, those of `matching` */
 export async function placeBehindOf(
   store: ClickHouseClient,
   table: string,

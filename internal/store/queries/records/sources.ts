@@ -27,8 +27,8 @@ const COLUMNS = 'id, valid_from, source_log, source_sequence, source_index'
 const ROW_BYTES = 16 + 8 + 4 + 8 + 4
 
 /**
- * Events whose calls other records count, and whose own records compaction has removed: they are known all the same. Their
- * positions are not. @param which a condition over `id` and `valid_from`
+ * Events whose calls other records count, and whose own records compaction has removed: they are known all the same.
+ * Their positions are not. @param which a condition over `id` and `valid_from`
  */
 const merged = (columns: string, which: string): string => `SELECT ${columns} FROM ${CLOSED_HISTORY}
   WHERE change = 'merge' AND endsWith(change_id, lower(hex(id))) AND ${which}`
@@ -47,8 +47,9 @@ function readSource(bytes: Buffer, at: number): RecordSource {
 }
 
 /**
- * The sources of a partition's records that became valid since an instant, the oldest first, as they come; of merged ones, of all
- * partitions. Those of partitions that no longer exist belong to each partition: an event that comes again may come there.
+ * The sources of a partition's records that became valid since an instant, the oldest first, as they come; of merged
+ * ones, of all partitions. Those of partitions that no longer exist belong to each partition: an event that comes again
+ * may come there.
  */
 export function recordSourcesSince(
   store: ClickHouseClient,
@@ -70,8 +71,8 @@ export interface RecordedEvent {
 const EVENT_BYTES = 16 + 8
 
 /**
- * The events of all tenants in these slots whose records became valid since an instant, in any order, as they come. An event
- * comes once for each version of its record.
+ * The events of all tenants in these slots whose records became valid since an instant, in any order, as they come. An
+ * event comes once for each version of its record.
  */
 export function recordedEventsSince(
   store: ClickHouseClient,

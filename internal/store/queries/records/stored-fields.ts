@@ -25,7 +25,7 @@ interface StoredOfKind extends Record<FieldKind, unknown> {
   readonly uint64: string
 }
 
-/** An instant arrives as `<name>_ms`, bytes as `<name>_hex`: the column itself stays usable in the query's conditions. */
+/** An instant arrives as `<name>_ms`, bytes as `<name>_hex`: conditions can still use the column itself. */
 type StoredName<Name extends FieldName> =
   KindOf<Name> extends 'instant' ? `${Name}_ms` : KindOf<Name> extends 'bytes16' ? `${Name}_hex` : Name
 

@@ -5,9 +5,10 @@ import { ATTRIBUTIONS, type AttributionRow } from '../../tables/attributions.js'
 import { landedRows } from './versions.js'
 
 /**
- * Inserts versions of records exactly once, as `insertRows` does, and keeps the derived tables (rollups, lists of values) equal
- * to them. A repeated batch may compute other rows, because the directory or model changed. If the first insert reached the
- * table but not all derived tables, other rows would make them differ: so a repeat inserts the stored rows again.
+ * Inserts versions of records exactly once, as `insertRows` does, and keeps the derived tables (rollups, lists of
+ * values) equal to them. A repeated batch may compute other rows, because the directory or model changed. If the first
+ * insert reached the table but not all derived tables, other rows would make them differ: so a repeat inserts the
+ * stored rows again.
  *
  * @param isRepeat whether an earlier attempt may have inserted rows under the token
  * @returns the stored rows

@@ -1,6 +1,6 @@
 import { VIEW_COLUMNS, type ViewColumn } from './sql-views.js'
 
-/** What drivers ask about the views, of the engine's own tables: only what is documented, and the same for every tenant. */
+/** What drivers ask about the views: only what is documented, and the same for every tenant. */
 
 type Row = Readonly<Record<string, string>>
 

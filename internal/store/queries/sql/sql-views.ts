@@ -7,12 +7,12 @@ import { USAGE_DIMENSIONS, usageMeasures } from '../../tables/usage.js'
 import { providerSql } from '../records/provider-sql.js'
 
 /**
- * The views that SQL users read, bound to a tenant and an instant. They are written into each query as its first subqueries
- * (`WITH records AS (…), usage AS (…)`), so that a text of the user can leave out no condition.
+ * The views that SQL users read, bound to a tenant and an instant. They are written into each query as its first
+ * subqueries (`WITH records AS (…), usage AS (…)`), so that a text of the user can leave out no condition.
  *
- * A name that a query gives to something may replace what a subquery calls by that name (seen: `WITH 'A' AS x` and a column
- * x). So every column here is qualified by a name of its own that nobody can guess, tables have their database, and no value
- * is a parameter.
+ * A name that a query gives to something may replace what a subquery calls by that name (seen: `WITH 'A' AS x` and a
+ * column x). So every column here is qualified by a name of its own that nobody can guess, tables have their database,
+ * and no value is a parameter.
  */
 
 /** Whose records, as of when. */
@@ -135,8 +135,8 @@ function selectSql(scope: ViewScope, columns: readonly Column[]): string {
   const tenant = textSql(Buffer.from(tenantId))
   const snapshot = `fromUnixTimestamp64Milli(toInt64(${Math.trunc(snapshotMs)}))`
   const from = (table: string, alias: string): string => `\`${database.replaceAll('`', '')}\`.${table} AS ${alias}`
-  // `AS_OF_SNAPSHOT` with qualified columns. PREWHERE, since conditions of the query join those of WHERE in any order: one that
-  // fails for a value (`intDiv(1, 0)`) would tell of values of other tenants in the same granule.
+  // `AS_OF_SNAPSHOT` with qualified columns. PREWHERE, since conditions of the query join those of WHERE in any order:
+  // one that fails for a value (`intDiv(1, 0)`) would tell of values of other tenants in the same granule.
   return `SELECT ${columns.map((column) => `${column.sql(of, scope)} AS ${column.name}`).join(', ')}
     FROM ${from(ATTRIBUTIONS.name, records)}
     PREWHERE ${of('tenant_id')} = ${tenant}

@@ -14,7 +14,9 @@ afterAll(() => stopStore(store))
 
 const LABELS = ['owner', 'service', 'served_model', 'price']
 
-/** Stages many cases at once: each is a provider. @returns of each case the folded groups, with the labels that are left */
+/**
+ * Stages many cases at once: each is a provider. @returns of each case the folded groups, with the labels that are left
+ */
 async function folded(job: string, cases: readonly (readonly OracleGroup[])[], depth: number, k: number) {
   const labels = LABELS.slice(0, depth)
   const values = cases.flatMap((groups, number) =>
