@@ -13,9 +13,9 @@ export interface Arrival {
 }
 
 /**
- * Waits for the next message of a subject by a core NATS subscription, which ends with that message. It reports messages
- * that publishers send, not those that the broker writes by itself (schedules), and one that is on its way at the call may
- * be missed: the caller still looks by itself now and then.
+ * Waits for the next message of a subject by a core NATS subscription, which ends with that message. It reports
+ * messages that publishers send, not those that the broker writes by itself (schedules), and one that is on its way at
+ * the call may be missed: the caller still looks by itself now and then.
  */
 export function nextArrival(connection: NatsConnection, subject: string): Arrival {
   let hasArrived = false

@@ -3,15 +3,15 @@ import { isLostRace, NotStored, WRONG_LAST_SEQUENCE } from './errors.js'
 import { type Publisher, TIMEOUT_MS } from './publisher.js'
 
 /**
- * A log reader's progress. It is written by compare-and-set before a batch takes effect: a reader that loses the race is no
- * longer the owner and must not apply the batch.
+ * A log reader's progress. It is written by compare-and-set before a batch takes effect: a reader that loses the race
+ * is no longer the owner and must not apply the batch.
  */
 export interface Progress {
   /** Everything up to this sequence has taken effect. */
   readonly done: number
   /** The instant of the last batch that has taken effect. Instants rise strictly from batch to batch. */
   readonly doneMs?: number
-  /** The instant of a batch that is being prepared and not yet planned: a snapshot at or after it would be incomplete. */
+  /** The instant of a batch that is prepared but not yet planned: a snapshot at or after it would be incomplete. */
   readonly reservedMs?: number
   /** The batch that is about to take effect: exactly these messages, also when another process prepares it again. */
   readonly plan?: Extent
@@ -111,7 +111,7 @@ export class CheckpointHold<C extends Progress> {
     return this.isWritten
   }
 
-  /** Sets the value without writing it; the next `save` does. Until then, a new owner would apply the last plan again. */
+  /** Sets the value; the next `save` writes it. Until then, a new owner would apply the last plan again. */
   advance(next: C): void {
     this.current = next
     this.isWritten = false

@@ -18,7 +18,8 @@ export const NO_SUCH_STREAM = 10_059
 export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) === WRONG_LAST_SEQUENCE
 
 /**
- * The broker did not reply, or replied that it is temporarily unavailable. It may have executed the request nevertheless.
+ * The broker did not reply, or replied that it is temporarily unavailable. It may have executed the request
+ * nevertheless.
  */
 export function isBrokerUnavailable(cause: unknown): boolean {
   if (cause instanceof JetStreamApiError) return cause.apiError().code === 503
@@ -69,6 +70,6 @@ const AWAY = [
   errors.DrainingConnectionError,
 ]
 
-/** The request's subject has no subscriber. The broker reports that at once, unlike a subscriber that does not reply. */
+/** The request's subject has no subscriber. The broker says so at once; a subscriber that is silent does not. */
 export const isNoResponders = (cause: unknown): boolean =>
   cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())

@@ -6,7 +6,7 @@ export interface Late {
   readonly waitedMs: number
 }
 
-/** The announcements of this process. They are part of its heartbeats, which are repeated: none is lost with a connection. */
+/** The announcements of this process. Each heartbeat repeats them, so none is lost with a connection. */
 export class LateAnnouncements {
   private late: Late | undefined
   private isStored = true

@@ -24,7 +24,7 @@ interface StreamChange {
   readonly changes: readonly LayoutChange[]
 }
 
-/** What `applyLayout` would change, stream by stream. Streams that do not exist yet are created by the next role that starts. */
+/** What `applyLayout` would change, per stream. Missing streams are created by the next role that starts. */
 export async function changesTo(broker: Broker, layout: Layout): Promise<LayoutChange[]> {
   return (await streamChanges(broker, layout)).flatMap(({ changes }) => changes)
 }
@@ -45,7 +45,8 @@ export async function obstaclesTo(broker: Broker, before: Layout | undefined, af
 }
 
 /**
- * Changes every stream, bucket and object store to a layout, and writes the layout last. Safe to repeat after a failure.
+ * Changes every stream, bucket and object store to a layout, and writes the layout last. Safe to repeat after a
+ * failure.
  *
  * @param found the layout that it replaces; undefined: the broker has none
  * @throws ConfigError when the broker refuses a change, or another process has changed the layout meanwhile
@@ -73,7 +74,7 @@ changed, and the layout is not: repeat the command, or apply the old values`,
 const ATTEMPTS_MAX = 20
 const ATTEMPT_EVERY_MS = 500
 
-/** More replicas may take a busy cluster longer than a request waits for its answer; the same update again is then no change. */
+/** On a busy cluster more replicas may outlast a request's wait; repeating the update is then no change. */
 async function repeatedly(attempt: () => Promise<unknown>): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {

@@ -2,7 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { counter, gauge, histogram, SECONDS_BUCKETS } from '../telemetry/metrics.js'
 import { lagOf, type ReadLogOf } from './log-lag.js'
 
-/** The metrics of logs that one owner at a time reads. A log is named by its checkpoint: `a.0` is partition 0 of stage A. */
+/** Metrics of logs that one owner at a time reads, named by checkpoint: `a.0` is partition 0 of stage A. */
 export const BATCHES = counter('log_batches_total', 'Batches that have taken effect.', ['log'])
 export const BATCH_EVENTS = counter('log_batch_events_total', 'Events of batches that have taken effect.', ['log'])
 export const BATCH_SECONDS = histogram(
@@ -26,8 +26,8 @@ const WAITING = gauge(
 )
 
 /**
- * Sets what waits in the logs of this process, and forgets those that it no longer owns. While the broker does not answer, none has a
- * value: the last one would say that nothing waits.
+ * Sets what waits in the logs of this process, and forgets those that it no longer owns. While the broker does not
+ * answer, none has a value: the last one would say that nothing waits.
  */
 export async function setLogLags(
   owned: readonly ReadLogOf[],

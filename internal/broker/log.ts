@@ -36,8 +36,9 @@ export async function readLog(manager: JetStreamManager, range: LogRange): Promi
 }
 
 /**
- * Like `readLog`, but empty only if the stream's leader has nothing either: any server answers a direct get, and a follower that
- * does not reach the leader lacks the newest messages. What it returns has no gaps, so only the end needs the leader.
+ * Like `readLog`, but empty only if the stream's leader has nothing either: any server answers a direct get, and a
+ * follower that does not reach the leader lacks the newest messages. What it returns has no gaps, so only the end needs
+ * the leader.
  *
  * @throws Error when the broker does not reply
  */
@@ -70,11 +71,11 @@ export function readMessages(manager: JetStreamManager, range: LogRange): Promis
 }
 
 /**
- * A batch is requested again when neither a message nor its end arrives for this long: the replies were lost with a broker.
- * Each attempt waits longer, since a busy broker is only slow.
+ * A batch is requested again when neither a message nor its end arrives for this long: the replies were lost with a
+ * broker. Each attempt waits longer, since a busy broker is only slow.
  */
 const STALLED_MS = [800, 1_600, 3_200]
-/** While a leader is elected (two seconds, measured), no server answers for the stream: a batch is requested again so often. */
+/** While a leader is elected (two seconds, measured) no server answers: how often a batch is requested again. */
 const NO_LEADER_PAUSE_MS = 200
 /** From then on the caller decides. A stream that does not exist has no leader either. */
 const NO_LEADER_MS_MAX = 5_000
@@ -125,8 +126,8 @@ function restOf(query: BatchQuery, found: readonly StoredMsg[]): BatchQuery | un
 }
 
 /**
- * Reads a batch by direct get. Not with the client's iterator: it leaks a subscription per batch, and waits for ever for
- * the end of a batch whose broker died in the middle (observed in @nats-io/jetstream 3.4).
+ * Reads a batch by direct get. Not with the client's iterator: it leaks a subscription per batch, and waits for ever
+ * for the end of a batch whose broker died in the middle (observed in @nats-io/jetstream 3.4).
  *
  * @param found takes the messages as they arrive
  * @returns whether the batch is complete; false when it stalled

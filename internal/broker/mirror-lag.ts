@@ -20,8 +20,8 @@ export interface MirrorLagDeps {
 const ASK_EVERY_MS = 10_000
 
 /**
- * Polls a bucket's newest revision and compares the mirror's with it. The lag grows while the watch is silent and while the
- * bucket does not reply: a mirror that is not known to be up to date counts as lagging.
+ * Polls a bucket's newest revision and compares the mirror's with it. The lag grows while the watch is silent and while
+ * the bucket does not reply: a mirror that is not known to be up to date counts as lagging.
  *
  * @param signal ends it
  */

@@ -30,7 +30,8 @@ const WATCHED_MS_MAX = 5_000
  * Copies a bucket into memory and follows it with a KV watch. Resolves when the first copy is complete.
  *
  * @param onLost called with a `KvWatchLost` when the watch ends by itself; the process then has to start over
- * @param onChange called for each key that is set (with its value) or deleted (undefined), those of the first copy included
+ * @param onChange called for each key that is set (with its value) or deleted (undefined), those of the first copy
+ * included
  * @param keys a wildcard that some key of the bucket matches; all keys when absent
  */
 export async function mirrorBucket<T>(
@@ -76,10 +77,11 @@ class BucketMirror<T> {
     this.keys = keys
   }
 
-  /** Starts a watch of the whole bucket, in place of the current one. Resolves when it has reported all current keys. */
+  /** Replaces the current watch by one of the whole bucket. Resolves when it has reported all current keys. */
   async watchBucket(): Promise<void> {
     const { bucket: name, streamInfo } = await this.bucket.status()
-    // The newest entries may have expired: a complete copy holds everything up to this sequence without having seen them.
+    // The newest entries may have expired: a complete copy holds everything up to this sequence without having seen
+    // them.
     const lastSequenceBefore = streamInfo.state.last_seq
     const next = await this.bucket.watch({ key: this.keys, ignoreDeletes: false })
     const previous = this.watch
@@ -99,7 +101,7 @@ class BucketMirror<T> {
     this.revisions.advance(lastSequenceBefore)
   }
 
-  /** A broker that has restarted no longer knows the watch, which it had in memory, and the client would notice only after a minute. */
+  /** A restarted broker has lost the watch, which was in memory; the client would notice only after a minute. */
   async followReconnects(): Promise<void> {
     for await (const { type } of connectionOf(this.bucket)?.status() ?? []) {
       if (this.isStopped) return
@@ -122,7 +124,7 @@ class BucketMirror<T> {
     }
   }
 
-  /** The broker sends nothing to a watch whose consumer is lost; the client would notice only after a minute or more. */
+  /** The broker sends nothing to a watch without its consumer; the client would notice after a minute or more. */
   async renewWatch(): Promise<void> {
     if (this.isStopped || performance.now() - this.renewedAt < RENEW_EVERY_MS_MIN) return
     this.renewedAt = performance.now()

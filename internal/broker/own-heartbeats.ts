@@ -4,10 +4,11 @@ const CURRENT_MS = 2_500
 const KEPT = 10
 
 /**
- * Whether a process is surely a member, and sees the members as they are: one of its own heartbeats has come back through the bucket
- * that was sent so lately that no other member can count it as dead. Heartbeats come back in the order of the bucket, so
- * everything that was stored before has been seen. Of two processes that are current, at least the one whose heartbeat was stored later
- * sees the other; and once both have been for longer than `CURRENT_MS`, both do.
+ * Whether a process is surely a member, and sees the members as they are: one of its own heartbeats has come back
+ * through the bucket that was sent so lately that no other member can count it as dead. Heartbeats come back in the
+ * order of the bucket, so everything that was stored before has been seen. Of two processes that are current, at least
+ * the one whose heartbeat was stored later sees the other; and once both have been for longer than `CURRENT_MS`, both
+ * do.
  */
 export class OwnHeartbeats {
   private readonly clock: () => number
@@ -25,7 +26,10 @@ export class OwnHeartbeats {
     return this.clock() - this.provenAtMs <= CURRENT_MS
   }
 
-  /** Calls back when `areCurrent` is true again that was false. @param listener gets how long nothing was proven; at first, 0 */
+  /**
+   * Calls back when `areCurrent` is true again that was false. @param listener gets how long nothing was proven; at
+   * first, 0
+   */
   onCurrentAgain(listener: (lapsedMs: number) => void): void {
     this.listeners.push(listener)
   }

@@ -79,8 +79,8 @@ export function openOwnedLogs(
 }
 
 /**
- * Names a stream by its creation, in seconds since the epoch. Sequences name a batch only within one stream: a broker that
- * lost its data begins again at 1.
+ * Names a stream by its creation, in seconds since the epoch. Sequences name a batch only within one stream: a broker
+ * that lost its data begins again at 1.
  */
 export const logIdOf = async ({ manager }: Pick<Broker, 'manager'>, stream: string): Promise<number> =>
   Math.floor(Date.parse((await manager.streams.info(stream)).created) / 1000)

@@ -2,11 +2,11 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { PAUSE } from '../../streams/subjects.js'
 
 /**
- * A pause of all readers of logs, for a backup (`local/backup/consistent-point.ts`): each ends its batch, saves its checkpoint
- * and begins none until the pause is over. Producers and gateways go on.
+ * A pause of all readers of logs, for a backup (`local/backup/consistent-point.ts`): each ends its batch, saves its
+ * checkpoint and begins none until the pause is over. Producers and gateways go on.
  *
- * It is asked for by an ordinary message, and ends by itself: a process that did not get it, or started meanwhile, does not
- * pause, which who asked must find out from the checkpoints.
+ * It is asked for by an ordinary message, and ends by itself: a process that did not get it, or started meanwhile, does
+ * not pause, which who asked must find out from the checkpoints.
  */
 export const askForPause = async (connection: NatsConnection, ms: number): Promise<void> => {
   connection.publish(PAUSE, JSON.stringify({ ms } satisfies Pause))

@@ -8,9 +8,9 @@ import type { LogRange, StoredEntry } from './log.js'
 import { BATCH_EVENTS, BATCH_RETRIES, BATCH_SECONDS, BATCHES, TAKEOVERS } from './log-metrics.js'
 
 /**
- * A subject of a stream that one owner at a time reads in batches, each of which takes effect exactly once: the batch is
- * planned in a checkpoint by compare-and-set, applied by effects that are keyed by its name, and then marked as done. After
- * a crash, the next owner forms the same batch from the same messages.
+ * A subject of a stream that one owner at a time reads in batches, each of which takes effect exactly once: the batch
+ * is planned in a checkpoint by compare-and-set, applied by effects that are keyed by its name, and then marked as
+ * done. After a crash, the next owner forms the same batch from the same messages.
  */
 export interface PlannedLog<C extends Progress> {
   /** Key of its checkpoint; also the name under which it is owned. */
@@ -30,8 +30,8 @@ export interface PlannedLog<C extends Progress> {
   /** Pause after every batch that was not full, of a log that nobody waits for; the default applies when absent. */
   readonly paceMs?: number
   /**
-   * Called with the messages of the next batch while the effects of a full one are under way: what depends on them alone can be
-   * done meanwhile. `prepare` gets the same array, unless the effects fail.
+   * Called with the messages of the next batch while the effects of a full one are under way: what depends on them
+   * alone can be done meanwhile. `prepare` gets the same array, unless the effects fail.
    *
    * @param before the checkpoint that the next batch will find
    */
@@ -96,16 +96,16 @@ const FULL_BYTES = BATCH_BYTES_MAX / 2
 const NOT_OWNED_MS = 50
 /**
  * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
- * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of processor
- * time, however few rows it has, and events that arrive during the pause share one insert
+ * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of
+ * processor time, however few rows it has, and events that arrive during the pause share one insert
  * (`deploy/decisions/partitions-and-pace.md`, `deploy/decisions/partitions-and-pace.md`).
  */
 const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
 /**
- * How long the state of a log is kept that this process does not own any more: members may be silent for a moment. State may be
- * hundreds of megabytes.
+ * How long the state of a log is kept that this process does not own any more: members may be silent for a moment.
+ * State may be hundreds of megabytes.
  */
 const KEPT_MS = 30_000
 /** How often a paused reader looks whether it may go on. */
@@ -113,14 +113,14 @@ const PAUSED_LOOK_MS = 20
 /** Pause after a failure of a dependency. */
 const RETRY_MS = 500
 /**
- * A batch takes effect only when its owner has proved its ownership within this time. An owner that has not, since it was
- * stalled (stopped, swapped out) or took long to prepare, writes its plan again, which proves it.
+ * A batch takes effect only when its owner has proved its ownership within this time. An owner that has not, since it
+ * was stalled (stopped, swapped out) or took long to prepare, writes its plan again, which proves it.
  */
 const PROOF_AGE_MS_MAX = 20_000
 
 /**
- * Reads a log until `signal` aborts, which it checks between batches. It waits for unavailable dependencies. When another
- * owner has written the checkpoint, this process stops and reads the checkpoint again.
+ * Reads a log until `signal` aborts, which it checks between batches. It waits for unavailable dependencies. When
+ * another owner has written the checkpoint, this process stops and reads the checkpoint again.
  */
 export async function runPlannedLog<C extends Progress>(
   planned: PlannedLog<C>,
@@ -162,10 +162,11 @@ export async function runPlannedLog<C extends Progress>(
 /**
  * The batches of one ownership. A batch has five effects, in this order; after a crash the next owner finds:
  *
- * 1. after `reserveInstant`: an instant and no plan. It reserves a later one, or clears it when nothing is left to read.
+ * 1. after `reserveInstant`: an instant and no plan. It reserves a later one, or clears it when nothing is left to
+ *    read.
  * 2. after `writePlan`: a plan of which nothing has taken effect. It reads the planned messages and applies the batch.
- * 3. after a part of `applyEffects`, or all of it: the same. It applies all effects again, keyed by the batch's name, so that
- *    those that were applied change nothing.
+ * 3. after a part of `applyEffects`, or all of it: the same. It applies all effects again, keyed by the batch's name,
+ *    so that those that were applied change nothing.
  * 4. after `markDone`, which is in memory: the same, since the next plan writes it.
  * 5. after `saveDone`: a batch that is done. Nothing is repeated.
  */
@@ -297,8 +298,8 @@ function countBatch(log: string, events: number, ms: number): void {
 }
 
 /**
- * Effect 1: reserves the instant of the next batch, later than every snapshot that was read. Until the batch is done, no snapshot at
- * or after that instant is used (`watermark.ts`).
+ * Effect 1: reserves the instant of the next batch, later than every snapshot that was read. Until the batch is done,
+ * no snapshot at or after that instant is used (`watermark.ts`).
  */
 async function reserveInstant<C extends Progress>(hold: CheckpointHold<C>, deps: PlannedLogDeps): Promise<number> {
   let atMs = deps.clock()

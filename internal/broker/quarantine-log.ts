@@ -90,11 +90,12 @@ export type Replay =
   | { readonly kind: 'unknown_log' | 'doubtful' }
 
 /**
- * Publishes a message once to the log that it came from, and then deletes it from QUARANTINE. It can be repeated after an
- * interruption at any point: the stream deduplicates by message id for two minutes, and after that the stored mark says
- * where to start searching for the message.
+ * Publishes a message once to the log that it came from, and then deletes it from QUARANTINE. It can be repeated after
+ * an interruption at any point: the stream deduplicates by message id for two minutes, and after that the stored mark
+ * says where to start searching for the message.
  *
- * @param statedLog subject to publish to, overriding the known origin and earlier attempts; one of its reader's subjects
+ * @param statedLog subject to publish to, overriding the known origin and earlier attempts; one of its reader's
+ * subjects
  */
 export async function replayQuarantined(
   message: Quarantined,
@@ -106,7 +107,8 @@ export async function replayQuarantined(
   if (origin === undefined || log === undefined) return { kind: 'unknown_log' }
 
   const name = createHash('sha256').update(`${message.id}\n`).update(message.data).digest('hex')
-  // Readers recognise a correction and a slice of a job by the prefix of its id, so the replay keeps the original id in front.
+  // Readers recognise a correction and a slice of a job by the prefix of its id, so the replay keeps the original id in
+  // front.
   const messageId = `${message.messageId ?? 'quarantined'}.replay.${name.slice(0, 32)}`
   const { last_seq: after } = (await manager.streams.info(origin.stream)).state
   const mark = await marks.createOnce(name, { after, at_ms: clock() })
@@ -153,8 +155,8 @@ async function isDoubtful(
 const DOUBT_MS = 60 * 60 * 1000
 
 /**
- * The log of a message without headers. Its id contains the stream sequence of the message, or of the stage A message that
- * the event was part of; the stream keeps that message for a day.
+ * The log of a message without headers. Its id contains the stream sequence of the message, or of the stage A message
+ * that the event was part of; the stream keeps that message for a day.
  */
 async function logByPosition({ id, reader }: Quarantined, manager: JetStreamManager): Promise<string | undefined> {
   const match = /^quarantine\.([a-z]+)\.(\d+)(?:\.\d+)?$/.exec(id)

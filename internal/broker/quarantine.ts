@@ -25,13 +25,13 @@ export interface Poison {
 export type PoisonKind = 'unreadable_message' | 'rule_failed'
 
 /**
- * The reason for quarantining a message: a kind from a closed list, and the error's class. Never the error's message, which
- * may quote a tenant's data (that of JSON.parse does).
+ * The reason for quarantining a message: a kind from a closed list, and the error's class. Never the error's message,
+ * which may quote a tenant's data (that of JSON.parse does).
  */
 export const poisonReason = (kind: PoisonKind, cause: unknown): string =>
   `${kind}: ${cause instanceof Error ? cause.constructor.name : typeof cause}`
 
-/** Stores poison messages in QUARANTINE, with the reason and their origin. @param subject the reader's subject in QUARANTINE */
+/** Stores poison messages in QUARANTINE, with reason and origin. @param subject the reader's subject there */
 export async function quarantine(
   publish: Publisher['publish'],
   subject: string,

@@ -13,7 +13,8 @@ export interface Records<T> {
   /**
    * Replaces a record by the result of `change`, safe against concurrent writers.
    *
-   * @param change called again with the newer record when another writer came first; returns undefined to leave it unchanged
+   * @param change called again with the newer record when another writer came first; returns undefined to leave it
+   * unchanged
    * @returns the resulting record; undefined when there is none
    */
   change(key: string, change: (record: T) => T | undefined): Promise<T | undefined>

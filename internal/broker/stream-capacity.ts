@@ -5,15 +5,18 @@ import { type Publisher, type PublishResult, STREAM_FULL } from './publisher.js'
 
 /**
  * The share of a stream's bytes that new work from outside may fill. The rest is reserved for the stream's own readers,
- * which publish a batch to the next stage before they finish it, and only finished batches are purged. If new work could
- * fill the stream, the readers could no longer make progress.
+ * which publish a batch to the next stage before they finish it, and only finished batches are purged. If new work
+ * could fill the stream, the readers could no longer make progress.
  */
 export function admittableBytes(bytesMax: number): number {
   return bytesMax - Math.min(bytesMax * KEPT_SHARE_MAX, Math.max(bytesMax * KEPT_SHARE, KEPT_BYTES_MIN))
 }
 
 const KEPT_SHARE = 0.1
-/** A batch of stage A that is also in stage B's mailbox, and one of stage B in stage C's: 7 MiB each, in four partitions. */
+/**
+ * A batch of stage A that is also in stage B's mailbox, and one of stage B in stage C's: 7 MiB each, in four
+ * partitions.
+ */
 const KEPT_BYTES_MIN = 64 * 1024 * 1024
 /** Upper limit of the reserve in small streams: each byte may be in three mailboxes. */
 const KEPT_SHARE_MAX = 0.7
@@ -34,8 +37,8 @@ const POLL_EVERY_MS = 500
 const POLL_QUIET_EVERY_MS = 5_000
 
 /**
- * Follows the fill level of a stream. Messages of this process count at once, those of others within a second, or five while nobody
- * here wants capacity. While the broker does not reply, the last known level applies.
+ * Follows the fill level of a stream. Messages of this process count at once, those of others within a second, or five
+ * while nobody here wants capacity. While the broker does not reply, the last known level applies.
  *
  * @param signal stops following
  * @throws Error when the broker does not reply the first time

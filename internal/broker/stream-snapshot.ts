@@ -17,8 +17,8 @@ interface ApiAnswer {
 }
 
 /**
- * Begins a snapshot of a stream with its consumers; it goes on being written to meanwhile. The chunks must be read to their
- * end, each without a long pause.
+ * Begins a snapshot of a stream with its consumers; it goes on being written to meanwhile. The chunks must be read to
+ * their end, each without a long pause.
  *
  * @throws Error when the broker refuses, or stops sending
  */

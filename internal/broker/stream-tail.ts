@@ -30,7 +30,7 @@ export async function readTail(
   return { lastSequence, messages }
 }
 
-/** The messages of a subject of a stream behind a sequence, some hundreds at once, in order. @param last none behind this one */
+/** Messages of a subject behind a sequence, some hundreds at once, in order. @param last none behind this one */
 export async function* messagesAfter(
   manager: JetStreamManager,
   of: { readonly stream: string; readonly subject: string },

@@ -23,8 +23,8 @@ export interface LogBound {
 }
 
 /**
- * How much of the log is unprocessed. Processed messages are kept while there is space, and purged when there is none: they do not
- * count.
+ * How much of the log is unprocessed. Processed messages are kept while there is space, and purged when there is none:
+ * they do not count.
  */
 export async function logBound(manager: JetStreamManager, checkpoints: KV, partitions: number): Promise<LogBound> {
   const { config, state } = await manager.streams.info(INVOCATIONS.name)
@@ -52,8 +52,8 @@ const OVERHEAD_BYTES = 128
 const REPLY_MS_MAX = 2_000
 
 /**
- * The bytes of the messages of a log after a sequence. The broker counts messages, not their bytes: of a few hundred, each size is read; of
- * more, the mean size at places that are spread evenly over the log.
+ * The bytes of the messages of a log after a sequence. The broker counts messages, not their bytes: of a few hundred,
+ * each size is read; of more, the mean size at places that are spread evenly over the log.
  */
 async function bytesBehind(manager: JetStreamManager, log: ReadLogOf, done: number, last: number): Promise<number> {
   const first = await sizesFrom(manager, log, done + 1)

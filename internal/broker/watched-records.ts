@@ -3,11 +3,11 @@ import { ByTenant } from './by-tenant.js'
 import { type Mirror, mirrorBucket } from './mirror.js'
 import { bucketRecords, type Records } from './records.js'
 
-/** The tenants' records of a bucket: read from a copy in memory, changed in the bucket. A change resolves when the copy has it. */
+/** Tenants' records of a bucket: read from memory, changed in the bucket. Resolves when the memory has the change. */
 export interface WatchedRecords<T> extends Records<T> {
   /** From the copy in memory, a moment old. */
   get(key: string): T | undefined
-  /** A tenant's records, a moment old: first those of the initial copy, then the others in the order of their creation. */
+  /** A tenant's records, a moment old: those of the initial copy, then the others in order of creation. */
   of(tenantId: string): Iterable<T>
   countOf(tenantId: string): number
   readonly reached: Mirror<T>['reached']

@@ -9,16 +9,17 @@ import { mirrorBucket } from './mirror.js'
  * The newest instant up to which the read model is complete: every record version that is valid at or before it is
  * stored, its predecessor is closed, and none will be added (`deploy/decisions/snapshots.md`).
  *
- * Correctness does not depend on clocks. A writer of records reserves their instant in the bucket `checkpoints` and then
- * checks that no fence at or after it was set before. A reader sets the fence in the same bucket, and then sees every
- * earlier reservation. The messages of one stream have one order: either the writer finds the fence and reserves again, or
- * the reader finds the reservation and stays before it until the batch is done. Clocks that differ by a second make rows
- * visible a second late, never early.
+ * Correctness does not depend on clocks. A writer of records reserves their instant in the bucket `checkpoints` and
+ * then checks that no fence at or after it was set before. A reader sets the fence in the same bucket, and then sees
+ * every earlier reservation. The messages of one stream have one order: either the writer finds the fence and reserves
+ * again, or the reader finds the reservation and stays before it until the batch is done. Clocks that differ by a
+ * second make rows visible a second late, never early.
  */
 export interface Watermark {
   /**
-   * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. At most a tenth
-   * of a second old when no batch is in flight, less when one has ended since; otherwise just before the earliest one in flight.
+   * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. At most a
+   * tenth of a second old when no batch is in flight, less when one has ended since; otherwise just before the earliest
+   * one in flight.
    *
    * @throws an error that `isBrokerUnavailable` recognises, when the broker is unavailable and no instant is known yet
    */
@@ -29,7 +30,7 @@ export interface Watermark {
   newestPlanned(): number
   /** Counts the progress of writers: while it is the same, no record was stored or closed. */
   progress(): number
-  /** The sequence up to which a log's reader has processed it, as far as this process has heard; 0 when it has not begun. */
+  /** The sequence up to which a log's reader has processed it, as far as this process knows; initially 0. */
   doneOf(checkpoint: string): number
   /** Whether a log's reader has processed the message with a sequence; waits up to `withinMs`. */
   isDone(checkpoint: string, sequence: number, withinMs: number): Promise<boolean>
@@ -80,7 +81,8 @@ export async function followWatermark(
     for (;;) {
       const entry = await bucket.get(FENCE)
       const before = entry?.operation === 'PUT' ? entry.json<Fence>().fencedMs : 0
-      // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has caught up.
+      // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has
+      // caught up.
       const text = JSON.stringify({ fencedMs: Math.max(clock(), newestDoneMs, before) } satisfies Fence)
       try {
         const revision =

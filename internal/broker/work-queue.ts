@@ -29,8 +29,8 @@ const FETCH_MS = 10_000
 const RETRY_MS = 500
 
 /**
- * Consumes a work queue until `signal` aborts, then waits for the messages in flight. Several processes share a consumer:
- * each message is delivered to one of them.
+ * Consumes a work queue until `signal` aborts, then waits for the messages in flight. Several processes share a
+ * consumer: each message is delivered to one of them.
  *
  * @param handle must settle every message; an exception is logged and naks the message
  */
