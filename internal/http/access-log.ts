@@ -6,7 +6,7 @@ export const SLOW_MS = 1_000
 const LINES_PER_SECOND_MAX = 20
 
 export interface NotableAnswer {
-  /** Method and pattern of the path, such as `POST /api/v1/invocations`; a path itself may name what must not be logged. */
+  /** Method and pattern, such as `POST /api/v1/invocations`; a path itself may name what must not be logged. */
   readonly route: string
   /** 0: the client left before its answer. */
   readonly status: number

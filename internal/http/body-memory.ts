@@ -1,7 +1,7 @@
 /** Total bytes of request bodies that are being received or processed, over all tenants. */
 const BYTES_MAX = 256 * 1024 * 1024
 
-/** Limits the memory for request bodies, in total and per tenant, so that a tenant with slow uploads leaves some for the others. */
+/** Limits the memory of request bodies, in total and per tenant, so that slow uploads leave some for other tenants. */
 export class BodyMemory {
   private readonly bytesMax: number
   private heldBytes = 0

@@ -1,8 +1,8 @@
 /**
  * The builds of uWebSockets.js, the parser and server of HTTP, and the newest that this process can load.
  *
- * A build is native code for some versions of Node and of the C library, so that no one of them runs everywhere. Where they
- * come from is in `SECURITY.md`; how they differ, in `deploy/decisions/http-parser.md`.
+ * A build is native code for some versions of Node and of the C library, so that no one of them runs everywhere. Where
+ * they come from is in `SECURITY.md`; how they differ, in `deploy/decisions/http-parser.md`.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -43,8 +43,8 @@ const SOURCES: readonly Source[] = [
 ]
 
 /**
- * To be set in the environment before a build is loaded, whose native code reads it: the most bytes of request line and header
- * fields. The default of newer builds, 4096, is too little for a token and a long filter.
+ * To be set in the environment before a build is loaded, whose native code reads it: the most bytes of request line and
+ * header fields. The default of newer builds, 4096, is too little for a token and a long filter.
  */
 export const PARSER_ENVIRONMENT = { UWS_HTTP_MAX_HEADERS_SIZE: '16384' }
 
@@ -58,7 +58,8 @@ function load({ name, folder, packageName, binaries }: Source): Build | string {
   if (found === undefined) return 'is not installed'
   const manifest = JSON.parse(readFileSync(join(found, 'package.json'), 'utf8')) as { name: string; version: string }
   if (manifest.name !== packageName) return 'is not installed'
-  // The packages' own main modules would load the same file; that of 20.30 falls back to a server in JavaScript, which is untested.
+  // The packages' own main modules would load the same file; that of 20.30 falls back to a server in JavaScript, which
+  // is untested.
   const file = join(found, binaries, `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`)
   if (!existsSync(file)) return `has no binary for Node ${process.versions.node} on ${process.platform} ${process.arch}`
   try {

@@ -54,9 +54,9 @@ export interface HealthDeps {
 }
 
 /**
- * `/healthz`: the process runs. `/readyz`: the dependencies respond; 503 when one is down, with the status of each. A full
- * stream refuses events but affects nothing else: that is `degraded`.
- * `/readyz?surface=ingestion` checks only whether events can be admitted.
+ * `/healthz`: the process runs. `/readyz`: the dependencies respond; 503 when one is down, with the status of each. A
+ * full stream refuses events but affects nothing else: that is `degraded`. `/readyz?surface=ingestion` checks only
+ * whether events can be admitted.
  */
 export function healthRoutes({ broker, store, credentials, room, spool }: HealthDeps): readonly Route[] {
   // While the spool is not empty, new events are appended to it: it needs capacity even after the broker is back.
@@ -164,7 +164,10 @@ export function watchBroker(broker: Broker, clock: () => number): DependencyWatc
 }
 
 const STORE_CHECK_EVERY_MS = 1_000
-/** Of the checks of a store that was up, one in so many is a query: it costs the store 3 ms of processor time, a ping nearly nothing. */
+/**
+ * Of the checks of a store that was up, one in so many is a query: it costs the store 3 ms of processor time, a ping
+ * nearly nothing.
+ */
 const QUERIED_EVERY_CHECKS = 10
 
 /** Checks every second that the store responds, and every ten that it has its tables. */

@@ -48,7 +48,8 @@ const POLICY = [
  * The headers of a page, except Content-Type and Cache-Control.
  *
  * @param isHttps whether the service is reached over HTTPS; browsers ignore HSTS otherwise
- * @param formTargets origins a form of the page may submit or redirect to, beside our own; empty for a page without a form
+ * @param formTargets origins a form of the page may submit or redirect to, beside our own; empty for a page without a
+ * form
  */
 export function pageHeaders(
   isHttps: boolean,

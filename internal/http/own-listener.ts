@@ -30,8 +30,8 @@ const CONNECTIONS_MAX = 2_000
 const DRAIN_POLL_MS = 50
 
 /**
- * Listens on a port beside that of the API, with its host and TLS files: Node's own HTTP server, for clients that need what the
- * API refuses, such as `Transfer-Encoding: chunked`.
+ * Listens on a port beside that of the API, with its host and TLS files: Node's own HTTP server, for clients that need
+ * what the API refuses, such as `Transfer-Encoding: chunked`.
  *
  * A port that another process has costs this listener and nothing else: it is logged.
  */

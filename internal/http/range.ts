@@ -7,8 +7,8 @@ export type WantedRange =
 const WHOLE: WantedRange = { kind: 'whole' }
 
 /**
- * Parses a Range header. Several ranges, other units and malformed values select the whole representation, as the standard
- * allows.
+ * Parses a Range header. Several ranges, other units and malformed values select the whole representation, as the
+ * standard allows.
  *
  * @param header empty when absent
  * @param ifRange the If-Range header; unless it equals the strong `etag`, the client holds another representation

@@ -5,8 +5,8 @@ import type { Exchange } from './exchange.js'
 /**
  * Charges a request to a budget.
  *
- * @returns the 429 with its Retry-After, if the budget is exhausted; a 413 for a request that it can never hold: to repeat it
- *   would never help
+ * @returns the 429 with its Retry-After, if the budget is exhausted; a 413 for a request that it can never hold: to
+ *   repeat it would never help
  */
 export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem | undefined {
   const waitMs = budget.take(cost, nowMs)

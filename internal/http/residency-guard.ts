@@ -7,8 +7,8 @@ export interface ResidencyDeps {
 }
 
 /**
- * The routes, of which those that read refuse a tenant whose data must stay in another region than this instance's: what the
- * service may not hold for a tenant it does not show either. Mutations stay: a correction names no data.
+ * The routes, of which those that read refuse a tenant whose data must stay in another region than this instance's:
+ * what the service may not hold for a tenant it does not show either. Mutations stay: a correction names no data.
  */
 export const readsWithinRegion = (routes: readonly Route[], deps: ResidencyDeps): Route[] =>
   routes.map((route) => {

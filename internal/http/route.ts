@@ -30,7 +30,7 @@ export interface PublicRoute extends RouteBase {
   readonly handle: (exchange: Exchange) => void | Promise<void>
 }
 
-/** A route that needs a credential with a given scope, with one of several, or with `any` (ingestion has no scope of its own). */
+/** A route that needs a credential: with a scope, one of several, or `any` (ingestion has no scope of its own). */
 export interface TenantRoute extends RouteBase {
   readonly access: 'any' | Scope | readonly Scope[]
   /** Accepts only tokens of partner connectors, which no other route accepts. */

@@ -37,8 +37,8 @@ export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
 const POLL_EVERY_MS = 2_000
 
 /**
- * Checks every two seconds whether the files were replaced, and reloads them. Polling, because file events miss a mounted
- * secret: Kubernetes replaces a symlink in a parent directory.
+ * Checks every two seconds whether the files were replaced, and reloads them. Polling, because file events miss a
+ * mounted secret: Kubernetes replaces a symlink in a parent directory.
  *
  * @param takeOver called when the new certificate and key match
  * @param failed called once per change that cannot be loaded, or not yet: the two files are not replaced atomically

@@ -1,6 +1,6 @@
 /**
- * The current time, read once per event-loop turn: one turn serves many requests, and each asks several times. It lags by
- * at most the duration of the turn.
+ * The current time, read once per event-loop turn: one turn serves many requests, and each asks several times. It lags
+ * by at most the duration of the turn.
  *
  * @returns milliseconds since the epoch
  */

@@ -57,9 +57,9 @@ export interface ReplyContract {
 export type ReplyStatus = 200 | 201 | 202 | 204 | 206 | 302 | 303 | 304
 
 /**
- * The contract of a route, as data that is read at start: the OpenAPI description is generated from it, and the contract
- * tests send requests to it. Whatever follows from the rest of the route's declaration (credential, Idempotency-Key, rate
- * limit and their problems) is not repeated here.
+ * The contract of a route, as data that is read at start: the OpenAPI description is generated from it, and the
+ * contract tests send requests to it. Whatever follows from the rest of the route's declaration (credential,
+ * Idempotency-Key, rate limit and their problems) is not repeated here.
  */
 export interface Operation {
   /** Method name in generated clients; frozen within a major version. */

@@ -7,8 +7,8 @@ import { isLostRace } from '../../broker/errors.js'
  * The record under an Idempotency-Key, stored for 24 hours. While a request is in progress: the seed of its owner. Once
  * decided: the sealed reply.
  *
- * The seed outlives its owner: the ids of created records derive from it, so that the next attempt, after an owner crashed,
- * finds the records of the previous one and creates nothing twice.
+ * The seed outlives its owner: the ids of created records derive from it, so that the next attempt, after an owner
+ * crashed, finds the records of the previous one and creates nothing twice.
  */
 type KeyRecord = OpenRecord | DecidedRecord
 

@@ -15,8 +15,8 @@ export interface KeptAnswer {
 }
 
 /**
- * Seals a reply with the request's Idempotency-Key, since a reply may hold a secret that is shown only once. Neither a copy
- * of the bucket, nor that copy with the master key, opens it.
+ * Seals a reply with the request's Idempotency-Key, since a reply may hold a secret that is shown only once. Neither a
+ * copy of the bucket, nor that copy with the master key, opens it.
  *
  * @param secret the instance's
  * @param idempotencyKey in its canonical form

@@ -67,8 +67,8 @@ export interface Mutation<B> {
   readonly mayAppear?: true
   /**
    * Applies the mutation. If an attempt crashes, another one repeats it, so that each effect must be safe to repeat:
-   * created records take their id from `newId`, and a repeat treats an effect that it finds (created, deleted) as its own.
-   * Returning a problem means that nothing was changed.
+   * created records take their id from `newId`, and a repeat treats an effect that it finds (created, deleted) as its
+   * own. Returning a problem means that nothing was changed.
    *
    * @throws unexpected errors: an unreachable broker becomes a 503, everything else a 500. The client's next attempt is
    *   then a repeat.

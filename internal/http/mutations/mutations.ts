@@ -51,8 +51,8 @@ const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /**
- * Turns mutations into routes. Each request takes effect once, across retries, gateways and crashes: its Idempotency-Key is
- * claimed before any effect, and the reply is stored under the key for 24 hours.
+ * Turns mutations into routes. Each request takes effect once, across retries, gateways and crashes: its
+ * Idempotency-Key is claimed before any effect, and the reply is stored under the key for 24 hours.
  */
 export function createMutations(deps: MutationDeps): Mutate {
   const open = new OpenMutations()
@@ -235,7 +235,7 @@ async function execute<B>(
 const isFinal = <B>({ code }: Problem, { mayAppear }: Mutation<B>): boolean =>
   KEPT_PROBLEMS.has(code) && !(mayAppear && code === 'NOT_FOUND')
 
-/** This attempt had no effect, but an earlier one may have: the next must reuse its seed, or it would create a duplicate. */
+/** This attempt had no effect, an earlier one may have: a new seed would create a duplicate, so reuse it. */
 const giveUp = (claim: Claim): Promise<void> => (claim.isRepeat ? claim.leave() : claim.withdraw())
 
 /** The tenant's tag, then unpredictable bytes. */
@@ -243,8 +243,8 @@ const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Arra
   Buffer.concat([tag, createHmac('sha256', seed).update(prefix).digest()]).subarray(0, 16)
 
 /**
- * As with the sealing in `kept-answer.ts`: neither a copy of the bucket, which holds the seed, nor that copy with the master
- * key can derive it. The client's Idempotency-Key is needed as well.
+ * As with the sealing in `kept-answer.ts`: neither a copy of the bucket, which holds the seed, nor that copy with the
+ * master key can derive it. The client's Idempotency-Key is needed as well.
  */
 const secretBytes = (secret: Uint8Array, seed: Uint8Array, idempotencyKey: string): Uint8Array =>
   Buffer.from(hkdfSync('sha256', secret, seed, `attribution once-only secrets v1 ${idempotencyKey}`, 32))

@@ -13,8 +13,8 @@ export type ReadBody<B> = { readonly ok: true; readonly body: B } | { readonly o
 const refused = (what: Problem) => ({ ok: false, problem: what }) as const
 
 /**
- * Parses and validates a mutation's body. Schemas are closed: an unknown member is refused, not ignored, because it is often
- * a misspelt limit or filter. Prompt and completion content is refused at any depth.
+ * Parses and validates a mutation's body. Schemas are closed: an unknown member is refused, not ignored, because it is
+ * often a misspelt limit or filter. Prompt and completion content is refused at any depth.
  */
 export function readBody<B>(
   bytes: Buffer,
@@ -34,7 +34,7 @@ export function readBody<B>(
   return refused(invalid(firstOfEachPlace(parsed.error.issues.flatMap((issue) => fieldErrors(issue, value)))))
 }
 
-/** Refuses the members of a body where the mutation takes none. An empty object is accepted: some clients always send one. */
+/** Refuses a body's members where none are accepted. An empty object is allowed: some clients always send one. */
 export function readNoBody(bytes: Buffer): ReadBody<undefined> {
   const value = bytes.length === 0 ? {} : parseJson(bytes)
   if (value === undefined) return refused(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))

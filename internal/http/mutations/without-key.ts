@@ -15,8 +15,8 @@ export interface WithoutKeyDeps {
 }
 
 /**
- * Carries out a change that has no Idempotency-Key: a PUT, which states the whole result, or a request of a standard client that
- * cannot send one. The change is audited before its reply. The exchange's address must have been kept.
+ * Carries out a change that has no Idempotency-Key: a PUT, which states the whole result, or a request of a standard
+ * client that cannot send one. The change is audited before its reply. The exchange's address must have been kept.
  *
  * @param mediaType of a reply's body
  */

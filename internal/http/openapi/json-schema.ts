@@ -6,7 +6,8 @@ export type JsonSchema = { [keyword: string]: unknown }
 export type NamedSchemas = Map<string, JsonSchema>
 
 /**
- * A zod schema as JSON Schema 2020-12. A schema with an `id` in its meta is added to `named` and replaced by a reference.
+ * A zod schema as JSON Schema 2020-12. A schema with an `id` in its meta is added to `named` and replaced by a
+ * reference.
  *
  * @param io `input` for request schemas, `output` for reply schemas
  * @throws Error when two different schemas have the same name

@@ -9,8 +9,8 @@ const OF_A_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA
 const OF_A_KEY: readonly ErrorCode[] = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_CONFLICT']
 
 /**
- * Whether an Idempotency-Key is required. OAuth clients, which authenticate in the body, send none; a PUT states the whole result,
- * so that repeating it changes nothing.
+ * Whether an Idempotency-Key is required. OAuth clients, which authenticate in the body, send none; a PUT states the
+ * whole result, so that repeating it changes nothing.
  */
 export const needsKey = (route: Route): boolean =>
   route.method !== 'get' && route.method !== 'put' && route.access !== 'public' && route.takesNoKey !== true

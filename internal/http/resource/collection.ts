@@ -130,8 +130,8 @@ export const pageOfSorted = <T, W>(
   )
 
 /**
- * One page of unsorted records held in memory, a few thousand at most. Every record whose key does not change is returned
- * exactly once, whatever is added or removed between two pages.
+ * One page of unsorted records held in memory, a few thousand at most. Every record whose key does not change is
+ * returned exactly once, whatever is added or removed between two pages.
  *
  * @param records all records of the tenant, in any order
  */

@@ -170,9 +170,9 @@ const rawCase = fc
 const HEAD_OF_TWO_LINES = rawRequest('PUT /nowhere', ['Host: a', 'Content-Length: 10', ': x', '', ': x', ':'], HIDDEN)
 
 /**
- * Whether the bytes behind the head may be a request of their own: the head names no framing field anywhere, or its first
- * one is a Content-Length that ends where the hidden request begins. A visible Content-Length with other framing hidden behind a
- * field without a name cannot be detected (`SECURITY.md`).
+ * Whether the bytes behind the head may be a request of their own: the head names no framing field anywhere, or its
+ * first one is a Content-Length that ends where the hidden request begins. A visible Content-Length with other framing
+ * hidden behind a field without a name cannot be detected (`SECURITY.md`).
  */
 function maySeeNext(bytes: string): boolean {
   const headEnd = bytes.indexOf('\r\n\r\n')

@@ -1,4 +1,7 @@
-/** What the parser itself does with requests that are malformed or large, on each build that loads (`deploy/docs/operating.md`). */
+/**
+ * What the parser itself does with requests that are malformed or large, on each build that loads
+ * (`deploy/docs/operating.md`).
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadableBuilds } from '../../../internal/http/builds.js'
 import type { Operation } from '../../../internal/http/contract/operation.js'
