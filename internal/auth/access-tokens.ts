@@ -5,8 +5,8 @@ import { SCOPES, type Scope } from './scopes.js'
  * Access tokens in the form of RFC 9068: JWTs signed with RS256, and every check that needs no knowledge of
  * clients or revocations.
  *
- * This service is the only issuer, so that it accepts a token only in exactly the form that it writes: anything else (other
- * base64 or JSON spellings of the same content, repeated members, further header parameters) is refused unread.
+ * This service is the only issuer, so that it accepts a token only in exactly the form that it writes: anything else
+ * (other base64 or JSON spellings of the same content, repeated members, further header parameters) is refused unread.
  */
 export interface AccessTokenClaims {
   readonly iss: string
@@ -140,8 +140,8 @@ function decodePart(text: string): Buffer | undefined {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * @returns the JSON object, if it is written as `JSON.stringify` writes it. Parsing loses repeated members, white space and
- *   unusual spellings of numbers, so that the comparison finds them.
+ * @returns the JSON object, if it is written as `JSON.stringify` writes it. Parsing loses repeated members, white space
+ *   and unusual spellings of numbers, so that the comparison finds them.
  */
 function readObject(text: string): Record<string, unknown> | undefined {
   const bytes = decodePart(text)

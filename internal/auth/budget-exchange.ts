@@ -4,10 +4,11 @@ import type { Logger } from '../telemetry/log.js'
 import { type Budget, type BudgetsCache, RATE_CLASSES, type Sharing } from './rate-limits.js'
 
 /**
- * Several gateways share the same budgets: each publishes every 100 ms how much it has used of them, sooner when that is a
- * relevant part of a burst, and the others charge it to their own copy of the budget. Simultaneous use on two gateways can
- * exceed the burst; the excess is then a debt of the budget, which is repaid before further requests are allowed. Over time
- * the gateways together keep to the sustained rate and the burst. A single gateway counts and publishes nothing.
+ * Several gateways share the same budgets: each publishes every 100 ms how much it has used of them, sooner when that
+ * is a relevant part of a burst, and the others charge it to their own copy of the budget. Simultaneous use on two
+ * gateways can exceed the burst; the excess is then a debt of the budget, which is repaid before further requests are
+ * allowed. Over time the gateways together keep to the sustained rate and the burst. A single gateway counts and
+ * publishes nothing.
  */
 export interface BudgetExchange {
   /** To be passed to the budgets. */

@@ -1,4 +1,4 @@
-/** What the console and the authorization server agree on: the console's client follows from the tenant, and is stored nowhere. */
+/** What the console and the authorization server agree on: the client follows from the tenant and is never stored. */
 
 const SUFFIX = /^[0-9a-z]{26}$/
 

@@ -5,9 +5,9 @@ import { Budget, type RateLimit } from './rate-limits.js'
 const CHECKED_MAX = 8
 
 /**
- * Budgets by name, for callers without a principal: an address, a caller whose refusals are counted. At most `namesMax`:
- * a full map first drops a budget that has refilled, since a new one is worth the same. Otherwise, somebody who tries many
- * names could get rid of a budget that is exhausted.
+ * Budgets by name, for callers without a principal: an address, a caller whose refusals are counted. At most
+ * `namesMax`: a full map first drops a budget that has refilled, since a new one is worth the same. Otherwise, somebody
+ * who tries many names could get rid of a budget that is exhausted.
  */
 export class KeyedBudgets {
   private cache: LRUCache<string, Budget> | undefined
@@ -19,7 +19,7 @@ export class KeyedBudgets {
     this.namesMax = namesMax
   }
 
-  /** Made with the first name: it takes room for all at once, 5 ms and 2 MB for 50,000, of which a gateway has seven. */
+  /** Made with the first name, for all at once: 5 ms and 2 MB for 50,000 names. A gateway has seven of these. */
   private get budgets(): LRUCache<string, Budget> {
     this.cache ??= new LRUCache({ max: this.namesMax })
     return this.cache

@@ -78,8 +78,8 @@ export class Budget {
   }
 
   /**
-   * Charges the usage of another gateway, whether it fits or not. Usage beyond the burst is a debt that is repaid before
-   * anything else can be taken, so that the gateways together keep to the rate.
+   * Charges the usage of another gateway, whether it fits or not. Usage beyond the burst is a debt that is repaid
+   * before anything else can be taken, so that the gateways together keep to the rate.
    */
   charge(cost: number, nowMs: number): void {
     this.wholeAtMs = Math.max(this.wholeAtMs, nowMs) + cost * this.costMs

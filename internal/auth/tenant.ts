@@ -7,8 +7,8 @@ export interface Tenant {
   readonly created_at: string
   readonly settings: TenantSettings
   /**
-   * Limits set by the operator, by class, in place of the instance's; the tenant's own settings can only lower them. Versions
-   * that do not know the field keep it, and use the settings alone.
+   * Limits set by the operator, by class, in place of the instance's; the tenant's own settings can only lower them.
+   * Versions that do not know the field keep it, and use the settings alone.
    */
   readonly operator_rate_limits?: RateLimitSettings
   /** Ids of the people who are owners. Absent: none yet; never empty, since the last one stays. */
@@ -108,8 +108,8 @@ export const COHORT_MIN = 5
 export const COHORT_MAX = 50
 
 /**
- * How a stated service that is not in the directory counts: `declared` (0.70, not for chargeback) or `resolved`; `auto` is
- * `declared` as soon as the directory has services.
+ * How a stated service that is not in the directory counts: `declared` (0.70, not for chargeback) or `resolved`; `auto`
+ * is `declared` as soon as the directory has services.
  */
 export const UNDECLARED_SERVICES = ['auto', 'declared', 'resolved'] as const
 export type UndeclaredServices = (typeof UNDECLARED_SERVICES)[number]
