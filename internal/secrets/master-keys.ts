@@ -30,8 +30,8 @@ export interface MasterKeyEntry {
 }
 
 /**
- * Reads the master keys from the configured source: a comma-separated text, or a file with one key per line. Whenever a key
- * is requested, the file is checked, and read again if it has changed.
+ * Reads the master keys from the configured source: a comma-separated text, or a file with one key per line. Whenever a
+ * key is requested, the file is checked, and read again if it has changed.
  *
  * @throws ConfigError with a one-line explanation
  */
@@ -113,7 +113,7 @@ function entryOf(line: string, source: string): MasterKeyEntry {
 const malformed = (source: string): ConfigError =>
   new ConfigError(`${source} must hold 32 bytes as base64url, first the key that seals`)
 
-/** Checked because Node's decoder skips invalid characters and would derive a key from almost any file. Plain base64 is accepted, too. */
+/** Node's decoder skips invalid characters and would accept almost any file. Plain base64 is accepted, too. */
 const KEY = /^[A-Za-z0-9+/_-]{43}=?$/
 
 function readFile(file: string): { readonly entries: readonly MasterKeyEntry[]; readonly version: string } {

@@ -15,14 +15,14 @@ import {
 import { resealed } from './seal.js'
 
 /**
- * How long a replaced master key can still open values: those that a disconnected process has sealed meanwhile, or that an
- * operator restores from a backup.
+ * How long a replaced master key can still open values: those that a disconnected process has sealed meanwhile, or that
+ * an operator restores from a backup.
  */
 export const REPLACED_KEY_OPENS_MS = 24 * 60 * 60 * 1000
 
 /**
- * Adds a new key at the top of a master key file: it seals from now on, and the others can still open. Processes that use
- * the file see it at once.
+ * Adds a new key at the top of a master key file: it seals from now on, and the others can still open. Processes that
+ * use the file see it at once.
  *
  * @returns the ids of the previous and the new sealing key
  * @throws ConfigError when the file cannot be read or written, or another rotation is in progress
@@ -86,11 +86,11 @@ export interface Resealed {
 }
 
 /**
- * Reseals all values in these buckets that a master key other than the current one has sealed. Writes are compare-and-set:
- * a value that changes meanwhile is read again.
+ * Reseals all values in these buckets that a master key other than the current one has sealed. Writes are
+ * compare-and-set: a value that changes meanwhile is read again.
  *
- * The previous value is erased on disk; otherwise a holder of the old key could read it in the stream's file until that is
- * compacted. Repeat it after an interruption.
+ * The previous value is erased on disk; otherwise a holder of the old key could read it in the stream's file until that
+ * is compacted. Repeat it after an interruption.
  */
 export async function resealBuckets(broker: Broker, buckets: readonly Bucket[], keys: MasterKeys): Promise<Resealed> {
   const sum = { replaced: 0, unopened: 0 }

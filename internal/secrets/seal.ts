@@ -4,9 +4,10 @@ import type { MasterKeys } from './master-keys.js'
 /**
  * Seals small secrets at rest under a master key. A copy of the KV buckets is useless without the master key.
  *
- * Format: `sealed.<key id>.<context>.<value>`. `context` (for example `signing_keys.ids`) names the secret; it is base64url
- * and authenticated, so that one sealed value cannot be substituted for another. `value` is the result of `sealUnder`. With
- * this format, sealed values can be found in any text and resealed under another master key without knowing their purpose.
+ * Format: `sealed.<key id>.<context>.<value>`. `context` (for example `signing_keys.ids`) names the secret; it is
+ * base64url and authenticated, so that one sealed value cannot be substituted for another. `value` is the result of
+ * `sealUnder`. With this format, sealed values can be found in any text and resealed under another master key without
+ * knowing their purpose.
  */
 export function seal(keys: MasterKeys, context: string, secret: Uint8Array): string {
   const { id, sealing } = keys.current()
