@@ -22,8 +22,8 @@ export function eventId({ tag, sip }: TenantIds, type: EventType, cause: string)
 }
 
 /**
- * The body of a message of EVENTS: the JSON of an envelope without `created_at` and `sequence`, which come from the stream.
- * `envelopeText` inserts them.
+ * The body of a message of EVENTS: the JSON of an envelope without `created_at` and `sequence`, which come from the
+ * stream. `envelopeText` inserts them.
  */
 export const storedText = (id: string, { tenantId, type, data, interpretation }: NewEvent): string =>
   exactJson({ id, type, tenant_id: tenantId, data, interpretation })

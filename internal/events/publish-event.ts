@@ -5,7 +5,8 @@ import { eventId, type NewEvent, storedText } from './event.js'
 import type { EventType } from './event-contract.js'
 
 /**
- * Publishes an event for the webhook endpoints that subscribe to its type. Safe to repeat: the same cause is the same event.
+ * Publishes an event for the webhook endpoints that subscribe to its type. Safe to repeat: the same cause is the same
+ * event.
  *
  * @throws Error when the broker did not store it
  */

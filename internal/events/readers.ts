@@ -2,8 +2,8 @@ import type { Scope } from '../auth/scopes.js'
 import { EVENT_TYPES, type EventType } from './event-contract.js'
 
 /**
- * The scope of an event's subject, which a caller needs to read the event in the log of events; null for types that are not in
- * the log. Connectors are configuration, like keys.
+ * The scope of an event's subject, which a caller needs to read the event in the log of events; null for types that are
+ * not in the log. Connectors are configuration, like keys.
  */
 export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'attribution.materialized': null, // one per record: the record itself tells it
