@@ -29,11 +29,11 @@ export interface GuardSettings {
 const QUERY_TIMEOUT_MS = 1_500
 const QUERY_TRIES = 2
 /**
- * An answer is reused for this long after its query was sent, so that an endpoint with thousands of deliveries per second
- * does not cause thousands of queries. It is as old as an answer from a resolver with this round-trip time.
+ * An answer is reused for this long after its query was sent, so that an endpoint with thousands of deliveries per
+ * second does not cause thousands of queries. It is as old as an answer from a resolver with this round-trip time.
  */
 const SHARED_MS = 20
-/** Above this age, the answer is refreshed in the background while it is still used, so that no delivery waits for it. */
+/** Above this age the answer is refreshed in the background while in use, so that no delivery waits for it. */
 const REFRESH_AFTER_MS = 10
 
 /** Addresses of `localhost` and its subdomains, without asking a resolver (RFC 6761 section 6.3). */
@@ -46,7 +46,8 @@ export function createGuard({ isAllowed, resolvers, allowsPrivateNames }: GuardS
   if (resolvers.length > 0) resolver.setServers(resolvers)
   const judge = (addresses: readonly string[]): Checked =>
     addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
-  // An operator who allows only one of the two addresses gets that one. No resolver is involved that could return others.
+  // An operator who allows only one of the two addresses gets that one. No resolver is involved that could return
+  // others.
   const loopback = LOOPBACK.filter(isAllowed)
   const localhost: Checked = loopback.length > 0 ? { kind: 'allowed', addresses: loopback } : { kind: 'disallowed' }
 

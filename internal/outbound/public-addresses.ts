@@ -2,12 +2,13 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { parseNetwork } from '../config/networks.js'
 
 /**
- * The addresses that tenants' targets (webhook endpoints, buckets) may have: public ones, and networks that the operator allows in addition (for
- * development and tests). A pure rule over addresses in the form that a resolver or the URL parser writes; any other
- * spelling is refused.
+ * The addresses that tenants' targets (webhook endpoints, buckets) may have: public ones, and networks that the
+ * operator allows in addition (for development and tests). A pure rule over addresses in the form that a resolver or
+ * the URL parser writes; any other spelling is refused.
  *
- * IPv6: 2000::/3 except its special-purpose blocks, which excludes mapped, embedded, link-local, multicast and unassigned
- * addresses. IPv4: all except special-purpose blocks (IANA's registries, and the address of Azure's host platform).
+ * IPv6: 2000::/3 except its special-purpose blocks, which excludes mapped, embedded, link-local, multicast and
+ * unassigned addresses. IPv4: all except special-purpose blocks (IANA's registries, and the address of Azure's host
+ * platform).
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -33,7 +34,7 @@ const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'] as
 
 export type IsAllowedAddress = (address: string) => boolean
 
-/** @param allowed networks in CIDR notation, allowed in addition to public addresses; valid according to `parseNetwork` */
+/** @param allowed networks in CIDR notation, allowed besides public addresses; valid by `parseNetwork` */
 export function addressRule(allowed: readonly string[] = []): IsAllowedAddress {
   const exceptions = networks(allowed)
   return (address) => {
@@ -60,5 +61,8 @@ const globalIpv6 = networks(GLOBAL_IPV6)
 const specialIpv6 = networks(SPECIAL_IPV6)
 const mapped = networks(['::ffff:0:0/96'])
 
-/** `BlockList` treats an IPv4-mapped IPv6 address as the IPv4 address; an exception for the latter must not allow the former. */
+/**
+ * `BlockList` treats an IPv4-mapped IPv6 address as the IPv4 address; an exception for the latter must not allow the
+ * former.
+ */
 const isMapped = (address: string): boolean => mapped.check(address, 'ipv6')

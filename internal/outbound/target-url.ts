@@ -49,14 +49,14 @@ const PRIVATE_SUFFIXES = [
 /**
  * Parses the URL of a target and applies the SSRF rules that need no resolver.
  *
- * The WHATWG parser normalises every spelling of a host (octal, hexadecimal, short and full-width IPv4, percent-encoding,
- * international names), so that the checks apply to the parsed host and never to the text.
+ * The WHATWG parser normalises every spelling of a host (octal, hexadecimal, short and full-width IPv4,
+ * percent-encoding, international names), so that the checks apply to the parsed host and never to the text.
  */
 export function readTarget(text: string, rules: TargetRules): Target | TargetRefusal {
   if (text.length > URL_CHARACTERS_MAX) return `has more than ${URL_CHARACTERS_MAX} characters`
   if (!/^https:\/\/[^/]/i.test(text)) return 'does not start with https://'
-  // The parser drops tabs and line feeds, trims spaces and converts backslashes: refuse texts that it would have to repair.
-  // Only a host may have other letters; the parser makes them A-labels (`xn--…`).
+  // The parser drops tabs and line feeds, trims spaces and converts backslashes: refuse texts that it would have to
+  // repair. Only a host may have other letters; the parser makes them A-labels (`xn--…`).
   const [, host = '', rest = ''] = /^https:\/\/([^/?#]*)(.*)$/is.exec(text) ?? []
   if (!HOST_CHARACTERS.test(host) || !/^[\x21-\x5b\x5d-\x7e]*$/.test(rest)) return 'contains invalid characters'
   if (!URL.canParse(text)) return 'is not valid'

@@ -83,7 +83,8 @@ test('continuous checks of a host do not wait: its answer is refreshed before it
   const asked = () => server.asked.filter((question) => question === 'busy.example.com A').length
   let waited = 0
 
-  // On a slow machine, a stall longer than the sharing time makes a check wait: repeat until queries outnumber the waits.
+  // On a slow machine, a stall longer than the sharing time makes a check wait: repeat until queries outnumber the
+  // waits.
   while (asked() <= waited + 3) {
     const answer = guard.check('busy.example.com')
     if (answer instanceof Promise) waited++
