@@ -8,8 +8,8 @@ export interface WaitLimits {
 }
 
 /**
- * Bounds how many tasks run at a time; the others wait in the order of their arrival. A task that ends hands its slot to
- * the first one that waits, so that no later arrival can take it in between.
+ * Bounds how many tasks run at a time; the others wait in the order of their arrival. A task that ends hands its slot
+ * to the first one that waits, so that no later arrival can take it in between.
  */
 export class Limiter {
   private readonly runningMax: number

@@ -13,8 +13,8 @@ function onSupervisorExit(listener: () => void): void {
 let isServing = false
 
 /**
- * Runs a role's main. An error that the operator can correct (ConfigError) ends the process with its message on stderr and
- * exit code 1. A defect ends it with its stack and exit code 1; the supervisor restarts the role.
+ * Runs a role's main. An error that the operator can correct (ConfigError) ends the process with its message on stderr
+ * and exit code 1. A defect ends it with its stack and exit code 1; the supervisor restarts the role.
  */
 export function runMain(role: string, main: () => Promise<void>): void {
   onSupervisorExit(() => {
@@ -43,8 +43,8 @@ export function runMain(role: string, main: () => Promise<void>): void {
 const DRAIN_MS_MAX = 10_000
 
 /**
- * Resolves when the process is asked to stop: on SIGTERM, on SIGINT, or when its supervisor exits. After that the process
- * exits within `DRAIN_MS_MAX`, drained or not.
+ * Resolves when the process is asked to stop: on SIGTERM, on SIGINT, or when its supervisor exits. After that the
+ * process exits within `DRAIN_MS_MAX`, drained or not.
  */
 export async function stopSignal(): Promise<void> {
   isServing = true
@@ -56,7 +56,7 @@ export async function stopSignal(): Promise<void> {
   setTimeout(() => process.exit(0), DRAIN_MS_MAX).unref()
 }
 
-/** Repeats an attempt until its dependency is available. Logs the first failure and every tenth after it. @throws ConfigError */
+/** Repeats an attempt until it succeeds. Logs the first failure and every tenth after it. @throws ConfigError */
 export async function untilAvailable<T>(what: string, attempt: () => Promise<T>, log: Logger): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {
