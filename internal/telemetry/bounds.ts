@@ -3,8 +3,8 @@ import type { Logger } from './log.js'
 import { gauge } from './metrics.js'
 
 /**
- * What can run full: the log by calls that are not processed yet, the spool of a gateway, the disk of the read model, and the disk of
- * the export files.
+ * What can run full: the log by calls that are not processed yet, the spool of a gateway, the disk of the read model,
+ * and the disk of the export files.
  */
 export type Bound = 'log' | 'spool' | 'store' | 'exports'
 export type BoundLevel = 'normal' | 'warning' | 'critical'
@@ -47,8 +47,8 @@ export interface WatchedBound {
 }
 
 /**
- * Follows how much of a bound is in use until `signal` aborts: sets its gauge, and writes one line per change of its level. While the
- * share cannot be read, the last one applies.
+ * Follows how much of a bound is in use until `signal` aborts: sets its gauge, and writes one line per change of its
+ * level. While the share cannot be read, the last one applies.
  */
 export async function watchBound(watched: WatchedBound, signal: AbortSignal): Promise<void> {
   const { bound, used, everyMs, log } = watched

@@ -2,8 +2,8 @@
 const SHOWN_APART = new Set(['level', 'time', 'role', 'version', 'pid', 'msg', 'err'])
 
 /**
- * A line of the log for a person: `10:31:07.204 WARN  gateway  request refused  status=401 error_code=UNAUTHENTICATED`, an error's
- * stack below it.
+ * A line of the log for a person: `10:31:07.204 WARN gateway request refused status=401 error_code=UNAUTHENTICATED`, an
+ * error's stack below it.
  *
  * @param line of JSON, as pino writes it
  */

@@ -17,8 +17,8 @@ interface LogOptions {
 }
 
 /**
- * The process's log: one line per message, as JSON or as text. Callers log ids and counts, never bodies; keys that could carry
- * content or a secret are removed all the same.
+ * The process's log: one line per message, as JSON or as text. Callers log ids and counts, never bodies; keys that
+ * could carry content or a secret are removed all the same.
  */
 export const createLog = (
   role: string,
@@ -57,7 +57,7 @@ export const createLog = (
     isText(format) ? { write: (line: string) => void destination.write(asText(line)) } : destination,
   )
 
-/** Leaves out lines with an error that come again and again with the same text; the next one has their number as `repeated`. */
+/** Leaves out lines whose error repeats with the same text; the next one has their number as `repeated`. */
 const thinningOut = (repeated: RepeatedLines): NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> =>
   function logMethod(args, method) {
     const [fields, text] = args as unknown[]

@@ -20,8 +20,8 @@ export interface MetricsServer {
 const LOOP_LOOK_MS = 100
 
 /**
- * Serves the metrics of this process at `GET /metrics`: Prometheus text, OpenMetrics for a reader that accepts it, and JSON
- * for the supervisor, which joins those of all roles.
+ * Serves the metrics of this process at `GET /metrics`: Prometheus text, OpenMetrics for a reader that accepts it, and
+ * JSON for the supervisor, which joins those of all roles.
  *
  * @throws Error when the address cannot be listened on
  */
@@ -67,7 +67,10 @@ const upFamily = (read: readonly { readonly role: string; readonly families: unk
   values: read.map(({ role, families }) => ({ labels: { role }, value: families === undefined ? 0 : 1 })),
 })
 
-/** A role that starts, or hangs, is missing and has `attribution_role_up` 0. Looks end sooner; Prometheus waits for ten seconds. */
+/**
+ * A role that starts, or hangs, is missing and has `attribution_role_up` 0. Looks end sooner; Prometheus waits for ten
+ * seconds.
+ */
 const READ_MS_MAX = 4_000
 
 async function readFrom(url: string): Promise<Family[] | undefined> {
@@ -89,8 +92,8 @@ const CONTENT_TYPE: Readonly<Record<Form, string>> = {
 }
 
 /**
- * A registry for one text. prom-client's OpenMetrics takes `_total` off the name of a counter, and puts it on again; of its own
- * registry it would do so in place, for all later texts.
+ * A registry for one text. prom-client's OpenMetrics takes `_total` off the name of a counter, and puts it on again; of
+ * its own registry it would do so in place, for all later texts.
  */
 function textOf(families: readonly Family[], form: Exclude<Form, 'json'>): Promise<string> {
   const isOpenMetrics = form === 'openmetrics'

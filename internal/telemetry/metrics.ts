@@ -1,8 +1,9 @@
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 
 /**
- * The metrics of this process, in the form of Prometheus. Labels are bounded by the code: none has a tenant, an identity or
- * anything else that comes from outside. Figures of money are sums of exact amounts, rounded when they are read.
+ * The metrics of this process, in the form of Prometheus. Labels are bounded by the code: none has a tenant, an
+ * identity or anything else that comes from outside. Figures of money are sums of exact amounts, rounded when they are
+ * read.
  */
 export const METRICS = new Registry()
 
@@ -49,8 +50,8 @@ export class TimeSeries {
 const BOUNDS_MS = SECONDS_BUCKETS.map((seconds) => seconds * 1_000)
 
 /**
- * A histogram of seconds for paths that every request or event takes: an observation through a series that the caller holds costs
- * some nanoseconds. One of prom-client costs a microsecond, most of it for finding the series.
+ * A histogram of seconds for paths that every request or event takes: an observation through a series that the caller
+ * holds costs some nanoseconds. One of prom-client costs a microsecond, most of it for finding the series.
  */
 export class TimeHistogram<L extends string> {
   private readonly name: string

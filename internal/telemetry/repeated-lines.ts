@@ -12,8 +12,8 @@ interface Kind {
 }
 
 /**
- * Thins out what fails again and again: an outage of an hour, in which twenty loops try again twice a second, is some hundred lines,
- * not a hundred thousand.
+ * Thins out what fails again and again: an outage of an hour, in which twenty loops try again twice a second, is some
+ * hundred lines, not a hundred thousand.
  */
 export class RepeatedLines {
   private readonly clock: () => number
@@ -24,7 +24,7 @@ export class RepeatedLines {
     this.clock = clock
   }
 
-  /** @returns how many lines of the kind were left out since the last one that was logged; undefined: leave out this one, too */
+  /** @returns lines of the kind left out since the last logged one; undefined: leave out this one, too */
   leftOut(kind: string): number | undefined {
     const nowMs = this.clock()
     const known = this.kinds.get(kind)

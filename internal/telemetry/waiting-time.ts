@@ -3,8 +3,8 @@ const QUIET_MS = 700
 const REPEAT_MS = 30_000
 
 /**
- * Writes one line on stderr, within a second and then every thirty, while `pending` does: what is waited for, where, and
- * since when.
+ * Writes one line on stderr, within a second and then every thirty, while `pending` does: what is waited for, where,
+ * and since when.
  */
 export async function sayWhileWaiting<T>(
   what: string,

@@ -35,8 +35,8 @@ const DECIDING_DIGITS = 13
 const DECIDING_RANGE = 2 ** (4 * DECIDING_DIGITS)
 
 /**
- * Whether a share of all traces holds this one. OpenTelemetry's rule for consistent sampling, so that every service with
- * the same share, or a greater one, keeps the same traces.
+ * Whether a share of all traces holds this one. OpenTelemetry's rule for consistent sampling, so that every service
+ * with the same share, or a greater one, keeps the same traces.
  *
  * @param ratio from 0 to 1
  */

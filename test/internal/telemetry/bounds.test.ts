@@ -17,7 +17,10 @@ test('a bound is close from 75 % on and nearly reached from 90 % on, until it is
   expect([0.85, 0.849, 0.69].map((share) => boundLevel(share, 'critical'))).toEqual(['critical', 'warning', 'normal'])
 })
 
-/** Follows a bound through these shares. @returns the lines of its log and for the terminal, and the last value of its gauge */
+/**
+ * Follows a bound through these shares. @returns the lines of its log and for the terminal, and the last value of its
+ * gauge
+ */
 async function followed(shares: readonly (number | undefined | Error)[]) {
   const lines: string[] = []
   const notices: string[] = []
