@@ -74,7 +74,7 @@ const USUAL_FIELDS_MAX = 32
 const usualFields: string[] = Array.from({ length: USUAL_FIELDS_MAX }, () => '')
 let usualOf: ReadonlySet<string> | undefined
 
-/** Characters written besides keys and values: quotes, colon and comma of a member; the braces of an object, less a comma. */
+/** Characters besides keys and values: quotes, colon and comma of a member; an object's braces, less a comma. */
 const MEMBER_SIGNS = 4
 const BRACES = 1
 

@@ -1,7 +1,7 @@
 /**
- * Names that look like another name: characters that nobody sees, or letters of several scripts, such as a Cyrillic a in
- * a Latin word. By the scripts of Unicode itself (UTS 39, "highly restrictive"): one script, or one of the combinations in
- * which Chinese, Japanese and Korean are written beside Latin.
+ * Names that look like another name: characters that nobody sees, or letters of several scripts, such as a Cyrillic a
+ * in a Latin word. By the scripts of Unicode itself (UTS 39, "highly restrictive"): one script, or one of the
+ * combinations in which Chinese, Japanese and Korean are written beside Latin.
  */
 
 export const NAME_DOUBTS = ['hidden_characters', 'mixed_scripts'] as const
@@ -20,7 +20,7 @@ function isAscii(name: string): boolean {
   return true
 }
 
-/** Zero-width characters, controls of direction, and other characters without a glyph; not the one that makes an emoji of a sign. */
+/** Zero-width characters, direction controls, others without a glyph; except the one that joins emoji. */
 const HIDDEN = /(?!\uFE0F)[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]|(?<!\p{Emoji})\uFE0F/u
 
 /** Scripts in everyday use (UAX 31, recommended scripts), each alone. */

@@ -1,6 +1,7 @@
 /**
- * Builds a function from source text, once, when a module loads. A loop over a list of fields reads properties by changing
- * names, which V8 cannot optimise; the same list written out as one property access per field, it can. For hot paths only.
+ * Builds a function from source text, once, when a module loads. A loop over a list of fields reads properties by
+ * changing names, which V8 cannot optimise; the same list written out as one property access per field, it can. For hot
+ * paths only.
  *
  * @param parameters names of the function's parameters
  * @param body statements of the function; only constants of the program may go into it, never input
