@@ -1,7 +1,7 @@
 /**
- * Splits a total by the largest remainder: each share is the exact one cut to whole steps, and what is then missing goes,
- * a step each, to those that lost most; of equal ones to the first. The shares sum to the total. Below 0 it is the mirror
- * image.
+ * Splits a total by the largest remainder: each share is the exact one cut to whole steps, and what is then missing
+ * goes, a step each, to those that lost most; of equal ones to the first. The shares sum to the total. Below 0 it is
+ * the mirror image.
  *
  * @param portions 0 or more each, and together the whole
  * @param whole above 0

@@ -13,7 +13,7 @@ export function parseInstant(text: string): number | undefined {
   return instant
 }
 
-/** An event's time is read again right after it was checked. Only texts in the common form are cached, which are short. */
+/** An event's time is read again right after its check. Only texts in the common form, which are short, are cached. */
 let lastUsual = ''
 let lastInstant: number | undefined
 
@@ -120,7 +120,7 @@ function parseGeneral(text: string): number | undefined {
 
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,32}))?(?:[Zz]|[+-]00:00)$/
 
-/** RFC 3339 in UTC with milliseconds, as `toISOString`; of an instant in the same minute as the last at a fourth of the cost. */
+/** RFC 3339 in UTC with milliseconds, as `toISOString`; within the last instant's minute at a fourth of the cost. */
 export function formatInstant(ms: number): string {
   // An instant between two milliseconds is the earlier one, as for a Date.
   const whole = Math.trunc(ms)

@@ -37,8 +37,8 @@ export function parseQuantity<U extends Unit>(text: string): Quantity<U> | undef
 }
 
 /**
- * Reads a sum of amounts as the read model gives it. It may have more digits than an amount, and be below 0 where it ran
- * over its column while events could state larger amounts.
+ * Reads a sum of amounts as the read model gives it. It may have more digits than an amount, and be below 0 where it
+ * ran over its column while events could state larger amounts.
  *
  * @throws RangeError for anything else: a figure that cannot be read is never taken for 0
  */

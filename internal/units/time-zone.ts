@@ -1,4 +1,4 @@
-/** Days of a time zone: names come from the tz database, whose rules decide where daylight saving time starts and ends. */
+/** Days of a time zone: names come from the tz database, whose rules decide when daylight saving time applies. */
 
 export const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -77,7 +77,8 @@ export function offsetMs(zone: string, ms: number): number {
 export function startOfDay(dayMs: number, zone: string): number {
   const localMs = (ms: number): number => ms + offsetMs(zone, ms)
   const [before, after] = [dayMs - offsetMs(zone, dayMs - DAY_MS), dayMs - offsetMs(zone, dayMs + DAY_MS)]
-  // When clocks go back there may be two midnights: if they go back across midnight, the second counts; if to midnight, the first.
+  // When clocks go back there may be two midnights: if they go back across midnight, the second counts; if to midnight,
+  // the first.
   const midnights = [before, after].filter((ms) => localMs(ms) === dayMs && localMs(ms - 1000) < dayMs)
   return midnights.length === 0 ? before : Math.max(...midnights)
 }
