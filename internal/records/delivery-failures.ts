@@ -1,4 +1,4 @@
-/** Why a file of an export schedule is not in the tenant's bucket. A closed set that API clients and receivers of events rely on. */
+/** Why an export file is not in the tenant's bucket. A closed set that API clients and receivers of events rely on. */
 export const DELIVERY_FAILURES = [
   'export_failed',
   'residency_blocked',

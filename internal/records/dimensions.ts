@@ -1,7 +1,7 @@
 /**
- * Tags as dimensions: a tenant declares some tag keys, and its records carry the values of these keys in one column, as pairs
- * of key and value. A pair names its key, so a key that is removed or replaced never lends its values to another one
- * (deploy/decisions/tags-as-dimensions.md).
+ * Tags as dimensions: a tenant declares some tag keys, and its records carry the values of these keys in one column, as
+ * pairs of key and value. A pair names its key, so a key that is removed or replaced never lends its values to another
+ * one (deploy/decisions/tags-as-dimensions.md).
  */
 
 /** Keys that a tenant may declare. */
@@ -53,8 +53,8 @@ type Tags = Readonly<Record<string, string>>
 const NONE: readonly string[] = []
 
 /**
- * The pairs of a record, one per declared key, in the order of the declaration. Of tags that an event spells in several ways, the
- * one that is spelled as declared counts, else the first.
+ * The pairs of a record, one per declared key, in the order of the declaration. Of tags that an event spells in several
+ * ways, the one that is spelled as declared counts, else the first.
  */
 export function pairsOf(declared: readonly Pick<Dimension, 'key'>[], tags: Tags | undefined): readonly string[] {
   if (declared.length === 0) return NONE

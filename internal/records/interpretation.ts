@@ -54,7 +54,10 @@ const REPLACEABLE_BY_TRACE: Readonly<Record<EvidenceBasis, boolean>> = {
   default_pool: true,
   manual_override: false,
 }
-/** Whether evidence from the trace may replace this one. It replaces neither what the event states nor what a person decided. */
+/**
+ * Whether evidence from the trace may replace this one. It replaces neither what the event states nor what a person
+ * decided.
+ */
 export const isReplaceableByTrace = (basis: string): boolean => REPLACEABLE_BY_TRACE[basis as EvidenceBasis] === true
 
 /** What contradicts an attribution: the kind of fact that says otherwise. */
@@ -128,7 +131,10 @@ export function capConfidence(confidence: Confidence, stated: number | undefined
   return Math.min(confidence, stated === undefined ? CONFIDENCE_CAP : stepsBelow(stated), CONFIDENCE_CAP)
 }
 
-/** Whole ten-thousandths. The product of a short decimal's nearest double can lie a hair below it: 0.57 x 10,000 is 5,699.999... */
+/**
+ * Whole ten-thousandths. The product of a short decimal's nearest double can lie a hair below it: 0.57 x 10,000 is
+ * 5,699.999...
+ */
 function stepsBelow(stated: number): Confidence {
   const nearest = Math.round(stated * 10_000)
   return nearest / 10_000 <= stated ? nearest : nearest - 1
@@ -179,8 +185,8 @@ const PATHWAY_OF_LAYER = new Map<string, PathwayCategory>([
 const CONNECTOR_PREFIX = 'con_'
 
 /**
- * How the call reached its provider. A batch job, an agent's step and a partner's connector take precedence over the layer
- * that captured the call.
+ * How the call reached its provider. A batch job, an agent's step and a partner's connector take precedence over the
+ * layer that captured the call.
  *
  * @param principal id of the credential that sent it
  */

@@ -21,8 +21,8 @@ export function canonicalProvider(name: string): string | undefined {
 }
 
 /**
- * The one name by which reports, filters and FOCUS know a provider: that of OpenTelemetry (`azure.ai.openai`, `aws.bedrock`);
- * a name that we do not know stays as it is.
+ * The one name by which reports, filters and FOCUS know a provider: that of OpenTelemetry (`azure.ai.openai`,
+ * `aws.bedrock`); a name that we do not know stays as it is.
  */
 export function providerName(stated: string): string {
   return NAME_BY_SPELLING.get(comparableProvider(stated)) ?? stated

@@ -15,10 +15,10 @@ import {
 } from './interpretation.js'
 
 /**
- * The fields of an attribution record. This table is the one source of the row type, the stored columns and their codec,
- * the SELECT lists, the wire form and its schema, and of which members come from the event and return to it when a
- * record is re-attributed. A new field takes an entry here and a migration; one that producers state takes an entry in the
- * event's schema besides.
+ * The fields of an attribution record. This table is the one source of the row type, the stored columns and their
+ * codec, the SELECT lists, the wire form and its schema, and of which members come from the event and return to it when
+ * a record is re-attributed. A new field takes an entry here and a migration; one that producers state takes an entry
+ * in the event's schema besides.
  */
 
 /** The type of a row's member by the kind of its field. The kind also decides the stored type and the wire form. */
@@ -49,8 +49,8 @@ export interface ValueOfKind {
 export type FieldKind = keyof ValueOfKind
 
 /**
- * Where a field appears in the wire form: the record's members in the order of these groups, within a group in the order
- * of the table. `interpretation` is an object of its own.
+ * Where a field appears in the wire form: the record's members in the order of these groups, within a group in the
+ * order of the table. `interpretation` is an object of its own.
  */
 export const WIRE_GROUPS = ['head', 'interpretation', 'times', 'trace', 'tokens', 'bases'] as const
 export type WireGroup = (typeof WIRE_GROUPS)[number]
@@ -69,7 +69,7 @@ interface FieldDeclaration {
   readonly wireName?: string
   /** Read beside the wire form where one record is explained. */
   readonly isExplained?: true
-  /** Copied into `closed`, because the rollups count a version by it: a closed version is subtracted by the same columns. */
+  /** Copied into `closed`, because rollups count by it: a closed version is subtracted by the same columns. */
   readonly isInClosed?: true
   /** The closed list that the label is from. */
   readonly values?: readonly string[]
