@@ -1,7 +1,7 @@
 /**
- * What `contains` means: equal apart from case. Texts are compared in lower case by Unicode's full mapping, which JavaScript
- * and ClickHouse's `lowerUTF8` both take from ICU. A Greek sigma at the end of a word is an ordinary sigma, since a fragment
- * may end where the word does not.
+ * What `contains` means: equal apart from case. Texts are compared in lower case by Unicode's full mapping, which
+ * JavaScript and ClickHouse's `lowerUTF8` both take from ICU. A Greek sigma at the end of a word is an ordinary sigma,
+ * since a fragment may end where the word does not.
  */
 export const foldCase = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ')
 

@@ -5,8 +5,8 @@ import { formatQuantity, parseQuantity } from '../units/quantity.js'
 import { type FieldType, TEXT_BYTES_MAX } from './filter-fields.js'
 
 /**
- * Reads one operand into the form that queries bind: text unchanged, an amount or a confidence as canonical decimal text, an
- * instant in milliseconds since the epoch, an id as 32 hex digits.
+ * Reads one operand into the form that queries bind: text unchanged, an amount or a confidence as canonical decimal
+ * text, an instant in milliseconds since the epoch, an id as 32 hex digits.
  *
  * @returns undefined when the text is not a valid value of the type
  */
