@@ -1,15 +1,16 @@
 /**
- * The cohort rule (`deploy/decisions/cohorts-per-answer.md`), as SQL over a table of groups. It protects each answer by itself:
+ * The cohort rule (`deploy/decisions/cohorts-per-answer.md`), as SQL over a table of groups. It protects each answer by
+ * itself:
  *
  * 1. A group with nobody in it, or with k people or more, has a row of its own, except for those that 3 joins.
- * 2. A group of 1 to k-1 people folds into its nearest ancestor (the first so many labels, within one root) of k people or
- *    more; if none has as many, into the root. What folds into one ancestor is one row.
- * 3. If that row has fewer than k people, as a single group always has, the row below the same ancestor with the lowest cost
- *    among those with k people or more joins it; of several the one with the fewest people, then the first by its labels. It
- *    may itself be a folded row.
+ * 2. A group of 1 to k-1 people folds into its nearest ancestor (the first so many labels, within one root) of k people
+ *    or more; if none has as many, into the root. What folds into one ancestor is one row.
+ * 3. If that row has fewer than k people, as a single group always has, the row below the same ancestor with the lowest
+ *    cost among those with k people or more joins it; of several the one with the fewest people, then the first by its
+ *    labels. It may itself be a folded row.
  *
- * So each row, and each sum of rows, has nobody in it or k people or more; the one exception is the folded row of a root
- * that has fewer than k people itself. Below each ancestor at most one row of k people or more is not shown, and
+ * So each row, and each sum of rows, has nobody in it or k people or more; the one exception is the folded row of a
+ * root that has fewer than k people itself. Below each ancestor at most one row of k people or more is not shown, and
  * none without people. Figures sum up to those of the groups.
  */
 
@@ -19,7 +20,7 @@ export interface CohortTable {
   readonly from: string
   /** Columns whose values part the table: groups fold within them. May be empty. */
   readonly root: readonly string[]
-  /** Columns of labels, the coarsest first. A folded row has their types' default values (`''`) in the labels that it lost. */
+  /** Columns of labels, the coarsest first. A folded row has default values (`''`) in the labels that it lost. */
   readonly labels: readonly string[]
   /** Column of the type `AggregateFunction(uniqExact, …)`: the people of the group, without workloads. */
   readonly people: string
@@ -31,14 +32,14 @@ export interface CohortTable {
   readonly lists: readonly string[]
 }
 
-/** How many labels a row keeps: all of `labels` if it is a group of its own, fewer if it is folded, 0 if into the root. */
+/** How many labels a row keeps: all of `labels` if it is its own group, fewer if it is folded, 0 in the root. */
 export const KEPT = 'cohort_kept'
 /** How many groups a row covers. */
 export const GROUPS = 'cohort_groups'
 
 /**
- * Settings of a query that folds: without rewrites that gain nothing here and take a third of the time of its analysis or more, as they
- * compare expressions with all that these are computed from (ClickHouse 26.7).
+ * Settings of a query that folds: without rewrites that gain nothing here and take a third of the time of its analysis
+ * or more, as they compare expressions with all that these are computed from (ClickHouse 26.7).
  */
 export const FOLD_SETTINGS = {
   optimize_and_compare_chain: 0,
@@ -54,14 +55,14 @@ export const FOLD_SETTINGS = {
 } as const
 
 /**
- * The query that folds a table of groups. Its rows have the columns of `root` and `labels`, `KEPT`, `GROUPS`, the people, the sums and
- * the lists; a group of its own has `KEPT` = the number of labels.
+ * The query that folds a table of groups. Its rows have the columns of `root` and `labels`, `KEPT`, `GROUPS`, the
+ * people, the sums and the lists; a group of its own has `KEPT` = the number of labels.
  *
  * The table is read once. Needs no order, and gives none.
  *
- * From the finest labels to the root, what keeps the same labels becomes one row, and window functions decide for the ancestors of
- * that level which rows fold further. So a level works on the rows that the finer ones have left: for a month of 400,000 groups,
- * all of them small, the last three of five levels see 6,000.
+ * From the finest labels to the root, what keeps the same labels becomes one row, and window functions decide for the
+ * ancestors of that level which rows fold further. So a level works on the rows that the finer ones have left: for a
+ * month of 400,000 groups, all of them small, the last three of five levels see 6,000.
  *
  * ClickHouse analyzes every column of a nested query again: sums of one type travel as one array.
  *
@@ -112,7 +113,7 @@ export function foldedSql(table: CohortTable, k: number): string {
 
 const typesOf = ({ sums }: CohortTable): readonly string[] => [...new Set(Object.values(sums))]
 
-/** The columns of each level have names of their own: an alias must not be named like a column that its expression reads. */
+/** Each level's columns have their own names: an alias must differ from the columns that its expression reads. */
 const columnAt = (level: number, name: string): string => `${name}_of_${level}`
 
 /** The rows of a level, those that keep the same labels as one. */
@@ -139,8 +140,8 @@ function combined(level: number, table: CohortTable, rows: string): string {
 }
 
 /**
- * Decides for the ancestors with `level` labels: what keeps these labels is lifted or joined if it has too few people. All other
- * rows are complete.
+ * Decides for the ancestors with `level` labels: what keeps these labels is lifted or joined if it has too few people.
+ * All other rows are complete.
  */
 function foldedAt(level: number, { root, labels }: CohortTable, rows: string, k: number): string {
   const own = (name: string): string => columnAt(level + 1, name)
