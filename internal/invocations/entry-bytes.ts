@@ -96,7 +96,10 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const CLOSE_OBJECT = 0x7d
 
-/** `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":`; after the time `"w":"<traceparent>"` for a sampled event, `"n":1` for an unconfirmed one */
+/**
+ * `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":`; after the time `"w":"<traceparent>"` for a sampled
+ * event, `"n":1` for an unconfirmed one
+ */
 function writeHead(into: Buffer, at: number, admission: Admission): number {
   const head = headBytesOf(admission)
   into.set(head, at)

@@ -13,8 +13,8 @@ const BESIDES_BYTES_MAX = 64
 /**
  * Writes events as JSON in UTF-8, one at a time: what `JSON.stringify` writes, without making strings of it.
  *
- * The events of one source have the same fields in the same order, and often the same values: a member that is that of the
- * event before is copied.
+ * The events of one source have the same fields in the same order, and often the same values: a member that is that of
+ * the event before is copied.
  */
 export class EventWriter {
   /** Holds the last event, until the next is written. */
