@@ -76,7 +76,9 @@ function checkLags(lags: readonly NamedLag[]): Finding {
   return graded('lag', oldest.oldestS, LAG, seen, 'start attributors, and look into logs/attributor.log')
 }
 
-/** Streams that discard their oldest messages are never too full. Of the log only what waits counts: the rest is purged. */
+/**
+ * Streams that discard their oldest messages are never too full. Of the log only what waits counts: the rest is purged.
+ */
 async function checkFill(broker: Broker, layout: Layout, lags: readonly NamedLag[]): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { name } of declaredStreams(layout)) {

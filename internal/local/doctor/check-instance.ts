@@ -19,7 +19,7 @@ export interface InstanceUnderCheck {
   readonly ask: (path: string) => Promise<Answer>
 }
 
-/** Looks at every part of an instance. A part that cannot be reached is one failure, and the others are still looked at. */
+/** Checks every part of an instance. A part that cannot be reached is one failure; the others are still checked. */
 export async function* checkInstance({ dataDir, keys, ...parts }: InstanceUnderCheck): AsyncGenerator<Finding> {
   yield* guarded('machine', 'is the data folder readable?', () => checkMachine(dataDir))
   yield* guarded('broker', 'is nats-server running, and are address and password right?', async function* () {

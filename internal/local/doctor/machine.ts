@@ -27,7 +27,7 @@ function checkDisk(dataDir: string): Finding {
   return graded('disk', used, DISK, seen, 'free some, or move the data folder to a larger disk')
 }
 
-/** What gateways on this machine have accepted while the log did not answer; segments are removed once they are delivered. */
+/** What gateways here accepted while the log did not answer; segments are removed once they are delivered. */
 function checkSpool(dataDir: string): Finding {
   const folder = join(dataDir, 'spool')
   const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []

@@ -6,8 +6,8 @@ import { decodeGroup, identifyEntries } from '../../invocations/invocation-group
 import { type InvocationEvent, invocationEvent } from '../../invocations/invocation-schema.js'
 
 /**
- * An event in quarantine as an operator sees it. An event that does not match the schema shows only its tenant, since its
- * other fields may contain anything.
+ * An event in quarantine as an operator sees it. An event that does not match the schema shows only its tenant, since
+ * its other fields may contain anything.
  */
 export interface ShownEvent {
   readonly tenant_id: string

@@ -48,7 +48,8 @@ const UNTRUSTED = /CERT|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|INVALID_CA/
 
 /**
  * @param certFile PEM of the service's certificate, trusted in addition to Node's authorities; empty: none
- * @param limits `answerMsMax`, after which a request counts as unanswered and is sent again; `giveUpMs`, after which it is not
+ * @param limits `answerMsMax`, after which a request counts as unanswered and is sent again; `giveUpMs`, after which it
+ * is not
  */
 export function connectService(
   baseUrl: string,
@@ -68,8 +69,8 @@ export function connectService(
   const credential = { 'x-api-key': apiKey }
 
   /**
-   * Retries a request without an answer, or with a transient one (429, 5xx), with growing, jittered pauses. Gives the last answer when
-   * it gives up.
+   * Retries a request without an answer, or with a transient one (429, 5xx), with growing, jittered pauses. Gives the
+   * last answer when it gives up.
    *
    * @throws Error when there was no answer until then
    */

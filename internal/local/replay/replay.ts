@@ -102,7 +102,7 @@ export interface Progress {
   readonly total: number
 }
 
-/** A replay that keeps up ends with its trace, whose pace varies; one that lags behind ends when the service has taken the rest. */
+/** Ends with its trace, whose pace varies; one that lags behind ends when the service has taken the rest. */
 export function timeLeftMs({ startedAt, endsAt, lagMs, taken, total }: Progress, nowMs: number): number {
   const byTrace = Math.max(0, endsAt - nowMs)
   if (lagMs < LAG_MS_MIN || taken === 0) return byTrace

@@ -9,8 +9,8 @@ const OBSTACLES_MS_MAX = 6_000
 const LOOK_EVERY_MS = 500
 
 /**
- * Changes the layout of an instance's own broker to the settings that `up` is started with, as `attribution streams apply`
- * does: no other process uses that broker, and this one starts all roles.
+ * Changes the layout of an instance's own broker to the settings that `up` is started with, as `attribution streams
+ * apply` does: no other process uses that broker, and this one starts all roles.
  *
  * @throws ConfigError when the change is not possible; nothing is changed then
  */

@@ -36,9 +36,9 @@ const STOP_MS_MAX = 15_000
 const LOG_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * Starts roles and keeps them running: a process that exits is restarted after a pause that
- * grows from 0.2 s to 5 s. Each gets a pipe as stdin and stops when the pipe closes, so that none outlives its supervisor.
- * Logs go to `<logsDir>/<role>.log`, which is rotated at 64 MiB (one old file is kept, as `.1`).
+ * Starts roles and keeps them running: a process that exits is restarted after a pause that grows from 0.2 s to 5 s.
+ * Each gets a pipe as stdin and stops when the pipe closes, so that none outlives its supervisor. Logs go to
+ * `<logsDir>/<role>.log`, which is rotated at 64 MiB (one old file is kept, as `.1`).
  */
 export class Supervisor {
   /** Each of the roles that were started together, in the order of their start. */

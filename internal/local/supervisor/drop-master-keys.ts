@@ -2,7 +2,9 @@ import { dropMasterKeys } from '../../secrets/rotation.js'
 
 const HOUR_MS = 60 * 60 * 1000
 
-/** Removes from the file, now and every hour, the keys that a rotation has replaced and that no secret is sealed with. */
+/**
+ * Removes from the file, now and every hour, the keys that a rotation has replaced and that no secret is sealed with.
+ */
 export function dropMasterKeysHourly(file: string, print: (line: string) => void): void {
   const drop = (): void => {
     try {

@@ -44,7 +44,7 @@ function picked(from: Variables, isWanted: (name: string) => boolean): Record<st
   return variables
 }
 
-/** The settings of `up` that are not for all roles: the gateway gets its address as arguments, as each role that of its metrics. */
+/** Settings of `up` that are not for all roles: a role gets the addresses that it needs as arguments. */
 const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
   'host',
   'port',

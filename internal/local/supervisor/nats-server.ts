@@ -82,7 +82,7 @@ async function listensOn(port: number, signal: AbortSignal): Promise<void> {
   throw new Error('nats-server did not become ready')
 }
 
-/** Whether a server greets a client within some time: one that is stopped accepts connections, too, and says nothing. */
+/** Whether a server greets a client in time: a stopped one accepts connections, too, but sends nothing. */
 export const natsAnswers = (port: number, withinMs: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port })

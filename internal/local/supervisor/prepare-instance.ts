@@ -16,8 +16,8 @@ import type { InstanceFiles } from './supervised-instance.js'
 export type PrepareConfig = { readonly mode: Mode } & Config<'logLevel'> & WantedLayout
 
 /**
- * Creates streams, and the first tenant with its credentials, before any role needs them. Waits without a time limit for a
- * broker and a store that are not the instance's own, and prints so.
+ * Creates streams, and the first tenant with its credentials, before any role needs them. Waits without a time limit
+ * for a broker and a store that are not the instance's own, and prints so.
  *
  * @throws ConfigError when a setting contradicts the layout of the broker
  */

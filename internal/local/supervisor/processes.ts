@@ -17,9 +17,9 @@ const COMMAND_LINES: Readonly<Record<string, RegExp>> = {
 
 /**
  * Node flags of a gateway. A few hundred requests at a time wait some milliseconds for the log. With the default young
- * generation of 16 MB each scavenge copied them, which took a tenth of the processor time per event. Bodies and messages
- * are outside the heap but count towards its growth: by default each 20 MB of them started a mark-sweep of the whole heap,
- * eight times per second under bulk requests, a quarter of their processor time.
+ * generation of 16 MB each scavenge copied them, which took a tenth of the processor time per event. Bodies and
+ * messages are outside the heap but count towards its growth: by default each 20 MB of them started a mark-sweep of the
+ * whole heap, eight times per second under bulk requests, a quarter of their processor time.
  */
 export const GATEWAY_NODE_FLAGS: readonly string[] = [
   '--min-semi-space-size=64',
@@ -27,10 +27,13 @@ export const GATEWAY_NODE_FLAGS: readonly string[] = [
   '--heap-growing-percent=400',
 ]
 
-/** Node flags of a courier: deliveries that wait for their endpoint outlive a small young generation in the same way. */
+/** Node flags of a courier: deliveries that wait for their endpoint outlive a small young generation, too. */
 export const COURIER_NODE_FLAGS = GATEWAY_NODE_FLAGS
 
-/** Node flags that name the instance's folder on the command line of a role (and put diagnostic reports beside its logs). */
+/**
+ * Node flags that name the instance's folder on the command line of a role (and put diagnostic reports beside its
+ * logs).
+ */
 export const flagsOfFolder = (logsDir: string): readonly string[] => [`--diagnostic-dir=${logsDir}`]
 
 /** Whether the process runs and is one of our processes in that role, on any data folder. */

@@ -3,8 +3,9 @@ import { get as getSecurely } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Waits until one of the instance's own URLs answers with a 2xx status. Leaves no connection open, since the store waits
- * for open connections when it stops. Does not verify the certificate: the request goes to our own process by its address.
+ * Waits until one of the instance's own URLs answers with a 2xx status. Leaves no connection open, since the store
+ * waits for open connections when it stops. Does not verify the certificate: the request goes to our own process by its
+ * address.
  */
 export const answersAt =
   (url: string) =>

@@ -11,7 +11,8 @@ import type { Addresses } from './role-addresses.js'
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
 /**
- * A link by which the first person signs in at the console without a password: once, within two minutes, from this machine.
+ * A link by which the first person signs in at the console without a password: once, within two minutes, from this
+ * machine.
  *
  * It is an authorization code with its PKCE verifier, in the fragment, which browsers send to nobody.
  *

@@ -117,8 +117,8 @@ const ORPHANS_MS_MAX = 15_000
  * Takes over the data folder. The roles of a killed supervisor stop by themselves: waits for them, and kills those that
  * have not stopped in time. Processes of another folder, of which this one is a copy, are left alone.
  *
- * @throws ConfigError when another supervisor is running on the folder, or on the one of which it is a copy; or when a backup
- *   was not restored into it to the end
+ * @throws ConfigError when another supervisor is running on the folder, or on the one of which it is a copy; or when a
+ *   backup was not restored into it to the end
  */
 export async function takeOver(files: InstanceFiles): Promise<void> {
   if (existsSync(join(files.dataDir, UNFINISHED_RESTORE))) {
@@ -162,12 +162,12 @@ export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, nu
     } satisfies RunFile)}\n`,
   )
 
-/** Below the ephemeral ports (on Linux 32768 and higher), which an outgoing connection might occupy before the port is used. */
+/** Below the ephemeral ports (32768 and higher on Linux), which an outgoing connection might take first. */
 const PORTS = { from: 10_000, below: 32_000, triesMax: 100 } as const
 
 /**
- * Reserves a free port on loopback while this process lives: no other call on this machine gets the same port before it is
- * used, or while the process that listens on it restarts.
+ * Reserves a free port on loopback while this process lives: no other call on this machine gets the same port before it
+ * is used, or while the process that listens on it restarts.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 1; ; tries++) {
@@ -205,8 +205,8 @@ async function requireNoListener(port: number): Promise<void> {
 }
 
 /**
- * Checks that no process listens on the port. uWebSockets.js would silently share the port with another process, and each
- * would get some of the requests.
+ * Checks that no process listens on the port. uWebSockets.js would silently share the port with another process, and
+ * each would get some of the requests.
  *
  * @throws ConfigError with one line that says how to correct it
  */

@@ -9,8 +9,8 @@ export interface InstanceMetrics extends MetricsServer {
 type MetricsConfig = Config<'metricsPort' | 'metricsHost' | 'metricsToken' | 'withoutRoles'>
 
 /**
- * Serves the metrics of all roles of an instance on one port, each with the label `role`. Each role serves its own on a port of
- * loopback.
+ * Serves the metrics of all roles of an instance on one port, each with the label `role`. Each role serves its own on a
+ * port of loopback.
  *
  * @throws Error when the address cannot be listened on
  */

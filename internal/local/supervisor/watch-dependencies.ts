@@ -16,8 +16,8 @@ interface Watched {
 }
 
 /**
- * Prints on the terminal when the private broker or read model does not answer any more, and when it does
- * again. It is not killed: a process that is stopped by a person or swapped out may go on, and one that has ended is started again
+ * Prints on the terminal when the private broker or read model does not answer any more, and when it does again. It is
+ * not killed: a process that is stopped by a person or swapped out may go on, and one that has ended is started again
  * by the supervisor. Call it when both have become ready.
  *
  * @param everyMs between two looks; three without an answer are reported

@@ -53,8 +53,8 @@ describe('the calls of a sandbox', () => {
   test('sandbox calls use every field of the schema that services of their kind state', () => {
     const used = new Set(events.flatMap((event) => Object.keys(event)))
 
-    // No sandbox service draws images or runs tools of a provider, writes to the cache have one lifetime, and each call is
-    // seen once.
+    // No sandbox service draws images or runs tools of a provider, writes to the cache have one lifetime, and each call
+    // is seen once.
     expect(Object.keys(invocationEvent.shape).filter((field) => !used.has(field))).toEqual([
       'cache_write_5m_tokens',
       'cache_write_1h_tokens',

@@ -8,7 +8,9 @@ import { freePort } from '../../../../internal/local/supervisor/supervised-insta
 const INSTANCE = fileURLToPath(
   new URL('../../../../dist/internal/local/supervisor/supervised-instance.js', import.meta.url),
 )
-/** So many of some 22,000 that two who draw as they like have one in common, but for once in a hundred thousand runs. */
+/**
+ * So many of some 22,000 that two who draw as they like have one in common, but for once in a hundred thousand runs.
+ */
 const DRAWN = 500
 
 const draw = async (): Promise<number[]> => {
