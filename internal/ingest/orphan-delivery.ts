@@ -32,8 +32,9 @@ export interface OrphanDeliveryDeps {
 const WAIT_MS = 2_000
 
 /**
- * Starts the delivery and waits for it for a short time: a full log may refuse the events for long, and the gateway then serves
- * everything but ingestion. Call it when the index is loading: what is noted here must not precede the gateway's own membership.
+ * Starts the delivery and waits for it for a short time: a full log may refuse the events for long, and the gateway
+ * then serves everything but ingestion. Call it when the index is loading: what is noted here must not precede the
+ * gateway's own membership.
  */
 export async function startOrphanDelivery(
   orphans: readonly Spool[],
@@ -59,8 +60,9 @@ export async function startOrphanDelivery(
 }
 
 /**
- * Notes a group's keys and events in this gateway's index, no matter who owns them (its dead predecessor counts as an owner for seconds), and
- * with the gateways that own them. These have loaded their share of the log before it held the group.
+ * Notes a group's keys and events in this gateway's index, no matter who owns them (its dead predecessor counts as an
+ * owner for seconds), and with the gateways that own them. These have loaded their share of the log before it held the
+ * group.
  */
 function noteDelivered({ subject, payload }: SpoolRecord, { index, peers, log }: OrphanDeliveryDeps): void {
   if (!isInvocations(subject)) return

@@ -27,8 +27,8 @@ const LOG_EVERY_MS = 10_000
 const SPOOL_EVERY_MS = 1_000
 
 /**
- * Follows how full the log and the spool are. Here, since a gateway is what fills them: when attributors are missing, they cannot
- * say so.
+ * Follows how full the log and the spool are. Here, since a gateway is what fills them: when attributors are missing,
+ * they cannot say so.
  */
 export function watchIngestBounds(deps: IngestBoundsDeps, signal: AbortSignal): void {
   const { spool, spoolBytesMax, log } = deps

@@ -1,8 +1,8 @@
 import { AMOUNT_STEPS_MAX, formatQuantity, QUANTITY_SCALE, type Quantity } from '../../units/quantity.js'
 
 /**
- * Amounts as other systems write them: floats in JSON, with exponents and more digits than an event may have. They are read
- * from their digits, never as a float, and cut after 18 places.
+ * Amounts as other systems write them: floats in JSON, with exponents and more digits than an event may have. They are
+ * read from their digits, never as a float, and cut after 18 places.
  */
 
 const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,3}))?$/

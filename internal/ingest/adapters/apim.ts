@@ -22,8 +22,9 @@ const WANTED = {
 } as const satisfies Wanted
 
 /**
- * Rows of Azure API Management's table `ApiManagementGatewayLlmLog`. A call has one row with tokens and further ones with
- * pieces of its messages. Prompt tokens include the cached ones, of which the table does not tell how many there are.
+ * Rows of Azure API Management's table `ApiManagementGatewayLlmLog`. A call has one row with tokens and further ones
+ * with pieces of its messages. Prompt tokens include the cached ones, of which the table does not tell how many there
+ * are.
  */
 export const apim: JsonSource = { name: 'apim', wanted: WANTED, map: fromApim }
 

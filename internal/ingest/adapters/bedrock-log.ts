@@ -30,8 +30,8 @@ const WANTED = {
 } as const satisfies Wanted
 
 /**
- * Amazon Bedrock's log of model invocations. Its input tokens leave out those read from and written to the cache, except
- * those of OpenAI's models, which include them.
+ * Amazon Bedrock's log of model invocations. Its input tokens leave out those read from and written to the cache,
+ * except those of OpenAI's models, which include them.
  */
 export const bedrockLog: JsonSource = { name: 'bedrock-log', wanted: WANTED, map: fromBedrockLog }
 

@@ -23,8 +23,9 @@ const WANTED = {
 } as const satisfies Wanted
 
 /**
- * CloudEvents 1.0 in structured JSON, single or in a batch, whose `data` has the fields of our own event. One is distinguished from
- * others by its `id` and `source`, whatever `event_id` its data has; `time` and `subject` are taken where time and service are missing.
+ * CloudEvents 1.0 in structured JSON, single or in a batch, whose `data` has the fields of our own event. One is
+ * distinguished from others by its `id` and `source`, whatever `event_id` its data has; `time` and `subject` are taken
+ * where time and service are missing.
  */
 export const cloudevents: JsonSource = { name: 'cloudevents', wanted: WANTED, map: fromCloudEvent }
 

@@ -3,7 +3,7 @@ import { isContentKey } from '../../text/content-keys.js'
 import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
 import type { Selected } from '../../text/select-json.js'
 
-/** What the fields of an event can be made of: values from outside that do not fit are absent, and cost no other field. */
+/** Builds event fields from untrusted values: one that does not fit is absent and costs no other field. */
 
 const NAME_BYTES_MAX = 256
 const TAG_KEY_BYTES_MAX = 64
@@ -35,8 +35,8 @@ export function countOf(...values: readonly unknown[]): number | undefined {
 export const aboveZero = (count: number | undefined): number | undefined => (count === 0 ? undefined : count)
 
 /**
- * All input tokens, of a source that counts the cached ones among them. A part is never more than the whole: such a count
- * leaves the cache out.
+ * All input tokens, of a source that counts the cached ones among them. A part is never more than the whole: such a
+ * count leaves the cache out.
  */
 export function wholeInput(input: number | undefined, cached = 0, written = 0): number | undefined {
   const parts = cached + written
@@ -79,8 +79,8 @@ const PERSONAL =
   /(?:^|[._-])(?:user|user_?id|user_?name|email|mail|name|phone|ip|address|session|account)(?:$|[._-](?!agent))/i
 
 /**
- * What callers wrote about a call, as tags below `caller.`. Tags are kept as they are, which nobody has asked these callers:
- * what looks like a person is left out.
+ * What callers wrote about a call, as tags below `caller.`. Tags are kept as they are, which nobody has asked these
+ * callers: what looks like a person is left out.
  */
 export function* callerTags(pairs: Iterable<readonly [key: string, value: unknown]>): Generator<[string, unknown]> {
   for (const [key, value] of pairs) {

@@ -12,8 +12,8 @@ import { usageOf } from './litellm-usage.js'
  * LiteLLM's callback `generic_api` (`StandardLoggingPayload`). `prompt_tokens` includes cache reads and writes, and
  * `completion_tokens` reasoning, as ours do.
  *
- * Who called: LiteLLM itself knows `user_api_key_*`. It is believed where the sending credential is a gateway's, else it is a
- * claim, as everything always is that the caller of LiteLLM wrote: tags, metadata and `end_user`.
+ * Who called: LiteLLM itself knows `user_api_key_*`. It is believed where the sending credential is a gateway's, else
+ * it is a claim, as everything always is that the caller of LiteLLM wrote: tags, metadata and `end_user`.
  */
 const WANTED = {
   id: 'value',
@@ -142,7 +142,7 @@ function responseIdOf(payload: Selected): string | undefined {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** What the provider charges: the margin that LiteLLM adds is taken off. It writes 0 for a model that it has no price for. */
+/** What the provider charges, without LiteLLM's own margin. LiteLLM writes 0 for a model without a price. */
 function statedCost(payload: Selected): string | undefined {
   const cost = amountSteps(payload['response_cost'])
   const margin = amountSteps(objectOf(payload['cost_breakdown'])['margin_total_amount'])

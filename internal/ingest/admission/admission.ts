@@ -41,8 +41,8 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** Claims for event ids: each has one owner among the gateways. */
   readonly eventClaims: Pick<EventClaims, 'isAlone' | 'areOwnersSettled' | 'claim' | 'settled'>
   /**
-   * Whether this gateway owns the key and `keys` holds all that was admitted of it; until then each new key of this gateway is
-   * looked up in the read model.
+   * Whether this gateway owns the key and `keys` holds all that was admitted of it; until then each new key of this
+   * gateway is looked up in the read model.
    */
   readonly isLoaded: (key: KeyHash) => boolean
   /** The same of an event. */
@@ -387,7 +387,8 @@ export function addToGroup(
     id: ids.id,
     receivedAtMs,
     traceparent,
-    // The one that took it before may have been unsure, and leave no trace in this partition if another one has the event.
+    // The one that took it before may have been unsure, and leave no trace in this partition if another one has the
+    // event.
     ...(claimed !== FIRST && !isStored(claimed) && { isUnconfirmed: true }),
     // Another gateway may find it new meanwhile, and be sure of it.
     ...(claimed === UNSURE && { isAnnounced: true }),

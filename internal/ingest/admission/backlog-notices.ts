@@ -18,14 +18,14 @@ export interface BacklogNoticesDeps {
   readonly log: Logger
 }
 
-/** An episode has ended when there was no occasion for this long: a tenant that repeats after Retry-After stays in one. */
+/** An episode ends after this long without an occasion: a tenant that repeats after Retry-After stays in it. */
 const ENDED_AFTER_MS = 10 * 60_000
 /** Between two looks at the bucket for one tenant, of this gateway. */
 const LOOK_EVERY_MS = 60_000
 
 /**
- * Notifies tenants, by one event per episode, that the log fills up with their calls. All gateways share the episodes. A tenant is
- * told of its own calls only.
+ * Notifies tenants, by one event per episode, that the log fills up with their calls. All gateways share the episodes.
+ * A tenant is told of its own calls only.
  *
  * @returns notes an occasion in the background: it never throws, and costs nothing when the tenant has just had one
  */

@@ -88,8 +88,8 @@ export function checkEvent(
  * Finds the ids of an event that was checked on its first arrival, independent of the current rules and credential.
  *
  * @param receivedAtMs time of the first arrival
- * @returns a refusal if the credential may not ingest events of this layer, and so not read their status; or if the body
- * can never have been an event, so that the key was used with another body
+ * @returns a refusal if the credential may not ingest events of this layer, and so not read their status; or if the
+ * body can never have been an event, so that the key was used with another body
  */
 export function identify(
   text: EventText,

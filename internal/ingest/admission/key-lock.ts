@@ -29,8 +29,8 @@ export interface KeyLockHandlers {
   /** It is the request's turn, which must be finished exactly once, whatever the outcome. */
   proceed(turn: KeyLock): void
   /**
-   * The answer to a request that a peer has already admitted; `elsewhere` if it must be looked up, undefined if the answer
-   * is lost and the request must proceed after all.
+   * The answer to a request that a peer has already admitted; `elsewhere` if it must be looked up, undefined if the
+   * answer is lost and the request must proceed after all.
    */
   answerAgain(flags: number): SharedAnswer | undefined
   /** Look the key up again: a peer has decided on it. */

@@ -6,9 +6,9 @@ const LOOK_EVERY_MS = 200
 const BYTES_MIN = 1
 
 /**
- * How much each tenant has sent lately, and who has sent more than the usual: what the tenant of a byte has sent, on average over all
- * bytes. Tenants that have sent next to nothing do not lower it, and one that has sent most of all is always above it. One that is
- * alone is not, nor are those that have sent equally much.
+ * How much each tenant has sent lately, and who has sent more than the usual: what the tenant of a byte has sent, on
+ * average over all bytes. Tenants that have sent next to nothing do not lower it, and one that has sent most of all is
+ * always above it. One that is alone is not, nor are those that have sent equally much.
  */
 export class SentBytes {
   private readonly clock: () => number
@@ -36,7 +36,10 @@ export class SentBytes {
     return this.above
   }
 
-  /** The tenants that have sent the usual or more: one that is alone is among them, and so are all that have sent equally much. */
+  /**
+   * The tenants that have sent the usual or more: one that is alone is among them, and so are all that have sent
+   * equally much.
+   */
   largest(): readonly string[] {
     this.look()
     return [...this.sent].flatMap(([tenantId, bytes]) => (bytes * ROUNDING >= this.usual ? [tenantId] : []))

@@ -15,8 +15,8 @@ const MORE_THAN_USUAL = problem(
 )
 
 /**
- * Refuses tenants that send more than is worked off before they fill the log for all: from `REFUSED_FROM` on, those that have sent
- * more than the usual; from 1 on, the log refuses all.
+ * Refuses tenants that send more than is worked off before they fill the log for all: from `REFUSED_FROM` on, those
+ * that have sent more than the usual; from 1 on, the log refuses all.
  */
 export class TenantShares {
   private readonly fill: () => number
@@ -46,7 +46,10 @@ export class TenantShares {
     return MORE_THAN_USUAL
   }
 
-  /** The tenants that have sent the usual or more: one that is alone is among them, and so are all that have sent equally much. */
+  /**
+   * The tenants that have sent the usual or more: one that is alone is among them, and so are all that have sent
+   * equally much.
+   */
   largest(): readonly string[] {
     return this.sent.largest()
   }

@@ -36,8 +36,8 @@ export interface EachResult {
 /**
  * Admits the events of one request, each by itself.
  *
- * @returns the answer when the log did not store all accepted events; undefined when it holds every one of them. A repeat
- *   recognises the stored ones by their event_id.
+ * @returns the answer when the log did not store all accepted events; undefined when it holds every one of them. A
+ *   repeat recognises the stored ones by their event_id.
  */
 export async function admitEach(
   items: BulkItems,

@@ -35,8 +35,8 @@ type MediaType = 'json' | 'ndjson'
 const OPEN_ARRAY = 0x5b
 
 /**
- * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array, of an event's length.
- * Unsupported header values count as bulk, which refuses them.
+ * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array, of an event's
+ * length. Unsupported header values count as bulk, which refuses them.
  */
 export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buffer): boolean {
   if (bytes.length > EVENT_BYTES_MAX || contentEncoding !== '' || mediaTypeOf(contentType) !== 'json') return true
@@ -44,8 +44,8 @@ export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buf
 }
 
 /**
- * How the headers have the body read, as part of its fingerprint: the same bytes read differently are another body. Plain JSON
- * is 0, whose fingerprint is that of its bytes.
+ * How the headers have the body read, as part of its fingerprint: the same bytes read differently are another body.
+ * Plain JSON is 0, whose fingerprint is that of its bytes.
  */
 export function readingOf({ contentType, contentEncoding }: BodyHeaders): number {
   const isGzip = contentEncoding !== '' && codingOf(contentEncoding) === 'gzip'
@@ -177,7 +177,7 @@ class Texts {
   }
 }
 
-/** Substrings of an ASCII body, read in order. A string of the whole body would be a large object, whose fresh memory costs more than the decoding. */
+/** Substrings of an ASCII body, in order. One string of it all would be a large object: slower than decoding. */
 class AsciiWindow {
   private readonly bytes: Buffer
   private start = 0

@@ -20,8 +20,8 @@ export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
  * was not rejected, with one result per event; 422 when none is accepted, 503 when the log did not store all: a
  * repeat with the same key recognises the stored events by their event_id.
  *
- * The caller's budget is charged for one event before the body is read, whatever the outcome: a small body may be costly
- * to open. The other events are charged once they are counted, and only if the request is not a replay.
+ * The caller's budget is charged for one event before the body is read, whatever the outcome: a small body may be
+ * costly to open. The other events are charged once they are counted, and only if the request is not a replay.
  *
  * @param bytes must not change any more
  */

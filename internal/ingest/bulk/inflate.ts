@@ -33,8 +33,8 @@ export function inflateGzip(
 ): Promise<Inflated> {
   return new Promise((resolve) => {
     if (bytes.length < GZIP_BYTES_MIN) return resolve(malformed(BROKEN))
-    // A body whose stated length is wrong is refused. One that states too much is inflated only to find out whether it is
-    // too long or broken, and not kept.
+    // A body whose stated length is wrong is refused. One that states too much is inflated only to find out whether it
+    // is too long or broken, and not kept.
     const announced = bytes.readUInt32LE(bytes.length - 4)
     const keptBytes = announced <= bytesMax ? announced : 0
     if (!request.hold(keptBytes)) return resolve({ ok: false, problem: TOO_MANY_BODIES })

@@ -10,7 +10,7 @@ export interface Group {
 
 /** Waits for the log to store a group. */
 export interface Settler {
-  /** Called for every settler of a group before the first is settled, to prefetch what `settled` reads of large tables. */
+  /** Called for each settler of a group before the first is settled: prefetches what `settled` reads. */
   foresee(group: Group): void
   settled(commit: Commit, group: Group): void
 }

@@ -4,8 +4,8 @@ import type { TenantIds } from '../../ids/ids.js'
  * The partition of an event: by its trace if it has one, so that one actor gets all events of a workflow, else by its
  * own id. The result is the same on every gateway of an instance, and after a restart.
  *
- * Seeded with the tenant's secret, so that equal trace ids of two tenants need not share a partition. That is no defence against a
- * producer who wants all its events in one partition: it need only send one trace.
+ * Seeded with the tenant's secret, so that equal trace ids of two tenants need not share a partition. That is no
+ * defence against a producer who wants all its events in one partition: it need only send one trace.
  *
  * @param id the 16 bytes of the event's own id
  */

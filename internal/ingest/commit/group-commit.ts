@@ -111,7 +111,7 @@ export class GroupCommit {
     return group
   }
 
-  /** Where an event goes that the log has not acknowledged. With one partition it is not known, and can only go there. */
+  /** The partition of an event that the log has not acknowledged; not tracked when there is only one. */
   partitionInFlight(key: KeyHash): number | undefined {
     return this.inFlight?.find(key)
   }

@@ -54,8 +54,8 @@ const DRAIN_EVERY_MS = 100
  * the log gets them in order; it is drained as soon as the broker is back. A message whose acknowledgement was lost is
  * sent twice under one id; the log or, later, the event_id deduplicates it.
  *
- * An event that waits in the spool may be admitted again meanwhile, by a gateway that cannot know it: UNCONFIRMED gets the ids of
- * all events that were spooled, unless this gateway has no other beside it.
+ * An event that waits in the spool may be admitted again meanwhile, by a gateway that cannot know it: UNCONFIRMED gets
+ * the ids of all events that were spooled, unless this gateway has no other beside it.
  */
 export function createLogWriter(deps: LogWriterDeps): LogWriter {
   const { publisher, spool, isBrokerUp, isAlone, onCaughtUp, log } = deps
@@ -144,8 +144,8 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
 }
 
 /**
- * A writer that refuses messages while the spools of dead gateways are being delivered: their events go to the log first,
- * so that a repeat of one of them is recognised.
+ * A writer that refuses messages while the spools of dead gateways are being delivered: their events go to the log
+ * first, so that a repeat of one of them is recognised.
  */
 export const writerBehind = (isWaiting: () => boolean, writer: LogWriter): LogWriter => ({
   get isCaughtUp() {
@@ -170,7 +170,7 @@ export interface OrphanSpools {
   readonly signal: AbortSignal
 }
 
-/** Delivers the spools of dead gateways to the log, then releases their folders. Ends when none is left, or with `signal`. */
+/** Delivers the spools of dead gateways to the log and releases their folders, until none is left or `signal`. */
 export async function deliverOrphans(orphans: OrphanSpools): Promise<void> {
   const { spools, publisher, isBrokerUp, onDelivered, log, signal } = orphans
   const toLog = deliverTo(publisher)

@@ -9,8 +9,8 @@ interface Sample {
 }
 
 /**
- * How long the messages that this gateway wrote have waited for stage A, per partition: the time since the first one was written
- * that the checkpoint has not passed.
+ * How long the messages that this gateway wrote have waited for stage A, per partition: the time since the first one
+ * was written that the checkpoint has not passed.
  */
 export class PartitionLag {
   private readonly doneOf: (partition: number) => number

@@ -9,8 +9,8 @@ import type { BulkItem, BulkItems } from '../bulk/bulk-body.js'
 import type { Admitted, SourceEvent } from './intake-route.js'
 
 /**
- * Admits what a source sent, with the promise of the API: once it returns, the log or the spool holds every accepted event.
- * There is no Idempotency-Key; each event is recognised by its event_id.
+ * Admits what a source sent, with the promise of the API: once it returns, the log or the spool holds every accepted
+ * event. There is no Idempotency-Key; each event is recognised by its event_id.
  *
  * @returns a problem when the log did not store all of them; a repeat is then safe
  */

@@ -5,8 +5,8 @@ const BYTES_MAX = 4 * 1024 * 1024
 const IDLE_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Buffers for bodies, which are used again. A new one per body costs more than its memory: V8 collects young objects each
- * time that 32 MB of buffers have been made, while those of all requests under way are alive and are copied.
+ * Buffers for bodies, which are used again. A new one per body costs more than its memory: V8 collects young objects
+ * each time that 32 MB of buffers have been made, while those of all requests under way are alive and are copied.
  */
 export class BodyBuffers {
   /** By the binary logarithm of their length. */

@@ -5,7 +5,7 @@ import { type InflatingFor, inflateGzip } from '../bulk/inflate.js'
 import type { TakenBuffers } from './body-buffers.js'
 import { INTAKE_BYTES_MAX } from './intake-route.js'
 
-/** Who reads a body: reserves memory for its bytes as they arrive, and gives its buffers back once nobody reads them. */
+/** A reader of bodies: reserves memory as bytes arrive, and gives the buffers back once nobody reads them. */
 export interface BodyHolder extends InflatingFor {
   readonly buffers: TakenBuffers
 }

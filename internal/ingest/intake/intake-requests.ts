@@ -210,8 +210,8 @@ class IntakeExchange implements BodyHolder {
   }
 
   /**
-   * Only a request that brings events is traced: others, refused ones among them, may bring spans of this product, and a span
-   * of each would be exported with the next.
+   * Only a request that brings events is traced: others, refused ones among them, may bring spans of this product, and
+   * a span of each would be exported with the next.
    */
   beginSpan(): void {
     if (SPANS.isOn) this.span = SPANS.beginRequest(this.header('traceparent'), () => this.traceId)
@@ -234,8 +234,8 @@ class IntakeExchange implements BodyHolder {
 
   reply({ status, headers, body }: IntakeAnswer): void {
     if (this.isSettled) return
-    // The rest of a body that nobody reads: the connection ends with the answer, or a little later, so that its sender can
-    // read the answer before it notices.
+    // The rest of a body that nobody reads: the connection ends with the answer, or a little later, so that its sender
+    // can read the answer before it notices.
     const isUnread = !this.message.readableEnded
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.response.writeHead(status, {

@@ -48,7 +48,7 @@ export type ReadBody =
 export interface SourceEvent {
   /** Its place in the source's body, from 0: answers name events by it. */
   readonly place: number
-  /** Members that are undefined are left out. Its `event_id` is `eventIdOf` the source's own id: a repeat is a duplicate. */
+  /** Undefined members are left out. `event_id` is `eventIdOf` the source's own id: a repeat is a duplicate. */
   readonly event: EventParts
 }
 
@@ -57,7 +57,10 @@ export interface Admitted {
   readonly accepted: number
   /** Events that were accepted before. */
   readonly duplicates: number
-  /** Events that break a rule of the event's schema, or that the credential may not send. Never holds a value of the event. */
+  /**
+   * Events that break a rule of the event's schema, or that the credential may not send. Never holds a value of the
+   * event.
+   */
   readonly rejected: readonly { readonly place: number; readonly problem: Problem }[]
 }
 

@@ -10,9 +10,9 @@ export interface IntakeSettings extends Config<'tlsCertFile' | 'tlsKeyFile'> {
 }
 
 /**
- * Listens for what others send, beside the API: exporters of OpenTelemetry always send `Transfer-Encoding: chunked`, which the
- * API refuses (`deploy/decisions/intake.md`). Only the gateway process has the admission in memory, so that it
- * listens there.
+ * Listens for what others send, beside the API: exporters of OpenTelemetry always send `Transfer-Encoding: chunked`,
+ * which the API refuses (`deploy/decisions/intake.md`). Only the gateway process has the admission in memory, so that
+ * it listens there.
  */
 export function startIntake(
   settings: IntakeSettings,

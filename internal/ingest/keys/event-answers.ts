@@ -18,7 +18,10 @@ const PARTITION = 0x3f
 /** A request has claimed the event for a partition, and has perhaps stored it there. */
 export const takenBy = (partition: number): EventAnswer => TAKEN | partition
 
-/** The request that took the event could not store it, or does not know: the next one is the first, in that partition. */
+/**
+ * The request that took the event could not store it, or is unsure: the next one counts as the first, in that
+ * partition.
+ */
 export const releasedBy = (partition: number): EventAnswer => RELEASED | partition
 
 export const isTaken = (answer: EventAnswer): boolean => (answer & KIND) === TAKEN

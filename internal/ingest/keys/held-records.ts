@@ -9,8 +9,8 @@ export class HeldRecords {
   /** Oldest first. */
   private readonly records = new Map<string, HeldRecord>()
   /**
-   * Kept between calls: a new iterator would first skip all entries deleted before the oldest one, some ten thousand in a
-   * full map.
+   * Kept between calls: a new iterator would first skip all entries deleted before the oldest one, some ten thousand in
+   * a full map.
    */
   private byAge = this.records.entries()
   private oldestEntry: [key: string, record: HeldRecord] | undefined

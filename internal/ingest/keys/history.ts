@@ -35,7 +35,7 @@ export function admissionHistory(
   }
 }
 
-/** The events in a mailbox that its stage has not processed; the later stages' carry no keys, which stage A has recorded. */
+/** A mailbox's events that its stage has not processed; the later stages' carry no keys: stage A recorded them. */
 async function* unprocessed(
   manager: JetStreamManager,
   checkpoints: KV,

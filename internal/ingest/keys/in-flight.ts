@@ -5,8 +5,8 @@ import type { Fingerprint } from '../../repeats/key-table.js'
  * Requests in flight, by the hash of their key: the first one proceeds, the others wait for its outcome.
  *
  * - the first is admitted: equal ones get its answer as a replay, others a conflict
- * - it is not admitted: equal ones get its answer too (the same body would have the same result, and no request waits twice);
- *   the first of the others proceeds in its place, and the rest go on waiting, for that one
+ * - it is not admitted: equal ones get its answer too (the same body would have the same result, and no request waits
+ *   twice); the first of the others proceeds in its place, and the rest go on waiting, for that one
  *
  * Look the key up in the index before `begin`, and add an admitted key to it before `settle`: this closes the race.
  * All in one event-loop turn. A request that nobody waits for costs a slot in typed arrays, no object and no promise.
@@ -150,7 +150,8 @@ export class InFlight<Answer> {
         try {
           call()
         } catch (cause) {
-          // One failing callback must not leave the others waiting for ever; its error is thrown after all have been called.
+          // One failing callback must not leave the others waiting for ever; its error is thrown after all have been
+          // called.
           failure ??= { cause }
         }
       }
@@ -160,8 +161,8 @@ export class InFlight<Answer> {
   }
 
   /**
-   * Calls `overdue` once per key that has been in flight for longer than `ageMs`: on its request and on those waiting for
-   * it. Nothing else changes: they still get the outcome.
+   * Calls `overdue` once per key that has been in flight for longer than `ageMs`: on its request and on those waiting
+   * for it. Nothing else changes: they still get the outcome.
    */
   notifyOverdue(ageMs: number): void {
     const { isOccupied, occupiedAtMs } = this

@@ -33,9 +33,9 @@ export interface LocalKeysDeps<Answer> {
   readonly isLoaded: (key: KeyHash) => boolean
   readonly confirm: LocalKeys['confirm']
   /**
-   * The outcome for own requests that waited for a peer's request, whose answer is not known here. A request that gets it,
-   * as a replay or as a refusal, starts over with the index lookup: 'same' with the peer's flags if the peer's request
-   * was admitted, else it proceeds in its turn.
+   * The outcome for own requests that waited for a peer's request, whose answer is not known here. A request that gets
+   * it, as a replay or as a refusal, starts over with the index lookup: 'same' with the peer's flags if the peer's
+   * request was admitted, else it proceeds in its turn.
    */
   readonly elsewhere: Answer
   readonly clock: () => number

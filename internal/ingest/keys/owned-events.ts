@@ -17,8 +17,8 @@ export interface OwnedEventsDeps {
   /** The events of the last 7 days; its flags are of `event-answers.ts`. */
   readonly index: AdmissionIndex
   /**
-   * Whether the index holds the whole history of the event's slot, the owners have not changed lately, and the broker is
-   * reachable; otherwise an unknown event is `UNSURE`.
+   * Whether the index holds the whole history of the event's slot, the owners have not changed lately, and the broker
+   * is reachable; otherwise an unknown event is `UNSURE`.
    */
   readonly isSure: (key: KeyHash) => boolean
   /** Where an event that this gateway is writing goes: one that it admitted while it was alone has no claim. */
@@ -31,9 +31,9 @@ export interface OwnedEventsDeps {
 const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
 
 /**
- * The owner's side of claims for event ids, for its own requests and those of its peers: the first claim of an event takes
- * it, and later ones hear which partition the first took it to. There is nothing to settle: whether the first one is
- * stored shows in its partition. A claim whose event could not be stored is released.
+ * The owner's side of claims for event ids, for its own requests and those of its peers: the first claim of an event
+ * takes it, and later ones hear which partition the first took it to. There is nothing to settle: whether the first one
+ * is stored shows in its partition. A claim whose event could not be stored is released.
  */
 export class OwnedEvents {
   private readonly deps: OwnedEventsDeps

@@ -9,8 +9,8 @@ export const DATA_TEXT_BYTES_MAX = 256
 export const DATA_BYTES_MAX = 8 * 1024
 
 /**
- * Checks the limits of an event's `data` that a schema cannot express: its total size, and that nothing in it is long enough to
- * carry a prompt.
+ * Checks the limits of an event's `data` that a schema cannot express: its total size, and that nothing in it is long
+ * enough to carry a prompt.
  *
  * @param data of a parsed JSON body
  * @returns the first reason against it, which names neither a key nor a value; undefined when there is none

@@ -68,8 +68,8 @@ function decoded(entries: readonly StoredEntry[]) {
 }
 
 /**
- * Drops observations that the table holds from another position, and repeats within the batch. Rows stored from the same
- * position are from an earlier attempt at this batch, and must be written identically.
+ * Drops observations that the table holds from another position, and repeats within the batch. Rows stored from the
+ * same position are from an earlier attempt at this batch, and must be written identically.
  */
 async function withoutKnown(
   observations: readonly AdmittedObservation[],

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { instant, name, plainText, uuid } from '../../text/plain-text.js'
 
 /**
- * The generic observability event of `POST /api/v1/events`: something other than a single model call, such as a heartbeat
- * of a capture layer. This is the one source: the validator and the OpenAPI description are generated from it.
+ * The generic observability event of `POST /api/v1/events`: something other than a single model call, such as a
+ * heartbeat of a capture layer. This is the one source: the validator and the OpenAPI description are generated from
+ * it.
  */
 export const observationEvent = z
   .object({

@@ -57,7 +57,7 @@ export function claudeCodeEvent(record: Telemetry, { tenantId }: MappingContext)
   } as SpanEvent
 }
 
-/** The same models are called by their names at Anthropic, with a vendor or a profile at Bedrock, with a date at Vertex AI. */
+/** Anthropic names these models alone, Bedrock with a vendor or a profile, Vertex AI with a date. */
 function providerOf(model: string): string {
   if (/(?:^|[./])anthropic\./.test(model)) return 'aws.bedrock'
   return /@\d{8}$/.test(model) ? 'gcp.vertex_ai' : 'anthropic'

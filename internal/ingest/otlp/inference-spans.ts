@@ -55,7 +55,7 @@ const REASONS_BY_KIND = new Map<string, PassedOver>([
 ])
 const INFERENCE_KINDS = new Set(['llm', 'embedding', 'reranker', 'generation'])
 
-/** `ai.generateText.doGenerate`: one request to the provider; the span around it, `ai.generateText`, sums up its steps. */
+/** `ai.generateText.doGenerate`: one request to the provider; the span around it sums up its steps. */
 const AI_SDK_STEP = /\.do(?:Generate|Stream|Embed)$/
 
 /** LiteLLM also traces requests that read, list or cancel what an earlier one made. */

@@ -128,8 +128,8 @@ class ResourceReader {
   }
 
   /**
-   * Reads an object's member `first`, then its member `then`, in whatever order they are written: `then` is read where it
-   * is, unless it comes before the other.
+   * Reads an object's member `first`, then its member `then`, in whatever order they are written: `then` is read where
+   * it is, unless it comes before the other.
    */
   private *inOrder(
     first: Buffer,
@@ -244,7 +244,7 @@ const VALUE = {
   values: key('values'),
 }
 
-/** Rare, and only in keys that an application has made up: the part of a tag's key behind its prefix may have any character. */
+/** Rare: only an application's own keys. The part of a tag's key behind its prefix may have any character. */
 const BACKSLASH = 0x5c
 /** With escapes. */
 const KEY_BYTES_MAX = 1_024

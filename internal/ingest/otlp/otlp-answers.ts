@@ -16,8 +16,8 @@ export function encodingOf(contentType: string): Encoding | undefined {
 }
 
 /**
- * An `Export…ServiceResponse`: empty for a full success. A message with nothing rejected is a warning; what was rejected,
- * the sender must not repeat.
+ * An `Export…ServiceResponse`: empty for a full success. A message with nothing rejected is a warning; what was
+ * rejected, the sender must not repeat.
  */
 export function exported(encoding: Encoding, counted: Rejectable, rejected = 0, message = ''): IntakeAnswer {
   const isFull = rejected === 0 && message === ''

@@ -15,8 +15,8 @@ export interface OtlpDeps {
 }
 
 /**
- * OTLP/HTTP: `/v1/traces`, `/v1/logs` and `/v1/metrics`, in protobuf and JSON (opentelemetry-proto, `docs/specification.md`).
- * Metrics are sums of what spans say one by one: they are answered and never become records.
+ * OTLP/HTTP: `/v1/traces`, `/v1/logs` and `/v1/metrics`, in protobuf and JSON (opentelemetry-proto,
+ * `docs/specification.md`). Metrics are sums of what spans say one by one: they are answered and never become records.
  */
 export function otlpRoutes({ dimensionsOf, onPassedOver }: OtlpDeps): readonly IntakeRoute[] {
   const keysOf = keyLists()

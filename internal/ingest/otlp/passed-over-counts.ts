@@ -19,7 +19,10 @@ export interface PassedOverCount {
   readonly lastAtMs: number
 }
 
-/** The stored form, under the tenant's id in the bucket `passed_over`: hour (of the epoch) -> `<layer>/<kind>` -> count and last time. */
+/**
+ * The stored form, under the tenant's id in the bucket `passed_over`: hour (of the epoch) -> `<layer>/<kind>` -> count
+ * and last time.
+ */
 type StoredCounts = Readonly<Record<string, Readonly<Record<string, readonly [count: number, lastAtMs: number]>>>>
 
 export interface PassedOverCounts {
@@ -44,9 +47,9 @@ const FLUSH_EVERY_MS = 5_000
 const WRITES_MAX = 64
 
 /**
- * Counts what telemetry holds beside calls of models, so that coverage can say why it became no records. In memory at each
- * request, and added to the tenant's counts in the broker every few seconds. A gateway that is killed loses the seconds
- * since; an answer of the broker that is lost counts them twice. No record or amount depends on them.
+ * Counts what telemetry holds beside calls of models, so that coverage can say why it became no records. In memory at
+ * each request, and added to the tenant's counts in the broker every few seconds. A gateway that is killed loses the
+ * seconds since; an answer of the broker that is lost counts them twice. No record or amount depends on them.
  */
 export function countPassedOver({ bucket, isBrokerUp, log }: PassedOverDeps): PassedOverCounts {
   let pending = new Map<string, Map<string, Map<string, [number, number]>>>()

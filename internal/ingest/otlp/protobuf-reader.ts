@@ -7,8 +7,8 @@ export const BYTES = 2
 export const FIXED32 = 5
 
 /**
- * Reads protobuf fields one after the other, without a schema and without copying: the caller descends into the messages
- * it knows and skips the rest by its length. Every error says what is wrong, and where.
+ * Reads protobuf fields one after the other, without a schema and without copying: the caller descends into the
+ * messages it knows and skips the rest by its length. Every error says what is wrong, and where.
  *
  * There is one cursor. A caller that descends into a message reads up to that message's own `end`.
  */

@@ -16,8 +16,9 @@ import {
 } from './telemetry.js'
 
 /**
- * Reads an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` in protobuf. Values of attributes that are not listed,
- * bodies, events and links are skipped by their lengths. The field numbers are those of opentelemetry-proto 1.x.
+ * Reads an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` in protobuf. Values of attributes that are not
+ * listed, bodies, events and links are skipped by their lengths. The field numbers are those of opentelemetry-proto
+ * 1.x.
  *
  * Pauses (yields) now and then, so that a large body does not hold up others.
  *
@@ -39,8 +40,8 @@ export function* readProtobufRequest(
     return true
   }
 
-  // Both requests have the same form: resources (1), which have a resource (1) and scopes (2), which have a scope (1) and
-  // spans or log records (2). A resource may come after what it sent: it is looked for first.
+  // Both requests have the same form: resources (1), which have a resource (1) and scopes (2), which have a scope (1)
+  // and spans or log records (2). A resource may come after what it sent: it is looked for first.
   const { length } = bytes
   for (
     let resourceEnd = nextMessage(reader, length, 1);

@@ -35,8 +35,8 @@ export interface ReadTelemetry {
 }
 
 /**
- * Reads a request for traces or logs: which of it are calls of a model, and what they are as events. In slices, so that a
- * large body does not hold up others.
+ * Reads a request for traces or logs: which of it are calls of a model, and what they are as events. In slices, so that
+ * a large body does not hold up others.
  *
  * @returns a text that says what is wrong with the body; nothing of it is then taken
  */
@@ -126,9 +126,9 @@ class Reading {
 }
 
 /**
- * Spans that show the call of another span once more: where one inference contains another one, two instrumentations have
- * seen the same request. The inner one counts, which is nearer to the provider, unless it states no usage. Of LiteLLM's
- * own spans the outer one counts, on which LiteLLM writes what it charges.
+ * Spans that show the call of another span once more: where one inference contains another one, two instrumentations
+ * have seen the same request. The inner one counts, which is nearer to the provider, unless it states no usage. Of
+ * LiteLLM's own spans the outer one counts, on which LiteLLM writes what it charges.
  */
 function sameCalls(calls: readonly Call[]): ReadonlySet<Call> {
   if (!calls.some(({ event }) => event.parent_span_id !== undefined)) return NO_CALLS

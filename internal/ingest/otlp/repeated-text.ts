@@ -1,6 +1,6 @@
 /**
- * The text of bytes in UTF-8. The spans of one application name the same few operations, providers and models: short texts
- * that came before are found by their bytes, at a third of what it costs to decode them again.
+ * The text of bytes in UTF-8. The spans of one application name the same few operations, providers and models: short
+ * texts that came before are found by their bytes, at a third of what it costs to decode them again.
  *
  * Some of them name people: the reader of a request forgets them with it (`forgetTexts`).
  */
@@ -17,7 +17,7 @@ export function repeatedText(bytes: Buffer, start: number, end: number): string 
   return text
 }
 
-/** Forgets all texts: none outlives the request that it came with. Requests that are read in turns only decode some once more. */
+/** Forgets all texts: none outlives its request. Requests that are read in turns only decode some once more. */
 export function forgetTexts(): void {
   held.fill(0)
   texts.fill('')

@@ -2,8 +2,9 @@
  * What is read of a span, of a log record and of the resource that sent it. A key that is not listed here is not read:
  * its value is skipped as bytes, so that content never becomes a string.
  *
- * A fact has one key per convention and generation of it (OpenTelemetry GenAI now and earlier, OpenLLMetry, OpenInference,
- * Sentry, Langfuse, LiteLLM). The first key with a value that is not empty wins, in the order of the list.
+ * A fact has one key per convention and generation of it (OpenTelemetry GenAI now and earlier, OpenLLMetry,
+ * OpenInference, Sentry, Langfuse, LiteLLM). The first key with a value that is not empty wins, in the order of the
+ * list.
  */
 export const KEYS_OF_FACTS = {
   operation: ['gen_ai.operation.name'],

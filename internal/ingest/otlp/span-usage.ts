@@ -2,7 +2,7 @@ import { countOf, wholeInput } from '../adapters/fields.js'
 import { membersOf } from './labels.js'
 import { FACT, type Facts } from './span-facts.js'
 
-/** The token counts of an event: input includes what was read from and written to the cache, output includes reasoning. */
+/** The token counts of an event: input includes cache reads and writes, output includes reasoning. */
 export interface Usage {
   readonly input_tokens: number | undefined
   readonly output_tokens: number | undefined
@@ -17,8 +17,8 @@ export interface Usage {
 
 /**
  * Token counts of a span. OpenTelemetry, OpenLLMetry, OpenInference and Sentry count cache reads and writes within the
- * input, Langfuse counts them apart. Some instrumentations pass on what the provider said, and Anthropic counts apart: that
- * is certain where the parts exceed the whole, and then corrected.
+ * input, Langfuse counts them apart. Some instrumentations pass on what the provider said, and Anthropic counts apart:
+ * that is certain where the parts exceed the whole, and then corrected.
  */
 export function usageOf(facts: Facts): Usage {
   const input = countOf(facts.get(FACT.inputTokens))

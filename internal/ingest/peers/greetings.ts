@@ -3,9 +3,9 @@ import { GREETING_ANSWER_MS, greetingsSubject } from '../../../streams/gateways.
 import type { Logger } from '../../telemetry/log.js'
 
 /**
- * A gateway that has joined the others greets each of them, and admits nothing before they have answered. One answers once it
- * asks the new gateway for what that one owns, and the log holds all events that it had found new before: the new gateway then
- * finds them in the log, and an event that comes again through it follows the first one.
+ * A gateway that has joined the others greets each of them, and admits nothing before they have answered. One answers
+ * once it asks the new gateway for what that one owns, and the log holds all events that it had found new before: the
+ * new gateway then finds them in the log, and an event that comes again through it follows the first one.
  */
 
 /**
@@ -34,7 +34,7 @@ export function answerGreetings(
   })
 }
 
-/** Greets the other gateways. Waits for no longer than `GREETING_ANSWER_MS`: one that is stopped or dead does not answer. */
+/** Greets the other gateways. Waits `GREETING_ANSWER_MS` at most: a stopped or dead one does not answer. */
 export async function greet(connection: NatsConnection, self: string, others: readonly string[]): Promise<void> {
   const greetings = others.map((other) =>
     connection.request(greetingsSubject(other), self, { timeout: GREETING_ANSWER_MS }),

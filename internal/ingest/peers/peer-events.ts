@@ -4,8 +4,8 @@ import { isNoResponders } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /**
- * Until its record is written, only the gateway that admitted an event knows it: another gateway that gets a request for
- * it queries its peers. Ids are not exchanged in advance, since few are ever requested.
+ * Until its record is written, only the gateway that admitted an event knows it: another gateway that gets a request
+ * for it queries its peers. Ids are not exchanged in advance, since few are ever requested.
  */
 
 const ADMITTED = Uint8Array.of(1)

@@ -2,12 +2,12 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import type { Fingerprint } from '../../repeats/key-table.js'
 
 /**
- * The messages of `gateways.<member>.claims` in bytes. Little-endian words of 32 bits: a head with kind and
- * sender, then records of fixed length; the number of records follows from the message's length. An answer has two bytes
- * per claim, in the order of the claims.
+ * The messages of `gateways.<member>.claims` in bytes. Little-endian words of 32 bits: a head with kind and sender,
+ * then records of fixed length; the number of records follows from the message's length. An answer has two bytes per
+ * claim, in the order of the claims.
  *
- * A change of format needs a new kind number: a gateway that does not know a kind does not answer it, and its peers then
- * decide for themselves.
+ * A change of format needs a new kind number: a gateway that does not know a kind does not answer it, and its peers
+ * then decide for themselves.
  */
 
 /** Identifies the process that sent a claim: random, drawn at its start. */
@@ -16,7 +16,10 @@ export interface PeerId {
   readonly word1: number
 }
 
-/** @param id distinct among the sender's claims of the last hours, 32 bits without sign; the same when the claim is repeated */
+/**
+ * @param id distinct among the sender's claims of the last hours, 32 bits without sign; the same when the claim is
+ * repeated
+ */
 export interface ClaimRecord {
   readonly id: number
   readonly key: KeyHash

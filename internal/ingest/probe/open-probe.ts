@@ -22,8 +22,8 @@ export interface OpenProbeDeps {
 }
 
 /**
- * The probe of a gateway. It enters where the intake port does, behind authentication: a credential of its own would be one more
- * secret to keep, and could be stolen.
+ * The probe of a gateway. It enters where the intake port does, behind authentication: a credential of its own would be
+ * one more secret to keep, and could be stolen.
  */
 export function openProbe(deps: OpenProbeDeps, signal: AbortSignal): Promise<void> {
   const { everyMs, admission, store, watermark, log } = deps

@@ -35,7 +35,7 @@ const LOOK_EVERY_MS = 50
 /** Provider, model and service of the call. */
 const PROBE = 'attribution-probe'
 
-/** Sends calls of our own, one at a time, and measures how long each takes to become readable, until `signal` aborts. */
+/** Sends calls of our own, one at a time, and measures when each becomes readable, until `signal` aborts. */
 export async function runProbes({ everyMs, ...deps }: ProbeDeps, signal: AbortSignal): Promise<void> {
   if (everyMs === 0) return
   // So that a rate of them is 0 and not absent.

@@ -159,8 +159,8 @@ export class Appender {
   }
 
   /**
-   * Removes the bytes that a failed write left after the last good record. If even that fails, the file is not written to
-   * again: a reader stops at the segment's size. After a restart the rest may be delivered; the event_id then
+   * Removes the bytes that a failed write left after the last good record. If even that fails, the file is not written
+   * to again: a reader stops at the segment's size. After a restart the rest may be delivered; the event_id then
    * deduplicates the repeat that the sender was asked for.
    */
   private async cutBack(segment: Segment, file: SpoolFile): Promise<void> {

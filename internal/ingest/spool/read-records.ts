@@ -12,8 +12,8 @@ const CHUNK_BYTES = 256 * 1024
 /**
  * Reads a segment's records in order, holding one chunk or one record in memory.
  *
- * A damaged record is skipped alone where its stated length still leads to a good one; otherwise, since the start of the
- * next one is unknown, the rest of the range is damaged.
+ * A damaged record is skipped alone where its stated length still leads to a good one; otherwise, since the start of
+ * the next one is unknown, the rest of the range is damaged.
  *
  * @param from where a record begins
  * @param to where the last one ends, as far as it is known

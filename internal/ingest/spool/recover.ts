@@ -5,8 +5,8 @@ import { readRecords } from './read-records.js'
 import { type Segment, segmentNumber, segmentPath } from './segment.js'
 
 /**
- * Recovers the segments that an earlier process left in the folder: removes delivered segments, truncates a torn write at
- * the end of the last one, and counts the intact records. Reads every byte once, a chunk at a time.
+ * Recovers the segments that an earlier process left in the folder: removes delivered segments, truncates a torn write
+ * at the end of the last one, and counts the intact records. Reads every byte once, a chunk at a time.
  *
  * @param delivered how far the folder is drained
  * @returns the segments that hold records, oldest first

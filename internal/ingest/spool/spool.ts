@@ -12,7 +12,7 @@ import { encodeRecord, RECORD_BYTES_MAX, type SpoolRecord } from './spool-record
 export interface SpoolSettings {
   /** Of this spool alone, on a disk of this machine. */
   readonly folder: string
-  /** Limit of bytes on disk; appends beyond it are answered `full`. Delivered records count until their segment is removed. */
+  /** Limit of bytes on disk; further appends return `full`. Delivered records count until their segment is removed. */
   readonly bytesMax: number
   /** A new file begins when the newest would become larger. Space is freed one file at a time. */
   readonly segmentBytes: number

@@ -51,7 +51,8 @@ test('a row is the same event as the callback, with the same id', () => {
   const payload = payloadOfSpendLog(rowOf(callId))
 
   expect(JSON.stringify({ ...payload, metadata: undefined })).not.toContain(CANARY)
-  // The table has neither the deployment's name, the id of the response and the outcome, nor what the caller sent besides tags.
+  // The table has neither the deployment's name, the id of the response and the outcome, nor what the caller sent
+  // besides tags.
   const {
     served_model: _,
     response_id: __,

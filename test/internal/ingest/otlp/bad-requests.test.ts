@@ -5,7 +5,10 @@ import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
 import { type IntakeGateway, startIntakeGateway } from '../../../support/intake-gateway.js'
 import { asProtobuf, decodeOtlp, type TestSpan, tracesJson } from '../../../support/otlp.js'
 
-/** Bad requests at the listener: each gets a clear answer in its own form, nothing of it is stored, and none costs memory. */
+/**
+ * Bad requests at the listener: each gets a clear answer in its own form, nothing of it is stored, and none costs
+ * memory.
+ */
 
 const PROTOBUF = { 'content-type': 'application/x-protobuf' }
 const JSON_TYPE = { 'content-type': 'application/json' }
