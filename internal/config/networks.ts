@@ -20,7 +20,7 @@ export function parseNetworks(text: string): readonly string[] {
   return parts
 }
 
-/** Parses a comma-separated list of resolvers, `address` or `address:port`. @throws Error whose message describes the format */
+/** Parses a comma-separated list of resolvers, `address[:port]`. @throws Error whose message describes the format */
 export function parseResolvers(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim())
   const isResolver = (part: string): boolean =>

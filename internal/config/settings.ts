@@ -6,15 +6,18 @@ import { serviceVersion } from './version.js'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
 
 /**
- * Every setting of every role, one per line: flag, environment variable, default, unit in the name, bounds.
- * Flags override the environment, which overrides the default. Mains call `readConfig` with the settings they use. Invalid
+ * Every setting of every role, one per line: flag, environment variable, default, unit in the name, bounds. Flags
+ * override the environment, which overrides the default. Mains call `readConfig` with the settings they use. Invalid
  * values are one `ConfigError`, of one line, that says how to correct each.
  */
 
 interface Setting<T> {
   readonly flag: string
   readonly variable: string
-  /** A variable that other software defines for the same, read where neither flag nor `variable` is given; empty is unset. */
+  /**
+   * A variable that other software defines for the same, read where neither flag nor `variable` is given; empty is
+   * unset.
+   */
   readonly standardVariable?: string
   /** Undefined: a setting that may stay unset. */
   readonly fallback: T | undefined
@@ -360,8 +363,8 @@ export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof
  *
  * @param argv the arguments after the script, `--flag value`, `--flag=value`, or `--flag` for a switch
  * @param required settings that are empty by default and must be given; of several, one is enough
- * @throws ConfigError that names every unknown flag, flag without its value, value outside its bounds, and required setting
- *   that is missing
+ * @throws ConfigError that names every unknown flag, flag without its value, value outside its bounds, and required
+ *   setting that is missing
  * @throws HelpAsked for `--help` and `--version`
  */
 export function readConfig<N extends SettingName>(

@@ -4,7 +4,7 @@ import { SETTINGS } from './settings.js'
 /** Variables of the tests and benchmarks, which run the roles in their own environment, and secrets of commands. */
 const NOT_OURS = /^ATTRIBUTION_(?:(?:RENEW|CONTRACT|EVAL|BENCH|TEST)_|API_KEY$|BACKUP_PASSPHRASE$)/
 
-/** One line for each variable that looks like a setting and is none. It is no error: platforms add variables of their own. */
+/** One line per variable that looks like a setting but is none. Not an error: platforms add variables of their own. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = Object.values(SETTINGS).map(({ variable }) => variable)
   return Object.keys(env)
