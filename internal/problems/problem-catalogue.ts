@@ -1,6 +1,6 @@
 /**
- * The closed list of error codes (`deploy/decisions/http-contract.md`). Within a major version none is removed or reused.
- * `title` is constant per code; the specific cause goes into the problem's `detail`.
+ * The closed list of error codes (`deploy/decisions/http-contract.md`). Within a major version none is removed or
+ * reused. `title` is constant per code; the specific cause goes into the problem's `detail`.
  */
 export const PROBLEMS = {
   IDEMPOTENCY_KEY_REQUIRED: {
