@@ -11,8 +11,8 @@ import { type Fingerprint, GENERATION_MAX, KeyTable } from './key-table.js'
  *
  * Keys move and expire one generation at a time. A generation ends with its period of `periodMs`, or when it fills a
  * quarter of the exact table. The work is done in steps of one table segment, one step per number of admissions
- * (`STEP_EVERY_ADMISSIONS_MAX`): about 0.5 ms per step at 10 million keys, never all at once. So is the folding of filters
- * that take more memory than they may.
+ * (`STEP_EVERY_ADMISSIONS_MAX`): about 0.5 ms per step at 10 million keys, never all at once. So is the folding of
+ * filters that take more memory than they may.
  *
  * Keys cannot be removed: persist the event first, then call `admit`, so that a refused key never enters the index.
  */
@@ -30,8 +30,9 @@ export interface AdmissionIndexOptions {
   /** Whether keys have a body fingerprint to compare: Idempotency-Keys do, event ids do not. */
   readonly hasFingerprint: boolean
   /**
-   * Whether a key's filter is to hold it; default: each. Keys of other gateways, which this one has admitted, are known exactly
-   * for a while and then left to their owners: filters, which grow with the traffic, grow with this gateway's share.
+   * Whether a key's filter is to hold it; default: each. Keys of other gateways, which this one has admitted, are known
+   * exactly for a while and then left to their owners: filters, which grow with the traffic, grow with this gateway's
+   * share.
    *
    * @param at index of the key's first of four words
    */
@@ -39,9 +40,9 @@ export interface AdmissionIndexOptions {
   /** False positives per filter and 1,000 new keys: 1 at 16 bits, 5 at 12 bits, 0.25 at 20 bits. */
   readonly filterBitsPerKey: number
   /**
-   * Bytes of all filters. Above it they are folded to half of their bits, those with most per key first: false positives,
-   * each of which costs the caller a look into the read model, become more instead of the memory. Of 1,000 new keys per filter,
-   * 10 at 10 bits and 170 at 5 bits.
+   * Bytes of all filters. Above it they are folded to half of their bits, those with most per key first: false
+   * positives, each of which costs the caller a look into the read model, become more instead of the memory. Of 1,000
+   * new keys per filter, 10 at 10 bits and 170 at 5 bits.
    */
   readonly filterBytesMax: () => number
 }
@@ -78,13 +79,13 @@ interface Filter {
 
 /** At 10 million keys a step takes some 0.8 ms: spread over 256 admissions it adds 3 us to each. */
 const STEP_EVERY_ADMISSIONS_MAX = 256
-/** With more keys per segment a step takes too long; with fewer, the segment descriptors no longer fit in CPU caches. */
+/** With more keys per segment a step takes too long; with fewer, segment descriptors exceed CPU caches. */
 const SEGMENT_KEYS = 32_768
 const SEGMENTS_MIN = 2
 const SEGMENTS_MAX = 8_192
 /**
- * A filter sets as many bits per key as suit this share of its bits per key best. Full filters have hardly more false positives for
- * it, folded ones a third fewer, and a look-up reads fewer bits.
+ * A filter sets as many bits per key as suit this share of its bits per key best. Full filters have hardly more false
+ * positives for it, folded ones a third fewer, and a look-up reads fewer bits.
  */
 const HASHED_SHARE_OF_BITS = 0.6
 /** Of a new filter. With fewer it would answer "maybe" to everything. */
@@ -150,8 +151,8 @@ export class AdmissionIndex {
   }
 
   /**
-   * Marks a key as admitted. Call it when the event is persisted; the order of calls does not matter. A key that is held
-   * exactly and still within its window is left unchanged.
+   * Marks a key as admitted. Call it when the event is persisted; the order of calls does not matter. A key that is
+   * held exactly and still within its window is left unchanged.
    *
    * On start, and for a 'maybe' that the read model has confirmed, pass the past time of the admission.
    *
@@ -189,7 +190,8 @@ export class AdmissionIndex {
   }
 
   /**
-   * Does one step of the work that `admit` does at intervals. Call it while there are no admissions, or nothing expires.
+   * Does one step of the work that `admit` does at intervals. Call it while there are no admissions, or nothing
+   * expires.
    *
    * @returns whether there is more to do
    */
@@ -286,7 +288,7 @@ export class AdmissionIndex {
     return generation
   }
 
-  /** Drops expired filters, then returns the next move, if any: of expired generations, or because the table is full. */
+  /** Drops expired filters, then returns the next move: of expired generations, or because the table is full. */
   private nextMove(nowMs: number): { upTo: number; segment: number } | undefined {
     if (this.filters.some(({ newestAtS }) => !this.isLive(newestAtS, nowMs))) {
       this.filters = this.filters.filter(({ newestAtS }) => this.isLive(newestAtS, nowMs))

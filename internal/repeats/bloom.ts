@@ -14,7 +14,7 @@ export class Bloom {
   /** Keys added. */
   size = 0
   private bits: Int32Array
-  /** Half a number once an odd number of them was folded: `i` of `2n + 1` and `i / 2` of `n + 0.5` are the same place. */
+  /** Half a number once an odd number was folded: `i` of `2n + 1` and `i / 2` of `n + 0.5` are the same place. */
   private blocks: number
   /** While it is being folded: what it becomes, and how many of its blocks are there already. */
   private half: Int32Array | undefined
@@ -76,8 +76,8 @@ export class Bloom {
   }
 
   /**
-   * Halves the memory, some blocks per call: each pair of neighbouring blocks becomes one. Keys stay known at any moment; false
-   * positives become far more, as those of a filter of half the bits per key (`falsePositiveRate`).
+   * Halves the memory, some blocks per call: each pair of neighbouring blocks becomes one. Keys stay known at any
+   * moment; false positives become far more, as those of a filter of half the bits per key (`falsePositiveRate`).
    *
    * Blocks are ordered by the first word, so block `i` becomes block `i / 2`, however often a filter is folded.
    *
@@ -141,8 +141,8 @@ export function falsePositiveRate(bitsPerKey: number, hashes: number): number {
 }
 
 /**
- * The number of bits to set per key for the fewest false positives; for blocks a little below the classic bitsPerKey * ln 2.
- * Takes milliseconds: call it once and keep the result.
+ * The number of bits to set per key for the fewest false positives; for blocks a little below the classic bitsPerKey *
+ * ln 2. Takes milliseconds: call it once and keep the result.
  */
 export function bestHashes(bitsPerKey: number): number {
   let best = 1

@@ -4,14 +4,14 @@ import { CAPACITY, LOAD_MIN, NOTE_WORDS, SegmentSlots, SIZE, SIZE_MAX, START, ST
 /**
  * Exact table of admitted keys in typed arrays: 128 bits of key hash to a small record. No allocation per call.
  *
- * Records are stored in insertion order, 6 words of 32 bits each (24 bytes), or 8 (32 bytes) with a body fingerprint, in
- * chunks that are freed when all their generations have been removed. Slots of two words point to them, 32 bits of the
- * hash and the record number: open addressing, linear probing. Nearly all lookups are for new keys and touch one or two
- * cache lines; an insert writes next to the previous one.
+ * Records are stored in insertion order, 6 words of 32 bits each (24 bytes), or 8 (32 bytes) with a body fingerprint,
+ * in chunks that are freed when all their generations have been removed. Slots of two words point to them, 32 bits of
+ * the hash and the record number: open addressing, linear probing. Nearly all lookups are for new keys and touch one or
+ * two cache lines; an insert writes next to the previous one.
  *
- * The first bits of the hash divide the slots into segments. Each segment grows on its own when it is 70 % full, so that
- * no call moves more than one segment's slots. A segment is between 47 and 70 % full (after its first few keys): on
- * average a key takes some 48 bytes with a fingerprint and 40 without, including slots not yet freed.
+ * The first bits of the hash divide the slots into segments. Each segment grows on its own when it is 70 % full, so
+ * that no call moves more than one segment's slots. A segment is between 47 and 70 % full (after its first few keys):
+ * on average a key takes some 48 bytes with a fingerprint and 40 without, including slots not yet freed.
  */
 
 /** 64 bits of a body's fingerprint as two words. */
@@ -186,8 +186,8 @@ export class KeyTable {
   }
 
   /**
-   * Removes one segment's records of all generations up to and including `generation`. Reads the segment's slots once and
-   * shrinks them when few keys remain. After all segments are done, `release` frees the memory of the records.
+   * Removes one segment's records of all generations up to and including `generation`. Reads the segment's slots once
+   * and shrinks them when few keys remain. After all segments are done, `release` frees the memory of the records.
    *
    * @param onRemoved called per record, with its generation and the index `at` of its hash in `words`
    */
@@ -288,7 +288,7 @@ export class KeyTable {
     return this.firstRecords.find((first) => first.generation > generation)?.record ?? this.nextRecord
   }
 
-  /** Reinserts the slots whose records have at least this age number, in slot order, which is the order of their homes. */
+  /** Reinserts the slots whose records have at least this age number, in the order of their home slots. */
   private rebuild(segment: number, steps: number, bound: number): void {
     const { notes } = this
     const note = segment * NOTE_WORDS

@@ -27,14 +27,14 @@ export class SegmentSlots {
   }
 
   /**
-   * The array with the slots of the segment whose descriptor begins at `note`; the first slot is at its `START`. Two words
-   * per slot: 32 bits of the hash, and the number of its record; 0 marks a free slot.
+   * The array with the slots of the segment whose descriptor begins at `note`; the first slot is at its `START`. Two
+   * words per slot: 32 bits of the hash, and the number of its record; 0 marks a free slot.
    */
   at(note: number): Int32Array {
     return (this.arenas[this.notes[note + ARENA] as number] as Arena).slots
   }
 
-  /** Gives a segment empty slots of the capacity after `steps` growth steps. Its former slots are kept until `leave`. */
+  /** Gives a segment empty slots: the capacity after `steps` growth steps. Its former slots are kept until `leave`. */
   enter(segment: number, steps: number): void {
     const { notes, segmentsPerArena } = this
     const arenasPerStep = this.segments / segmentsPerArena
