@@ -16,7 +16,9 @@ export const ID_CHARACTERS = 26
 const digits = Buffer.alloc(ID_CHARACTERS)
 const CHARACTERS = Buffer.from(ALPHABET)
 
-/** Writes the 26 characters of 16 bytes to `into`: thrice five bytes, which are eight characters, and the byte that is left. */
+/**
+ * Writes the 26 characters of 16 bytes to `into`: three times five bytes are eight characters each, one byte remains.
+ */
 export function writeBase32(bytes: Uint8Array, into: Uint8Array, offset: number): void {
   let to = offset
   for (let i = 0; i < 15; i += 5) {

@@ -13,7 +13,8 @@ NAMESPACE.copy(usual)
  * UUID version 5 of a name (RFC 9562 section 5.5): the same name has the same UUID, on every gateway and after every
  * restart.
  *
- * @param parts of the name, which are written one after the other: to join them first would make a string only to read it
+ * @param parts of the name, which are written one after the other: to join them first would make a string only to read
+ * it
  */
 export function uuid5(...parts: readonly string[]): string {
   let characters = 0
