@@ -54,7 +54,7 @@ export class Attribution {
     return this.sender.flush()
   }
 
-  /** Sends what waits, for ten seconds at most. For the end of the application; without it, `beforeExit` does the same. */
+  /** Sends what waits, for ten seconds at most; for the application's end. Otherwise `beforeExit` does so. */
   close(): Promise<void> {
     return this.sender.close()
   }

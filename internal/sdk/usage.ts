@@ -18,7 +18,10 @@ export type AnswerFacts = Pick<
   | 'response_id'
 >
 
-/** An answer, or a part of a streamed one, of OpenAI: chat completions, responses, embeddings. Input includes cache reads. */
+/**
+ * An answer, or a part of a streamed one, of OpenAI: chat completions, responses, embeddings. Input includes cache
+ * reads.
+ */
 export function openAiFacts(answer: unknown): AnswerFacts {
   const usage = member(answer, 'usage')
   const [input, output] = [
@@ -71,8 +74,8 @@ export function withFacts(known: AnswerFacts, more: AnswerFacts): AnswerFacts {
 export const openAiPartFacts = (part: unknown): AnswerFacts => openAiFacts(member(part, 'response') ?? part)
 
 /**
- * An event of a stream of Anthropic: `message_start` has the message, `message_delta` has counts up to now. The input is in the
- * first; a later one repeats parts of it.
+ * An event of a stream of Anthropic: `message_start` has the message, `message_delta` has counts up to now. The input
+ * is in the first; a later one repeats parts of it.
  */
 export function anthropicPartFacts(event: unknown): AnswerFacts {
   const message = member(event, 'message')

@@ -18,8 +18,8 @@ type Method = (this: unknown, ...args: unknown[]) => unknown
 const WRAPPED = Symbol('recorded by the Attribution Service')
 
 /**
- * Replaces a client's methods by ones that also record each call. The client, its answers and its streams stay what they are;
- * a failure to observe one is never seen by the caller.
+ * Replaces a client's methods by ones that also record each call. The client, its answers and its streams stay what
+ * they are; a failure to observe one is never seen by the caller.
  */
 export function wrapClient<T extends object>(client: T, dialect: Dialect, record: (call: ModelCall) => void): T {
   for (const path of dialect.methods) {
