@@ -1,8 +1,8 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Audit entries (actions that were done or refused) on their way to the audit log in the read model. One message carries
- * one entry, encoded by `internal/audit/audit-codec.ts`.
+ * Audit entries (actions that were done or refused) on their way to the audit log in the read model. One message
+ * carries one entry, encoded by `internal/audit/audit-codec.ts`.
  *
  * One attributor at a time reads the whole stream, starting at the sequence in its checkpoint.
  */

@@ -2,8 +2,8 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '
 
 /**
  * Changes of existing records (overrides, disputes, and their withdrawals) in the order in which they take effect. One
- * message carries one change, encoded by `internal/attribution/changes/change.ts`, with the change's id as message id. A
- * `promised` message follows a change whose requester got a response before the change took effect.
+ * message carries one change, encoded by `internal/attribution/changes/change.ts`, with the change's id as message id.
+ * A `promised` message follows a change whose requester got a response before the change took effect.
  *
  * One attributor at a time reads the whole stream, starting at the sequence in its checkpoint (`CHANGES_CHECKPOINT` in
  * records.ts). Since one reader applies all changes, two changes of one record are both kept.

@@ -1,8 +1,8 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Events on their way to webhook endpoints, partitioned by endpoint. One message carries the deliveries of one partition
- * that are published together, encoded by `internal/webhooks/delivery-group.ts`.
+ * Events on their way to webhook endpoints, partitioned by endpoint. One message carries the deliveries of one
+ * partition that are published together, encoded by `internal/webhooks/delivery-group.ts`.
  *
  * The fan-out is the only writer. It states the expected sequence of each message, so that its concurrent publishes are
  * stored in order and none is stored twice. The one courier that owns a partition reads it, starting at the sequence in
@@ -21,7 +21,10 @@ export const DELIVERIES = {
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-/** Partitions of the endpoints, divided among couriers. Not a setting: with a different number, stored deliveries would be read by nobody. */
+/**
+ * Partitions of the endpoints, divided among couriers. Not a setting: with a different number, stored deliveries would
+ * be read by nobody.
+ */
 export const DELIVERY_PARTITIONS = 4
 
 export const deliveriesSubject = (partition: number): string => `deliveries.${partition}`
@@ -29,11 +32,11 @@ export const deliveriesSubject = (partition: number): string => `deliveries.${pa
 /** Key of a partition's checkpoint; also the name under which couriers own the partition. */
 export const deliveriesCheckpoint = (partition: number): string => `deliveries.${partition}`
 
-/** Core NATS subject of an empty message to couriers: the partition has new deliveries. A courier that misses it polls soon. */
+/** Core NATS subject of an empty message to couriers: a partition has deliveries. Who misses it polls soon. */
 export const deliveriesWake = (partition: number): string => `wake.deliveries.${partition}`
 
 /** Key of the checkpoint of the fan-out of events. */
 export const FAN_OUT_CHECKPOINT = 'fan-out'
 
-/** How long finished deliveries are kept, so that a repeated fan-out batch finds those that it has already published. */
+/** How long finished deliveries are kept, so that a repeated fan-out batch finds what it has published. */
 export const DELIVERED_KEPT_MS = 5 * 60 * 1000

@@ -24,5 +24,5 @@ export const EVENTS_OF_ALL = 'events.>'
 /** Key of the checkpoint of the reader that writes the log of events. */
 export const EVENT_LOG_CHECKPOINT = 'event-log'
 
-/** @param type one of a closed list; its dots separate tokens, so that `events.*.attribution.>` matches all attribution events */
+/** @param type of a closed list; dots separate tokens, so that `events.*.attribution.>` matches all of attribution */
 export const eventsSubject = (tenantId: string, type: string): string => `events.${tenantId}.${type}`

@@ -34,12 +34,13 @@ export const isInvocations = (subject: string): boolean => subject.startsWith('i
 
 export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
 
-/** The most partitions that events can have: the answer to a claim has six bits for one (`internal/ingest/keys/event-answers.ts`). */
+/** The most partitions for events: a claim's answer has six bits for one (`internal/ingest/keys/event-answers.ts`). */
 export const PARTITIONS_MAX = 64
 
 /**
- * The partition behind the configured ones, to which gateways send the events of tenants that send more than is worked off, so
- * that the others' need not wait behind them (`internal/ingest/admission/lane.ts`). Undefined when the configured ones leave none.
+ * The partition behind the configured ones, to which gateways send the events of tenants that send more than is worked
+ * off, so that the others' need not wait behind them (`internal/ingest/admission/lane.ts`). Undefined when the
+ * configured ones leave none.
  */
 export const laneOf = (partitions: number): number | undefined => (partitions < PARTITIONS_MAX ? partitions : undefined)
 
@@ -51,7 +52,7 @@ export const PAYLOAD_BYTES_MIN = 1024 * 1024
 /** Reserved for a message's headers; actual ones have a few hundred bytes. */
 const HEADER_BYTES_MAX = 4 * 1024
 
-/** Maximum size of one group: within every broker's `max_payload`, and large enough that a full group is cheap per event. */
+/** Maximum size of a group: within every broker's `max_payload`, and so large that it is cheap per event. */
 export const GROUP_BYTES_MAX = PAYLOAD_BYTES_MIN - HEADER_BYTES_MAX
 
 /** How long processed events are kept, so that a window can be replayed. */

@@ -1,8 +1,8 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Observations accepted by `POST /api/v1/events`, on their way to the read model. One message carries one observation, or
- * several of one request, encoded by `internal/ingest/observations/observation-codec.ts`.
+ * Observations accepted by `POST /api/v1/events`, on their way to the read model. One message carries one observation,
+ * or several of one request, encoded by `internal/ingest/observations/observation-codec.ts`.
  *
  * One attributor at a time reads the whole stream, starting at the sequence in its checkpoint.
  */

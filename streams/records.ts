@@ -1,8 +1,8 @@
 import { STAGES, type StageName } from './invocations.js'
 
 /**
- * The writers of records in the read model, and the order of their instants: a record's version is valid from the instant
- * that its writer has reserved in the bucket `checkpoints` before it prepares the batch.
+ * The writers of records in the read model, and the order of their instants: a record's version is valid from the
+ * instant that its writer has reserved in the bucket `checkpoints` before it prepares the batch.
  */
 
 /** Key of the reader of CHANGES in the bucket `checkpoints`. */

@@ -2,8 +2,9 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '
 
 /**
  * Deliveries that wait for their next attempt, as message schedules (ADR-51): a schedule on
- * `retries.at.<partition>.<endpoint>.<delivery>` becomes a message on `retries.due.<partition>` when it is due. A second
- * schedule of the same delivery replaces the first. `replays.*` holds replay orders, which are executed in batches.
+ * `retries.at.<partition>.<endpoint>.<delivery>` becomes a message on `retries.due.<partition>` when it is due. A
+ * second schedule of the same delivery replaces the first. `replays.*` holds replay orders, which are executed in
+ * batches.
  */
 export const RETRIES = {
   name: 'RETRIES',
@@ -54,7 +55,10 @@ export const DEADLETTERS = {
 
 export const deadLettersSubject = (endpointId: string): string => `deadletters.${endpointId}`
 
-/** Delivery attempts and their results, on their way to the delivery log in the read model. One message carries the attempts that a courier has settled together. */
+/**
+ * Delivery attempts and their results, on their way to the delivery log in the read model. One message carries the
+ * attempts that a courier has settled together.
+ */
 export const ATTEMPTS = {
   name: 'ATTEMPTS',
   subjects: ['attempts'],

@@ -1,6 +1,6 @@
 /**
- * How subject tokens and KV keys are built. User-supplied text is always escaped: a dot or a wildcard in it would change
- * the subject.
+ * How subject tokens and KV keys are built. User-supplied text is always escaped: a dot or a wildcard in it would
+ * change the subject.
  */
 
 /** Base64url without padding is a safe token: it contains no dot, asterisk, angle bracket or white space. */

@@ -1,9 +1,9 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Ids of events that a gateway could not confirm to be new, 16 bytes each, many per message. A gateway writes them before it
- * writes the events to INVOCATIONS, so that an attributor which reads any event of such an id, admitted by whatever gateway, finds
- * the id here and looks for the event in the other partitions.
+ * Ids of events that a gateway could not confirm to be new, 16 bytes each, many per message. A gateway writes them
+ * before it writes the events to INVOCATIONS, so that an attributor which reads any event of such an id, admitted by
+ * whatever gateway, finds the id here and looks for the event in the other partitions.
  *
  * Every attributor reads the whole stream.
  */
