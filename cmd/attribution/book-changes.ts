@@ -20,8 +20,8 @@ export interface Window {
 }
 
 /**
- * What a price book would change in the costs of all tenants' records of a period, by provider and model: as if it had been in
- * force throughout. Reads only.
+ * What a price book would change in the costs of all tenants' records of a period, by provider and model: as if it had
+ * been in force throughout. Reads only.
  */
 export async function bookChanges(
   broker: Broker,

@@ -1,6 +1,6 @@
 /**
- * The gateway: every HTTP route, and the admission of invocations. It needs the broker to start; later it admits without
- * the broker for a while (spool). Without the read model it admits, and answers reads with 503.
+ * The gateway: every HTTP route, and the admission of invocations. It needs the broker to start; later it admits
+ * without the broker for a while (spool). Without the read model it admits, and answers reads with 503.
  */
 import { serviceVersion } from '../../internal/config/version.js'
 import { describeBuild, PARSER_ENVIRONMENT } from '../../internal/http/builds.js'

@@ -1,4 +1,7 @@
-/** The sentinel: checks budgets, spend and coverage and emits an event when a limit is crossed. Several sentinels share the tenants. */
+/**
+ * The sentinel: checks budgets, spend and coverage and emits an event when a limit is crossed. Several sentinels share
+ * the tenants.
+ */
 
 import type { StoredConnector } from '../../internal/access/connectors/connector.js'
 import { watchHealth } from '../../internal/access/connectors/connector-health.js'

@@ -44,8 +44,8 @@ export function fail(error: unknown): void {
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Resolves when a write of the engine has failed. A merge of which one did counts as done, and its sources are removed some
- * minutes later: an engine that starts before that reads them again.
+ * Resolves when a write of the engine has failed. A merge of which one did counts as done, and its sources are removed
+ * some minutes later: an engine that starts before that reads them again.
  */
 export async function untilWriteFails(engine: Engine): Promise<void> {
   while ((await engine.failedWrites()) === 0) await sleep(LOOK_EVERY_MS, undefined, { ref: false })

@@ -2,9 +2,9 @@
  * The embedded ClickHouse engine for one machine, behind ClickHouse's own HTTP interface on loopback.
  *
  * `node dist/cmd/store/main.js --data-dir DIR --store-port N`, password in ATTRIBUTION_STORE_PASSWORD. Its files are in
- * `DIR/store`. Prints one line on stdout when it answers. Stops on SIGTERM, on SIGINT, and when its stdin is a pipe that
- * closes, as it does when the parent is killed. Exits with code 1 and one line on stderr when it cannot run, and with code 75 when
- * it should be started again.
+ * `DIR/store`. Prints one line on stdout when it answers. Stops on SIGTERM, on SIGINT, and when its stdin is a pipe
+ * that closes, as it does when the parent is killed. Exits with code 1 and one line on stderr when it cannot run, and
+ * with code 75 when it should be started again.
  */
 import { join } from 'node:path'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'

@@ -1,6 +1,6 @@
 /**
- * Runs the service on one machine: a private nats-server and store unless the settings name others, and every role. Keeps
- * them running until it is asked to stop.
+ * Runs the service on one machine: a private nats-server and store unless the settings name others, and every role.
+ * Keeps them running until it is asked to stop.
  */
 import { fileURLToPath } from 'node:url'
 import { listeningUrl } from '../../internal/config/listening-url.js'
