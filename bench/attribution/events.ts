@@ -29,7 +29,8 @@ export interface Sender {
 export type Labels = 'stated' | 'none'
 
 /**
- * Events of the demo company: token counts of the recorded trace, times of the last hour, a service for each or for none.
+ * Events of the demo company: token counts of the recorded trace, times of the last hour, a service for each or for
+ * none.
  *
  * @returns resolves once the log holds them
  */

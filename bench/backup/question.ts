@@ -15,10 +15,11 @@ import { writeResult } from '../results.js'
 import { table } from '../table.js'
 
 /**
- * Question: how long does a backup of a large instance take, for how long do readers pause, how large is what a later one adds,
- * and how long is it from nothing to an instance that answers (RTO)?
+ * Question: how long does a backup of a large instance take, for how long do readers pause, how large is what a later
+ * one adds, and how long is it from nothing to an instance that answers (RTO)?
  *
- * The product runs as `npm start` starts it, with the calls of `reports`, settled, and takes 20 calls a second meanwhile.
+ * The product runs as `npm start` starts it, with the calls of `reports`, settled, and takes 20 calls a second
+ * meanwhile.
  */
 export interface BackupOptions {
   readonly checkout: string

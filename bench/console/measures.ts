@@ -40,8 +40,8 @@ export const scriptBytes = (page: Page): Promise<number> =>
   )
 
 /**
- * How many rounds of requests for reports there were, one after another (a round ends when its first answer is there), and how many
- * requests. Further pages of one report are a part of its round.
+ * How many rounds of requests for reports there were, one after another (a round ends when its first answer is there),
+ * and how many requests. Further pages of one report are a part of its round.
  */
 export const roundsOf = (page: Page): Promise<{ rounds: number; reports: number; reports_ms: number }> =>
   page.evaluate(`{

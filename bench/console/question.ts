@@ -15,11 +15,12 @@ import { PAGES, useOverview, visit } from './interactions.js'
 import { longestInteraction, observe, painted, roundsOf, scriptBytes } from './measures.js'
 
 /**
- * Question: how soon does the console show its overview of a large tenant, how soon does it answer a person, how soon does it show a
- * new call, and how much JavaScript is that?
+ * Question: how soon does the console show its overview of a large tenant, how soon does it answer a person, how soon
+ * does it show a new call, and how much JavaScript is that?
  *
- * The product runs as `npm start` starts it, with the calls of `reports` in its store. Headless Chromium on the same machine opens the
- * console with an empty cache, as a person does: by name and password, over the network stack of the machine.
+ * The product runs as `npm start` starts it, with the calls of `reports` in its store. Headless Chromium on the same
+ * machine opens the console with an empty cache, as a person does: by name and password, over the network stack of the
+ * machine.
  */
 export interface ConsoleOptions {
   readonly checkout: string

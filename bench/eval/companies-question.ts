@@ -9,8 +9,9 @@ import { byHeuristicOf, byMajorityOf, byNaiveBayes, byPosterior } from './compan
 import { type Figures, figuresOf } from './figures.js'
 
 /**
- * Question: of events of a company that stage A left over by its own rules, how often is what a model says right, and does it
- * know how often? By the mathematics alone: stage A, training and prediction are the product's, in this process.
+ * Question: of events of a company that stage A left over by its own rules, how often is what a model says right, and
+ * does it know how often? By the mathematics alone: stage A, training and prediction are the product's, in this
+ * process.
  */
 export interface CompaniesOptions {
   readonly checkout: string

@@ -18,7 +18,10 @@ import {
 import type { Verdict } from './figures.js'
 import { LAYERS } from './planted-company.js'
 
-/** Answers of others for the judged events of a company: three that learn as the product does, and the best possible ones. */
+/**
+ * Answers of others for the judged events of a company: three that learn as the product does, and the best possible
+ * ones.
+ */
 
 const PROVISIONAL = 0.5
 const CAP = 0.95
@@ -40,9 +43,9 @@ export const verdictOn = (event: CompanyEvent, said: Said): Verdict => ({
 })
 
 /**
- * The posterior of each service given everything that the events of a trace (or the one event) show, under the rule by which
- * they were planted. Stage A decides by what they show, so that it did not resolve them adds nothing. Exact but for one thing:
- * that rows between two steps of a trace are not of its service is not used.
+ * The posterior of each service given everything that the events of a trace (or the one event) show, under the rule by
+ * which they were planted. Stage A decides by what they show, so that it did not resolve them adds nothing. Exact but
+ * for one thing: that rows between two steps of a trace are not of its service is not used.
  *
  * @returns per event, one probability per service of its company
  */
@@ -153,7 +156,9 @@ export function byHeuristicOf(
 
 const HOUR_MS = 3_600_000
 
-/** Naive Bayes with add-half smoothing: model, sizes in half octaves, time of day, and the caller where one is stated. */
+/**
+ * Naive Bayes with add-half smoothing: model, sizes in half octaves, time of day, and the caller where one is stated.
+ */
 export function byNaiveBayes(
   learned: readonly Learned[],
   judged: readonly CompanyEvent[],

@@ -3,9 +3,10 @@ import { type Random, seededRandom } from '../../internal/local/sandbox/random.j
 import { HISTORY_SHARE, LAYERS, type Layer, STRETCHED_DAYS } from './planted-company.js'
 
 /**
- * Family (c): companies with a directory, personal and shared identities, and traces. Nothing decides here whether an event
- * has a label: stage A of the product does, from what the event states and the directory knows (`companies-stage-a.ts`).
- * What a company looks like follows from its seed alone; the rule was committed before a model was tried on it.
+ * Family (c): companies with a directory, personal and shared identities, and traces. Nothing decides here whether an
+ * event has a label: stage A of the product does, from what the event states and the directory knows
+ * (`companies-stage-a.ts`). What a company looks like follows from its seed alone; the rule was committed before a
+ * model was tried on it.
  */
 
 export const COMPANY_MODELS = [
@@ -65,7 +66,9 @@ export interface Weighted {
 }
 
 export interface Caller extends Weighted {
-  /** Index of the model that the caller prefers. So callers whom the directory knows differ from those whom it does not. */
+  /**
+   * Index of the model that the caller prefers. So callers whom the directory knows differ from those whom it does not.
+   */
   readonly prefers: number
 }
 

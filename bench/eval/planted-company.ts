@@ -15,7 +15,9 @@ export const MODELS = [
   { provider: 'mistral', model: 'mistral-large-latest' },
 ] as const
 
-/** Credentials that the events come with; those of the application layer are separate per service, the others shared. */
+/**
+ * Credentials that the events come with; those of the application layer are separate per service, the others shared.
+ */
 export const PRINCIPALS = ['web-apps', 'back-office', 'gateway', 'proxy', 'sidecar'] as const
 export type PrincipalName = (typeof PRINCIPALS)[number]
 

@@ -2,8 +2,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 
 /**
  * Records of October 2026, made inside the engine: a tenant of 200 services of 50 teams that call 84 models of three
- * providers, 5,000 people. All of them are priced by the book, so that each has metered rows. By day and meter there are
- * about 20 of them to a group at ten million.
+ * providers, 5,000 people. All of them are priced by the book, so that each has metered rows. By day and meter there
+ * are about 20 of them to a group at ten million.
  */
 export const BENCH_TENANT = 'tnt_bench'
 const MODELS = 84

@@ -8,8 +8,8 @@ const YIELD_EVERY_ROWS = 2_000
 const NO_FINGERPRINT = new Int32Array(2)
 
 /**
- * How a gateway loaded its index before gateways had shares of it: everything, sorted by time, an object per row. Kept here to be
- * compared with, as it was on 2026-11-27.
+ * How a gateway loaded its index before gateways had shares of it: everything, sorted by time, an object per row. Kept
+ * here to be compared with, as it was on 2026-11-27.
  */
 export async function loadAsBefore(
   store: ClickHouseClient,

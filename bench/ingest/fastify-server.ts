@@ -1,6 +1,6 @@
 /**
- * The version that a team would write in an afternoon: Fastify, the event's zod schema, and one JetStream publish a request,
- * acknowledged before the 202. Without credentials, limits or idempotency, which is in its favour.
+ * The version that a team would write in an afternoon: Fastify, the event's zod schema, and one JetStream publish a
+ * request, acknowledged before the 202. Without credentials, limits or idempotency, which is in its favour.
  *
  * Prints `listening <port>`; ends with its stdin. The broker's address and password come by environment.
  */

@@ -16,9 +16,11 @@ import { StoredEvents } from './stored.js'
 import { wrkGenerator } from './wrk.js'
 
 /**
- * Question: what do more gateways cost per event, and how many messages do they send each other about its key and its id?
+ * Question: what do more gateways cost per event, and how many messages do they send each other about its key and its
+ * id?
  *
- * No bar. All gateways share one port and the processors of this machine, so the processor time says more than the rate.
+ * No bar. All gateways share one port and the processors of this machine, so the processor time says more than the
+ * rate.
  */
 const COUNTS = [1, 2, 4, 8]
 const SECONDS = 2
@@ -108,7 +110,10 @@ export async function compareGateways(
   print(result)
 }
 
-/** Counts what gateways send each other during a load. The broker sends each message twice then, so nothing else is measured. */
+/**
+ * Counts what gateways send each other during a load. The broker sends each message twice then, so nothing else is
+ * measured.
+ */
 async function listenTo({ broker }: Ground, run: () => Promise<Measurement>) {
   let messages = 0
   let bytes = 0

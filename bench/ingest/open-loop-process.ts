@@ -1,9 +1,11 @@
 /**
- * Requests at a constant rate, independent of the answers: each millisecond as many as are due, over a pool of keep-alive
- * connections; what finds none free waits for one. Latency counts from the instant a request was due, so that a stall of
- * the server, or of this process, is in the figure of every request that met it (no coordinated omission).
+ * Requests at a constant rate, independent of the answers: each millisecond as many as are due, over a pool of
+ * keep-alive connections; what finds none free waits for one. Latency counts from the instant a request was due, so
+ * that a stall of the server, or of this process, is in the figure of every request that met it (no coordinated
+ * omission).
  *
- * Arguments: port, file of requests, connections, requests a second, seconds. Writes one JSON line, an `OpenLoopResult`.
+ * Arguments: port, file of requests, connections, requests a second, seconds. Writes one JSON line, an
+ * `OpenLoopResult`.
  */
 import { createConnection, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'

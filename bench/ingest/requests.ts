@@ -9,8 +9,8 @@ import { readTrace } from '../../internal/local/replay/trace.js'
  * trace, about 380 bytes each. What differs from request to request (event id, trace id, Idempotency-Key) is filled
  * in by the load generator; lengths are equal, so that a request is put together without counting.
  *
- * File form, one for both generators: first line: the head's lines, separated by tabs; then one body per line, its parts
- * separated by tabs: before the event id, between it and the trace id, after that.
+ * File form, one for both generators: first line: the head's lines, separated by tabs; then one body per line, its
+ * parts separated by tabs: before the event id, between it and the trace id, after that.
  */
 export const REQUESTS = 512
 
@@ -34,8 +34,8 @@ export function writeRequests(file: string, credential: string, nowMs: number, b
 export const BULK_EVENTS = 1_000
 
 /**
- * The bulk request: first line: the head's lines, separated by tabs; then one event per line. A tab stands for the first half of
- * the event id, which the load generator makes anew for each request; the second half is the event's own.
+ * The bulk request: first line: the head's lines, separated by tabs; then one event per line. A tab stands for the
+ * first half of the event id, which the load generator makes anew for each request; the second half is the event's own.
  *
  * @returns the length of a body in bytes
  */

@@ -87,7 +87,10 @@ export async function tokenHeader({ credentials }: Ground, { port }: Server): Pr
   return `Authorization: Bearer ${token}`
 }
 
-/** Starts one more gateway on a port that others may hold already, with a data folder of its own. @returns its process id */
+/**
+ * Starts one more gateway on a port that others may hold already, with a data folder of its own. @returns its process
+ * id
+ */
 export async function startGatewayBeside(
   ground: Ground,
   storeUrl: string,

@@ -15,8 +15,8 @@ import { type Comparison, compare, printSweep, type SweepResult } from './sweep-
 import { wrkGenerator } from './wrk.js'
 
 /**
- * Question: how does the rate of admission move with the form of the load: many events a request, connections, size of an
- * event, gateway processes; and how long does a caller wait who does not wait for others?
+ * Question: how does the rate of admission move with the form of the load: many events a request, connections, size of
+ * an event, gateway processes; and how long does a caller wait who does not wait for others?
  *
  * Bar: bulk events/s ÷ single events/s ≥ 4. Everything else is measured beside the bare server and has no bar.
  */

@@ -3,8 +3,8 @@ import { type Expressions, insertGenerated, type Numbered, random } from '../gen
 
 /**
  * The calls of a company, made inside the engine: 500 people in 12 teams use 40 services, each mostly five of them and
- * sometimes any other; a tenth of the calls name no person. A quarter of the services has no owner in the directory: their
- * callers own their calls.
+ * sometimes any other; a tenth of the calls name no person. A quarter of the services has no owner in the directory:
+ * their callers own their calls.
  */
 
 /** Twelve months before it the first record was made. */

@@ -30,10 +30,10 @@ import { table } from '../table.js'
 /**
  * Question: what do metrics and spans cost a gateway at full ingest, and an attributor at a backlog?
  *
- * Two gateways, each with a broker and a read model of its own: one plain, one whose metrics are scraped and whose spans go to
- * a collector. Loads on them alternate, which of the two is first changes from pair to pair, and ratios are of neighbours.
- * The other gateway has nothing to do meanwhile. Then the same with two attributors and backlogs of full groups, in which one event
- * of a hundred carries the context of a sampled request, on both sides.
+ * Two gateways, each with a broker and a read model of its own: one plain, one whose metrics are scraped and whose
+ * spans go to a collector. Loads on them alternate, which of the two is first changes from pair to pair, and ratios are
+ * of neighbours. The other gateway has nothing to do meanwhile. Then the same with two attributors and backlogs of full
+ * groups, in which one event of a hundred carries the context of a sampled request, on both sides.
  */
 export interface TelemetryOptions {
   readonly checkout: string

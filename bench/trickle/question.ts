@@ -16,8 +16,8 @@ import { writeResult } from '../results.js'
 import { table } from '../table.js'
 
 /**
- * Questions: what does the whole product cost when nothing happens, at 20 and at 1,000 events per second, and how soon is a
- * record visible beside pages that are read? And how fast is a backlog worked off?
+ * Questions: what does the whole product cost when nothing happens, at 20 and at 1,000 events per second, and how soon
+ * is a record visible beside pages that are read? And how fast is a backlog worked off?
  *
  * The product runs as `npm start` starts it. Processor time is that of all its processes, by role.
  */
@@ -104,7 +104,10 @@ const eventOf = (n: number) => ({
   output_tokens: 50 + (n % 300),
 })
 
-/** Single events at a constant rate; an event that is late does not delay the next. @returns how many, once all are accepted */
+/**
+ * Single events at a constant rate; an event that is late does not delay the next. @returns how many, once all are
+ * accepted
+ */
 async function sendFor(client: HttpServiceClient, rate: number, ms: number): Promise<number> {
   const startedAt = performance.now()
   const sending: Promise<unknown>[] = []

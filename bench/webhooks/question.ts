@@ -13,8 +13,8 @@ import { type Compared, compare } from './throughput.js'
 
 /**
  * Question: what does a courier deliver, beside a bare loop of undici requests to the same https receiver with as many
- * connections, both with kept connections and both without? And what do receivers that hang do to the others, and to the
- * pipeline beside them?
+ * connections, both with kept connections and both without? And what do receivers that hang do to the others, and to
+ * the pipeline beside them?
  *
  * The courier does all that it does: it resolves and checks each host, signs, logs each attempt, keeps what it has come
  * to. Events are published as they come, so that its fan-out is in the time too.

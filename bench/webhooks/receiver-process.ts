@@ -1,6 +1,6 @@
 /**
- * An https receiver that acknowledges and counts. `BENCH_CERT`, `BENCH_KEY`: PEM files. What begins with `/hang` is never
- * answered; what begins with `/close` costs its connection. `GET /stats` returns the counts since the last call.
+ * An https receiver that acknowledges and counts. `BENCH_CERT`, `BENCH_KEY`: PEM files. What begins with `/hang` is
+ * never answered; what begins with `/close` costs its connection. `GET /stats` returns the counts since the last call.
  */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'

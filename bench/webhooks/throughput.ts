@@ -28,8 +28,8 @@ interface Rate {
 const PER_ENDPOINT = 8
 /**
  * Not measured, before: until then the engine still compiles what a courier, who runs for weeks, has compiled once. The
- * bare loop, whose process is a new one each time, begins with as many requests of its own; where each costs a connection
- * with fewer, since there is no gain in more.
+ * bare loop, whose process is a new one each time, begins with as many requests of its own; where each costs a
+ * connection with fewer, since there is no gain in more.
  */
 const WARM_UP = { kept: { courier: 60_000, bare: 60_000 }, close: { courier: 8_000, bare: 2_000 } } as const
 
@@ -105,8 +105,8 @@ async function bareRate(
 }
 
 /**
- * From the continuation of the courier, which is stopped while events are published, until the receiver has the last one:
- * publishing is excluded, and all work of the courier is included.
+ * From the continuation of the courier, which is stopped while events are published, until the receiver has the last
+ * one: publishing is excluded, and all work of the courier is included.
  */
 async function courierRate(
   tenantId: string,
