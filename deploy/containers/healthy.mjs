@@ -1,6 +1,6 @@
 /**
- * The health check of a container: a gateway must be ready, a store must answer, every other role must serve its metrics where
- * ATTRIBUTION_METRICS_PORT is set. Looks at the process with id 1 for the role and its options.
+ * The health check of a container: a gateway must be ready, a store must answer, every other role must serve its
+ * metrics where ATTRIBUTION_METRICS_PORT is set. Looks at the process with id 1 for the role and its options.
  */
 import { readFileSync } from 'node:fs'
 import { get } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * `npm run advisories`: known vulnerabilities of the packages that are shipped, as the registry knows them. Exit code 0: none;
- * 1: some; 2: the registry does not answer, so that nothing is known.
+ * `npm run advisories`: known vulnerabilities of the packages that are shipped, as the registry knows them. Exit code
+ * 0: none; 1: some; 2: the registry does not answer, so that nothing is known.
  */
 import { fileURLToPath } from 'node:url'
 import { collect } from './commands.mjs'
@@ -14,7 +14,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
  * @returns {{ code: 0 | 1 | 2, lines: string[] }}
  */
 export function verdictOf(json) {
-  /** @type {{ auditReportVersion?: number, message?: string, vulnerabilities?: Record<string, { severity?: string, range?: string, fixAvailable?: unknown }> }} */
+  /**
+   * @type {{ auditReportVersion?: number, message?: string, vulnerabilities?: Record<string, { severity?: string,
+   * range?: string, fixAvailable?: unknown }> }}
+   */
   let report
   try {
     report = JSON.parse(json)

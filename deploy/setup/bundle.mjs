@@ -10,8 +10,8 @@ import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Packages that are loaded from node_modules: those with native code, and large ones that are imported only where they are
- * used.
+ * Packages that are loaded from node_modules: those with native code, and large ones that are imported only where they
+ * are used.
  */
 const EXTERNAL = ['ffi-rs', /^chdb(\/|$)/, /^@aws-sdk\//, /^@opentelemetry\//]
 

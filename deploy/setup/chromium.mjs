@@ -1,6 +1,6 @@
 /**
- * The browser of the tests: headless Chromium, which an npm package carries compressed, with the libraries and the font that a bare
- * Linux lacks. Unpacked once per version into `.local/chromium/` (some three seconds, 0.3 GB).
+ * The browser of the tests: headless Chromium, which an npm package carries compressed, with the libraries and the font
+ * that a bare Linux lacks. Unpacked once per version into `.local/chromium/` (some three seconds, 0.3 GB).
  */
 import {
   createReadStream,

@@ -1,6 +1,7 @@
 /**
- * dist/console/: the page for people, from `internal/console/app/`. Scripts are bundled and split where they are imported
- * lazily; every file but the document has a hash of its content in its name, and stands there plain, as br and as gz.
+ * dist/console/: the page for people, from `internal/console/app/`. Scripts are bundled and split where they are
+ * imported lazily; every file but the document has a hash of its content in its name, and stands there plain, as br and
+ * as gz.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

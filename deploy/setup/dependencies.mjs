@@ -37,8 +37,8 @@ export function isInstalled(lockText, noteText) {
 }
 
 /**
- * Whether the lock lacks packages that other packages need on some platforms. A registry mirror with the packages of one
- * platform leads to such a lock. Its versions and hashes are valid, but `npm ci` rejects it.
+ * Whether the lock lacks packages that other packages need on some platforms. A registry mirror with the packages of
+ * one platform leads to such a lock. Its versions and hashes are valid, but `npm ci` rejects it.
  *
  * @param {string} lockText package-lock.json
  * @returns {boolean}
@@ -54,7 +54,10 @@ export function isPartial(lockText) {
 const isSame = (/** @type {Package} */ one, /** @type {Package} */ other) =>
   one.version === other.version && one.integrity === other.integrity
 
-/** @typedef {{ version?: string, integrity?: string, optional?: boolean, optionalDependencies?: Record<string, string> }} Package */
+/**
+ * @typedef {{ version?: string, integrity?: string, optional?: boolean, optionalDependencies?: Record<string, string>
+ * }} Package
+ */
 
 /**
  * @param {string} text
@@ -83,8 +86,8 @@ export async function ensureDependencies(root) {
 const WITH_FOREIGN_BINARIES = ['@btc-vision/uwebsockets.js', 'uWebSockets.js/binaries']
 
 /**
- * Removes the parser's binaries for other systems, 0.16 GB. Those for other versions of Node stay: Node may be updated without
- * a new installation.
+ * Removes the parser's binaries for other systems, 0.16 GB. Those for other versions of Node stay: Node may be updated
+ * without a new installation.
  *
  * @param {string} modules the folder node_modules
  */

@@ -1,4 +1,7 @@
-/** The last released version, built beside this one, for tests in which both run at once. It is taken from the history of git. */
+/**
+ * The last released version, built beside this one, for tests in which both run at once. It is taken from the history
+ * of git.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

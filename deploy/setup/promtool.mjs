@@ -1,4 +1,7 @@
-/** promtool, which checks metrics and alerts in tests: the machine's, or that of Debian's package prometheus (20 MB to fetch). */
+/**
+ * promtool, which checks metrics and alerts in tests: the machine's, or that of Debian's package prometheus (20 MB to
+ * fetch).
+ */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fetchDebianPackage } from './debian-package.mjs'

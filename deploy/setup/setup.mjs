@@ -1,7 +1,7 @@
 /**
- * Prepares a machine that has only Node and npm to run the project: packages, nats-server, build. Needs no root and does
- * not change the system: everything goes into node_modules/, .local/ and dist/ of this folder. Skips what is already
- * there, so that a second start costs almost nothing.
+ * Prepares a machine that has only Node and npm to run the project: packages, nats-server, build. Needs no root and
+ * does not change the system: everything goes into node_modules/, .local/ and dist/ of this folder. Skips what is
+ * already there, so that a second start costs almost nothing.
  *
  * Must not import dependencies statically, since they are not installed yet.
  */
@@ -24,8 +24,8 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
  */
 
 /**
- * Runs the steps that are still missing, in order. Sets ATTRIBUTION_NATS_SERVER_BIN in the environment of this process, for
- * the roles that it starts.
+ * Runs the steps that are still missing, in order. Sets ATTRIBUTION_NATS_SERVER_BIN in the environment of this process,
+ * for the roles that it starts.
  *
  * @param {SetUpOptions} [options]
  * @throws {SetUpError} one line that says how to correct it
@@ -46,7 +46,8 @@ export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
 /** @param {string} running */
 function checkNode(running) {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  // Only the oldest version is checked here. Which newer ones run depends on the builds of the HTTP parser (`up` says so).
+  // Only the oldest version is checked here. Which newer ones run depends on the builds of the HTTP parser (`up` says
+  // so).
   const [oldest] = engines.node.split(' || ')
   const least = oldest.replace('^', '')
   if (!isAtLeast(running, least)) throw new SetUpError(`this is Node ${running}; Node ${least} or newer is required`)

@@ -1,6 +1,6 @@
 /**
- * The output of the set-up: one short line on stderr per step, with its duration, and one line when it fails. Steps that
- * have nothing to do print nothing.
+ * The output of the set-up: one short line on stderr per step, with its duration, and one line when it fails. Steps
+ * that have nothing to do print nothing.
  */
 
 /** The set-up has failed. The message is one line that says what is wrong and how to correct it. */

@@ -1,6 +1,6 @@
 /**
- * Fills a new tenant with the calls that `deploy/docs/questions.md` asks about: a company of six services in September and
- * October 2026, and some calls of today. The same calls each time, so that the answers are those of the page.
+ * Fills a new tenant with the calls that `deploy/docs/questions.md` asks about: a company of six services in September
+ * and October 2026, and some calls of today. The same calls each time, so that the answers are those of the page.
  *
  *   API_KEY=ak_... node deploy/examples/questions/company.mjs http://127.0.0.1:8080
  */
@@ -137,7 +137,10 @@ async function ask(method, path, body) {
   return JSON.parse(text)
 }
 
-/** Asks again until it is so. A gateway learns of a new tenant, and an attributor of new services, within a second or two. */
+/**
+ * Asks again until it is so. A gateway learns of a new tenant, and an attributor of new services, within a second or
+ * two.
+ */
 async function until(isSo) {
   for (let tries = 0; !(await isSo()); tries++) {
     if (tries === 300) throw new Error('the instance did not get there within a minute')

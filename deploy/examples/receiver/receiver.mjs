@@ -1,13 +1,14 @@
 /**
- * A webhook receiver: verifies signatures, answers the challenge, processes each event once, and answers before processing.
+ * A webhook receiver: verifies signatures, answers the challenge, processes each event once, and answers before
+ * processing.
  *
  *   WEBHOOK_SECRETS=whsec_... PORT=8443 TLS_CERT=cert.pem TLS_KEY=key.pem node receiver.mjs
  *
  * `WEBHOOK_SECRETS` holds one secret, or during a rotation the new and the old one, comma-separated.
  *
- * The secret comes with the answer to the registration, and the challenge is sent at once: a receiver that does not know the
- * secret yet answers 401. Start it again with the secret; a later try of the challenge arrives within minutes, and
- * `POST /api/v1/webhooks/{id}/verify` without a body sends a new one at once.
+ * The secret comes with the answer to the registration, and the challenge is sent at once: a receiver that does not
+ * know the secret yet answers 401. Start it again with the secret; a later try of the challenge arrives within minutes,
+ * and `POST /api/v1/webhooks/{id}/verify` without a body sends a new one at once.
  */
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -36,8 +37,8 @@ export function createReceiver({ secrets, take, seen = new Set() }) {
         response.writeHead(200, { 'content-type': 'application/json' })
         return void response.end(JSON.stringify({ challenge: event.data.challenge }))
       }
-      // Delivery is at least once, for replays too: the id stays the same over retries and replays, and the id of an event
-      // that was lost here is not in the set.
+      // Delivery is at least once, for replays too: the id stays the same over retries and replays, and the id of an
+      // event that was lost here is not in the set.
       if (!seen.has(event.id)) take(event)
       seen.add(event.id)
       response.writeHead(204).end()

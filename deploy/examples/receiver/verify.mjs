@@ -2,8 +2,8 @@
  * Verifies the signature of deliveries of the Attribution Service. No dependency; Node 18 or newer.
  *
  * The header `Service-Signature` is `t=<unix seconds>,v1=<hex>`, where `v1` is the HMAC-SHA256 of `<t>.<body>` keyed by
- * the endpoint's signing secret, the whole text with `whsec_`. While a secret is being rotated there are two `v1`, one a
- * secret; one that matches is enough, so that a receiver may know the old secret, the new one, or both.
+ * the endpoint's signing secret, the whole text with `whsec_`. While a secret is being rotated there are two `v1`, one
+ * a secret; one that matches is enough, so that a receiver may know the old secret, the new one, or both.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
