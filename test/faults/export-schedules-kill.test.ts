@@ -12,7 +12,10 @@ import { ACCESS_KEY, BUCKET, digestOf, launchBucket, type S3Bucket, SECRET_KEY }
 import { killRole, launchService, type RunningService } from '../support/service.js'
 import { sendAll } from '../support/trace.js'
 
-/** An exporter that is killed between the files of a delivery and its manifest: the next one completes the same delivery. */
+/**
+ * An exporter that is killed between the files of a delivery and its manifest: the next one completes the same
+ * delivery.
+ */
 
 const PATH = '/api/v1/export-schedules'
 let bucket: S3Bucket

@@ -16,7 +16,9 @@ import { missingValues } from '../support/values.js'
 /** Every third row: some twenty seconds of steady traffic. `test/product/trace.test.ts` replays the whole trace. */
 const ROWS = TRACE.filter((_, i) => i % 3 === 0)
 
-/** Of the background roles one, to see that it ends with the others. Reading everything back is not what is tested here. */
+/**
+ * Of the background roles one, to see that it ends with the others. Reading everything back is not what is tested here.
+ */
 const OPTIONS: ServiceOptions = { args: ['--rate-read', '100000'], roles: ['trainer'] }
 
 describe('kill -9 in the middle of a replay', () => {

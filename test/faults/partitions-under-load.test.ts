@@ -11,7 +11,10 @@ import { command } from '../support/instance.js'
 
 /** Of load before the change. */
 const BEFORE_MS = 4_000
-/** Longer than the five seconds in which no gateway is sure of new events, since members have changed: attributors look for each. */
+/**
+ * Longer than the five seconds in which no gateway is sure of new events, since members have changed: attributors look
+ * for each.
+ */
 const AFTER_MS = 9_000
 const GATEWAYS = ['gateway', 'gateway-2'] as const
 

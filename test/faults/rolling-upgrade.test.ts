@@ -1,6 +1,6 @@
 /**
- * The last released version and this one side by side, under load. `npm run test:faults upgrade` builds the released one and runs
- * this; the suite does not. ATTRIBUTION_FAULTS_MINUTES (1) is the time over all replacements.
+ * The last released version and this one side by side, under load. `npm run test:faults upgrade` builds the released
+ * one and runs this; the suite does not. ATTRIBUTION_FAULTS_MINUTES (1) is the time over all replacements.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -4,8 +4,8 @@ import { launch } from '../support/processes.js'
 /**
  * Simulated histories of gateways that share keys and event ids (`test/support/simulated-gateways.ts`).
  *
- * `ATTRIBUTION_TEST_GATEWAY_HISTORIES=10000 npm test -- test/faults/simulated-gateways.test.ts` runs as many. A failure names its seed:
- * `node dist/test/support/simulated-gateways.js <seed> 1` repeats it.
+ * `ATTRIBUTION_TEST_GATEWAY_HISTORIES=10000 npm test -- test/faults/simulated-gateways.test.ts` runs as many. A failure
+ * names its seed: `node dist/test/support/simulated-gateways.js <seed> 1` repeats it.
  */
 const HISTORIES = Number(process.env['ATTRIBUTION_TEST_GATEWAY_HISTORIES'] ?? 12)
 

@@ -24,7 +24,9 @@ import { launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/
 import { launchService, natsServerBin, privateDataDir, type RunningService, UP_MAIN } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
-/** The drill: under load, back up, kill everything, restore elsewhere; totals equal to the digit, and new events flow. */
+/**
+ * The drill: under load, back up, kill everything, restore elsewhere; totals equal to the digit, and new events flow.
+ */
 
 const PASSPHRASE = 'correct horse battery staple'
 const place = join(privateDataDir(), 'backups')
@@ -79,7 +81,10 @@ async function recordsOf({ baseUrl, credentials }: RunningService): Promise<Repl
 }
 const idOf = ({ invocation_id }: { readonly invocation_id: string }): string => invocation_id.replace('inv_', 'attr_')
 
-/** Sends events, some of one workflow, until told to stop. @returns the ids of those that were accepted, with the time of each */
+/**
+ * Sends events, some of one workflow, until told to stop. @returns the ids of those that were accepted, with the time
+ * of each
+ */
 function startLoad() {
   const accepted = new Map<string, number>()
   let isOver = false
@@ -123,7 +128,9 @@ let bearer: Record<string, string>
 let ofPerson: string
 let revoked: { id: string; secret: string }
 let madeLater: { id: string; secret: string }
-/** Records of calls that were sent after the last backup: one that a person corrected, one of the person who was erased. */
+/**
+ * Records of calls that were sent after the last backup: one that a person corrected, one of the person who was erased.
+ */
 let overriddenLater: string
 let ofPersonLater: string
 let accepted: Map<string, number>

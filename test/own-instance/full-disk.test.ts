@@ -14,8 +14,8 @@ import { launchPrometheus } from '../support/prometheus.js'
 import { natsServerBin, UP_MAIN } from '../support/service.js'
 
 /**
- * A disk that fills up under load, and has room again: a memory disk in a mount namespace of its own, whose size changes. The
- * broker reserves the sizes of its streams when it starts, so the disk is large then.
+ * A disk that fills up under load, and has room again: a memory disk in a mount namespace of its own, whose size
+ * changes. The broker reserves the sizes of its streams when it starts, so the disk is large then.
  */
 
 const LARGE = '9g'

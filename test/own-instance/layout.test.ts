@@ -77,7 +77,8 @@ test('with three brokers: a role with one replica changes nothing, and three rep
   const broker = await connectBroker({ url: cluster.url, user: '', password: '', name: 'test' })
   const { manager } = broker
   const replicasOf = async (stream: string): Promise<number> => (await manager.streams.info(stream)).config.num_replicas
-  // A few streams, as a role with three replicas has made them: all of them take three servers some minutes on two cores.
+  // A few streams, as a role with three replicas has made them: all of them take three servers some minutes on two
+  // cores.
   await addStream(broker, {
     ...INVOCATIONS,
     subjects: [...INVOCATIONS.subjects],

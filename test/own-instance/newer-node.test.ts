@@ -1,6 +1,7 @@
 /**
- * The product on Node 24 with uWebSockets.js 20.57, where the tests themselves run on an older Node: the parser, credentials,
- * admission and TLS, and on request the contract and the documents from `npm start` on, as a run of their own.
+ * The product on Node 24 with uWebSockets.js 20.57, where the tests themselves run on an older Node: the parser,
+ * credentials, admission and TLS, and on request the contract and the documents from `npm start` on, as a run of their
+ * own.
  */
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

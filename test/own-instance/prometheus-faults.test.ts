@@ -1,6 +1,6 @@
 /**
- * Alerts that a real fault raises in a product of its own, as a real Prometheus beside it sees them. Of the rules only the durations
- * and two thresholds are shortened.
+ * Alerts that a real fault raises in a product of its own, as a real Prometheus beside it sees them. Of the rules only
+ * the durations and two thresholds are shortened.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -117,7 +117,8 @@ const order = () =>
   ask('POST', '/v1/exports/focus', { format: 'focus', period: { from: '2026-10-01', to: '2026-10-31' } })
 
 /**
- * Orders an export whose next attempt is its last: between ten attempts there are four minutes. No exporter may work meanwhile.
+ * Orders an export whose next attempt is its last: between ten attempts there are four minutes. No exporter may work
+ * meanwhile.
  *
  * @returns the path of its status
  */

@@ -1,6 +1,6 @@
 /**
- * A real Prometheus beside the running product: the boards show something, and alerts fire by real faults. Of the rules only the
- * durations are shortened, so that nobody waits for minutes.
+ * A real Prometheus beside the running product: the boards show something, and alerts fire by real faults. Of the rules
+ * only the durations are shortened, so that nobody waits for minutes.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -125,7 +125,8 @@ test('an unsampled event makes nothing', async () => {
   const [unsampled, sampled] = [newTrace(), newTrace()]
   const id = await send({ event_id: crypto.randomUUID() }, `00-${unsampled}-${newSpan()}-00`)
   await expect.poll(async () => (await ask('GET', `/v1/attribution/${id}`)).status, { timeout: 30_000 }).toBe(200)
-  // Spans come in order: one of the attributor that is later than the record of the first. These two come in one request.
+  // Spans come in order: one of the attributor that is later than the record of the first. These two come in one
+  // request.
   const events = [crypto.randomUUID(), crypto.randomUUID()].map((event_id) => wireEvent({ event_id }))
   await ask('POST', '/api/v1/invocations', events, { traceparent: `00-${sampled}-${newSpan()}-01` })
   const [request] = await collector.until(1, (span) => span.traceId === sampled && span.kind === 2)

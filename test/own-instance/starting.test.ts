@@ -77,7 +77,10 @@ test.each(ROLES)('a %s says everything that is wrong in one line', async (role) 
 const waitingFor = (what: string, url: string): RegExp =>
   new RegExp(`waiting for ${what} at ${url} since \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z: it does not answer$`)
 
-/** Far below the ten seconds after which a drain is cut off, and above what a busy machine takes to stop the other server. */
+/**
+ * Far below the ten seconds after which a drain is cut off, and above what a busy machine takes to stop the other
+ * server.
+ */
 const STOP_MS_MAX = 8_000
 
 /** Of a role whose broker or store is at `url`. */

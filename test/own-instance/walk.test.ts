@@ -15,7 +15,9 @@ import { launchService, type RunningService } from '../support/service.js'
 const RECORDS = Number(process.env['ATTRIBUTION_WALK_RECORDS'] ?? 400)
 const BULK = Math.min(RECORDS, 5_000)
 const PAGE = RECORDS > 10_000 ? 200 : 50
-/** Of a writer, between two writes: each is an insert into all tables, and a long walk has to get through beside them. */
+/**
+ * Of a writer, between two writes: each is an insert into all tables, and a long walk has to get through beside them.
+ */
 const PAUSE_MS = RECORDS > 10_000 ? 5_000 : 100
 /** Walks at a time. */
 const WALKERS = 3

@@ -120,7 +120,10 @@ describe('the explorer', () => {
   })
 })
 
-/** The page as it is read anew. Once opened it changes by what the person does alone, so that nothing moves under a click. */
+/**
+ * The page as it is read anew. Once opened it changes by what the person does alone, so that nothing moves under a
+ * click.
+ */
 async function openUnattributed(): Promise<void> {
   await goWithin(page, '/console/sources')
   await page.waitForSelector('section[aria-label="What arrives"]')

@@ -18,7 +18,10 @@ import { untilKnown } from '../support/instance.js'
 import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
-/** Where calls come from, what they cost, and who may do what: a source is connected, a model gets a price, a person a key. */
+/**
+ * Where calls come from, what they cost, and who may do what: a source is connected, a model gets a price, a person a
+ * key.
+ */
 
 const HOUR_MS = 60 * 60 * 1_000
 const UNPRICED = { provider: 'openai', requested_model: 'of-no-price-book', input_tokens: 1_000, output_tokens: 100 }

@@ -13,7 +13,10 @@ import {
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
-/** Each page of the console where there is nothing, while it waits, when it fails, and without a permission: what it says, and axe. */
+/**
+ * Each page of the console where there is nothing, while it waits, when it fails, and without a permission: what it
+ * says, and axe.
+ */
 
 const HOUR_MS = 60 * 60 * 1_000
 /** Each page, and the scope that it needs. */

@@ -24,8 +24,8 @@ import { newTenantOfProduct } from '../support/product.js'
 import { type Instance, launchService } from '../support/service.js'
 
 /**
- * The evidence card on the running pipeline: every value of every closed list is brought about by real events, and every
- * number of every record that is met is worked out again from what the record shows.
+ * The evidence card on the running pipeline: every value of every closed list is brought about by real events, and
+ * every number of every record that is met is worked out again from what the record shows.
  */
 
 let service: Instance

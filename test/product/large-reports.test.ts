@@ -3,7 +3,10 @@ import { type Ask, askAs } from '../support/ask.js'
 import { newTenantOfProduct } from '../support/product.js'
 import { storeOf } from '../support/service-store.js'
 
-/** One day of 500 people who use 40 services and 4 models in 300,000 calls: more groups than calls of most companies in a day. */
+/**
+ * One day of 500 people who use 40 services and 4 models in 300,000 calls: more groups than calls of most companies in
+ * a day.
+ */
 
 const CALLS = 300_000
 const DAY = 'from=2026-11-01&to=2026-11-02'

@@ -3,7 +3,10 @@ import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { listedAll } from '../support/attributed.js'
 import { newTenantOfProduct } from '../support/product.js'
 
-/** Dollars that were stated for calls which nobody is billed for: beside the sums of a report, where somebody asks for them. */
+/**
+ * Dollars that were stated for calls which nobody is billed for: beside the sums of a report, where somebody asks for
+ * them.
+ */
 
 const PERIOD = 'from=2026-10-01&to=2026-11-01'
 const callOf = (service: string, stated: Record<string, unknown>) => ({

@@ -8,7 +8,10 @@ export interface Asked {
   readonly json: any
 }
 
-/** No request of the API takes longer, also while processes are killed: one that does is said, since callers may try again. */
+/**
+ * No request of the API takes longer, also while processes are killed: one that does is said, since callers may try
+ * again.
+ */
 const ANSWER_MS_MAX = 120_000
 
 /** @param headers additional headers; they can replace the generated Idempotency-Key */

@@ -38,7 +38,9 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
   return records
 }
 
-/** About as long as it takes until a record is readable: a look that comes too early costs as much as one that finds it. */
+/**
+ * About as long as it takes until a record is readable: a look that comes too early costs as much as one that finds it.
+ */
 const LOOK_EVERY_MS = 75
 /** Maximum number of ids in a filter. */
 const IDS_MAX = 100

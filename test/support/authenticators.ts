@@ -36,7 +36,10 @@ const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
 /** An authenticator over these keys, which counts how often it looks one up. */
 export const authenticatorOf = (...keys: readonly StoredApiKey[]) => authenticatorWith({}, ...keys)
 
-/** The same with tokens as well; it counts how often it has one judged, and its signature verified, which none has that is called garbage. */
+/**
+ * The same with tokens as well; it counts how often it has one judged, and its signature verified, which none has that
+ * is called garbage.
+ */
 export function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey[]) {
   const bucket = new Map(keys.map((key) => [key.id, key]))
   const counts = { lookUps: 0, judged: 0, verified: 0 }

@@ -30,7 +30,10 @@ export interface ClusterOptions {
   readonly through?: (routePort: number, from: number, to: number) => Promise<number>
 }
 
-/** Resolves once JetStream has a leader. The servers end with the test file, or with this process, even if that is killed. */
+/**
+ * Resolves once JetStream has a leader. The servers end with the test file, or with this process, even if that is
+ * killed.
+ */
 export async function launchCluster({ through = async (port) => port }: ClusterOptions = {}): Promise<Cluster> {
   const names = ['n0', 'n1', 'n2']
   const ports = await Promise.all(names.map(() => freePort()))

@@ -1,6 +1,7 @@
 /**
- * Data folders that earlier versions have written, as fixtures for upgrades: `test/fixtures/data-folders/<version>.tar.gz`, and
- * beside it what it holds, with the commit that wrote it. Each is of an instance that was killed with events on their way.
+ * Data folders that earlier versions have written, as fixtures for upgrades:
+ * `test/fixtures/data-folders/<version>.tar.gz`, and beside it what it holds, with the commit that wrote it. Each is of
+ * an instance that was killed with events on their way.
  */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

@@ -9,7 +9,9 @@ const inFolder = (folder: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`)
 
-/** Documents that describe the current product; a changelog and a decision describe the day on which they were written. */
+/**
+ * Documents that describe the current product; a changelog and a decision describe the day on which they were written.
+ */
 export const DOCUMENTS: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',

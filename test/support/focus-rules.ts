@@ -1,6 +1,6 @@
 /**
- * Checks the rows of a file against the rules of FOCUS Cost and Usage, taken from the column table of the standard. Shares
- * only that table with the code that writes the file.
+ * Checks the rows of a file against the rules of FOCUS Cost and Usage, taken from the column table of the standard.
+ * Shares only that table with the code that writes the file.
  */
 import { readFileSync } from 'node:fs'
 

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Stops a process without ending it, and resolves once it stands still. The signal alone is not enough: on a busy machine the
- * process waits for a processor before it notices, and its threads may answer several requests until then.
+ * Stops a process without ending it, and resolves once it stands still. The signal alone is not enough: on a busy
+ * machine the process waits for a processor before it notices, and its threads may answer several requests until then.
  */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')

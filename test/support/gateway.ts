@@ -63,7 +63,10 @@ export async function postTo(
   }
 }
 
-/** Sends an event to the gateway on a port of this machine. @returns undefined when the connection was cut: the outcome is unknown */
+/**
+ * Sends an event to the gateway on a port of this machine. @returns undefined when the connection was cut: the outcome
+ * is unknown
+ */
 export const sendTo = (agent: Agent, port: number, apiKey: string, body: string, key: string) =>
   agent
     .request({

@@ -1,8 +1,8 @@
 import type { VirtualTime } from './virtual-time.js'
 
 /**
- * The program of a simulation: runs as many histories as its arguments say, `<first seed> <histories> [<breakage>]`. It prints a line
- * per failure, and ends with the first one when the build is broken on purpose.
+ * The program of a simulation: runs as many histories as its arguments say, `<first seed> <histories> [<breakage>]`. It
+ * prints a line per failure, and ends with the first one when the build is broken on purpose.
  *
  * @param run a history; resolves to what is wrong, undefined: nothing
  */

@@ -73,8 +73,8 @@ export async function plant({ ask, broker, tenantId }: ModelInstance): Promise<v
 }
 
 /**
- * The trainer examines a new tenant within seconds, finds too few examples, and examines it again half an hour later. If
- * the tenant had records by then, a version would serve that no test has requested.
+ * The trainer examines a new tenant within seconds, finds too few examples, and examines it again half an hour later.
+ * If the tenant had records by then, a version would serve that no test has requested.
  */
 export async function untilFirstTraining(broker: Broker, tenantId: string): Promise<void> {
   for await (const entry of await (await broker.bucket(TRAININGS)).watch({ key: tenantId })) {

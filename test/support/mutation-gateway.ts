@@ -1,6 +1,6 @@
 /**
- * A gateway whose only routes are mutations of a test, on a real broker. Several of them simulate several processes; run as
- * a process, it can be killed.
+ * A gateway whose only routes are mutations of a test, on a real broker. Several of them simulate several processes;
+ * run as a process, it can be killed.
  */
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'

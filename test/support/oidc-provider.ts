@@ -1,4 +1,7 @@
-/** A real OpenID provider (`oidc-provider`) on a port of its own: who is signed in there, and with which claims, is up to the test. */
+/**
+ * A real OpenID provider (`oidc-provider`) on a port of its own: who is signed in there, and with which claims, is up
+ * to the test.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'

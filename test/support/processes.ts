@@ -26,7 +26,9 @@ export interface Launched {
   readonly lines: readonly string[]
   /** Resolves once the process has ended and all it wrote has been read. */
   readonly exited: Promise<Exit>
-  /** Resolves with the first line, written already or yet to come, that matches. Rejects when the process ends first. */
+  /**
+   * Resolves with the first line, written already or yet to come, that matches. Rejects when the process ends first.
+   */
   line(pattern: RegExp): Promise<string>
   kill(signal: NodeJS.Signals): Promise<Exit>
   /** Ends its stdin, which our roles take as the death of their parent. */

@@ -83,8 +83,8 @@ const outputIn = (folder: string): string => join(folder, 'output')
 const descriptionIn = (folder: string): string => join(folder, 'product.json')
 
 /**
- * A new tenant of the shared instance, with the same credentials as the first tenant of an instance. The caller must not
- * stop a process, change what all tenants share, or count what other tenants do.
+ * A new tenant of the shared instance, with the same credentials as the first tenant of an instance. The caller must
+ * not stop a process, change what all tenants share, or count what other tenants do.
  */
 export async function newTenantOfProduct(): Promise<Instance> {
   const folder = await onceInRun('product', startProduct)

@@ -19,7 +19,9 @@ export const MONITORING = join(ROOT, 'deploy', 'monitoring')
 export interface WatchedOptions {
   /** Arguments of the product, besides the port of its metrics. */
   readonly args: readonly string[]
-  /** Shortens durations and thresholds of the rules, so that nobody waits for minutes. No alert waits before it fires. */
+  /**
+   * Shortens durations and thresholds of the rules, so that nobody waits for minutes. No alert waits before it fires.
+   */
   readonly shorten: (rules: string) => string
   /** Also how long a scrape may take. */
   readonly scrapeSeconds: number

@@ -7,8 +7,8 @@ import { problem } from '../../internal/problems/problem-catalogue.js'
 export const TENANT = 'tnt_one'
 
 /**
- * `X-API-Key: [<tenant>:]<scope>[,<scope>...][@<auth_time, seconds>][#<principal>]`: a caller with these scopes, for a person or
- * for itself.
+ * `X-API-Key: [<tenant>:]<scope>[,<scope>...][@<auth_time, seconds>][#<principal>]`: a caller with these scopes, for a
+ * person or for itself.
  */
 export function scopeKeys(rates: Partial<Record<RateClass, number>> = {}): Authenticator {
   const all = { ingest: 1_000, read: 1_000, report: 1_000, control: 1_000, token: 1_000, ...rates }

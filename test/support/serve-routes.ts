@@ -1,4 +1,6 @@
-/** Routes served in this process, without a broker or a store: what a route test needs whose mutations are not asked. */
+/**
+ * Routes served in this process, without a broker or a store: what a route test needs whose mutations are not asked.
+ */
 
 import type { Route } from '../../internal/http/route.js'
 import { serve } from '../../internal/http/server.js'
@@ -7,8 +9,8 @@ import { atEnd } from './run/at-end.js'
 import { scopeKeys } from './scope-keys.js'
 
 /**
- * Callers are those of `scopeKeys`: `fetch(url + '/v1/things', { headers: { 'x-api-key': 'read:attribution' } })`. The server
- * ends with the test file.
+ * Callers are those of `scopeKeys`: `fetch(url + '/v1/things', { headers: { 'x-api-key': 'read:attribution' } })`. The
+ * server ends with the test file.
  */
 export async function serveRoutes(
   routes: readonly Route[],

@@ -1,6 +1,7 @@
 /**
- * One server of a cluster of ClickHouse for the tests: an engine that answers over HTTP and, for the other servers, over TCP.
- * Run it compiled: node dist/test/support/shard-process.js <folder> <http port> <tcp port> <tcp ports of all, comma-separated>
+ * One server of a cluster of ClickHouse for the tests: an engine that answers over HTTP and, for the other servers,
+ * over TCP. Run it compiled: node dist/test/support/shard-process.js <folder> <http port> <tcp port> <tcp ports of all,
+ * comma-separated>
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

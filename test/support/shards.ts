@@ -1,6 +1,7 @@
 /**
- * A cluster of two shards, each an engine in a process of its own, with the schema of a cluster. The embedded engine knows neither
- * `ON CLUSTER` nor replication: such a statement is run on each shard here, and tables are not replicated.
+ * A cluster of two shards, each an engine in a process of its own, with the schema of a cluster. The embedded engine
+ * knows neither `ON CLUSTER` nor replication: such a statement is run on each shard here, and tables are not
+ * replicated.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
- * A broker and a store that exist in memory only, on virtual time, with faults drawn from a seed: each request takes a random
- * time on its way there and back, its answer may get lost, it may fail, and the process that sent it may have died or stand still
- * when the answer comes. What the broker and the store do themselves is atomic, as theirs is.
+ * A broker and a store that exist in memory only, on virtual time, with faults drawn from a seed: each request takes a
+ * random time on its way there and back, its answer may get lost, it may fail, and the process that sent it may have
+ * died or stand still when the answer comes. What the broker and the store do themselves is atomic, as theirs is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'

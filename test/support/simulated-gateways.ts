@@ -1,10 +1,11 @@
 /**
- * Histories of gateways that share keys and event ids, each under a seed: they die, stand still, lose the broker or each other, and
- * start again while requests come. What is simulated is the broker, the disk, the read model and stage A; members, claims, index, admission and
- * log writer are the product's.
+ * Histories of gateways that share keys and event ids, each under a seed: they die, stand still, lose the broker or
+ * each other, and start again while requests come. What is simulated is the broker, the disk, the read model and stage
+ * A; members, claims, index, admission and log writer are the product's.
  *
- * At the end each event that was answered with a 202 is in the log, no event can leave two records, and every gateway knows every
- * key and event: the same body is replayed, another one is a conflict, the event under a new key is a duplicate.
+ * At the end each event that was answered with a 202 is in the log, no event can leave two records, and every gateway
+ * knows every key and event: the same body is replayed, another one is a conflict, the event under a new key is a
+ * duplicate.
  *
  * Run it compiled: node dist/test/support/simulated-gateways.js <first seed> <histories> [<breakage>]
  */
@@ -234,7 +235,10 @@ class History {
     return failure
   }
 
-  /** Starts a gateway, and another one if it does not reach the broker. @param orphans the spools that its predecessors left */
+  /**
+   * Starts a gateway, and another one if it does not reach the broker. @param orphans the spools that its predecessors
+   * left
+   */
   private async start(orphans: readonly OwnSpool[]): Promise<void> {
     const gateway = new Gateway(`gw-${this.started++}`, orphans, this.random)
     this.gateways.push(gateway)

@@ -1,9 +1,10 @@
 /**
- * Histories of a planned log, each under a seed: processes that believe at any time to own it, die, stand still, lose answers and
- * have clocks that differ. At the end each message has taken effect once, and no snapshot that was taken on the way was incomplete.
+ * Histories of a planned log, each under a seed: processes that believe at any time to own it, die, stand still, lose
+ * answers and have clocks that differ. At the end each message has taken effect once, and no snapshot that was taken on
+ * the way was incomplete.
  *
- * Run it compiled: node dist/test/support/simulated-log.js <first seed> <histories> [<breakage>]. It prints a line per failure, and
- * ends with the first one when the build is broken on purpose.
+ * Run it compiled: node dist/test/support/simulated-log.js <first seed> <histories> [<breakage>]. It prints a line per
+ * failure, and ends with the first one when the build is broken on purpose.
  */
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import type { PlannedLog, PlannedLogDeps } from '../../internal/broker/planned-log.js'

@@ -1,7 +1,8 @@
 /**
- * A broker's subjects and buckets in memory, on virtual time, for simulated gateways. As on one connection each, what a process
- * sends arrives in the order in which it was sent, and so does what it receives; each takes a random time. While a process is cut
- * off, what it sends waits or is lost, and subjects that it follows are lost to it, but not its watches, which a client renews.
+ * A broker's subjects and buckets in memory, on virtual time, for simulated gateways. As on one connection each, what a
+ * process sends arrives in the order in which it was sent, and so does what it receives; each takes a random time.
+ * While a process is cut off, what it sends waits or is lost, and subjects that it follows are lost to it, but not its
+ * watches, which a client renews.
  */
 
 import type { KV } from '@nats-io/kv'
@@ -84,7 +85,10 @@ export class SimulatedBroker {
   private readonly followers = new Set<Follower>()
   private readonly watchers = new Set<Watcher>()
   private readonly entries = new Map<string, Entry>()
-  /** Pairs between which messages are lost, until when: both reach the log, through brokers that do not reach each other. */
+  /**
+   * Pairs between which messages are lost, until when: both reach the log, through brokers that do not reach each
+   * other.
+   */
   private readonly severed: { readonly pair: ReadonlySet<SimulatedHost>; readonly untilMs: number }[] = []
   private revision = 0
 
@@ -201,7 +205,10 @@ export class SimulatedBroker {
     return followers.length > 0
   }
 
-  /** The members of the client's bucket that a mirror uses. @param isLateLost whether heartbeats lose what they say of late events */
+  /**
+   * The members of the client's bucket that a mirror uses. @param isLateLost whether heartbeats lose what they say of
+   * late events
+   */
   bucketOf(host: SimulatedHost, isLateLost: boolean): KV {
     const write = (key: string, operation: Entry['operation'], text: string): Promise<number> =>
       this.ask(host, () => {

@@ -66,7 +66,10 @@ export function storeLaunch(dataDir: string, port: number) {
   }
 }
 
-/** Closes the client first, since the engine waits for open connections, then stops the store as its parent process does. */
+/**
+ * Closes the client first, since the engine waits for open connections, then stops the store as its parent process
+ * does.
+ */
 export async function stopStore(store: RunningStore) {
   await store.client.close()
   return store.process.endStdin()

@@ -1,4 +1,6 @@
-/** Folders that one file of a run prepares and that all others copy, such as that of an instance after its first start. */
+/**
+ * Folders that one file of a run prepares and that all others copy, such as that of an instance after its first start.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { onceInRun } from './run/once.js'

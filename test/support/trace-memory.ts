@@ -1,7 +1,7 @@
 /**
- * Measures what a trace and an open event of stage A take in memory, in a process that has done nothing else: in a worker
- * of the tests, which has run other files, V8 may keep the same objects in another form. Prints one line of JSON, bytes.
- * Run it compiled: node dist/test/support/trace-memory.js
+ * Measures what a trace and an open event of stage A take in memory, in a process that has done nothing else: in a
+ * worker of the tests, which has run other files, V8 may keep the same objects in another form. Prints one line of
+ * JSON, bytes. Run it compiled: node dist/test/support/trace-memory.js
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,9 +1,10 @@
 /**
- * Virtual time for a process of its own: timers fire in the order of their times, and as soon as nothing else is left to do. It
- * replaces the clocks and timers of the process, so that it must be called before the code under test is imported.
+ * Virtual time for a process of its own: timers fire in the order of their times, and as soon as nothing else is left
+ * to do. It replaces the clocks and timers of the process, so that it must be called before the code under test is
+ * imported.
  *
- * Several simulated processes may share it: what runs in one of them (`runIn`) sets timers of that one, which wait while it
- * stands still and are dropped when it is dead.
+ * Several simulated processes may share it: what runs in one of them (`runIn`) sets timers of that one, which wait
+ * while it stands still and are dropped when it is dead.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { syncBuiltinESMExports } from 'node:module'

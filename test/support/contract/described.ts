@@ -109,7 +109,8 @@ export type Check = (value: unknown) => string | undefined
 /**
  * Compiles schemas of a description.
  *
- * @param isStrict whether objects may have only described members: clients must tolerate others, but we must not send any
+ * @param isStrict whether objects may have only described members: clients must tolerate others, but we must not send
+ * any
  * @returns a check that returns the fault, undefined when there is none
  */
 export function schemaChecker({ schemas }: Described, isStrict: boolean): (schema: Schema) => Check {

@@ -1,6 +1,6 @@
 /**
- * What must hold after a run, as a pure function of what the producers were told and what the service shows: each 202 is one
- * record, totals agree to the digit, walks show each record once, webhooks arrive, and nothing crosses tenants.
+ * What must hold after a run, as a pure function of what the producers were told and what the service shows: each 202
+ * is one record, totals agree to the digit, walks show each record once, webhooks arrive, and nothing crosses tenants.
  */
 import { type SentEvent, serialOf } from './calls.js'
 

@@ -1,6 +1,7 @@
 /**
- * What the faults happen to: three brokers with three replicas of each stream, `up` with a gateway, an attributor, store, courier
- * and exporter, and a second gateway and attributor. All connections to and between brokers go through links.
+ * What the faults happen to: three brokers with three replicas of each stream, `up` with a gateway, an attributor,
+ * store, courier and exporter, and a second gateway and attributor. All connections to and between brokers go through
+ * links.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -218,7 +219,8 @@ function faultsOf(parts: Parts): Pick<Deployment, 'inflict' | 'poisons'> {
 
   const fill = async (ms: number): Promise<string> => {
     const { config, state } = await untilDone(() => broker.manager.streams.info(INVOCATIONS.name))
-    // Three tenths of a small stream are for new events (`stream-capacity.ts`): they are taken already, and the stages have the rest.
+    // Three tenths of a small stream are for new events (`stream-capacity.ts`): they are taken already, and the stages
+    // have the rest.
     await limit(Math.max(2 * state.bytes, FULL_BYTES_MIN))
     await sleep(ms)
     await limit(Math.max(config.max_bytes, LOG_BYTES))
@@ -233,7 +235,8 @@ function faultsOf(parts: Parts): Pick<Deployment, 'inflict' | 'poisons'> {
     else if (user === 'gateway-2') await part(clients.second, 'cut', ms)
     else await sleep(ms)
     limitFiles(pid, 'unlimited')
-    // A nats-server does not serve a stream again that met a full disk: who makes room starts it again (`deploy/docs/runbook.md`).
+    // A nats-server does not serve a stream again that met a full disk: who makes room starts it again
+    // (`deploy/docs/runbook.md`).
     return isBroker ? killBroker(user, 0) : ''
   }
 

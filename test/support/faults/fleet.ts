@@ -1,6 +1,6 @@
 /**
- * An instance whose roles nobody supervises: the test stops and starts each, with one build or another. Two gateways, two
- * attributors and one of every other role, beside a private broker.
+ * An instance whose roles nobody supervises: the test stops and starts each, with one build or another. Two gateways,
+ * two attributors and one of every other role, beside a private broker.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

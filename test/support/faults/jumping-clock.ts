@@ -1,6 +1,7 @@
 /**
- * Loaded before a role (`node --import`): its clock is off by the milliseconds in the file that JUMPING_CLOCK_FILE names, and
- * follows the file. Monotonic time (`performance.now`, timers) does not jump, as on a machine whose clock is set.
+ * Loaded before a role (`node --import`): its clock is off by the milliseconds in the file that JUMPING_CLOCK_FILE
+ * names, and follows the file. Monotonic time (`performance.now`, timers) does not jump, as on a machine whose clock is
+ * set.
  */
 import { readFileSync, watchFile } from 'node:fs'
 

@@ -1,6 +1,6 @@
 /**
- * A proxy in front of a TCP port of this machine. It forwards, delays, keeps everything back as a network that drops packets, or
- * refuses connections and cuts those that are open.
+ * A proxy in front of a TCP port of this machine. It forwards, delays, keeps everything back as a network that drops
+ * packets, or refuses connections and cuts those that are open.
  */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { Transform } from 'node:stream'

@@ -12,8 +12,8 @@ export const TESTS_THE_BUILD = process.env['TEST_THE_BUILD'] === '1'
 const TESTED = /^(?:internal|streams|cmd|bench)\//
 
 /**
- * Makes tests import the compiled modules of `dist/`, natively. Compiled by vitest, each module is compiled again for each
- * project, and every use of an import is a look-up in an object: 7 % of the processor time of the unit tests.
+ * Makes tests import the compiled modules of `dist/`, natively. Compiled by vitest, each module is compiled again for
+ * each project, and every use of an import is a look-up in an object: 7 % of the processor time of the unit tests.
  */
 export const builtModules: Plugin = {
   name: 'built-modules',

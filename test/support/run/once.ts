@@ -1,4 +1,6 @@
-/** What one worker of a run prepares and all others use. The run's folder holds it (`folder.ts`): no run uses another's. */
+/**
+ * What one worker of a run prepares and all others use. The run's folder holds it (`folder.ts`): no run uses another's.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -5,8 +5,8 @@ import { PROJECTS, secondsOf } from './projects.js'
 const ORDER: readonly string[] = PROJECTS
 
 /**
- * One queue for all projects, project by project, since a worker runs the files of one project only, and ends when a file of
- * another project is next. The longest files of a project come first.
+ * One queue for all projects, project by project, since a worker runs the files of one project only, and ends when a
+ * file of another project is next. The longest files of a project come first.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,6 +1,6 @@
 /**
- * Processes that all workers of a run share. Their stdin is a named pipe whose other end the run holds: they outlive the
- * worker that starts them, and stop by themselves when the run ends, however it does.
+ * Processes that all workers of a run share. Their stdin is a named pipe whose other end the run holds: they outlive
+ * the worker that starts them, and stop by themselves when the run ends, however it does.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
@@ -16,7 +16,10 @@ const lifelineIn = (folder: string): string => join(folder, 'lifeline')
 /** Process ids, one per line. */
 const processIdsIn = (folder: string): string => join(folder, 'shared-processes')
 
-/** @returns to be called at the end of the run, when its workers have ended: stops what they have launched, and waits for it */
+/**
+ * @returns to be called at the end of the run, when its workers have ended: stops what they have launched, and waits
+ * for it
+ */
 export function holdSharedProcesses(folder: string): () => Promise<void> {
   execFileSync('mkfifo', [lifelineIn(folder)])
   // Also readable, so that opening it does not wait for a reader.

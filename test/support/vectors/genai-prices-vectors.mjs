@@ -1,8 +1,8 @@
 /**
- * Writes genai-prices-vectors.data.json: costs computed by the npm package @pydantic/genai-prices, an independent implementation
- * and price list. Only rows on which its list and ours agree at that instant, so that the figures check
- * names, units and the formula. Its results are doubles, so the test compares to 12 significant digits.
- * Run from the repository root: node test/support/vectors/genai-prices-vectors.mjs
+ * Writes genai-prices-vectors.data.json: costs computed by the npm package @pydantic/genai-prices, an independent
+ * implementation and price list. Only rows on which its list and ours agree at that instant, so that the figures check
+ * names, units and the formula. Its results are doubles, so the test compares to 12 significant digits. Run from the
+ * repository root: node test/support/vectors/genai-prices-vectors.mjs
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { calcPrice } from '@pydantic/genai-prices'
