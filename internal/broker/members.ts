@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { serviceVersion } from '../config/version.js'
 import { counter, gauge } from '../telemetry/metrics.js'
-import { type Late, LateAnnouncements } from './late-announcements.js'
 import { mirrorBucket } from './mirror.js'
-import { OwnHeartbeats } from './own-heartbeats.js'
+import { type Late, LateAnnouncements, OwnHeartbeats } from './own-heartbeats.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
 export interface Membership {
@@ -104,7 +103,7 @@ export async function joinMembers(
     }
     return names.sort()
   }
-  const listeners: (() => void)[] = []
+  const changeListeners: (() => void)[] = []
   let lastLive = member
   MEMBERS.set(1)
   const notifyIfChanged = (): void => {
@@ -115,25 +114,16 @@ export async function joinMembers(
     lastLive = nowLive
     MEMBERS.set(live().length)
     MEMBER_CHANGES.inc()
-    for (const listener of listeners) listener()
+    for (const listener of changeListeners) listener()
   }
 
   const lateListeners: ((waitedMs: number) => void)[] = []
-  const onHeartbeat = (key: string, { parts: does, late }: Pick<Heartbeat, 'parts' | 'late'>): void => {
-    const before = members.get(key)
-    const at = performance.now()
-    members.set(key, { at, ...(does !== undefined && { parts: does }), ...(late !== undefined && { late }) })
-    if (key === own || late === undefined || late.count === before?.late?.count) return
-    for (const listener of lateListeners) listener(late.waitedMs)
+  const onHeartbeat = (key: string, heartbeat: Pick<Heartbeat, 'parts' | 'late'>): void => {
+    const late = noteHeartbeat(members, key, heartbeat)
+    if (late !== undefined && key !== own) for (const listener of lateListeners) listener(late.waitedMs)
   }
   const announcements = new LateAnnouncements()
-  const sendHeartbeat = async (): Promise<void> => {
-    const { stated: late } = announcements
-    const beat = heartbeats.next()
-    const heartbeat: Heartbeat = { at: new Date().toISOString(), ...self, beat, ...(late !== undefined && { late }) }
-    await bucket.put(own, JSON.stringify(heartbeat))
-    announcements.stored(late)
-  }
+  const sendHeartbeat = heartbeatSender(bucket, own, self, heartbeats, announcements)
   // First, so that the watch of this role's members finds one.
   await sendHeartbeat()
   const mirror = await mirrorBucket<Heartbeat>(
@@ -165,17 +155,42 @@ export async function joinMembers(
       announcements.announce(waitedMs)
       void sendHeartbeat().catch(() => undefined)
     },
-    onLate(listener) {
-      lateListeners.push(listener)
-    },
-    onChange(listener) {
-      listeners.push(listener)
-    },
+    onLate: (listener) => void lateListeners.push(listener),
+    onChange: (listener) => void changeListeners.push(listener),
     async leave() {
       clearInterval(timer)
       mirror.stop()
       await bucket.delete(own)
     },
+  }
+}
+
+/** @returns the announcement in it, if the member's last heartbeat did not have it */
+function noteHeartbeat(
+  members: Map<string, SeenMember>,
+  key: string,
+  { parts, late }: Pick<Heartbeat, 'parts' | 'late'>,
+): Late | undefined {
+  const before = members.get(key)
+  const at = performance.now()
+  members.set(key, { at, ...(parts !== undefined && { parts }), ...(late !== undefined && { late }) })
+  return late?.count === before?.late?.count ? undefined : late
+}
+
+/** Sends one heartbeat of this process per call: its number, and what was announced. */
+function heartbeatSender(
+  bucket: KV,
+  own: string,
+  self: Pick<Heartbeat, 'pid' | 'version' | 'http' | 'parts'>,
+  heartbeats: OwnHeartbeats,
+  announcements: LateAnnouncements,
+): () => Promise<void> {
+  return async () => {
+    const { stated: late } = announcements
+    const beat = heartbeats.next()
+    const heartbeat: Heartbeat = { at: new Date().toISOString(), ...self, beat, ...(late !== undefined && { late }) }
+    await bucket.put(own, JSON.stringify(heartbeat))
+    announcements.stored(late)
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OwnHeartbeats } from '../../../internal/broker/own-heartbeats.js'
+import { LateAnnouncements, OwnHeartbeats } from '../../../internal/broker/own-heartbeats.js'
 
 function beating() {
   let nowMs = 0
@@ -54,4 +54,28 @@ test('each gap is reported once, with its length, however short it was, and alth
   expect(regained()).toBe(2)
   // At first it had nothing to lose.
   expect(lapses).toEqual([0, 2_600])
+})
+
+test('an announcement is counted, and its wait stated until the next one', () => {
+  const announcements = new LateAnnouncements()
+  expect(announcements.stated).toBeUndefined()
+
+  announcements.announce(900)
+  expect(announcements.stated).toEqual({ count: 1, waitedMs: 900 })
+  announcements.stored(announcements.stated)
+  announcements.announce(200)
+  expect(announcements.stated).toEqual({ count: 2, waitedMs: 200 })
+})
+
+test('of announcements that no stored heartbeat has stated, the longest wait is stated', () => {
+  const announcements = new LateAnnouncements()
+  announcements.announce(900)
+  const { stated } = announcements
+  announcements.announce(200)
+  // The heartbeat of the first one arrives late.
+  announcements.stored(stated)
+
+  expect(announcements.stated).toEqual({ count: 2, waitedMs: 900 })
+  announcements.announce(300)
+  expect(announcements.stated).toEqual({ count: 3, waitedMs: 900 })
 })
