@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { brokerProblem } from '../../broker/errors.js'
 import type { Watermark } from '../../broker/watermark.js'
-import { readFilteredQuery } from '../../filters/read-filter.js'
+import { readFilteredQuery } from '../../filters/parse.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPosition } from '../../http/resource/collection.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
