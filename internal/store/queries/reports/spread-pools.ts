@@ -164,7 +164,7 @@ function movesSql(
     FROM (SELECT *, [${parts}] AS parts, ${shares.join(', ')} FROM (${pools}) WHERE ${n} = 0 OR ${n} >= ${cohortMin})`
 }
 
-/** Shares of a figure in its smallest steps, by the largest remainder, as `units/apportion.ts` splits. */
+/** Shares of a figure in its smallest steps, by the largest remainder, as `records/allocation-weights.ts` splits. */
 function sharesSql(name: Spread): string {
   const steps = `toInt256(toDecimal256(${figureColumn(name)}, ${SPREAD[name]}) * toDecimal256('1${'0'.repeat(SPREAD[name])}', 0))`
   const whole = `toInt256('${WEIGHT_PARTS}')`
