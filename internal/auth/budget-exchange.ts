@@ -1,4 +1,4 @@
-import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { RATES_EVERY_MS, RATES_OF_ALL, ratesSubject } from '../../streams/gateways.js'
 import type { Logger } from '../telemetry/log.js'
 import { type Budget, type BudgetsCache, RATE_CLASSES, type Sharing } from './rate-limits.js'
@@ -56,6 +56,9 @@ interface RatesMessage {
   readonly budgets: readonly (readonly [tenantId: string, principal: string, rateClass: number, count: number])[]
 }
 
+/** A budget, and the usage of it that a message states. */
+type Counted = readonly [budget: Budget, count: number]
+
 export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
   const { connection, self, isBrokerUp, clock, log } = deps
   let cache: BudgetsCache | undefined
@@ -75,15 +78,8 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
     },
   }
 
-  const publish = (kind: RatesMessage['kind'], counted: readonly (readonly [Budget, number])[]): void => {
-    for (let from = 0; from < counted.length; from += BUDGETS_MAX) {
-      const budgets = counted.slice(from, from + BUDGETS_MAX).flatMap(([budget, count]) => {
-        const name = cache?.nameOf(budget)
-        return name === undefined
-          ? []
-          : ([[name.tenantId, name.principal, RATE_CLASSES.indexOf(name.rateClass), count]] as const)
-      })
-      const message: RatesMessage = { kind, budgets }
+  const publish = (kind: RatesMessage['kind'], counted: readonly Counted[]): void => {
+    for (const message of messagesOf(kind, counted, cache)) {
       connection.publish(ratesSubject(self), JSON.stringify(message))
     }
   }
@@ -107,26 +103,7 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
     timer = sharing.isShared ? setInterval(flush, RATES_EVERY_MS) : undefined
     if (!sharing.isShared) flush()
     if (!hasJoined || cache === undefined || !isBrokerUp()) return
-    const nowMs = clock()
-    const used: [Budget, number][] = []
-    for (const budget of cache.all()) {
-      const count = budget.used(nowMs)
-      if (count > 0) used.push([budget, count])
-    }
-    publish('used', used)
-  }
-
-  const onMessage = (message: Msg, budgetsOf: BudgetsCache): void => {
-    if (message.subject === ratesSubject(self)) return
-    const nowMs = clock()
-    const { kind, budgets } = message.json<RatesMessage>()
-    for (const [tenantId, principal, index, count] of budgets) {
-      const rateClass = RATE_CLASSES[index]
-      if (rateClass === undefined || !(count >= 0) || count === Number.POSITIVE_INFINITY) continue
-      const budget = budgetsOf(tenantId, principal)[rateClass]
-      if (kind === 'given') budget.charge(count, nowMs)
-      else budget.raise(count, nowMs)
-    }
+    publish('used', usedOf(cache, clock()))
   }
 
   return {
@@ -137,7 +114,7 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
         callback: (error, message) => {
           try {
             if (error !== null) throw error
-            onMessage(message, budgetsOf)
+            if (message.subject !== ratesSubject(self)) chargeTo(budgetsOf, message.json(), clock())
           } catch (cause) {
             log.warn({ err: cause }, 'dropped an unreadable budget message of another gateway')
           }
@@ -154,5 +131,41 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
       isStopped = true
       updateMembers([])
     },
+  }
+}
+
+function* messagesOf(
+  kind: RatesMessage['kind'],
+  counted: readonly Counted[],
+  cache: BudgetsCache | undefined,
+): Generator<RatesMessage> {
+  for (let from = 0; from < counted.length; from += BUDGETS_MAX) {
+    const budgets = counted.slice(from, from + BUDGETS_MAX).flatMap(([budget, count]) => {
+      const name = cache?.nameOf(budget)
+      return name === undefined
+        ? []
+        : ([[name.tenantId, name.principal, RATE_CLASSES.indexOf(name.rateClass), count]] as const)
+    })
+    yield { kind, budgets }
+  }
+}
+
+function usedOf(cache: BudgetsCache, nowMs: number): Counted[] {
+  const used: Counted[] = []
+  for (const budget of cache.all()) {
+    const count = budget.used(nowMs)
+    if (count > 0) used.push([budget, count])
+  }
+  return used
+}
+
+/** Charges what another gateway has stated to this gateway's copies of the budgets. */
+function chargeTo(budgetsOf: BudgetsCache, { kind, budgets }: RatesMessage, nowMs: number): void {
+  for (const [tenantId, principal, index, count] of budgets) {
+    const rateClass = RATE_CLASSES[index]
+    if (rateClass === undefined || !(count >= 0) || count === Number.POSITIVE_INFINITY) continue
+    const budget = budgetsOf(tenantId, principal)[rateClass]
+    if (kind === 'given') budget.charge(count, nowMs)
+    else budget.raise(count, nowMs)
   }
 }
