@@ -5,7 +5,7 @@ import { entryId } from '../../directory/entry-index.js'
 import { directoryKey } from '../../directory/import-directory.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { ERASED_OWNER, eraseIdentity } from '../../store/erasure.js'
-import { valuesNamed } from '../../store/queries/named-values.js'
+import { valuesNamed } from '../../store/queries/stored-values.js'
 
 /** That a person was erased, without the name. */
 export interface Erasure {

@@ -10,8 +10,8 @@ import {
   findAllocationWeights,
   findSpreadWeights,
 } from '../../../internal/store/queries/attribution/allocation-weights.js'
-import { valuesNamed } from '../../../internal/store/queries/named-values.js'
 import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
+import { valuesNamed } from '../../../internal/store/queries/stored-values.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { settle } from '../../../internal/store/settling.js'
 import { insertRows } from '../../../internal/store/sink.js'

@@ -2,10 +2,9 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { LimiterPerKey } from '../../../process/limiter.js'
 import { connectStore, type StoreConnection } from '../../client.js'
 import { followCopiedInstants } from '../../copied-instants.js'
-import { keepRecordSamples } from '../../record-samples.js'
 import type { StoredAttribution } from './attributions.js'
 import { listRecords, type RecordsQuestion } from './list-records.js'
-import { sampleRecords } from './record-sample.js'
+import { keepRecordSamples, sampleRecords } from './record-sample.js'
 
 export interface Records {
   /** @returns undefined when too many queries of the tenant wait already, or this one waited for too long */
