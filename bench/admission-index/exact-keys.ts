@@ -76,14 +76,7 @@ export async function measureExactKeys(keys: number): Promise<ExactKeys> {
 
   /** @param atPart is called after each twentieth */
   const pass = (atPart: (index: AdmissionIndex) => void): AdmissionIndex => {
-    const index = new AdmissionIndex({
-      windowMs: WINDOW_MS,
-      periodMs: PERIOD_MS,
-      exactKeysMax: Math.ceil(keys * 1.4),
-      hasFingerprint: true,
-      filterBitsPerKey: 16,
-      filterBytesMax: () => Number.POSITIVE_INFINITY,
-    })
+    const index = emptyIndex(keys)
     for (let i = 0; i < keys; i += STRETCH) {
       stretches.start()
       for (let j = i; j < i + STRETCH; j++) {
@@ -131,3 +124,13 @@ export async function measureExactKeys(keys: number): Promise<ExactKeys> {
     longest_collection_ms: stretches.longestCollectionMs,
   }
 }
+
+const emptyIndex = (keys: number): AdmissionIndex =>
+  new AdmissionIndex({
+    windowMs: WINDOW_MS,
+    periodMs: PERIOD_MS,
+    exactKeysMax: Math.ceil(keys * 1.4),
+    hasFingerprint: true,
+    filterBitsPerKey: 16,
+    filterBytesMax: () => Number.POSITIVE_INFINITY,
+  })

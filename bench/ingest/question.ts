@@ -120,17 +120,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
     for (const name of orderOf(i)) bench.keep(name, await bench.run(name, full))
   }
 
-  const rate = LIGHT_SHARE * (bench.kept('ours').at(-1)?.eventsPerSecond ?? Number.NaN)
-  const light = {
-    connections: LIGHT_CONNECTIONS,
-    seconds: LIGHT_SECONDS,
-    pauseMs: Math.max(1, Math.round((LIGHT_CONNECTIONS / rate) * 1000)),
-  }
-  say(`light load: ${LIGHT_CONNECTIONS} connections, one request each in ${light.pauseMs} ms`)
-  for (let i = 0; i < repeats; i++) {
-    bench.keep('light bare', await bench.run('bare', light))
-    bench.keep('light ours', await bench.run('ours', light))
-  }
+  const light = await runLightLoads(bench, repeats)
 
   say('counting the events in the log')
   const eventsPerMessage = await stored.check(bench.sentTo('ours'))
@@ -141,10 +131,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   await ground.broker.manager.streams.purge(INVOCATIONS.name)
   bench.others = [storePid, await startAttributor(ground, storePort)]
   await bench.run('ours', full)
-  for (let i = 0; i < ATTRIBUTION_REPEATS; i++) {
-    bench.keep('attributing bare', await bench.run('bare', full))
-    bench.keep('attributing ours', await bench.run('ours', full))
-  }
+  await runInTurns(bench, 'attributing', full, ATTRIBUTION_REPEATS)
 
   const file = join(checkout, 'bench', 'results', options.credential === 'jwt' ? 'ingest-jwt.json' : 'ingest.json')
   const before = readResult<IngestResult>(file)
@@ -158,6 +145,31 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   writeResult(file, result)
   printReport(result, before)
   say(`written to ${file}`)
+}
+
+/** A tenth of the highest rate. @returns the load */
+async function runLightLoads(bench: Bench, repeats: number) {
+  const rate = LIGHT_SHARE * (bench.kept('ours').at(-1)?.eventsPerSecond ?? Number.NaN)
+  const light = {
+    connections: LIGHT_CONNECTIONS,
+    seconds: LIGHT_SECONDS,
+    pauseMs: Math.max(1, Math.round((LIGHT_CONNECTIONS / rate) * 1000)),
+  }
+  say(`light load: ${LIGHT_CONNECTIONS} connections, one request each in ${light.pauseMs} ms`)
+  await runInTurns(bench, 'light', light, repeats)
+  return light
+}
+
+async function runInTurns(
+  bench: Bench,
+  name: 'light' | 'attributing',
+  load: Parameters<Bench['run']>[1],
+  repeats: number,
+): Promise<void> {
+  for (let i = 0; i < repeats; i++) {
+    bench.keep(`${name} bare`, await bench.run('bare', load))
+    bench.keep(`${name} ours`, await bench.run('ours', load))
+  }
 }
 
 /** The gateway runs in the middle, next to both others; the order of the others alternates. */

@@ -68,17 +68,7 @@ export async function sweep(
   await bench.check()
 
   say(`bulk: ${BULK_EVENTS} events and ${bulkBytes} bytes a request, ${BULK_CONNECTIONS} connections`)
-  const singles: Pair = { ours: [], bare: [] }
-  const bulks: Pair = { ours: [], bare: [] }
-  for (let i = 0; i < REPEATS; i++) {
-    const order = [
-      async () => bulks.bare.push(await bench.run(servers.bare, bulk)),
-      async () => bulks.ours.push(await bench.run(servers.ours, bulk)),
-      async () => singles.ours.push(await bench.run(servers.ours, single)),
-      async () => singles.bare.push(await bench.run(servers.bare, single)),
-    ]
-    for (const load of i % 2 === 0 ? order : order.toReversed()) await load()
-  }
+  const { singles, bulks } = await singlesAndBulks(bench, servers, single, bulk)
   await bench.check()
 
   const connections: Comparison[] = []
@@ -131,6 +121,27 @@ export async function sweep(
   writeResult(file, result)
   printSweep(result)
   say(`written to ${file}`)
+}
+
+/** Both loads on both servers in turns, in alternating order. */
+async function singlesAndBulks(
+  bench: SweepBench,
+  { bare, ours }: { readonly bare: Server; readonly ours: Server },
+  single: SweepLoad,
+  bulk: SweepLoad,
+): Promise<{ readonly singles: Pair; readonly bulks: Pair }> {
+  const singles: Pair = { ours: [], bare: [] }
+  const bulks: Pair = { ours: [], bare: [] }
+  for (let i = 0; i < REPEATS; i++) {
+    const order = [
+      async () => bulks.bare.push(await bench.run(bare, bulk)),
+      async () => bulks.ours.push(await bench.run(ours, bulk)),
+      async () => singles.ours.push(await bench.run(ours, single)),
+      async () => singles.bare.push(await bench.run(bare, single)),
+    ]
+    for (const load of i % 2 === 0 ? order : order.toReversed()) await load()
+  }
+  return { singles, bulks }
 }
 
 /** With more and more gateways on one port. */

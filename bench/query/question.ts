@@ -96,11 +96,7 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   const startedAt = performance.now()
   const loading = connectStore({ ...connection, silenceMsMax: SETTLING_MS_MAX })
   const settled = rows - newer
-  const batch = Math.max(BATCH_MIN, Math.ceil(rows / 200))
-  for (let from = 0; from < settled; from += batch) {
-    await generateRecords(loading, { tenantId: TENANT, from, to: Math.min(settled, from + batch), total: rows })
-    if (from % (10 * batch) === 0) say(`${from} rows after ${Math.round((performance.now() - startedAt) / 1000)} s`)
-  }
+  await loadRecords(loading, settled, rows, say)
   const beforeMs = validFromMs(settled, rows)
   await closeRecords(loading, TENANT, CLOSED, settled, beforeMs - 1)
   const loadS = (performance.now() - startedAt) / 1000
@@ -117,13 +113,9 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   await settle(store, SNAPSHOT_MS, stopping.signal)
   const copied: CopiedInstants = { fromMs, beforeMs }
 
-  const asked = filtersOf(await knownValues(store, rows))
-  const filters = fromMs === 0 ? asked : [...asked, ...asked.map((filter) => since(filter, fromMs + 2 * DAY_MS))]
   // A gateway has one when a tenant has asked for a second.
   const sample = await sampleRecords(store, TENANT, new AbortController().signal)
-  const all = filters.flatMap((filter, i) =>
-    sorts.map((field, j) => ({ filter, sort: { field, isDescending: (i + j) % 2 === 0 } satisfies Sort })),
-  )
+  const all = casesOf(filtersOf(await knownValues(store, rows)), sorts, fromMs)
   const cases = spread(all).slice(0, Math.ceil(all.length / every))
   const incoming = arrive(connectStore(connection), rows, ingest, stopping.signal)
   const figures: Figure[] = []
@@ -134,10 +126,7 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
     for (const [i, { filter, sort }] of cases.entries()) {
       if (performance.now() > endsAt) break
       const tables = holdingAll(filter, sort, fromMs)
-      const asked: Asked = { filter, sort, copied, sample, tables, repeats }
-      figures.push(await measure(store, asked, undefined))
-      const deep = await positionBefore(store, tables[0], filter, sort, (DEEP_PAGE - 1) * LIMIT)
-      if (deep !== undefined) figures.push(await measure(store, asked, deep))
+      figures.push(...(await measurePages(store, { filter, sort, copied, sample, tables, repeats })))
       if (performance.now() - saidAt > 20_000) {
         say(`${i} of ${cases.length} cases`)
         saidAt = performance.now()
@@ -173,6 +162,35 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
     figures,
   })
   report(figures, previous?.figures)
+}
+
+/** Every filter, and if records begin at `fromMs` the same since then, by every sort. */
+function casesOf(asked: ReturnType<typeof filtersOf>, sorts: QueryOptions['sorts'], fromMs: number) {
+  const filters = fromMs === 0 ? asked : [...asked, ...asked.map((filter) => since(filter, fromMs + 2 * DAY_MS))]
+  return filters.flatMap((filter, i) =>
+    sorts.map((field, j) => ({ filter, sort: { field, isDescending: (i + j) % 2 === 0 } satisfies Sort })),
+  )
+}
+
+async function loadRecords(
+  store: ClickHouseClient,
+  settled: number,
+  total: number,
+  say: (what: string) => void,
+): Promise<void> {
+  const startedAt = performance.now()
+  const batch = Math.max(BATCH_MIN, Math.ceil(total / 200))
+  for (let from = 0; from < settled; from += batch) {
+    await generateRecords(store, { tenantId: TENANT, from, to: Math.min(settled, from + batch), total })
+    if (from % (10 * batch) === 0) say(`${from} rows after ${Math.round((performance.now() - startedAt) / 1000)} s`)
+  }
+}
+
+/** The first page, and a deep one if there are as many records. */
+async function measurePages(store: ClickHouseClient, asked: Asked): Promise<Figure[]> {
+  const first = await measure(store, asked, undefined)
+  const deep = await positionBefore(store, asked.tables[0], asked.filter, asked.sort, (DEEP_PAGE - 1) * LIMIT)
+  return deep === undefined ? [first] : [first, await measure(store, asked, deep)]
 }
 
 function unlessTooMuch(cause: unknown): undefined {

@@ -86,24 +86,7 @@ async function answer(options: ReportsOptions, folder: string, processes: Proces
   const loadingS = (performance.now() - startedAt) / 1000
 
   const figures = []
-  for (const asked of QUESTIONS) {
-    const ours: number[] = []
-    const byHand: number[] = []
-    const byHandAll: number[] = []
-    let shown = 0
-    // Once to warm up: the first read of a file is not measured.
-    for (let repeat = 0; repeat <= repeats; repeat++) {
-      const [ms, rowsShown] = await timed(() => ask(store, asked))
-      const [handMs] = await timed(() => askByHand(store, asked, SUMS))
-      const [allMs] = await timed(() => askByHand(store, asked, ALL_FIGURES))
-      shown = rowsShown
-      if (repeat === 0) continue
-      ours.push(ms)
-      byHand.push(handMs)
-      byHandAll.push(allMs)
-    }
-    figures.push({ name: asked.name, rows: shown, ours_ms: ours, by_hand_ms: byHand, by_hand_all_ms: byHandAll })
-  }
+  for (const asked of QUESTIONS) figures.push(await measure(store, asked, repeats))
 
   for (const feed of feeds) await store.command({ query: `ATTACH TABLE ${feed}` })
   const { beside, arrived } = await askBesideIngest(store, connectStore(connection), options)
@@ -146,6 +129,25 @@ async function answer(options: ReportsOptions, folder: string, processes: Proces
   process.stdout.write(
     `  month, by service, beside ${ingest} records/s (${arrived} arrived): p50 ${quantile(beside, 0.5).toFixed(0)}, p99 ${p99.toFixed(0)} ms; bar ${BESIDE_INGEST_MS_MAX}${p99 <= BESIDE_INGEST_MS_MAX ? '' : ', missed'}\n`,
   )
+}
+
+async function measure(store: ClickHouseClient, asked: (typeof QUESTIONS)[number], repeats: number) {
+  const ours: number[] = []
+  const byHand: number[] = []
+  const byHandAll: number[] = []
+  let shown = 0
+  // Once to warm up: the first read of a file is not measured.
+  for (let repeat = 0; repeat <= repeats; repeat++) {
+    const [ms, rowsShown] = await timed(() => ask(store, asked))
+    const [handMs] = await timed(() => askByHand(store, asked, SUMS))
+    const [allMs] = await timed(() => askByHand(store, asked, ALL_FIGURES))
+    shown = rowsShown
+    if (repeat === 0) continue
+    ours.push(ms)
+    byHand.push(handMs)
+    byHandAll.push(allMs)
+  }
+  return { name: asked.name, rows: shown, ours_ms: ours, by_hand_ms: byHand, by_hand_all_ms: byHandAll }
 }
 
 /** A month by service, while records arrive over a connection of their own. */
