@@ -47,24 +47,33 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/', import.meta.url))
 /** The parts on which the routes of the areas are built. */
 export type Gateway = Awaited<ReturnType<typeof openGateway>>
 
-export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHttp) {
-  const { broker, clock, config, log, onLost, signal, store } = role
-  const brokerWatch = watchBroker(broker, clock)
-  const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
-  const publisher = createPublisher(broker.connection)
-  const { publish } = publisher
-  const auditSink = createAuditSink({ publish, clock, log })
-  const idsOf = tenantIdsCache(await role.signingKey('ids'))
-  // New at each start, so that no message for a previous process of this gateway reaches this one.
-  const gatewayName = `gateway-${role.member}`
-  const instanceLimits = rateLimitsOf({
+const instanceLimitsOf = ({ config }: GatewayRole) =>
+  rateLimitsOf({
     ingest: config.rateIngest,
     read: config.rateRead,
     report: config.rateReport,
     control: config.rateControl,
     token: config.rateToken,
   })
-  const shared = { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf }
+
+/** What every part of a gateway takes. */
+async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHttp) {
+  const brokerWatch = watchBroker(role.broker, role.clock)
+  const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
+  const idsOf = tenantIdsCache(await role.signingKey('ids'))
+  // New at each start, so that no message for a previous process of this gateway reaches this one.
+  const gatewayName = `gateway-${role.member}`
+  return { brokerWatch, shared: { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf } }
+}
+
+export async function openGateway(role: GatewayRole, http: OpenHttp) {
+  const { broker, clock, config, log, onLost, signal, store } = role
+  const { brokerWatch, shared } = await sharedParts(role, http)
+  const { isBrokerUp, idsOf } = shared
+  const publisher = createPublisher(broker.connection)
+  const { publish } = publisher
+  const auditSink = createAuditSink({ publish, clock, log })
+  const instanceLimits = instanceLimitsOf(role)
   const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, onLost)
   const access = await openAccess({
     ...shared,
