@@ -23,13 +23,13 @@ import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
-import { ingestRoutes } from './ingest-routes.js'
-import type { InvocationStatusDeps } from './invocation-status-routes.js'
+import { admissionRoutes } from './invocation-routes.js'
+import { type InvocationStatusDeps, invocationStatusRoutes } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
 import { admissionHistory } from './keys/history.js'
 import { keptRecords } from './keys/kept-records.js'
 import { encodeObservation, encodeObservations } from './observations/observation-codec.js'
-import type { ObservationDeps, ObservationRecord } from './observations/observation-routes.js'
+import { type ObservationDeps, type ObservationRecord, observationRoutes } from './observations/observation-routes.js'
 import { type Decisions, type DecisionsSettings, openDecisions } from './open-decisions.js'
 import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
 import { openSpools } from './spool/open-spools.js'
@@ -105,15 +105,15 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const observationRecords = keptRecords<ObservationRecord>(records, 'observation', { isBrokerUp, clock, log })
   const deps = { ...admission, ...bulkRecords.records }
   return {
-    routes: ingestRoutes({
-      invocations: deps,
-      observations: { ...admission, ...observationRecords.records, writer, messageOf: observationMessage },
-      invocationStatus: {
+    routes: [
+      ...admissionRoutes(deps),
+      ...observationRoutes({ ...admission, ...observationRecords.records, writer, messageOf: observationMessage }),
+      ...invocationStatusRoutes({
         ...storedStatus(settings),
         isAdmitted: status.isAdmitted,
         isAdmittedElsewhere: status.isAdmittedElsewhere,
-      },
-    }),
+      }),
+    ],
     deps,
     space: {
       room: { has: (bytes) => delivery.isDone && capacity.has(bytes) },

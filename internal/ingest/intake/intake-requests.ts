@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { addressBudgets, plainAddress } from '../../auth/addresses.js'
-import type { Authenticator, Caller } from '../../auth/authenticate.js'
+import type { Authenticator, Caller, Credentials } from '../../auth/authenticate.js'
 import type { Budget } from '../../auth/rate-limits.js'
 import { AccessLog, SLOW_MS } from '../../http/access-log.js'
 import { BodyMemory } from '../../http/body-memory.js'
@@ -16,7 +16,6 @@ import type { AdmissionDeps } from '../admission/admission.js'
 import { admitSourceEvents } from './admit-source-events.js'
 import { BodyBuffers, TakenBuffers } from './body-buffers.js'
 import { type BodyHolder, readIntakeBody } from './intake-body.js'
-import { intakeCredentials } from './intake-credentials.js'
 import {
   INTAKE_BYTES_MAX,
   INTAKE_EVENTS_MAX,
@@ -275,3 +274,21 @@ const CREDENTIALS_AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be v
   retryAfterSeconds: 1,
 })
 const TOO_MANY_EVENTS = problem('PAYLOAD_TOO_LARGE', `A body may hold at most ${INTAKE_EVENTS_MAX} events.`)
+
+/**
+ * The credentials of a request as the authenticator takes them. Besides what the API takes, Basic: many tools can send
+ * nothing but a user and a password. The password is then the API key or the token; the user name is ignored.
+ */
+export function intakeCredentials({
+  headersDistinct,
+}: Pick<IncomingMessage, 'headersDistinct'>): Credentials | Problem {
+  const [apiKey = '', ...otherKeys] = headersDistinct['x-api-key'] ?? []
+  const [authorization = '', ...others] = headersDistinct['authorization'] ?? []
+  if (otherKeys.length + others.length > 0) return REPEATED
+  const basic = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1]
+  if (basic === undefined) return { apiKey, authorization }
+  const text = Buffer.from(basic, 'base64').toString('latin1')
+  return { apiKey, authorization: `Bearer ${text.slice(text.indexOf(':') + 1)}` }
+}
+
+const REPEATED = problem('MALFORMED_REQUEST', 'Headers X-API-Key and Authorization must not be repeated.')

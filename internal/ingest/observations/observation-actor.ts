@@ -1,12 +1,16 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../../streams/observations.js'
 import { quarantineSubject } from '../../../streams/quarantine.js'
 import type { Progress } from '../../broker/checkpoint.js'
+import type { Broker } from '../../broker/connect.js'
 import type { StoredEntry } from '../../broker/log.js'
+import { logIdOf, type OwnedLog } from '../../broker/owned-logs.js'
 import type { PlannedLog } from '../../broker/planned-log.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
-import type { ObservationSource } from '../../store/queries/reports/observations.js'
-import type { ObservationRow } from '../../store/tables/observations.js'
+import { insertsOfLog } from '../../store/log-sink.js'
+import { type ObservationSource, observationSources } from '../../store/queries/reports/observations.js'
+import { OBSERVATIONS_TABLE, type ObservationRow } from '../../store/tables/observations.js'
 import type { Logger } from '../../telemetry/log.js'
 import { type AdmittedObservation, decodeObservations } from './observation-codec.js'
 
@@ -110,3 +114,27 @@ const toRow = (observation: AdmittedObservation, logId: number): ObservationRow 
   sourceSequence: observation.position.sequence,
   sourceIndex: observation.position.index,
 })
+
+/** The log of observations with the actor that moves them to the read model. */
+export async function openObservations({
+  broker,
+  store,
+  publish,
+  bytesMax,
+  log,
+}: Pick<ObservationsActorDeps, 'publish' | 'log'> & {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  /** Of the stream OBSERVATIONS. */
+  readonly bytesMax: number
+}): Promise<OwnedLog<Progress>> {
+  const logId = await logIdOf(broker, OBSERVATIONS.name)
+  const actor = observationsActor({
+    publish,
+    insert: insertsOfLog(store, OBSERVATIONS_TABLE, logId),
+    sourcesOf: (eventIds) => observationSources(store, eventIds),
+    logId,
+    log,
+  })
+  return { ...actor, bytesMax, keepMs: undefined }
+}

@@ -13,10 +13,9 @@ import { LAYER_REFUSED } from '../admission/check-event.js'
 import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
 import type { LogWriter } from '../commit/log-writer.js'
 import type { KeptRecords } from '../keys/kept-records.js'
-import { looksLikeCall, SEND_CALLS_ELSEWHERE } from './looks-like-call.js'
 import { INGEST_OBSERVATION } from './observation-contract.js'
 import type { ObservationEvent } from './observation-schema.js'
-import { validateObservation } from './validate-observation.js'
+import { looksLikeCall, SEND_CALLS_ELSEWHERE, validateObservation } from './validate-observation.js'
 
 /** The record kept with the key of an observation. */
 export interface ObservationRecord {

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { adoptOrphans } from '../../../../internal/ingest/spool/orphans.js'
+import { adoptOrphans } from '../../../../internal/ingest/spool/open-spools.js'
 import { launch } from '../../../support/processes.js'
 import { drained, open, temporaryFolder, upTo } from '../../../support/spool.js'
 import { recordOf } from '../../../support/spool-records.js'
