@@ -2,7 +2,6 @@
 import { readConfig, requireMetricsToken } from '../../internal/config/settings.js'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { describeBuild, newestBuild } from '../../internal/http/builds.js'
-import { dropMasterKeysHourly } from '../../internal/local/supervisor/drop-master-keys.js'
 import { environmentsFor, sharedSettings } from '../../internal/local/supervisor/environment.js'
 import { chooseAddresses } from '../../internal/local/supervisor/role-addresses.js'
 import {
@@ -12,7 +11,8 @@ import {
   usableIntakePort,
   writeEnvironment,
 } from '../../internal/local/supervisor/supervised-instance.js'
-import { serveInstanceMetrics } from '../../internal/local/supervisor/supervisor-metrics.js'
+import { serveInstanceMetrics } from '../../internal/local/supervisor/supervised-roles.js'
+import { dropMasterKeysHourly } from '../../internal/secrets/rotation.js'
 import { UP_SETTINGS } from './settings.js'
 
 /** Takes over the data folder, ending what a killed supervisor has left running. @throws ConfigError */

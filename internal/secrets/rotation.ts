@@ -145,3 +145,20 @@ async function keepVersions(broker: Broker, { name }: Bucket, versions: number):
 
 /** A bucket is a stream (ADR-8). */
 const streamOf = (bucket: string): string => `KV_${bucket}`
+
+const HOUR_MS = 60 * 60 * 1000
+
+/**
+ * Removes from the file, now and every hour, the keys that a rotation has replaced and that no secret is sealed with.
+ */
+export function dropMasterKeysHourly(file: string, print: (line: string) => void): void {
+  const drop = (): void => {
+    try {
+      dropMasterKeys(file, Date.now())
+    } catch (cause) {
+      print((cause as Error).message)
+    }
+  }
+  drop()
+  setInterval(drop, HOUR_MS).unref()
+}

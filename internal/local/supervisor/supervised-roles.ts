@@ -1,10 +1,12 @@
 import { BACKGROUND_ROLES, type BackgroundRole, type Config, ConfigError } from '../../config/settings.js'
+import { type MetricsServer, serveJoinedMetrics } from '../../telemetry/metrics-server.js'
 import type { Role } from './children.js'
 import { natsServerRole } from './nats-server.js'
 import { COURIER_NODE_FLAGS, flagsOfFolder, GATEWAY_NODE_FLAGS } from './processes.js'
 import { answersAt } from './readiness.js'
 import type { Addresses } from './role-addresses.js'
 import type { InstanceFiles } from './supervised-instance.js'
+import { freePort } from './supervised-instance.js'
 
 type RoleOptions = Partial<Role> & { readonly nodeFlags?: readonly string[] }
 
@@ -83,3 +85,25 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
 
 const metricsArgs = (port: number | undefined): readonly string[] =>
   port === undefined ? [] : ['--metrics-port', String(port)]
+
+export interface InstanceMetrics extends MetricsServer {
+  readonly portOf: (role: string) => number | undefined
+}
+
+type MetricsConfig = Config<'metricsPort' | 'metricsHost' | 'metricsToken' | 'withoutRoles'>
+
+/**
+ * Serves the metrics of all roles of an instance on one port, each with the label `role`. Each role serves its own on a
+ * port of loopback.
+ *
+ * @throws Error when the address cannot be listened on
+ */
+export async function serveInstanceMetrics(config: MetricsConfig): Promise<InstanceMetrics> {
+  if (config.metricsPort === 0) return { portOf: () => undefined, close: async () => undefined }
+  const ports = new Map<string, number>()
+  const background = BACKGROUND_ROLES.filter((role) => !config.withoutRoles.includes(role))
+  for (const role of ['gateway', 'attributor', ...background]) ports.set(role, await freePort())
+  const addresses = new Map([...ports].map(([role, port]) => [role, `http://127.0.0.1:${port}/metrics`]))
+  const server = await serveJoinedMetrics(config, addresses)
+  return { portOf: (role) => ports.get(role), close: server.close }
+}
