@@ -1,9 +1,9 @@
+import { ingestRoutes } from '../../.js'
 import { oauthRoutes } from '../../internal/access/oauth/authorization-server.js'
 import { issueTokenRoute, revokeTokenRoute } from '../../internal/access/oauth/token-routes.js'
 import type { Operation } from '../../internal/http/contract/operation.js'
 import { createMutations } from '../../internal/http/mutations/mutations.js'
 import { describeRoutes } from '../../internal/http/openapi/document.js'
-import { ingestRoutes } from '../../internal/ingest/ingest-routes.js'
 import type { Gateway } from './gateway.js'
 import { openRoutes } from './routes.js'
 
