@@ -189,7 +189,7 @@ async function runDecision(decision: Decision, id: string, options: VersionOptio
   const after = await records.change(id, (version) => {
     before = version
     const outcome = decided(version, decision, versions, Date.now())
-    isRemoved = outcome.kind === 'gone'
+    isRemoved = outcome.kind === 'no_artefact'
     return outcome.kind === 'decided' && outcome.version !== version ? outcome.version : undefined
   })
   if (before === undefined || after === undefined) throw unknownVersion(id)

@@ -6,8 +6,8 @@ import { PATTERNS } from './views.js'
 
 /**
  * Binary format of a model version: `ATLM`, form (u16), length of the header (u32), the header as JSON (card, feature
- * space, names of the contexts, temperature, open classes), the arrays (slots u32; weights, intercepts and offsets f32), and the first
- * 16 bytes of the SHA-256 of everything before. Numbers are little-endian.
+ * space, names of the contexts, temperature, open classes), the arrays (slots u32; weights, intercepts and offsets
+ * f32), and the first 16 bytes of the SHA-256 of everything before. Numbers are little-endian.
  */
 const MAGIC = Buffer.from('ATLM')
 const PREFIX_BYTES = MAGIC.length + 2 + 4

@@ -6,8 +6,9 @@ import type { MixState, ServedInput } from './mix-state.js'
 import { writeProbabilities } from './mix-steps.js'
 
 /**
- * Moves the mixes, of all patterns and then of each, by what people said of some events. Given how likely each class already was for those
- * events, it does not matter how they were chosen.
+ * Shifts the mixes, first of all patterns and then of each, to agree with the events that people have audited. Because
+ * the shift accounts for the probabilities of each audited event, the way in which events were selected does not
+ * matter.
  */
 export function correctByAudits(input: ServedInput, state: MixState): void {
   const { classes, unlabelled, contexts, patterns } = input
@@ -42,7 +43,7 @@ export function correctByAudits(input: ServedInput, state: MixState): void {
 
 /** Events with known answers. */
 interface Audited {
-  /** Per event: log of how likely each class was. */
+  /** Per event: log of the probability of each class. */
   readonly logs: readonly Float64Array[]
   /** Per event: its class. */
   readonly truth: readonly number[]
@@ -54,10 +55,10 @@ const FOLDS = 5
 const PENALTIES = [1, 2, 5, 10, 20, 50, 100] as const
 
 /**
- * What to add to the logs, under the penalty by which audits foretell one another best. Where classes are many and alike, a shift
- * that fits some hundreds of audits is mostly noise, and none is best.
+ * The shift of the log shares, with the penalty under which audits predict one another best. Where classes are many and
+ * similar, a shift fitted to some hundreds of audits is mostly noise, and no shift is best.
  *
- * @returns undefined: no shift is better than any
+ * @returns undefined when no shift improves the prediction
  */
 export function supportedShift(audited: Audited, seed: number): Float64Array | undefined {
   const { logs, columns } = audited
@@ -87,7 +88,7 @@ function lossOf({ logs, truth }: Audited, shift: Float64Array): number {
   }, 0)
 }
 
-/** What to add to the logs so that the truth is likeliest. */
+/** The shift of the log shares that maximises the likelihood of the truth. */
 function likeliestShift({ logs, truth, columns }: Audited, penalty: number): Float64Array {
   const objective = (point: Float64Array, gradient: Float64Array): number => {
     let value = 0

@@ -2,7 +2,7 @@ import { type EventFacts, type FeatureGroup, featuresOf } from './features.js'
 import type { ClassLabel, Model } from './model.js'
 import { writeSlotLogits } from './predict.js'
 
-/** What people call what a group of features tells. */
+/** The name that people see for each group of features. */
 const FACT_OF = {
   provider: 'model',
   model: 'model',
@@ -25,18 +25,21 @@ const FACT_OF = {
 export type Fact = (typeof FACT_OF)[FeatureGroup]
 export const FACTS: readonly Fact[] = [...new Set(Object.values(FACT_OF))]
 
-/** How much a fact of an event speaks for a class. */
+/** How strongly a fact of an event supports a class. */
 export interface Contribution {
   readonly fact: Fact
-  /** So many times likelier with the class than with the others, by their shares of the traffic; below 1 it speaks against it. */
+  /**
+   * Likelihood of the fact with the class, divided by that with the other classes, weighted by their shares of the
+   * traffic; below 1, the fact speaks against the class.
+   */
   readonly times: number
 }
 
 /**
- * What each fact of an event says about a class, what speaks for it most first. The part of the class's logit that comes from
- * the fact is compared with that of the other classes. A fact that the event does not show has no part in any.
+ * The support of each fact of an event for a class, strongest first. The part of the class's logit that comes from the
+ * fact is compared with that of the other classes. A fact that the event does not state contributes to none.
  *
- * @returns empty where there is no other class to compare with
+ * @returns empty when there is no other class to compare with
  */
 export function contributionsTo({ card, parameters }: Model, event: EventFacts, label: ClassLabel): Contribution[] {
   const own = card.classes.findIndex(({ service, owner }) => service === label.service && owner === label.owner)

@@ -4,18 +4,18 @@ import type { Labelled } from './examples.js'
 import type { EventFacts } from './features.js'
 import type { ClassLabel, Model } from './model.js'
 import { effectiveCount, hiddenEvents, judge, servedTraffic, type ValidationEvent } from './validation.js'
-import { asStageBMeetsIt, type DirectoryFacts } from './views.js'
+import { asUnresolved, type DirectoryFacts } from './views.js'
 
 /**
- * Scores a serving version on events that stage A has resolved since it was trained, with their labels hidden as the gate hides
- * them: a version that was right can become wrong when services change their habits.
+ * Scores a serving version on events that the facts stage resolved after its training, with labels hidden as the gate
+ * hides them: a version that was right can become wrong when services change their behaviour.
  */
 export interface ResolvedEvent {
   readonly facts: EventFacts
   readonly label: ClassLabel
 }
 
-/** The version is right less often than it may be where it claims 0.80 or more. */
+/** The version is right too rarely where it claims 0.80 or more. */
 export interface Drift {
   /** Number of newly resolved events that were scored. */
   readonly scored: number
@@ -24,22 +24,22 @@ export interface Drift {
   readonly atMost: number
   /** Event time of the first of the scored events. */
   readonly fromMs: number
-  /** The classes whose events are claimed for others: what was learned of them before no longer holds. */
+  /** The classes whose events the version assigns to others: their older records no longer describe them. */
   readonly classes: readonly ClassLabel[]
 }
 
-/** Numbers of newest events that are scored: the smallest that shows a drift says most about when it began. */
+/** Numbers of newest events that are scored: the smallest that shows a drift dates its beginning best. */
 const RUNS = [100, 200, 400, 800] as const
 export const SCORED_MAX = 800
 /** One-sided, 99.5 %. */
 const CONFIDENCE_Z = 2.576
-/** Below this effective number of claims nothing is concluded. */
+/** With a smaller effective number of claims there is no conclusion. */
 const CLAIMS_MIN = 20
-/** Of a class: wrong claims, and their share among its claims, from which it has changed. */
+/** A class has changed from this number of wrong claims, and from this share of its claims, on. */
 const CHANGED_CLAIMS_MIN = 4
 const CHANGED_SHARE_MIN = 0.4
 
-/** How often the version was right on newly resolved events where it claimed 0.80 or more. */
+/** The version's precision on newly resolved events where it claimed 0.80 or more. */
 export interface LivePrecision {
   /** Number of newly resolved events that were scored. */
   readonly scored: number
@@ -50,9 +50,9 @@ export interface LivePrecision {
 }
 
 export interface LiveScore {
-  /** Undefined: there is none. */
+  /** Undefined: no drift. */
   readonly drift: Drift | undefined
-  /** On as many events as were looked at; undefined: too few claims to conclude anything. */
+  /** On the events that were scored; undefined: too few claims for a conclusion. */
   readonly precision: LivePrecision | undefined
 }
 
@@ -126,7 +126,7 @@ function driftOf(
 
 const NO_CLASS = -1
 
-/** Weighted to the traffic that the version serves; events of services that are no class of it count as they come. */
+/** Weighted to the traffic that the version serves; events of services without a class are unweighted. */
 function scoredEvents(
   model: Model,
   run: readonly ResolvedEvent[],
@@ -144,7 +144,7 @@ function scoredEvents(
   return [
     ...known,
     ...others.map(({ facts }): ValidationEvent => {
-      return { facts: asStageBMeetsIt(facts, directory), truth: NO_CLASS, weight: 1 / run.length }
+      return { facts: asUnresolved(facts, directory), truth: NO_CLASS, weight: 1 / run.length }
     }),
   ]
 }
@@ -157,7 +157,7 @@ export function upperBound(share: number, count: number): number {
   return Math.min(1, (centre + spread) / (1 + (z * z) / count))
 }
 
-/** Services with enough newly resolved events to be a class that are none of the version. */
+/** Services with enough newly resolved events for a class that the version does not have. */
 export function newClasses({ card }: Model, events: readonly ResolvedEvent[], eventsMin: number): ClassLabel[] {
   const known = new Set(card.classes.map(({ service, owner }) => `${service}\0${owner}`))
   const counts = new Map<string, { label: ClassLabel; count: number }>()

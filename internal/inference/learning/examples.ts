@@ -9,13 +9,13 @@ export interface TrainingRecord {
 }
 
 export type Outcome =
-  /** Stage A attributed it from facts. */
+  /** The facts stage attributed it. */
   | { readonly kind: 'resolved'; readonly label: ClassLabel }
-  /** It reached stage B and has no override or dispute. */
+  /** It reached the inference stage and has no override or dispute. */
   | { readonly kind: 'unresolved' }
-  /** It reached stage B, and an override assigns it to this label. */
+  /** It reached the inference stage, and an override assigns it to this label. */
   | { readonly kind: 'override'; readonly label: ClassLabel }
-  /** It reached stage B, and a dispute rules out this label. */
+  /** It reached the inference stage, and a dispute rules out this label. */
   | { readonly kind: 'dispute'; readonly against: ClassLabel }
 
 /** The training window of a tenant, split by time into training and validation data. */
@@ -33,13 +33,13 @@ export interface Split {
 export interface CountedClass extends ClassLabel {
   readonly resolved: number
   readonly overrides: number
-  /** Whether too few resolved events describe it: it is known from overrides. */
+  /** Whether it has too few resolved events, and is known from overrides. */
   readonly isOpen: boolean
 }
 
 export interface Examples {
   readonly resolved: readonly Labelled[]
-  /** All events that reached stage B, with or without an override or dispute. */
+  /** All events that reached the inference stage, with or without an override or dispute. */
   readonly unlabelled: readonly Unlabelled[]
 }
 
@@ -61,7 +61,7 @@ export interface Unlabelled {
 const TRAINING_SHARE = 0.85
 /** Minimum of resolved events per class: fewer do not describe a class. */
 export const RESOLVED_MIN = 20
-/** Overrides come from exactly the traffic that the model serves, so fewer of them are enough. */
+/** Overrides come from the traffic that the model serves, so fewer of them are enough. */
 const OVERRIDES_MIN = 8
 /** Training time and memory grow with the number of classes. The model treats rarer classes as unknown. */
 export const CLASSES_MAX = 200
@@ -69,8 +69,8 @@ export const CLASSES_MAX = 200
 const keyOf = ({ service, owner }: ClassLabel): string => JSON.stringify([service, owner])
 
 /**
- * Splits by time. Classes come from the whole window: a service that is new in its last part is a class, and the oldest of its
- * events are training data, though all of them are young.
+ * Splits by time. Classes come from the whole window: a service that is new in the last part is a class, and the oldest
+ * of its events are training data, although all of them are recent.
  *
  * @param records in any order
  */
@@ -98,7 +98,7 @@ export function splitByTime(records: readonly TrainingRecord[]): Split {
   }
 }
 
-/** Classes with too few resolved events before the split: by key, a split of their own. */
+/** For classes with too few resolved events before the split: their own split, by key. */
 function youngClasses(
   records: readonly TrainingRecord[],
   numbers: ReadonlyMap<string, number>,
@@ -200,25 +200,28 @@ export function seededShare(seed: number, index: number): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
 }
 
-/** Services whose calls changed: what they looked like before says nothing about them now. */
+/** Services whose calls have changed: older records no longer describe them. */
 export interface Forgotten {
   readonly classes: readonly ClassLabel[]
   /** Event time, milliseconds since the epoch. */
   readonly beforeMs: number
 }
 
-/** Number of unresolved records from which the older ones are left out too: they show the mix and the looks of before. */
+/**
+ * With at least this many newer unresolved records, the older ones are left out too: they show the earlier mix and
+ * looks.
+ */
 const UNRESOLVED_MIN = 200
 
-/** The records without those that no longer hold. */
+/** The records that still describe the traffic. */
 export function forgetting(
   records: readonly TrainingRecord[],
   forgotten: readonly Forgotten[],
 ): readonly TrainingRecord[] {
-  return forgotten.reduce<readonly TrainingRecord[]>((kept, { classes, beforeMs }) => {
+  return forgotten.reduce<readonly TrainingRecord[]>((remaining, { classes, beforeMs }) => {
     const isNewer = ({ facts }: TrainingRecord): boolean => facts.eventTimeMs >= beforeMs
-    const newer = kept.filter((record) => record.outcome.kind === 'unresolved' && isNewer(record)).length
-    return kept.filter((record) => {
+    const newer = remaining.filter((record) => record.outcome.kind === 'unresolved' && isNewer(record)).length
+    return remaining.filter((record) => {
       if (isNewer(record)) return true
       const { outcome } = record
       if (outcome.kind === 'unresolved' || outcome.kind === 'dispute') return newer < UNRESOLVED_MIN

@@ -23,7 +23,9 @@ export interface EventFacts {
   readonly latencyMs?: number | undefined
   readonly serviceTier?: string | undefined
   readonly region?: string | undefined
-  /** The tenant's keyed hash of the identity in the event, in hex, or of that of its trace; absent when there is none. */
+  /**
+   * The tenant's keyed hash of the identity in the event, in hex, or of that of its trace; absent when there is none.
+   */
   readonly identityHash?: string | undefined
   /** Whether only other events of the trace state the identity. */
   readonly isIdentityOfTrace?: true | undefined
@@ -67,8 +69,8 @@ export const FEATURE_GROUPS = [
 export type FeatureGroup = (typeof FEATURE_GROUPS)[number]
 
 /**
- * The form of a model determines its features: weights are valid only with the features that they were trained on. Form 1 is
- * no longer trained, but its versions still serve.
+ * The form of a model determines its features: weights are valid only with the features that they were trained on. Form
+ * 1 is no longer trained, but its versions still serve.
  */
 export type ModelForm = 1 | 2
 export const MODEL_FORM = 2
@@ -91,7 +93,7 @@ const HOUR_MS = 3_600_000
 const EPOCH_AFTER_MONDAY_MS = 3 * 24 * HOUR_MS
 const WEEK_HOURS = 168
 const NEIGHBOURS_MAX = 16
-/** Each neighbour is evidence of its own, but steps of one trace resemble each other. */
+/** Each neighbour is separate evidence, but steps of one trace resemble each other. */
 const SUMMED_NEIGHBOURS_MAX = 4
 
 /** Steps of the piecewise linear functions, in powers of two. */
@@ -107,8 +109,8 @@ export interface FeatureOptions {
 }
 
 /**
- * One sparse row per event. A quantity becomes the two nearest knots of a piecewise linear function of its logarithm, so
- * that similar quantities share evidence; a name becomes one slot. A missing fact has no feature at all, because its
+ * One sparse row per event. A quantity becomes the two nearest knots of a piecewise linear function of its logarithm,
+ * so that similar quantities share evidence; a name becomes one slot. A missing fact has no feature at all, because its
  * absence depends on how the event was captured and not on who caused it.
  *
  * The capture context (layer, principal) is left out: see `contextsOf`.
@@ -222,8 +224,8 @@ function writeNeighbours(write: Write, neighbours: EventFacts['neighbours']): vo
 }
 
 /**
- * Adds to each event the facts of the other events of its trace. An event that states no identity gets theirs, if they state
- * exactly one: how much an identity says of such events too is learned from labelled ones.
+ * Adds to each event the facts of the other events of its trace. An event that states no identity gets theirs, if they
+ * state exactly one: its weight for such events is learned from labelled ones, too.
  *
  * @param events the events of this batch, and earlier events that are still known
  */

@@ -4,10 +4,11 @@ import { fitRegression, type LinearModel, logitsOf, logSumExp, zeroModel } from 
 import { compact, renumber, type SparseRows } from './sparse-rows.js'
 
 /**
- * What labelled events say of the classes that have enough of them. The look of a call (model, sizes, hours) is learned first,
- * from all labelled events with their identities and traces hidden. What an identity or the other steps of a trace add is
- * learned on top of it, with the look fixed: were all learned together, a labelled event's identity would explain its label,
- * and the look, by which most events of stage B must be told apart, would stay half learned.
+ * A model of the classes that have enough labelled events. The look of a call (model, sizes, hours) is learned first,
+ * from all labelled events with their identities and traces hidden. The weights of identities and of the other steps of
+ * a trace are learned on top, with the look fixed: if all were learned together, the identity of a labelled event would
+ * explain its label, and the look, which alone distinguishes most events of the inference stage, would stay half
+ * learned.
  */
 export interface KnownClasses {
   /** Feature slots that have weights, ascending. */
@@ -28,12 +29,12 @@ const TOLERANCE = 1e-5
 const LOOK_PENALTY = 2
 const ADDED_PENALTY = 1
 
-/** Groups with many features, each seen in few events: what a class does there shows only in many of its events. */
+/** Groups with many features, each seen in few events: a class needs many events before they are evidence. */
 const FINE: ReadonlySet<FeatureGroup> = new Set(['hour', 'token_shape', 'model_and_tokens', 'model_and_hour'])
-/** So many times the penalty of the other groups. */
+/** Multiple of the penalty of the other groups. */
 const FINE_PENALTY = 10
 
-/** Per slot of the look: how many times a penalty it gets. */
+/** Per slot of the look: the multiple of the penalty that it gets. */
 export function strictnessOf(events: readonly EventFacts[], slots: Uint32Array): Float64Array {
   const fine = new Set(featuresOf(events, { leftOut: (group) => !FINE.has(group) }).columns)
   return Float64Array.from(slots, (slot) => (fine.has(slot) ? FINE_PENALTY : 1))
@@ -74,9 +75,9 @@ export function learnKnownClasses(
 }
 
 /**
- * Intercepts with which the classes have, in the mean over the labelled events, the probabilities that they are frequent there. A
- * fit has them, and a temperature takes them away: a frequent class then seems more frequent, or less, in any traffic whose
- * shares are estimated with these logits (Alexandari et al. 2020, bias-corrected calibration).
+ * Intercepts with which the mean probability of each class over the labelled events equals its share of them. A fit has
+ * such intercepts, but a temperature breaks them: a frequent class then seems more or less frequent in any traffic
+ * whose shares are estimated with these logits (Alexandari et al. 2020, bias-corrected calibration).
  */
 function withLabelledShares(
   known: KnownClasses,
@@ -100,13 +101,13 @@ function withLabelledShares(
 
 const NO_FEATURES = { columns: new Uint32Array(0), values: new Float32Array(0) }
 
-/** Number of pseudo-events by which each class is taken to have the identities of all classes. */
+/** Number of pseudo-events per class that are spread over identities as the events of all classes are. */
 const IDENTITY_STRENGTH = 5
 
 /**
- * Per identity of labelled events: log of how much likelier each class's events are to state it than those of all. Counted, not
- * fitted: a fit would ascribe to an identity only what the look and the shares of the labelled events leave open, and shares
- * differ where the model serves.
+ * Per identity of labelled events: log of the ratio at which each class's events state it, compared with those of all
+ * classes. Counted, not fitted: a fit would credit an identity only with what the look and the shares of the labelled
+ * events do not explain, and shares differ where the model serves.
  */
 export function identityLogs({ facts, label, weight }: LabelledExamples, classes: number): Map<string, Float64Array> {
   const counts = new Map<string, Float64Array>()
@@ -150,7 +151,7 @@ const knownFrom = ({ classes, parameters }: LinearModel, slots: Uint32Array): Kn
   intercepts: parameters.slice(0, classes),
 })
 
-/** Learns a group from the labelled events that have it; everything known so far is fixed. */
+/** Learns a group of features from the labelled events that have it; all earlier weights are fixed. */
 function withAdded(
   known: KnownClasses,
   added: FeatureGroup,
@@ -177,7 +178,7 @@ function withAdded(
   return merged(known, { ...knownFrom(fitted, slots), intercepts: known.intercepts })
 }
 
-/** Both have slots of their own; a slot that both have by a collision gets the sum. */
+/** The slots of both; a slot that both have because of a collision gets the sum. */
 function merged(one: KnownClasses, other: KnownClasses): KnownClasses {
   const classes = one.intercepts.length
   const slots = Uint32Array.from(new Set([...one.slots, ...other.slots])).sort()
@@ -196,7 +197,7 @@ function merged(one: KnownClasses, other: KnownClasses): KnownClasses {
   return { slots, weights, intercepts: one.intercepts }
 }
 
-/** Row-major logits of the known classes, one row per row. */
+/** Row-major logits of the known classes, one row per event. */
 export function knownLogits({ slots, weights, intercepts }: KnownClasses, rows: SparseRows): Float32Array {
   const classes = intercepts.length
   const parameters = new Float64Array(classes + weights.length)
@@ -219,8 +220,9 @@ export function lookTemperature(look: KnownClasses, later: LabelledExamples): nu
 }
 
 /**
- * Of events that were not learned from: by how much likelier their labels are by what the events show than by the shares of the
- * classes alone, in standard errors of the mean. Labels that mean nothing gain nothing, however frequent one of them is.
+ * For events that were not learned from: the gain in the log-likelihood of their labels from the events' features,
+ * compared with the shares of the classes alone, in standard errors of the mean. Meaningless labels gain nothing,
+ * however frequent one of them is.
  */
 export function gainInErrorsOf(
   known: KnownClasses,

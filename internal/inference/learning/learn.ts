@@ -17,11 +17,11 @@ import { addOpenClasses, parametersOf, withIdentities } from './model-parameters
 import { presenceOf } from './presence.js'
 import { estimateServedMix } from './served-mix.js'
 import { compact } from './sparse-rows.js'
-import { asServed, labelledExamples, sampled, sharesOf, type Taught } from './taught-examples.js'
-import { asStageBMeetsIt, type DirectoryFacts, PATTERNS, patternOf } from './views.js'
+import { asServed, labelledExamples, sampled, sharesOf, type TrainingExample } from './training-examples.js'
+import { asUnresolved, type DirectoryFacts, PATTERNS, patternOf } from './views.js'
 
-/** What is settled on held-out events and kept when the model is fitted again on all of them. */
-export interface Settled {
+/** Choices made on held-out events, and reused when the model is fitted again on all events. */
+export interface Choices {
   readonly temperature: number
   readonly bounds: readonly number[]
 }
@@ -31,8 +31,8 @@ export interface LearnOptions {
   readonly directory: DirectoryFacts
   /** Later labelled events, on which to choose the temperature. */
   readonly later?: readonly Labelled[]
-  /** What an earlier fit has settled, and where to start from. */
-  readonly settled?: Settled
+  /** The choices of an earlier fit, and its weights to start from. */
+  readonly choices?: Choices
   readonly start?: KnownClasses
 }
 
@@ -42,8 +42,10 @@ export interface Learned {
   readonly shares: Float64Array
   readonly patterns: readonly CardPattern[]
   readonly known: KnownClasses
-  readonly settled: Settled
-  /** What later labels gain by what their events show, in standard errors; undefined when there are too few to say. */
+  readonly choices: Choices
+  /**
+   * The gain of later labels from their events' features, in standard errors; undefined when there are too few of them.
+   */
   readonly labelGain: number | undefined
 }
 
@@ -65,12 +67,12 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
   })
   const taught = labelledExamples([...labelled, ...audited])
   const later = options.later && labelledExamples(asServed(options.later, placeOf, directory))
-  let temperature = options.settled?.temperature ?? 1
+  let temperature = options.choices?.temperature ?? 1
   const known = learnKnownClasses(
     taught,
     closed.length,
     (look) => {
-      if (options.settled === undefined && later !== undefined && later.facts.length > 0) {
+      if (options.choices === undefined && later !== undefined && later.facts.length > 0) {
         temperature = lookTemperature(look, later)
       }
       return temperature
@@ -87,7 +89,7 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
     baseShares,
     presence: presenceOf(taught, baseShares, prepared.input.unlabelled.atMs),
     seed,
-    bounds: options.settled?.bounds,
+    bounds: options.choices?.bounds,
   })
   const counts = new Map<string, number>()
   for (const number of prepared.input.unlabelled.contexts.at(-1) ?? []) {
@@ -102,7 +104,7 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
     shares: spread(mix.served, classes, closed),
     patterns: patternsOf(prepared.input.unlabelled.pattern, mix.unknown),
     known,
-    settled: { temperature, bounds: mix.bounds },
+    choices: { temperature, bounds: mix.bounds },
     labelGain:
       options.later === undefined || later === undefined
         ? undefined
@@ -112,11 +114,11 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
   }
 }
 
-/** An audit is a labelled event of exactly the traffic that is served. */
+/** An audit is a labelled event of the served traffic itself. */
 const AUDITED_WEIGHT = 3
 
 function prepare(
-  labelled: readonly Taught[],
+  labelled: readonly TrainingExample[],
   rare: readonly Labelled[],
   unlabelled: readonly Unlabelled[],
   known: KnownClasses,
@@ -175,7 +177,7 @@ function spread(shares: Float64Array, classes: readonly CountedClass[], closed: 
   const all = new Float64Array(classes.length + 1)
   for (const [place, c] of closed.entries()) all[c] = shares[place] ?? 0
   const open = classes.flatMap((one, c) => (one.isOpen ? [c] : []))
-  // What falls to none of the known classes divides as the overrides do.
+  // The share of no known class divides among the open classes as their overrides do.
   const overrides = open.reduce((sum, c) => sum + (classes[c]?.overrides ?? 0), 0)
   const other = shares[closed.length] ?? 0
   for (const c of open) all[c] = (other * (classes[c]?.overrides ?? 0)) / (overrides + 1)
@@ -186,11 +188,12 @@ function spread(shares: Float64Array, classes: readonly CountedClass[], closed: 
 const PRINCIPAL_STRENGTH = 5
 
 /**
- * Of each context with a credential: log of how much likelier a class's calls are to come with it than those of the layer,
- * from labelled events of the layer. Which services use a credential does not depend on whether they state their names.
+ * Per context with a credential: log of the ratio at which a class's calls use the credential, compared with all calls
+ * of the layer, from labelled events. Which services use a credential does not depend on whether they state their
+ * names.
  */
 export function likelierOf(
-  labelled: readonly Taught[],
+  labelled: readonly TrainingExample[],
   facts: readonly EventFacts[],
   levels: readonly Int32Array[],
   classes: number,
@@ -235,10 +238,13 @@ export function likelierOf(
   return (context) => known.get(context)
 }
 
-/** Number of later events of others from which they say something of the labels. */
+/** Minimum number of later events of other classes for a result. */
 const LATER_OTHERS_MIN = 20
 
-/** What later labels of the one class gain, in standard errors: against all others together, each of which has too few events to be a class. */
+/**
+ * The gain of later labels of the only class, in standard errors, against all others together, each of which has too
+ * few events for a class.
+ */
 export function labelGainOfOne(
   { resolved }: Examples,
   placeOf: ReadonlyMap<number, number>,
@@ -248,7 +254,7 @@ export function labelGainOfOne(
   const bothOf = (events: readonly Labelled[]): LabelledExamples =>
     labelledExamples(
       events.map(({ facts, label }) => ({
-        facts: asStageBMeetsIt(facts, directory),
+        facts: asUnresolved(facts, directory),
         label: placeOf.has(label) ? 0 : 1,
         weight: 1,
       })),

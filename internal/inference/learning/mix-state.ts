@@ -1,16 +1,16 @@
 import type { Presence } from './presence.js'
 import type { SparseRows } from './sparse-rows.js'
 
-/** What the mix of the served traffic is estimated from. */
+/** The data from which the mix of the served traffic is estimated. */
 export interface ServedInput {
   /** Number of known classes. The column after them is that of all other classes together. */
   readonly classes: number
-  /** The share of each known class for which the known logits hold; they sum to 1. */
+  /** The shares of the known classes that the known logits assume; they sum to 1. */
   readonly baseShares: Float64Array
   readonly presence: Presence
-  /** The look of all events; the other members name their rows. */
+  /** The look of all events; the other members refer to its rows. */
   readonly rows: SparseRows
-  /** Per feature of the look: how many times a penalty it gets. */
+  /** Per feature of the look: the multiple of the penalty that it gets. */
   readonly strictness: Float64Array
   readonly labelled: {
     readonly row: Uint32Array
@@ -21,7 +21,7 @@ export interface ServedInput {
   readonly rare: Uint32Array
   readonly unlabelled: {
     readonly row: Uint32Array
-    /** Row-major: the logits of the known classes, with all that the event shows but its identity. */
+    /** Row-major: the logits of the known classes, from all facts of the event except its identity. */
     readonly logits: Float32Array
     /** Number of the familiar identity of each event; -1: none. */
     readonly identity: Int32Array
@@ -35,10 +35,13 @@ export interface ServedInput {
     /** Class that a dispute rules out for each event; -1: no dispute. */
     readonly excluded: Int16Array
   }
-  /** Per familiar identity: log of how much likelier the events of each known class are to state it than those of all. */
+  /** Per familiar identity: log of the ratio at which events of each known class state it, compared with all events. */
   readonly identities: readonly Float64Array[]
   readonly contexts: number
-  /** Per context: log of how much likelier each class is to be captured there, given its parent, from labelled events. */
+  /**
+   * Per context: log of the ratio at which each class is captured there, compared with all classes, given its parent;
+   * from labelled events.
+   */
   readonly likelier: (context: number) => Float64Array | undefined
   readonly patterns: number
   readonly seed: number
@@ -51,7 +54,7 @@ export interface MixState {
   shares: Float64Array
   mixes: Float64Array
   other: Float64Array
-  /** Per pattern: subtracted from the logit of the unknown class, so that its share keeps to its bound. */
+  /** Per pattern: subtracted from the logit of the unknown class, so that its share stays within its bound. */
   discounts: Float64Array
   identityOthers: Float64Array
   /** One row per unlabelled event. */
@@ -70,7 +73,7 @@ export const weightOf = ({ unlabelled }: ServedInput, i: number): number =>
   (unlabelled.known[i] ?? -1) >= 0 ? AUDIT_WEIGHT : 1
 
 const SHARE_MIN = 1e-9
-/** Bounded, so that a class without events in a context stays possible there. */
+/** Bounded, so that a class without events in a context remains possible there. */
 export const logRatio = (share: number, overall: number): number =>
   Math.log((share + SHARE_MIN) / (overall + SHARE_MIN))
 

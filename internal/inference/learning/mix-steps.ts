@@ -2,7 +2,9 @@ import { logSumExp } from './logistic-regression.js'
 import { logRatio, type MixState, type ServedInput, weightOf } from './mix-state.js'
 import { grow } from './presence.js'
 
-/** Class probabilities of each unlabelled event under the prior of its context. Overrides and disputes take precedence. */
+/**
+ * Class probabilities of each unlabelled event under the prior of its context. Overrides and disputes take precedence.
+ */
 export function writeProbabilities(
   { classes, unlabelled, baseShares, presence, identities }: ServedInput,
   { shares, mixes, probabilities, discounts, identityOthers }: MixState,
@@ -64,14 +66,14 @@ export function sharesOf(input: ServedInput, probabilities: Float32Array): Float
 }
 
 /**
- * Weight of the labelled shares relative to those that the unlabelled traffic shows. Where looks tell services apart it matters
- * little; where they do not, it keeps a class from growing only because it resembles what is unknown.
+ * Weight of the labelled shares relative to the shares in the unlabelled traffic. It matters little where looks
+ * distinguish services; where they do not, it prevents a class from growing only because it resembles unknown traffic.
  */
 const ANCHOR = 0.05
 /** Number of pseudo-events with which the mix of the parent context is added to the mix of a context. */
 const CONTEXT_STRENGTH = 200
 
-/** The mix of each context, smoothed towards what its parent's mix and the labelled events of the context make likely. */
+/** The mix of each context, smoothed towards the mix that its parent and the labelled events of the context suggest. */
 export function mixesOf(input: ServedInput, { shares, probabilities }: MixState): Float64Array {
   const { classes, unlabelled, contexts } = input
   const columns = classes + 1
@@ -111,7 +113,7 @@ function expectedMix(prior: Float64Array, likelier: Float64Array | undefined): F
   return total > 0 ? mix.map((one) => one / total) : prior
 }
 
-/** Number of pseudo-events by which events of no known class are taken to have the identities of all. */
+/** Number of pseudo-events by which events of no known class are assumed to state identities as all events do. */
 const IDENTITY_STRENGTH = 20
 
 export function identityOthersOf(

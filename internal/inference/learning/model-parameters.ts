@@ -8,7 +8,7 @@ import type { ServedMix } from './served-mix.js'
 import { compact } from './sparse-rows.js'
 import { contextNamed, PATTERNS } from './views.js'
 
-/** Puts what was learned into the form in which a version is stored and predicts. */
+/** Converts the learned weights and mixes to the parameters that a version stores and predicts with. */
 export function parametersOf(
   known: KnownClasses,
   { shares, mixes, other, discounts }: ServedMix,
@@ -59,7 +59,7 @@ export function parametersOf(
   }
 }
 
-/** Adds a row for each familiar identity. What belongs to no known class shares what is known of its identities. */
+/** Adds a row of weights per familiar identity. All columns outside the known classes share one weight per identity. */
 export function withIdentities(
   parameters: ModelParameters,
   identities: ReadonlyMap<string, Float64Array>,
@@ -81,7 +81,7 @@ export function withIdentities(
   return { ...parameters, slots, weights }
 }
 
-/** In place: the open classes' columns. Slots that only audited events have get no weights. */
+/** In place: the open classes' columns. Slots that only audited events use get no weights. */
 export function addOpenClasses(
   parameters: ModelParameters,
   unlabelled: readonly Unlabelled[],
@@ -113,9 +113,9 @@ export function addOpenClasses(
 }
 
 /**
- * Classes that only overrides have named. The few events that a person looked at say how the traffic that belongs to no known
- * class divides among them; how much of the traffic that is, is estimated from all of it. So a class of few examples never
- * competes with the known classes for all traffic.
+ * Classes that only overrides have named. The few events that a person has reviewed determine how the traffic of no
+ * known class divides among them; the amount of that traffic is estimated from all of it. So a class with few examples
+ * never competes with the known classes for all traffic.
  */
 export interface OpenClasses {
   readonly slots: Uint32Array
@@ -124,7 +124,7 @@ export interface OpenClasses {
   readonly intercepts: Float64Array
 }
 
-/** Few examples: only what separates them clearly counts. */
+/** High, because there are few examples: only clear differences count. */
 const PENALTY = 3
 const OPTIONS = { penalty: PENALTY, iterationsMax: 40, tolerance: 1e-5 } as const
 
@@ -140,7 +140,7 @@ export function learnOpenClasses(
   if (classes === 0) return undefined
   const columns = classes + 1
   const { columns: slots, rows } = compact(lookOf(audited))
-  // One more event, with nothing of its own, is of none of the classes: there may be more than people have seen.
+  // One more event, without features, belongs to none of the classes: there may be classes that nobody has seen yet.
   const fitted = fitRegression(
     {
       rows: { ...rows, count: rows.count + 1, starts: Uint32Array.from([...rows.starts, rows.starts.at(-1) ?? 0]) },

@@ -8,16 +8,19 @@ export interface ClassLabel {
   readonly owner: string
 }
 
-/** A trained model of stage B with its card: everything that `predict` needs. Only `train` and `decodeModel` create one. */
+/**
+ * A trained model of the inference stage with its card: everything that `predict` needs. Only `train` and `decodeModel`
+ * create one.
+ */
 export interface Model {
   readonly card: ModelCard
   readonly parameters: ModelParameters
 }
 
 /**
- * Columns are the classes in the order of the card, then the unknown class. In form 1 the logits of all columns are linear. In
- * form 2 those of the known classes are; the last column's is the logit of "none of the known classes", and open classes,
- * which only overrides have named, share what falls to that one.
+ * Columns are the classes in the order of the card, then the unknown class. In form 1 the logits of all columns are
+ * linear. In form 2 those of the known classes are; the last column's is the logit of "none of the known classes", and
+ * open classes, which only overrides have named, divide the probability of that column.
  */
 export interface ModelParameters {
   readonly form: ModelForm
@@ -37,7 +40,7 @@ export interface ModelParameters {
   readonly contextCounts: ReadonlyMap<string, number>
 }
 
-/** The model card that a tenant can read (design section 5): serialisable as JSON, without data of any event. */
+/** The model card that a tenant can read: serialisable as JSON, without data of any event. */
 export interface ModelCard {
   /** The form of the version that the card describes. */
   readonly format: ModelForm
@@ -53,7 +56,7 @@ export interface ModelCard {
   }
   /** Share of the unresolved traffic that resembles no class, 0 to 1. */
   readonly unknownShare: number
-  /** The same by what an event shows of its caller; absent in cards of form 1. */
+  /** The same by pattern (what an event states about its caller); absent in cards of form 1. */
   readonly patterns?: readonly CardPattern[] | undefined
   /** Quality on held-out resolved events, weighted to the traffic that the model serves. */
   readonly weighted: Quality
@@ -71,7 +74,7 @@ export interface CardPattern {
   /** Share of the unresolved traffic, 0 to 1. */
   readonly share: number
   readonly unknownShare: number
-  /** Quality on the held-out resolved events that were viewed so. */
+  /** Quality on the held-out resolved events of this pattern. */
   readonly quality?: Quality | undefined
 }
 

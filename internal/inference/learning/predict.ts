@@ -17,12 +17,12 @@ export function predict(model: Model, events: readonly EventFacts[]): Prediction
   })
 }
 
-/** Share of a row's features that may be new to the model before it is no longer sure of anything. */
+/** Share of an event's features that may be new to the model; above it, no prediction counts as sure. */
 const NEW_FEATURES_MAX = 0.3
 
 /**
- * Whether the model has hardly seen what the event shows: another provider's model, or sizes far from all others. What remains
- * of its features may still favour one class clearly, but says little.
+ * Whether most of what the event shows is new to the model: another provider's model, or sizes far from all others. Its
+ * remaining features may still favour one class clearly, but prove little.
  */
 function isUnlikeAll(parameters: ModelParameters, rows: SparseRows, row: number): boolean {
   if (parameters.form === 1 || parameters.slots.length === 0) return false
@@ -65,7 +65,7 @@ export function writeModelLogits(
   for (let c = 0; c < columns; c++) logits[c] = intercepts[c] as number
   const isStated = writeSlotLogits(parameters, rows, row, logits, identityAt)
   if (form === 2) nest(parameters.openClasses, logits)
-  // What an identity says holds for the unknown class as for the known ones.
+  // The weights of an identity apply to the unknown class as to the known ones.
   if (isStated) add(logits, weights, identityAt * columns)
   if (offsets !== undefined) add(logits, offsets, 0)
 }
@@ -75,7 +75,7 @@ function add(logits: Float64Array, terms: Float32Array, from: number): void {
 }
 
 /**
- * Adds to each logit what the features of a row say.
+ * Adds the contributions of one row's features to the logits.
  *
  * @param leftOutAt place of a feature that is not added
  * @returns whether the row has that feature
@@ -145,7 +145,7 @@ function predictionOf({ card: { classes } }: Model, probabilities: Float64Array,
   }
 }
 
-/** Truncated, never rounded up. Below the chargeback floor when the gate has not passed (design section 5, stage B). */
+/** Truncated, never rounded up. Below the chargeback floor when the gate has not passed. */
 export const confidenceOf = (probability: number, isPassed: boolean): Confidence =>
   Math.min(Math.floor(probability * 10_000), isPassed ? CONFIDENCE_CAP : CHARGEBACK_FLOOR - 1)
 

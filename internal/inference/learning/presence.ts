@@ -1,11 +1,11 @@
 import type { LabelledExamples } from './known-classes.js'
 
 /**
- * Since when each class has had calls. A service that is new late in the window had no call before, and the share that it has
- * now is that of the time since its first label, not of the whole window.
+ * When each class began to have calls. A service that is new late in the window had no calls before, and its current
+ * share is that of the time since its first label, not of the whole window.
  */
 export interface Presence {
-  /** Per class: time of the first event with its label; earlier events are not of it. */
+  /** Per class: time of the first event with its label; earlier events do not belong to it. */
   readonly bornMs: Float64Array
   /** Per class: number of events of the whole time ÷ number of those since then. */
   readonly growth: Float64Array
@@ -13,7 +13,7 @@ export interface Presence {
   readonly shares: Float64Array
 }
 
-/** A class of few labels in the last minutes must not seem to have all traffic. */
+/** Bounded, so that a class with a few labels in the last minutes does not seem to have all traffic. */
 const GROWTH_MAX = 50
 
 /**
@@ -46,7 +46,10 @@ function before(sorted: Float64Array, atMs: number): number {
   return low
 }
 
-/** In place: what each class has of the whole time becomes what it has now; their sum stays, and so does what follows them. */
+/**
+ * In place: converts the sums of the classes over the whole time to current ones. The total is unchanged, and so are
+ * the entries after the classes.
+ */
 export function grow(sums: Float64Array, growth: Float64Array): void {
   let [was, is] = [0, 0]
   for (const [c, times] of growth.entries()) {

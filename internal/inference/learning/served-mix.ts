@@ -6,9 +6,9 @@ import { adjustDiscounts, boundsOf } from './unknown-bounds.js'
 import { firstOther, fitOther } from './unknown-look.js'
 
 export interface ServedMix {
-  /** The shares that the logits and the mixes refer to; the last is that of all other classes. They sum to 1. */
+  /** The shares that the logits and the mixes assume; the last is that of all other classes. They sum to 1. */
   readonly shares: Float64Array
-  /** Share of each class in the unlabelled traffic, with what audits say. */
+  /** Share of each class in the unlabelled traffic, corrected by audits. */
   readonly served: Float64Array
   /** Row-major, one row per context. */
   readonly mixes: Float64Array
@@ -16,9 +16,9 @@ export interface ServedMix {
   readonly other: Float64Array
   /** Per pattern: subtracted from that logit. */
   readonly discounts: Float64Array
-  /** Per familiar identity: the same log for events of no known class. */
+  /** Per familiar identity: the same log ratio for events of no known class. */
   readonly identityOthers: Float64Array
-  /** Per pattern: the largest share of the unknown that the evidence bears. */
+  /** Per pattern: the largest share of the unknown class that the evidence supports. */
   readonly bounds: readonly number[]
   /** Per pattern: the share of the unknown class. */
   readonly unknown: Float64Array
@@ -30,16 +30,17 @@ const PASSES = 4
 /**
  * Estimates the mix of services in the traffic that the model serves, and how much of it belongs to no known class.
  *
- * Assumptions: calls of a class look the same with and without labels, but the share of the class differs between the two,
- * between patterns and between capture contexts, and some unlabelled calls belong to no known class. This is label shift with
- * an unknown class (Saerens et al. 2002; Garg et al. 2022, open set label shift), solved by expectation maximisation:
+ * Assumptions: calls of a class look the same with and without labels, but the share of the class differs between the
+ * two, between patterns and between capture contexts, and some unlabelled calls belong to no known class. This is label
+ * shift with an unknown class (Saerens et al. 2002; Garg et al. 2022, open set label shift), solved by expectation
+ * maximisation:
  *
  * - the shares of the classes come from their probabilities on the unlabelled traffic, under one prior per context;
- * - what tells the unknown class from the known ones is a logistic regression of unlabelled events, weighted by their
+ * - the unknown class is separated from the known ones by a logistic regression of unlabelled events, weighted by their
  *   probability of being unknown, against labelled events, weighted to the estimated shares.
  *
- * Any noise by which the two differ looks like unknown traffic. So the share of the unknown class is bounded, per pattern, by
- * the likelihood of events that the regression has not seen (two folds).
+ * Any noise in which the two differ looks like unknown traffic. So the share of the unknown class is bounded, per
+ * pattern, by the likelihood of events that the regression has not seen (two folds).
  */
 export function estimateServedMix(input: ServedInput): ServedMix {
   const { classes, unlabelled } = input

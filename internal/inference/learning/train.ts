@@ -26,7 +26,7 @@ import { type DirectoryFacts, NO_DIRECTORY } from './views.js'
 export interface TrainingOptions {
   /** The same records, options and seed give the same bytes. */
   readonly seed: number
-  /** Default: nothing is known, so that no identity or credential resolves an event. */
+  /** Default: no identity or credential resolves an event. */
   readonly directory?: DirectoryFacts
   /** The version that serves; the gate compares the candidate with it. */
   readonly serving?: Model | undefined
@@ -51,7 +51,8 @@ export function train(
 ): TrainingResult {
   const split = splitByTime(records)
   const { classes, training, validation, all } = split
-  // One known class is enough where others are seen, too few of each to be a class: one service may have nearly all calls.
+  // One known class is enough if there are events of others that are too rare for a class: one service may have nearly
+  // all calls.
   const isAlone = classes.length < CLASSES_MIN && all.resolved.every(({ label }) => label >= 0)
   const hasKnown = classes.some(({ isOpen }) => !isOpen)
   if (!hasKnown || isAlone || training.unlabelled.length < UNRESOLVED_MIN) {
@@ -68,7 +69,7 @@ export function train(
     serving === undefined
       ? compared
       : withServing(compared, { card: compared, parameters: held.parameters }, serving, split)
-  const whole = learn(all, classes, { seed, directory, settled: learned.settled, start: learned.known })
+  const whole = learn(all, classes, { seed, directory, choices: learned.choices, start: learned.known })
   return {
     kind: 'trained',
     model: { card: withShares(card, whole), parameters: { ...whole.parameters, temperature } },
@@ -136,7 +137,7 @@ const withShares = (card: ModelCard, { shares, patterns }: Learned): ModelCard =
   patterns,
 })
 
-/** The card, with what the gate says of the candidate beside the version that serves. */
+/** The card, with the gate's reasons from comparing the candidate with the serving version. */
 function withServing(card: ModelCard, candidate: Model, serving: Model, { validation, classes }: Split): ModelCard {
   const unjudged = validation.unlabelled.filter(({ override }) => override === undefined).map(({ facts }) => facts)
   const audits = validation.unlabelled.flatMap(({ facts, override }) => {

@@ -37,8 +37,8 @@ export function boundsOf(input: ServedInput, state: MixState): number[] {
 const probabilitiesAt = ({ probabilities }: MixState, i: number, columns: number, c: number): number =>
   probabilities[i * columns + c] ?? 0
 /**
- * The share of a sample that cannot come from the rest: by how much more of it than of the rest lies where the component is
- * likeliest, by more than chance. Where both merely differ a little everywhere, that is little.
+ * The share of a sample that cannot come from the rest: the excess of the sample over the rest, beyond chance, where
+ * the component is likeliest. If both merely differ a little everywhere, the excess is small.
  *
  * @param sample scores of the sample, high where the component is likely
  * @param rest scores of the rest alone, with weights
@@ -65,13 +65,15 @@ export function excessShare(sample: readonly number[], rest: Float64Array, weigh
 }
 
 const THRESHOLDS = 50
-/** What is unknown and looks like known classes does not show as excess: the bound is so many times the excess. */
+/** Unknown traffic that looks like known classes causes no excess, so the bound is a multiple of the excess. */
 const OVERLAP = 1.5
 const BOUND_MAX = 0.95
 /** In standard errors. */
 const CHANCE = 1
 
-/** Raises the discounts of patterns whose events are unknown more often than their bounds allow, and lowers the others'. */
+/**
+ * Raises the discounts of patterns whose events are unknown more often than their bounds allow, and lowers the others'.
+ */
 export function adjustDiscounts(input: ServedInput, state: MixState, bounds: readonly number[]): void {
   const shares = unknownShares(input, state)
   for (const [pattern, most] of bounds.entries()) {

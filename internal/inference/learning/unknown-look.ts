@@ -1,18 +1,21 @@
 import { binaryLogits, fitBinary } from './binary-regression.js'
 import { AUDIT_WEIGHT, FIRST_OTHER, type MixState, type ServedInput } from './mix-state.js'
 
-/** What tells the unknown class from the known ones: a logistic regression of the look of events. */
+/** Separates the unknown class from the known ones: a logistic regression on the look of events. */
 
 const OTHER_PENALTY = 4
 const OTHER_ITERATIONS_MAX = 25
 const TOLERANCE = 1e-5
 
-/** The density of the unlabelled traffic relative to the known classes: where it exceeds theirs, something else must be. */
+/**
+ * The density of the unlabelled traffic relative to the known classes: where it exceeds theirs, there is unknown
+ * traffic.
+ */
 export function firstOther(input: ServedInput, state: MixState): Float64Array {
   const { unlabelled, classes, rows } = input
   const columns = classes + 1
-  const kept = state.probabilities
-  state.probabilities = kept.slice()
+  const before = state.probabilities
+  state.probabilities = before.slice()
   for (let i = 0; i < unlabelled.row.length; i++) {
     if ((unlabelled.known[i] ?? -1) < 0) state.probabilities[i * columns + classes] = 1
   }

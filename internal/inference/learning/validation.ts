@@ -5,7 +5,7 @@ import { type EventFacts, type FeatureGroup, featuresOf } from './features.js'
 import { guessByHeuristic, type Heuristic } from './heuristic.js'
 import type { ClassLabel, Gate, GateReason, Model, ModelParameters, Prediction, Quality } from './model.js'
 import { familiarOf, offsetsOf, predict, toProbabilities, writeModelLogits } from './predict.js'
-import { asStageBMeetsIt, contextNamed, type DirectoryFacts, type Pattern } from './views.js'
+import { asUnresolved, contextNamed, type DirectoryFacts, type Pattern } from './views.js'
 
 /** A validation event, in the form it would have in the served traffic. */
 export interface ValidationEvent {
@@ -44,8 +44,9 @@ export function servedTraffic({ contextOffsets, contextCounts }: ModelParameters
 }
 
 /**
- * Held-out resolved events as stage B meets them, with the weight and context that their class has in the served traffic; and
- * held-out unresolved events, weighted by their probability of belonging to no class: every prediction for these is wrong.
+ * Held-out resolved events as they would reach the inference stage, with the weight and context of their class in the
+ * served traffic; and held-out unresolved events, weighted by their probability of belonging to no class: every
+ * prediction for these is wrong.
  */
 export function weightedEvents(
   { resolved, unlabelled }: Examples,
@@ -68,8 +69,9 @@ export function weightedEvents(
 }
 
 /**
- * Resolved events with their labels hidden, as events that stage A would not resolve: without what it resolves them by, and
- * captured as the unresolved traffic of their class is. Events of services that are no class are not among them.
+ * Resolved events with their labels hidden, as if the facts stage could not resolve them: without the facts that it
+ * resolves them by, and in a capture context of the unresolved traffic of their class. Events of services without a
+ * class are left out.
  *
  * @param neighboursRate share of the unresolved events that show other events of their trace
  */
@@ -84,7 +86,7 @@ export function hiddenEvents(
   const isFamiliar = familiarOf(parameters)
   const own = resolved
     .filter(({ label }) => label >= 0)
-    .map(({ facts, label }) => ({ facts: asStageBMeetsIt(facts, directory), label }))
+    .map(({ facts, label }) => ({ facts: asUnresolved(facts, directory), label }))
   const shown =
     neighboursRate /
     Math.max(
@@ -125,7 +127,7 @@ export function hiddenEvents(
   })
 }
 
-/** No hash of an identity. */
+/** Not the hash of any identity. */
 const UNFAMILIAR = 'unfamiliar'
 
 const hasNeighbours = ({ neighbours }: EventFacts): boolean => (neighbours?.length ?? 0) > 0
@@ -169,9 +171,9 @@ export function logitsOfEvents(
 const AUDITS_MIN = 50
 
 /**
- * Between 1 and the best temperature on the weighted events of known classes, and also on the audits when there are enough: the
- * weights exaggerate the few events of rare classes, and the look has a temperature of its own. How much is unknown is
- * estimated elsewhere, and no divisor of logits makes up for a wrong estimate of it.
+ * Between 1 and the best temperature on the weighted events of known classes, and also on the audits when there are
+ * enough: the weights exaggerate the few events of rare classes, and the look has a temperature of its own. How much is
+ * unknown is estimated elsewhere, and no divisor of logits makes up for a wrong estimate of it.
  */
 export function calibrate(
   parameters: ModelParameters,
@@ -245,11 +247,11 @@ function judgeHeuristic(
 export interface Losses {
   readonly mean: number
   readonly ofContext: number
-  /** By how much the model's is lower, in standard errors of the mean difference. */
+  /** How much lower the model's loss is, in standard errors of the mean difference. */
   readonly gainInErrors: number
 }
 
-/** A loss of more than this counts as this: one event must not decide. */
+/** Losses are capped, so that a single event cannot decide. */
 const LOSS_MAX = 8
 
 export function lossesOf(
@@ -307,7 +309,7 @@ export function qualityOf(
   }
 }
 
-/** What a card compares a version with. */
+/** The baselines that a card compares a version with. */
 export interface Baselines {
   readonly heuristic: Heuristic
   readonly classes: readonly ClassLabel[]
@@ -315,15 +317,15 @@ export interface Baselines {
   readonly majority: number
 }
 
-/** What the gate judges of one set of events. */
+/** The gate's input for one set of events. */
 export interface Evidence {
   readonly quality: Quality
   readonly gainInErrors: number
 }
 
-/** How a version answers the newest unresolved events, which have no labels. */
+/** How a version predicts the newest unresolved events, which have no labels. */
 export interface Answers {
-  /** Share for which it names somebody. */
+  /** Share of events that it names a service for. */
   readonly named: number
   /** Mean probability of belonging to no class. */
   readonly unknown: number
@@ -333,11 +335,11 @@ export interface Answers {
 export interface AgainstServing {
   readonly candidate: Answers
   readonly serving: Answers
-  /** Whether audits, enough of them, say that the candidate is better. */
+  /** Whether enough audits show that the candidate is better. */
   readonly auditsPreferCandidate: boolean
 }
 
-/** Design section 5: a version may be promoted only when its calibration error on served traffic is at most this. */
+/** A version may be promoted only when its calibration error on served traffic is at most this. */
 const CALIBRATION_ERROR_MAX = 0.05
 const VALIDATION_MIN = 100
 const NAMED_KEPT_MIN = 2 / 3
@@ -346,12 +348,12 @@ const UNKNOWN_RISE_MAX = 0.1
 const BEYOND_CHANCE = 2
 
 /**
- * Whether a version may be promoted: on the weighted events, and also on the audits when there are enough, its features must
- * lower the log-loss by more than chance against the capture context alone, and it must be calibrated and right often enough
- * where it claims to be. Labels must gain, too: a model that tells labelled from unlabelled traffic lowers the log-loss of the weighted
- * events, also with labels that mean nothing.
+ * Whether a version may be promoted: on the weighted events, and also on the audits when there are enough, its features
+ * must lower the log-loss by more than chance against the capture context alone, and it must be calibrated, and precise
+ * enough above the floor. The labels must also gain: a model that separates labelled from unlabelled traffic lowers the
+ * log-loss of the weighted events even with meaningless labels.
  *
- * @param labelGain what later labels gain by what their events show, in standard errors
+ * @param labelGain the gain in likelihood of later labels from their events' features, in standard errors
  */
 export function gateOf(
   weighted: Evidence,
@@ -373,8 +375,8 @@ export function gateOf(
 }
 
 /**
- * Against the serving version, a candidate must not name far less or call far more unknown, unless audits say so: labelled
- * events alone do not show whether the rest has changed.
+ * Compared with the serving version, a candidate must not name far fewer events or call far more unknown, unless audits
+ * prefer it: labelled events alone do not show whether the rest of the traffic has changed.
  */
 export function reasonsAgainst({ candidate, serving, auditsPreferCandidate }: AgainstServing): GateReason[] {
   if (auditsPreferCandidate) return []
@@ -387,7 +389,7 @@ export function reasonsAgainst({ candidate, serving, auditsPreferCandidate }: Ag
 const isImprecise = ({ precisionAtFloor }: Quality): boolean =>
   precisionAtFloor !== undefined && precisionAtFloor < CHARGEBACK_FLOOR / 10_000
 
-/** The events that a version names and does not know. */
+/** Shares of events that a version names, and considers unknown. */
 export function answersOf(model: Model, events: readonly EventFacts[]): Answers {
   const predictions = predict(model, events)
   const mean = (of: (prediction: Prediction) => number): number =>
@@ -413,7 +415,7 @@ export function prefersCandidate(
   return mean > BEYOND_CHANCE * Math.sqrt(variance / gains.length)
 }
 
-/** Names that label, or rightly names nobody. */
+/** The prediction has this label, or is below the floor and thus names nobody. */
 const isOf = (prediction: Prediction | undefined, { service, owner }: ClassLabel): boolean => {
   if (prediction === undefined) return false
   if (prediction.label.service === service && prediction.label.owner === owner) return true

@@ -1,13 +1,16 @@
 import type { EventFacts } from './features.js'
 
 /**
- * What of its caller an event shows in the form in which it reaches stage B. The mix of services differs between patterns, and
- * what the identity says counts only where it is known from labelled events.
+ * What an event states about its caller when it reaches the inference stage. The mix of services differs between
+ * patterns, and an identity is evidence only where labelled events have stated it.
  */
 export const PATTERNS = [
   /** States no identity. */
   'anonymous',
-  /** States an identity that labelled events have stated too: a shared account, or a person who works for several services. */
+  /**
+   * States an identity that labelled events have stated too: a shared account, or a person who works for several
+   * services.
+   */
   'familiar',
   /** States an identity that no labelled event has stated. */
   'unfamiliar',
@@ -38,21 +41,21 @@ export function contextNamed(name: string): { pattern: Pattern; ingestionLayer: 
   return { pattern: PATTERNS.find((one) => one === pattern) ?? 'anonymous', ingestionLayer, principal }
 }
 
-/** The facts that stage A decides by alone, as the directory has them now. */
+/** The facts that the facts stage decides by on their own, as the directory has them now. */
 export interface DirectoryFacts {
-  /** Whether an event that states this identity is resolved by it. */
+  /** Whether this identity alone resolves an event. */
   readonly resolvesIdentity: (identityHash: string) => boolean
-  /** Whether an event that this credential submits is resolved by it. */
+  /** Whether this credential alone resolves an event. */
   readonly resolvesPrincipal: (principal: string) => boolean
 }
 
 export const NO_DIRECTORY: DirectoryFacts = { resolvesIdentity: () => false, resolvesPrincipal: () => false }
 
 /**
- * The labelled event as it would have reached stage B: its service is hidden, and so is an identity by which stage A would
- * have resolved it even so. The other events of its trace stay visible, but not what they were resolved to.
+ * A labelled event as it would have reached the inference stage: its service is hidden, and so is an identity by which
+ * the facts stage would still have resolved it. The other events of its trace stay visible, without their services.
  */
-export function asStageBMeetsIt(facts: EventFacts, { resolvesIdentity }: DirectoryFacts): EventFacts {
+export function asUnresolved(facts: EventFacts, { resolvesIdentity }: DirectoryFacts): EventFacts {
   const { identityHash, ...rest } = facts
   return identityHash && !resolvesIdentity(identityHash) ? facts : rest
 }

@@ -17,7 +17,7 @@ export interface AnnounceDeps {
 export interface Announcing {
   /** Checks all tenants again: this process may now own tenants of a process that has stopped. */
   recheckAll(): void
-  /** Resolves when `signal` has aborted and the work in flight has settled. */
+  /** Resolves when `signal` has aborted and the work in flight has ended. */
   readonly stopped: Promise<void>
 }
 
@@ -26,7 +26,7 @@ const RETRY_MS = 500
 /**
  * Watches the serving state of each tenant, stores it, and publishes one event per change: after the change is stored
  * and before the next one is, even if the process that stored it dies in between. Publishing a change again gives the
- * same event (spec 6.1).
+ * same event.
  */
 export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announcing {
   const waiting = new Set<string>()
@@ -53,7 +53,7 @@ export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announ
       // Deleted first, so that a change during the work is checked again.
       waiting.delete(tenantId)
       try {
-        await settle(tenantId, deps)
+        await bringUpToDate(tenantId, deps)
       } catch (cause) {
         deps.log.warn({ err: cause, tenantId }, 'could not save the serving state of a tenant yet; will retry')
         waiting.add(tenantId)
@@ -65,8 +65,8 @@ export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announ
   return { recheckAll, stopped: work() }
 }
 
-/** Brings the stored serving state of a tenant, and its published events, up to date with the serving board. */
-async function settle(tenantId: string, { board, owns, publishEvent, clock }: AnnounceDeps): Promise<void> {
+/** Makes the stored serving state of a tenant, and its published events, agree with the serving board. */
+async function bringUpToDate(tenantId: string, { board, owns, publishEvent, clock }: AnnounceDeps): Promise<void> {
   const { degradations } = board
   const isOurs = (): boolean => owns(`degradation.${tenantId}`)
   if (!isOurs() && !board.hasFindings(tenantId)) return

@@ -29,8 +29,8 @@ export async function loadModel(store: ObjectStore, { artefact }: StoredModel): 
 
 export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Total artefact size of the models kept in memory. */
-const KEPT_BYTES_MAX = 256 * 1024 * 1024
+/** Maximum total artefact size of the models in memory. */
+const CACHE_BYTES_MAX = 256 * 1024 * 1024
 
 interface CachedModel {
   readonly loading: Promise<LoadedModel>
@@ -42,12 +42,12 @@ export class ModelCache {
   private readonly load: (version: StoredModel) => Promise<LoadedModel>
   private readonly cached: LRUCache<string, CachedModel>
 
-  constructor(load: (version: StoredModel) => Promise<LoadedModel>, bytesMax = KEPT_BYTES_MAX) {
+  constructor(load: (version: StoredModel) => Promise<LoadedModel>, bytesMax = CACHE_BYTES_MAX) {
     this.load = load
     this.cached = new LRUCache({
       maxSize: bytesMax,
-      // The cache rejects a value above its maximum, and a larger model would then be read again for each batch: count it
-      // as the whole cache instead.
+      // The cache rejects a value above its maximum, and a larger model would then be read again for each batch: count
+      // it as the whole cache instead.
       sizeCalculation: ({ bytes }) => Math.min(Math.max(1, bytes), bytesMax),
     })
   }

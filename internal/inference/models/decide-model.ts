@@ -7,7 +7,7 @@ export type Decision = (typeof DECISIONS)[number]
 export type Decided =
   | { readonly kind: 'decided'; readonly version: StoredModel }
   /** The artefact of the version was removed because of its age. */
-  | { readonly kind: 'gone' }
+  | { readonly kind: 'no_artefact' }
 
 /**
  * Applies a decision to a version. Idempotent: returns the same version when the decision already holds.
@@ -24,7 +24,7 @@ export function decided(
 ): Decided {
   switch (decision) {
     case 'promote': {
-      if (version.artefact === null) return { kind: 'gone' }
+      if (version.artefact === null) return { kind: 'no_artefact' }
       const all = [...versions]
       const { model, state } = servingOf(all, true, () => false)
       // A fallback for a recalled version is promoted again, so that it no longer counts as a fallback.
@@ -35,7 +35,7 @@ export function decided(
       if (version.recalled_at !== null) return { kind: 'decided', version }
       return { kind: 'decided', version: { ...version, recalled_at: new Date(nowMs).toISOString() } }
     case 'restore':
-      if (version.artefact === null) return { kind: 'gone' }
+      if (version.artefact === null) return { kind: 'no_artefact' }
       return { kind: 'decided', version: version.recalled_at === null ? version : { ...version, recalled_at: null } }
   }
 }

@@ -1,6 +1,6 @@
 import type { DegradationState } from '../../records/interpretation.js'
 
-/** How stage B serves a tenant, stored under the tenant id in the bucket `degradations`. */
+/** How the inference stage serves a tenant, stored under the tenant id in the bucket `degradations`. */
 export interface StoredDegradation {
   readonly tenant_id: string
   readonly state: DegradationState

@@ -5,7 +5,7 @@ import { count, exampleId, idInPath, idOf, timeText } from '../../text/answer-fi
 import { PATTERNS } from '../learning/views.js'
 import { MODEL_STATUSES } from './model-version.js'
 
-/** The OpenAPI contract of models (design sections 5 and 7). */
+/** The contract of models. */
 
 const share = () => z.number().min(0).max(1)
 const label = { service: z.string(), owner: z.string() }
@@ -77,7 +77,8 @@ const model = z
         z.object({
           pattern: z.enum(PATTERNS).meta({
             description:
-              'anonymous: the event states no identity; familiar: one that resolved events state too; unfamiliar: another one.',
+              'anonymous: the event states no identity; familiar: one that resolved events state too; unfamiliar: ' +
+              'another one.',
           }),
           share: share().meta({ description: 'Share of the traffic not resolved by stage A.' }),
           unknown_share: share().meta({ description: 'Share of these events that does not resemble any class.' }),
@@ -100,8 +101,8 @@ const model = z
       .nullable()
       .meta({
         description:
-          'Why the version was withdrawn: newly resolved events, with their services hidden, showed that it is wrong too ' +
-          'often. The baseline serves until a training has passed validation. Null otherwise.',
+          'Why the version was withdrawn: newly resolved events, with their services hidden, showed that it is wrong ' +
+          'too often. The baseline serves until a training has passed validation. Null otherwise.',
       }),
     validation: z.object({
       passed: z
@@ -195,13 +196,15 @@ const decision = (id: string, summary: string, description: string): Operation =
 export const PROMOTE_MODEL = decision(
   'promoteModel',
   'Promote a model version',
-  'The version replaces the one that is serving. The confidence of a version that has not passed validation stays below 0.80.',
+  'The version replaces the one that is serving. The confidence of a version that has not passed validation stays ' +
+    'below 0.80.',
 )
 export const RECALL_MODEL = decision(
   'recallModel',
   'Recall a model version',
-  'Takes the version out of service. The previously serving version takes over, and new records have `model_recalled`; if ' +
-    'there is none, the heuristic baseline takes over, and new records have `degraded_serving`. Existing records do not change.',
+  'Takes the version out of service. The previously serving version takes over, and new records have ' +
+    '`model_recalled`; if there is none, the heuristic baseline takes over, and new records have `degraded_serving`. ' +
+    'Existing records do not change.',
 )
 export const RESTORE_MODEL = decision(
   'restoreModel',

@@ -73,7 +73,7 @@ async function decide(
     return outcome.kind === 'decided' && outcome.version !== version ? outcome.version : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
-  if (outcome?.kind === 'gone') {
+  if (outcome?.kind === 'no_artefact') {
     return problem('CONFLICT', 'The version is too old to serve: only its model card is retained.')
   }
   return { status: 200, body: show(after, deps), changes: { before: audited(before), after: audited(after) } }

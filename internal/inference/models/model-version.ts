@@ -2,8 +2,8 @@ import type { DegradationState } from '../../records/interpretation.js'
 import type { ClassLabel, ModelCard } from '../learning/model.js'
 
 /**
- * A version of a tenant's stage-B model, stored under its id in the bucket `models`. The serving version is derived from
- * the fields of all versions, so that a promotion or a recall is a single compare-and-set of one record.
+ * A version of a tenant's stage-B model, stored under its id in the bucket `models`. The serving version is derived
+ * from the fields of all versions, so that a promotion or a recall is a single compare-and-set of one record.
  */
 export interface StoredModel {
   readonly id: string
@@ -26,7 +26,9 @@ export interface StoredModel {
   readonly withdrawn?: Withdrawal | null
 }
 
-/** On newly resolved events, with their labels hidden, the version was right too seldom where it claimed 0.80 or more. */
+/**
+ * On newly resolved events, with their labels hidden, the version was right too seldom where it claimed 0.80 or more.
+ */
 export interface Withdrawal {
   readonly at: string
   /** Number of newly resolved events that were scored. */
@@ -43,7 +45,7 @@ export interface Withdrawal {
 export const MODEL_STATUSES = ['candidate', 'serving', 'previous', 'recalled', 'withdrawn'] as const
 export type ModelStatus = (typeof MODEL_STATUSES)[number]
 
-/** What serves a tenant in stage B (spec 2.3, rules 2 to 4). */
+/** What serves a tenant in the inference stage (deploy/decisions/which-model-serves-a-tenant.md). */
 export interface Serving {
   readonly state: DegradationState
   /** Undefined when no version can or may serve. */
@@ -83,7 +85,10 @@ export function servingOf(
   return { state: isFallback(model, all) ? 'model_recalled' : 'none', model }
 }
 
-/** The version to evaluate in shadow: the newest, if it was created after the serving one and never promoted or recalled. */
+/**
+ * The version to evaluate in shadow: the newest, if it was created after the serving one and never promoted or
+ * recalled.
+ */
 export function candidateOf(versions: Iterable<StoredModel>, serving: StoredModel): StoredModel | undefined {
   let candidate: StoredModel | undefined
   for (const version of versions) {

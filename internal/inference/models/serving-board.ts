@@ -17,7 +17,10 @@ export interface ServingBoardDeps {
   readonly onLost: (cause: unknown) => void
 }
 
-/** What serves each tenant in stage B, derived from the model registry, tenant settings and the faults this process found. */
+/**
+ * What serves each tenant in the inference stage, derived from the model registry, tenant settings and the faults that
+ * this process found.
+ */
 export interface ServingBoard {
   of(tenantId: string): Serving
   version(id: string): StoredModel | undefined

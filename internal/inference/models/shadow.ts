@@ -91,7 +91,9 @@ function count(changes: Map<string, ShadowChange>, { from, to, events }: ShadowC
 const mostFrequent = (changes: ReadonlyMap<string, ShadowChange>): ShadowChange[] =>
   [...changes.values()].sort((one, other) => other.events - one.events).slice(0, CHANGES_MAX)
 
-/** Shadow counts of a candidate in one partition, stored under `<model id>.<partition>` in the bucket `model_shadows`. */
+/**
+ * Shadow counts of a candidate in one partition, stored under `<model id>.<partition>` in the bucket `model_shadows`.
+ */
 export interface StoredShadow {
   readonly tenant_id: string
   readonly model_id: string

@@ -12,7 +12,8 @@ const WITHDRAWN = gauge(
 const OLDEST = gauge('model_oldest_seconds', 'Age of the oldest model in service of this trainer.')
 const PRECISION = gauge(
   'model_live_precision_ratio',
-  'Precision at the chargeback floor on newly resolved calls, the lowest of all tenants: `estimate` and its `lower` bound.',
+  'Precision at the chargeback floor on newly resolved calls, the lowest of all tenants: `estimate` and its ' +
+    '`lower` bound.',
   ['of'],
 )
 const SCORED = gauge(
@@ -25,7 +26,10 @@ export interface LiveModels {
   readonly precisionOf: (tenantId: string) => LivePrecision | undefined
 }
 
-/** Sets what is known of the models of some tenants. No label names one; what is unknown of all has no series. */
+/**
+ * Sets the metrics of some tenants' models. No label names a tenant; a value that is unknown for all tenants has no
+ * series.
+ */
 export function setLiveModels(
   tenantIds: Iterable<string>,
   { versionsOf, precisionOf }: LiveModels,

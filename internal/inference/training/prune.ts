@@ -5,13 +5,13 @@ import { chosenVersion, type StoredModel } from '../models/model-version.js'
 /** Number of newest versions per tenant that keep their artefacts, in addition to those that may have to serve. */
 const ARTEFACTS_KEPT = 10
 /**
- * Size of the artefacts that a tenant keeps besides: those of versions that have served, the newest first, because records cite
- * them and their explanations are computed by them when they are shown.
+ * Total size of the further artefacts that a tenant keeps: of versions that have served, the newest first, because
+ * records cite them and explanations are computed from them on display.
  */
 const CITED_BYTES_MAX = 512 * 1024 * 1024
 /** Number of versions before the serving one that a recall can fall back to. */
 const FALLBACKS = 3
-/** Number of versions per tenant whose cards are kept: 100 days at four versions per day. */
+/** Number of versions per tenant that keep their cards: 100 days at four versions per day. */
 const CARDS_KEPT = 400
 /** A younger artefact without a version may belong to a version that is about to be stored. */
 const ORPHAN_MS_MIN = 60 * 60 * 1000

@@ -29,7 +29,10 @@ export function resolvedByDirectory(
   }
 }
 
-/** The newest events that stage A has resolved since an instant, in the order in which it did, as models know their services. */
+/**
+ * The newest events that the facts stage resolved after an instant, in the order of resolution, with services as models
+ * know them.
+ */
 export async function resolvedEvents(
   store: ClickHouseClient,
   window: ResolvedWindow,

@@ -14,7 +14,7 @@ export interface TrainTenantDeps {
   readonly artefacts: ObjectStore
   readonly completeAsOf: () => Promise<number>
   readonly train: (task: Omit<TrainingTask, 'store'>) => Promise<TrainedOrNot>
-  /** What stage A resolves the tenant's events by alone, as the directory is now. */
+  /** What the facts stage resolves the tenant's events by, as the directory is now. */
   readonly resolvedBy: (tenantId: string) => ResolvedByDirectory
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clock: () => number
@@ -24,14 +24,14 @@ export interface TrainTenantDeps {
 export class LeaseLost extends Error {}
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Older records say little about current traffic. */
+/** Older records tell little about current traffic. */
 const WINDOW_MS = 30 * DAY_MS
 /** Maximum per kind of outcome. Training on this many records takes seconds to a minute of one core. */
 const RECORDS_MAX = 100_000
 
 /**
- * Trains a version of a tenant's model and promotes it if it passes validation. Idempotent per request: a retry gives no
- * second version, and a trainer that dies leaves at most an orphaned artefact.
+ * Trains a version of a tenant's model and promotes it if it passes validation. Idempotent per request: a retry gives
+ * no second version, and a trainer that dies leaves at most an orphaned artefact.
  */
 export async function trainTenant(
   tenantId: string,
@@ -92,7 +92,9 @@ async function createVersion(
   return kept
 }
 
-/** @returns undefined when no version serves, or its artefact cannot be read: the gate then has nothing to compare with */
+/**
+ * @returns undefined when no version serves, or its artefact cannot be read: the gate then has nothing to compare with
+ */
 async function artefactOf(version: StoredModel | undefined, artefacts: ObjectStore): Promise<Uint8Array | undefined> {
   if (version?.artefact == null) return undefined
   const read = await readObject(artefacts, version.artefact.object, READ_MS_MAX)

@@ -2,7 +2,7 @@ import type { FactsRow, TrainingRow } from '../../store/queries/attribution/trai
 import type { Outcome, TrainingRecord } from '../learning/examples.js'
 import type { EventFacts } from '../learning/features.js'
 
-/** Converts a stored row to a training record: the same facts as stage B has of an event, and its outcome. */
+/** Converts a stored row to a training record: the facts that the inference stage has of an event, and its outcome. */
 export const recordOf = (row: TrainingRow): TrainingRecord => ({ facts: factsOf(row), outcome: outcomeOf(row) })
 
 function outcomeOf({ kind, service, owner }: TrainingRow): Outcome {
@@ -19,7 +19,7 @@ function outcomeOf({ kind, service, owner }: TrainingRow): Outcome {
 
 const NO_IDENTITY = '0'.repeat(32)
 
-/** The facts that stage B had of an event, by its stored row; without those of its trace. */
+/** The facts that the inference stage had of an event, from its stored row; without those of its trace. */
 export const factsOf = (row: FactsRow): EventFacts => ({
   eventTimeMs: Number(row.event_time_ms),
   provider: row.provider,

@@ -24,13 +24,13 @@ export interface TrainingTask {
   readonly forgotten: readonly Forgotten[]
 }
 
-/** What stage A resolves an event by alone. */
+/** The identities and credentials by which the facts stage resolves an event on its own. */
 export interface ResolvedByDirectory {
   /** Hashes of identities with a service, in hex. */
   readonly identities: readonly string[]
   /** Credentials with a default service. */
   readonly principals: readonly string[]
-  /** How models know the services whose names or owners have changed, by each of their names. */
+  /** For services whose names or owners have changed: the label that models use, by each of their names. */
   readonly labels: readonly (readonly [comparableName: string, label: Label])[]
 }
 

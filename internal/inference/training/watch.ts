@@ -12,33 +12,36 @@ export interface WatchDeps {
   readonly models: WatchedRecords<StoredModel>
   readonly artefacts: ObjectStore
   readonly trainings: WatchedRecords<StoredTraining>
-  /** The events that became resolved after an instant, at most so many, the newest, in the order in which they did. */
+  /** The newest events that were resolved after an instant, at most `eventsMax`, in the order of resolution. */
   readonly resolvedSince: (tenantId: string, sinceMs: number, eventsMax: number) => Promise<readonly ResolvedEvent[]>
   readonly directoryOf: (tenantId: string) => DirectoryFacts
   readonly clock: () => number
   readonly log: Logger
 }
 
-/** Pause after a training that gave nothing to serve before the next one is requested. */
+/** Pause after a training without a version that can serve, before the next one is requested. */
 const RETRY_MS = 30 * 60 * 1000
 
 export interface DriftWatch {
   /** Scores the tenant's serving version on the newly resolved events; withdraws it if it is wrong too often. */
   check(tenantId: string): Promise<void>
-  /** Of the version that serves a tenant, at the last check; undefined: none serves, or too little is known of it. */
+  /**
+   * The precision of the version that serves a tenant, at the last check; undefined: none serves, or it has too few
+   * claims.
+   */
   precisionOf(tenantId: string): LivePrecision | undefined
 }
 
 /**
- * Scores serving versions on newly resolved events. Keeps nothing: each check reads the newest events since the version was
- * made, so that another trainer that takes over comes to the same conclusion.
+ * Scores serving versions on newly resolved events. Stateless: each check reads the newest events since the version was
+ * created, so that another trainer that takes over reaches the same conclusion.
  */
 export function driftWatch(deps: WatchDeps): DriftWatch {
   const { models, trainings, clock, log } = deps
   const precisions = new Map<string, LivePrecision>()
   const cache = new ModelCache((version) => loadModel(deps.artefacts, version))
 
-  /** @returns the precision of a version that goes on to serve */
+  /** @returns the precision of a version that continues to serve */
   const score = async (tenantId: string): Promise<LivePrecision | undefined> => {
     const version = chosenVersion(models.of(tenantId))
     if (version === undefined) return undefined
@@ -49,7 +52,7 @@ export function driftWatch(deps: WatchDeps): DriftWatch {
       return undefined
     }
     const loaded = await cache.get(version)
-    // Attributors report what is wrong with it.
+    // Attributors report the fault.
     if (loaded.kind === 'fault') return undefined
     const events = await deps.resolvedSince(tenantId, Date.parse(version.created_at), SCORED_MAX)
     const { drift, precision } = scoreServing(loaded.model, events, deps.directoryOf(tenantId), DEFAULT_SEED)
@@ -84,7 +87,7 @@ export function driftWatch(deps: WatchDeps): DriftWatch {
   }
 }
 
-/** A request that is pending stays: its training reads the same records. */
+/** A pending request is not replaced: its training reads the same records. */
 async function request(tenantId: string, id: string, { trainings, clock }: WatchDeps): Promise<void> {
   await trainings.createOnce(tenantId, { tenant_id: tenantId, requested: null, last: null })
   await trainings.change(tenantId, (training) =>

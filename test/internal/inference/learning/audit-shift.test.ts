@@ -4,7 +4,10 @@ import { seededRandom } from '../../../../internal/local/sandbox/random.js'
 
 const CLASSES = 20
 
-/** Events of which a model knows little, and whose classes are drawn as it believes, but for how often the first one comes. */
+/**
+ * Events of which a model knows little, and whose classes are drawn as it believes, but for how often the first one
+ * comes.
+ */
 function audited(count: number, firstIsLikelier: number) {
   const random = seededRandom(`audits ${count} ${firstIsLikelier}`)
   const logs = Array.from({ length: count }, () => {

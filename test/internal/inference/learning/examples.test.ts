@@ -45,7 +45,7 @@ test('a class needs enough examples, and fewer when they are overrides', () => {
   ])
 })
 
-test('a service whose labels are all in the last part of the window is a class, with training and validation data', () => {
+test('a service with labels only in the last part of the window is a class, with data on both sides', () => {
   const young = Array.from({ length: 50 }, (_, i) => record(950 + i, { kind: 'resolved', label: SEARCH }))
 
   const { classes, training, validation } = splitByTime([...times(1_000, { kind: 'resolved', label: CHAT }), ...young])

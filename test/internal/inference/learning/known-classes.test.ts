@@ -22,7 +22,7 @@ const statedBy = (identityHash: string | undefined): EventFacts => ({
   identityHash,
 })
 
-test('an identity speaks for the classes whose events state it, by their own numbers and not by how frequent they are', () => {
+test('an identity supports the classes whose events state it, by their own numbers and not by their shares', () => {
   const [ofFrequent, ofRare, anonymous] = [900, 100, 500]
   const facts = [
     ...Array<EventFacts>(ofFrequent).fill(statedBy('frequent')),
@@ -48,7 +48,7 @@ test('an identity speaks for the classes whose events state it, by their own num
   expect([frequent[2], rare[2]]).toEqual([0, 0])
 })
 
-test('whatever the temperature, classes are as likely in the mean of the labelled events as they are frequent there', () => {
+test('at any temperature, the mean probability of a class over the labelled events is its share of them', () => {
   const random = seededRandom('shares')
   const label = Uint16Array.from({ length: 2_000 }, () => Math.min(random.whole(0, 9), 3))
   const facts = Array.from(
@@ -109,7 +109,7 @@ test('classes that do not differ are hardly told apart by the hours and sizes of
   expect(loss).toBeLessThan(Math.log(classes) + LOST_TO_NOISE_MAX)
 })
 
-test('labels that mean something gain by what events show, and labels dealt anew gain nothing, however frequent one is', () => {
+test('meaningful labels gain from features, and shuffled labels gain nothing, however frequent one is', () => {
   const random = seededRandom('gain')
   const count = 4_000
   const label = Uint16Array.from({ length: count }, () => Number(random.happens(0.05)))

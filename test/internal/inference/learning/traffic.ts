@@ -3,7 +3,9 @@ import type { EventFacts } from '../../../../internal/inference/learning/feature
 import type { ClassLabel } from '../../../../internal/inference/learning/model.js'
 import { type Random, seededRandom } from '../../../../internal/local/sandbox/random.js'
 
-/** Traffic of services that differ in model and size; events of one layer carry labels and those of the other do not. */
+/**
+ * Traffic of services that differ in model and size; events of one layer carry labels and those of the other do not.
+ */
 
 export const CHAT: ClassLabel = { service: 'chat', owner: 'team-a' }
 export const SEARCH: ClassLabel = { service: 'search', owner: 'team-b' }

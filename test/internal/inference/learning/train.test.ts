@@ -72,7 +72,7 @@ describe('a service that is never labelled', () => {
   })
 })
 
-test('a model trained on random labels does not pass the gate, and no prediction of it reaches the chargeback floor', () => {
+test('a model trained on random labels fails the gate, and none of its predictions reaches the floor', () => {
   const random = seededRandom('permuted')
   const events = traffic(4_000, 'permuted')
   const labels = events.filter(({ isLabelled }) => isLabelled).map(({ truth }) => truth)

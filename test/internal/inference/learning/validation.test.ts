@@ -23,7 +23,7 @@ test('a calibrated model whose features tell more than chance passes the gate', 
   expect(gateOf(evidence(), 1_000, evidence({ n: 60 }))).toEqual({ isPassed: true, reasons: [] })
 })
 
-test('a model whose labels gain nothing by what events show does not pass, however well it tells them from the rest', () => {
+test('a model whose labels gain nothing from features fails, however well it separates them from the rest', () => {
   expect(gateOf(evidence(), 1_000, undefined, 1.9).reasons).toEqual(['beats_no_baseline'])
   expect(gateOf(evidence(), 1_000, undefined, 2.1).isPassed).toBe(true)
 })
@@ -53,7 +53,7 @@ test('the gate checks audits only when there are enough of them, and then as str
   ])
 })
 
-test('a candidate that names far less or calls far more unknown than the serving version needs audits that say so', () => {
+test('a candidate that names far less or calls far more unknown than the serving version needs audits', () => {
   const serving = { named: 0.9, unknown: 0.05 }
   const against = (named: number, unknown: number, auditsPreferCandidate = false) =>
     reasonsAgainst({ serving, candidate: { named, unknown }, auditsPreferCandidate })

@@ -103,7 +103,7 @@ const put = async (model: StoredModel): Promise<void> => {
 const idOf = (tenantId: string, number: number): string =>
   `mdl_${createHash('sha256').update(`${tenantId} ${number}`).digest('hex').slice(0, 20)}`
 
-test('each change of the serving state is published as one event, in order; the first state is not an event', async () => {
+test('each change of the serving state is published as one event, in order; the first state is none', async () => {
   const tenant_id = 'tnt_transitions'
   const one = await attributor('one', tenant_id)
   await until(tenant_id, ({ changes }) => changes === 0)

@@ -12,7 +12,7 @@ const TWO = version(2, { promoted_at: at(2) })
 function servedAfter(versions: readonly StoredModel[], id: string, decision: (typeof DECISIONS)[number]) {
   const one = versions.find((candidate) => candidate.id === id) as StoredModel
   const outcome = decided(one, decision, versions, NOW_MS)
-  if (outcome.kind === 'gone') return 'gone'
+  if (outcome.kind === 'no_artefact') return 'gone'
   const { model, state } = servingOf([...versions.filter((other) => other.id !== id), outcome.version], true, fit)
   return `${model?.id} ${state}`
 }

@@ -150,7 +150,7 @@ test('each model version has one status', () => {
   expect(versions.map((one) => statusOf(one, chosen))).toEqual(['previous', 'serving', 'candidate', 'recalled'])
 })
 
-test('the candidate is the newest version that was created after the serving one and never promoted or recalled', () => {
+test('the candidate is the newest version after the serving one that was never promoted or recalled', () => {
   const serving = version(2, { promoted_at: at(2) })
 
   expect(candidateOf([version(1), serving], serving)).toBeUndefined()

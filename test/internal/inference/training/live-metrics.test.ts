@@ -42,7 +42,7 @@ async function measured(tenants: Readonly<Record<string, Known>>, nowMs: number)
   }
 }
 
-test('the oldest model in service and the lowest precision of all tenants are shown, and no tenant is named', async () => {
+test('the oldest model in service and the lowest precision of all tenants are shown, without a name', async () => {
   const serving = version(1, { promoted_at: at(1) })
   const nowMs = Date.parse(serving.created_at) + 3_600_000
   const tenants: Record<string, Known> = {

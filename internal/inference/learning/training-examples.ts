@@ -1,16 +1,16 @@
 import { type Labelled, seededShare } from './examples.js'
 import type { EventFacts } from './features.js'
 import type { LabelledExamples } from './known-classes.js'
-import { asStageBMeetsIt, type DirectoryFacts } from './views.js'
+import { asUnresolved, type DirectoryFacts } from './views.js'
 
-/** An event that a class is learned from, as stage B would have met it. */
-export interface Taught {
+/** An event that a class is learned from, as it would have reached the inference stage. */
+export interface TrainingExample {
   readonly facts: EventFacts
   readonly label: number
   readonly weight: number
 }
 
-export const labelledExamples = (list: readonly Taught[]): LabelledExamples => ({
+export const labelledExamples = (list: readonly TrainingExample[]): LabelledExamples => ({
   facts: list.map(({ facts }) => facts),
   label: Uint16Array.from(list, ({ label }) => label),
   weight: Float64Array.from(list, ({ weight }) => weight),
@@ -20,13 +20,16 @@ export const asServed = (
   events: readonly Labelled[],
   placeOf: ReadonlyMap<number, number>,
   directory: DirectoryFacts,
-): Taught[] =>
+): TrainingExample[] =>
   events.flatMap(({ facts, label }) => {
     const place = placeOf.get(label)
-    return place === undefined ? [] : [{ facts: asStageBMeetsIt(facts, directory), label: place, weight: 1 }]
+    return place === undefined ? [] : [{ facts: asUnresolved(facts, directory), label: place, weight: 1 }]
   })
 
-/** Labelled events beyond this are sampled, fewer of frequent classes: a class is described by some hundreds of events. */
+/**
+ * Above this number, labelled events are sampled, with lower rates for frequent classes: some hundreds of events
+ * describe a class.
+ */
 const LABELLED_MAX = 40_000
 
 /** At most `LABELLED_MAX` of the events whose classes are known, weighted so that each class keeps its share. */
@@ -35,14 +38,14 @@ export function sampled(
   placeOf: ReadonlyMap<number, number>,
   directory: DirectoryFacts,
   seed: number,
-): Taught[] {
+): TrainingExample[] {
   const all = asServed(events, placeOf, directory)
   if (all.length <= LABELLED_MAX) return all
   const counts = new Float64Array(placeOf.size)
   for (const { label } of all) counts[label] = (counts[label] ?? 0) + 1
   let most = LABELLED_MAX
-  const kept = (): number => counts.reduce((sum, count) => sum + Math.min(count, most), 0)
-  while (kept() > LABELLED_MAX) most *= 0.9
+  const total = (): number => counts.reduce((sum, count) => sum + Math.min(count, most), 0)
+  while (total() > LABELLED_MAX) most *= 0.9
   return all.flatMap((one, i) => {
     const rate = Math.min(1, most / (counts[one.label] ?? 1))
     return seededShare(seed + 3, i) < rate ? [{ ...one, weight: 1 / rate }] : []
