@@ -27,7 +27,8 @@ export interface Consumption {
  *
  * @param bookAt the price book in force at a time
  * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
- * @param settingsOf a tenant's settings, with its grid and the limits of stated costs; the same object until they change
+ * @param settingsOf a tenant's settings, with its grid and the limits of stated costs; the same object until they
+ *   change
  */
 export function consumptionRules(
   bookAt: (eventTimeMs: number) => PriceBook,

@@ -3,7 +3,7 @@ import { BILLED_TOOLS, type RateSheet, type Rates, rateTables, stepsPerToken } f
 import { rowName } from './book-file.js'
 
 /**
- * Keeps wrong rows of a new price book from pricing calls (energy.md 6.6: published books have had rows 100,000 times too
+ * Keeps wrong rows of a new price book from pricing calls (published books have had rows 100,000 times too
  * high, input and output swapped, and cached tokens more expensive than uncached ones). Only new and changed rows are
  * checked: the others are in service already. A row is checked together with the dated prices of its model, because
  * dated prices take precedence over the row.

@@ -61,7 +61,8 @@ export async function readBook(files: ObjectStore, stored: StoredBook): Promise<
 }
 
 /**
- * Keeps a book: first its file, then that it counts. Safe to repeat: the same book from the same instant on is kept once.
+ * Keeps a book: first its file, then that it counts. Safe to repeat: the same book from the same instant on is kept
+ * once.
  *
  * @returns the book as it is kept, and whether it was there already
  */

@@ -6,7 +6,9 @@ import type { Logger } from '../../telemetry/log.js'
 import { type PriceBook, type PriceBookFile, priceBook } from '../cost/price-book.js'
 import { type StoredBook, unpackBook } from './book-version.js'
 
-/** Books that are ready for calls at a time: about 10 MB each. A call that is weeks late finds its book again in 50 ms. */
+/**
+ * Books that are ready for calls at a time: about 10 MB each. A call that is weeks late finds its book again in 50 ms.
+ */
 const READY_MAX = 8
 
 interface KnownBook {

@@ -14,8 +14,8 @@ export interface CostLimits {
 const ROUNDING_USD = parseQuantity<'USD'>('0.00001') ?? zero<'USD'>()
 
 /**
- * Whether a stated cost is above the ceiling, or far from the price. A price of zero is no measure: only the ceiling applies
- * beside it.
+ * Whether a stated cost is above the ceiling, or far from the price. A price of zero is no measure: only the ceiling
+ * applies beside it.
  *
  * @param pricedUsd undefined if no price applies
  */

@@ -191,7 +191,8 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
         const regional = region === undefined ? undefined : ofModel?.byRegion.get(region)
         if (regional !== undefined) return { kind: 'entry', entry: regional, match: steps, region }
         if (ofModel?.anywhere !== undefined) {
-          // A profile such as `us.` is the scope of its own row; in other regions the price may be higher than in this row.
+          // A profile such as `us.` is the scope of its own row; in other regions the price may be higher than in this
+          // row.
           const isElsewhere =
             region !== undefined && regionalProviders.has(names.provider) && names.profile === undefined
           const match: readonly MatchStep[] = isElsewhere ? [...steps, 'region_default'] : steps
@@ -256,9 +257,9 @@ function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
 }
 
 /**
- * A period lists the rates that changed. If its input and output rates equal those of the row, it is the same price list,
- * and the row supplies the rates that the period omits (batch, flex, audio). Thresholds are never inherited: removing one
- * is a change.
+ * A period lists the rates that changed. If its input and output rates equal those of the row, it is the same price
+ * list, and the row supplies the rates that the period omits (batch, flex, audio). Thresholds are never inherited:
+ * removing one is a change.
  */
 function withRatesOfRow(price: RateSheet, row: PriceRow): RateSheet {
   if (price.input !== row.input || price.output !== row.output) return price

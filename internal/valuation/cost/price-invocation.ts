@@ -1,6 +1,6 @@
 /**
- * The cost of one AI call and its evidence: 0 for a hit in the caller's own cache or a call that nobody is billed for, else
- * the client's estimate, else the tenant's price, else the price book, else unpriced.
+ * The cost of one AI call and its evidence: 0 for a hit in the caller's own cache or a call that nobody is billed for,
+ * else the client's estimate, else the tenant's price, else the price book, else unpriced.
  *
  * Exact: a rate per million tokens times a number of tokens is a finite decimal, so nothing is rounded anywhere.
  * Fast: everything except the token counts is computed once per model, service tier and period, then cached.

@@ -1,8 +1,9 @@
 /**
  * One row of a price list, and the selection of the rates that apply to a request.
  *
- * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, exact decimal strings. A request's rates depend on its service tier and on
- * which side of a cliff its total input lies; a cliff re-prices every token of the request, never only the excess.
+ * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, exact decimal strings. A request's rates depend on
+ * its service tier and on which side of a cliff its total input lies; a cliff re-prices every token of the request,
+ * never only the excess.
  */
 import type { ServiceTier } from '../../text/call-words.js'
 
@@ -44,8 +45,8 @@ export const sheetTierOf = (tier: ServiceTier | undefined): SheetTier =>
   tier === undefined || tier === 'default' ? 'standard' : tier
 
 /**
- * The tier whose rates are assumed when none are listed for the served one. Scale is paid for in advance, so its calls have no
- * list price; the others are variants that providers report beside the tier itself.
+ * The tier whose rates are assumed when none are listed for the served one. Scale is paid for in advance, so its calls
+ * have no list price; the others are variants that providers report beside the tier itself.
  */
 const ASSUMED_TIER: Readonly<Partial<Record<SheetTier, SheetTier>>> = {
   scale: 'standard',
@@ -55,7 +56,9 @@ const ASSUMED_TIER: Readonly<Partial<Record<SheetTier, SheetTier>>> = {
 
 type TierRates = Readonly<Partial<Record<PricedTier, Rates>>>
 
-/** Whole-request cliff: applies strictly above `above` input tokens, or at `above` and more if the provider includes it. */
+/**
+ * Whole-request cliff: applies strictly above `above` input tokens, or at `above` and more if the provider includes it.
+ */
 export type CliffTier = Rates & TierRates & { readonly above: number }
 /** Whole-request band: applies above `over` up to and including `up_to` input tokens. */
 export type Band = Rates & TierRates & { readonly over: number; readonly up_to: number }
@@ -110,8 +113,8 @@ export type RateSelection =
  * Standard: rates that the cliff does not list keep the base rate, except one-hour cache writes when the cliff lists
  * five-minute ones. Batch, flex and priority: only rates listed for the tier apply, and a tier without input and output
  * rates has no price; it is never assumed to cost half of standard. The rates of such a tier also apply beyond a cliff
- * when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is a variant of another one has those
- * of the other one (`ASSUMED_TIER`).
+ * when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is a variant of another one has
+ * those of the other one (`ASSUMED_TIER`).
  */
 export function ratesOf(sheet: RateSheet, serviceTier: SheetTier, cliff: number): RateSelection {
   const beyond = sheet.tiers?.[cliff] ?? sheet.bands?.[cliff]

@@ -14,8 +14,8 @@ export interface TenantPriceOverride {
   readonly from: string
   readonly to?: string | undefined
   /**
-   * USD per 1,000,000 tokens, and fees in USD per call. Only listed tiers are priced: without batch rates, batch calls are
-   * unpriced. Fees that are not listed are those of the price book.
+   * USD per 1,000,000 tokens, and fees in USD per call. Only listed tiers are priced: without batch rates, batch calls
+   * are unpriced. Fees that are not listed are those of the price book.
    */
   readonly rates: RateSheet
 }
@@ -47,7 +47,9 @@ export type TenantPricesResult =
       readonly problem: 'period' | 'rate' | 'no_input_or_output_rate'
     }
 
-/** Indexes the tables of a tenant; call once per change, not per event. Reports the index of the first invalid override. */
+/**
+ * Indexes the tables of a tenant; call once per change, not per event. Reports the index of the first invalid override.
+ */
 export function tenantPrices(
   overrides: readonly TenantPriceOverride[],
   names: readonly TenantModelName[] = [],

@@ -1,6 +1,6 @@
 /**
- * The tokens of a request by the rate that prices them. `inputTokens` is the total; cache reads and writes are parts of it;
- * `outputTokens` includes reasoning; audio and image tokens are parts of the totals.
+ * The tokens of a request by the rate that prices them. `inputTokens` is the total; cache reads and writes are parts of
+ * it; `outputTokens` includes reasoning; audio and image tokens are parts of the totals.
  */
 import type { Invocation } from '../../invocations/invocation.js'
 import type { RatePart } from './rate-sheet.js'
@@ -44,7 +44,8 @@ export function tokenParts(facts: TokenFacts, inputTokens: number, outputTokens:
     return undefined
   }
 
-  // Events do not carry the number of cached audio and image tokens: only those that cannot be uncached count as cached.
+  // Events do not carry the number of cached audio and image tokens: only those that cannot be uncached count as
+  // cached.
   const audioUncached = Math.min(audioInput, uncached)
   const audioCached = Math.min(audioInput - audioUncached, cacheRead)
   const imageUncached = Math.min(imageInput, uncached - audioUncached)

@@ -14,8 +14,8 @@ export interface AppliedUnitPrices {
 }
 
 /**
- * The prices in the stored details of a record. The token parts and tool calls times these prices give exactly the cost of
- * the record.
+ * The prices in the stored details of a record. The token parts and tool calls times these prices give exactly the cost
+ * of the record.
  *
  * @returns undefined when no price of the book was applied
  */

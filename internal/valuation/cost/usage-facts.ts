@@ -1,4 +1,6 @@
-/** Which kinds of usage an event has: a price's flags, and therefore its details, depend on them and not on the counts. */
+/**
+ * Which kinds of usage an event has: a price's flags, and therefore its details, depend on them and not on the counts.
+ */
 import type { Invocation } from '../../invocations/invocation.js'
 import type { CostFlag } from './cost-details.js'
 import { billedAs, type RatePart, type Rates, type SheetTier } from './rate-sheet.js'
@@ -80,8 +82,8 @@ const MODALITIES: readonly Modality[] = [
 ]
 
 /**
- * Whether the standard tier has a rate for audio or images and this service tier has none: such tokens are then unpriced, not
- * billed as text.
+ * Whether the standard tier has a rate for audio or images and this service tier has none: such tokens are then
+ * unpriced, not billed as text.
  */
 export const isModalityUnlisted = (rates: Rates, sheet: Rates, facts: number): boolean =>
   MODALITIES.some(({ parts, facts: of }) =>

@@ -2,10 +2,10 @@
  * Energy and carbon of one text generation: the closed form of EcoLogits 0.11 (doi 10.21105/joss.07471, method id
  * `ecologits-0.11`), as exact fractions.
  *
- * It is a fit of GPU energy per output token (ML.ENERGY Benchmark v3, H100, 64 requests per batch) plus the energy of the
- * server around the GPUs, times the overhead of the data centre, plus a share of the hardware's embodied carbon. All of
- * it is linear in output tokens and latency, so the coefficients of a model are computed once and an event costs a few
- * multiplications.
+ * It is a fit of GPU energy per output token (ML.ENERGY Benchmark v3, H100, 64 requests per batch) plus the energy of
+ * the server around the GPUs, times the overhead of the data centre, plus a share of the hardware's embodied carbon.
+ * All of it is linear in output tokens and latency, so the coefficients of a model are computed once and an event costs
+ * a few multiplications.
  *
  * It is computed twice, with all lower and with all upper parameters; the published value is the mean of the two.
  */

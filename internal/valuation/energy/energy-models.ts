@@ -144,7 +144,8 @@ interface BareName {
 
 /**
  * The candidates of a name without organisation, vendor and route, so that they name an architecture and not a service.
- * An inference profile, a fine-tune and a Bedrock version change the operator or the knowledge of a model, not its size.
+ * An inference profile, a fine-tune and a Bedrock version change the operator or the knowledge of a model, not its
+ * size.
  */
 function bareNames({ provider, candidates }: ModelNames): BareName[] {
   const found = new Map<string, BareName>()
@@ -232,5 +233,8 @@ function key(vendor: string, model: string): string {
 
 /** Models whose output is speech, images or vectors: the method covers generated text only. */
 const NOT_TEXT = /(?:^|[-.])(?:embed|embedding|embeddings|tts|transcribe|image|realtime|audio)(?:[-.]|$)/i
-const BEDROCK_NAME =
-  /^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|global)\.)?(ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|twelvelabs|writer|xai|zai)\.(.+)$/
+const BEDROCK_VENDORS =
+  'ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|' +
+  'twelvelabs|writer|xai|zai'
+/** `<region>.<vendor>.<model>`; most names have no region. */
+const BEDROCK_NAME = new RegExp(`^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|global)\\.)?(${BEDROCK_VENDORS})\\.(.+)$`)

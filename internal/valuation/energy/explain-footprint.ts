@@ -34,7 +34,7 @@ export interface Banded<U extends Unit> {
   readonly outerMax: Quantity<U>
 }
 
-/** The outer band in words (energy.md 2.6). */
+/** The outer band in words. */
 export const OUTER_BAND_IN_WORDS =
   'within a factor of about 2.5 for a bfloat16 model at batch 64; more if the provider runs smaller batches'
 

@@ -1,7 +1,7 @@
 /**
- * How an energy and a carbon value were computed, in the format in which they are stored and returned (wire names). Like
- * the details of a cost, they contain no numbers of the individual event: with the output tokens and latency of the
- * event, the values and their ranges can be recomputed.
+ * How an energy and a carbon value were computed, in the format in which they are stored and returned (wire names).
+ * Like the details of a cost, they contain no numbers of the individual event: with the output tokens and latency of
+ * the event, the values and their ranges can be recomputed.
  */
 import type { FootprintBasis } from '../../records/bases.js'
 import type { MatchStep } from '../names/model-names.js'
@@ -72,7 +72,10 @@ export interface FootprintDetails {
     readonly table: '2024' | 'newest' | 'tenant'
     readonly source?: string
   }
-  /** Factors on the lower and upper bound: error of the method against measurements, for batches near 64 and 16-bit weights. */
+  /**
+   * Factors on the lower and upper bound: error of the method against measurements, for batches near 64 and 16-bit
+   * weights.
+   */
   readonly outer_band?: Range
   readonly notes?: readonly FootprintNote[]
 }

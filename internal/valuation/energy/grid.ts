@@ -1,8 +1,8 @@
 /**
  * The electricity grid that a call ran in, and its emissions per kWh.
  *
- * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.2), on the
- * same basis for all zones. Clean-energy purchases are not counted; a tenant that wants them sets its own factors.
+ * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.2), on
+ * the same basis for all zones. Clean-energy purchases are not counted; a tenant that wants them sets its own factors.
  */
 
 /** `grid.data.json`. gCO2e per kWh, decimal strings; zones are ISO 3166-1 alpha-3, WOR the world, EEE Europe. */

@@ -3,7 +3,7 @@ import type { ResourceContract } from '../../http/resource/resource-operations.j
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import { type NameFields, nameFields } from './name.js'
 
-/** The API contract of a tenant's own model names. */
+/** The contract of a tenant's own model names. */
 
 const modelName = z
   .object({
@@ -38,9 +38,9 @@ export const MODEL_NAME = {
   },
   descriptions: {
     create:
-      'Maps the name of a deployment, an inference profile or a gateway group, which no price book knows, to the model ' +
-      'behind it. Cost and energy of calls that state the name, and are attributed after this request, are those of that ' +
-      'model. A model name cannot be updated: delete it and add it again.',
+      'Maps the name of a deployment, an inference profile or a gateway group, which no price book knows, to the ' +
+      'model behind it. Cost and energy of calls that state the name, and are attributed after this request, are ' +
+      'those of that model. A model name cannot be updated: delete it and add it again.',
     delete: 'Existing records are unchanged.',
   },
 } as const satisfies ResourceContract<NameFields, never>

@@ -103,7 +103,8 @@ function namesOf(
     rewritten(candidate, 'profile_stripped', profileStripped(provider)),
   )
 
-  // A weaker rewrite is tried only after all stronger ones, on all forms of the name: a listed name always takes precedence.
+  // A weaker rewrite is tried only after all stronger ones, on all forms of the name: a listed name always takes
+  // precedence.
   for (const family of [plain, withoutProfile]) {
     const forms = family.flatMap(({ name, steps }) =>
       vendorForms(name).map(

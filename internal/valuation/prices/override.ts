@@ -47,8 +47,8 @@ function rateTableOf(io: 'request' | 'reply') {
   }).meta({
     id: named('RatesAbove'),
     description:
-      'Rates for all tokens of a request with more than `above_input_tokens` input tokens. Omitted rates are those of the ' +
-      'base table, except that a stated cache write rate also applies to one-hour cache writes.',
+      'Rates for all tokens of a request with more than `above_input_tokens` input tokens. Omitted rates are those ' +
+      'of the base table, except that a stated cache write rate also applies to one-hour cache writes.',
   })
   return rates
     .extend({ ...tiers, thresholds: z.array(threshold).max(THRESHOLDS_MAX).nullish() })

@@ -3,7 +3,7 @@ import type { ResourceContract } from '../../http/resource/resource-operations.j
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import { type OverrideFields, overrideFields, shownFees, shownRates } from './override.js'
 
-/** The API contract of a tenant's negotiated prices (design section 7). */
+/** The contract of a tenant's negotiated prices. */
 
 const price = z
   .object({
@@ -49,10 +49,10 @@ export const PRICE = {
   descriptions: {
     list: 'Prices that the tenant negotiated. They take precedence over list prices.',
     create:
-      'A negotiated price for one model of one provider, in force from `valid_from`. It takes precedence over the price ' +
-      'book for calls in that period that are attributed after this request and state no cost of their own. Only the ' +
-      'listed tiers are priced: without rates for `batch`, a batch call is unpriced. Fees of tools that `usd_per_call` does ' +
-      'not list are those of the price book. Among several prices in force, one ' +
+      'A negotiated price for one model of one provider, in force from `valid_from`. It takes precedence over the ' +
+      'price book for calls in that period that are attributed after this request and state no cost of their own. ' +
+      'Only the listed tiers are priced: without rates for `batch`, a batch call is unpriced. Fees of tools that ' +
+      '`usd_per_call` does not list are those of the price book. Among several prices in force, one ' +
       "for the call's region wins over one without a region, then the latest `valid_from` wins. A price cannot be " +
       'updated: delete it and add it again.',
     delete: 'Existing records keep their cost.',

@@ -286,7 +286,7 @@ describe('rates in force', () => {
     expect(price({ ...terra, region: 'eu' })?.multipliers).toEqual([{ name: 'residency_eu', factor: '1.1' }])
   })
 
-  test('cache writes without a lifetime are billed as short and flagged, and one-hour writes have their own rate', () => {
+  test('cache writes without a lifetime are billed as short and flagged; one-hour writes have their own rate', () => {
     const claude = {
       provider: 'anthropic',
       requestedModel: 'claude-opus-5',
@@ -366,7 +366,7 @@ describe('rates in force', () => {
     expect(cost({ serviceTier: 'flex_discount' })).toBe('unpriced 0 no_flex_rate')
   })
 
-  test('beyond a cliff a one-hour cache write costs at least as much as a five-minute one, and a missing rate is flagged', () => {
+  test('beyond a cliff a one-hour write costs at least as much as a five-minute one; a missing rate is flagged', () => {
     const long = { provider: 'anthropic', inputTokens: 300_000, outputTokens: 0, cacheWriteTokens: 300_000 }
     const sonnet = { ...long, requestedModel: 'claude-sonnet-4-20250514' }
 

@@ -20,7 +20,7 @@ test('a cache write is long-lived if it lasts at least one hour', () => {
   expect(written(3600)).toMatchObject({ cache_write: 0, cache_write_1h: 10 })
 })
 
-test('the two counters of cache writes have their own parts, and the stated lifetime is that of the other writes', () => {
+test('the two counters of cache writes have their own parts; the stated lifetime is of the other writes', () => {
   const counters = { cacheWrite5mTokens: 10, cacheWrite1hTokens: 20 }
 
   expect(tokenParts(counters, 100, 0)).toMatchObject({ input: 70, cache_write: 10, cache_write_1h: 20 })

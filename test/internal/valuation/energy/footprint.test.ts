@@ -246,8 +246,9 @@ test('every footprint value lies within its inner band, and that within the oute
 })
 
 /**
- * Results of the comparison with published figures for this method (EcoLogits 0.11 data, default zone, modelled latency),
- * to two or three digits: the nearest cases to Google's, OpenAI's, Epoch AI's, Mistral's and ML.ENERGY's own figures.
+ * Results of the comparison with published figures for this method (EcoLogits 0.11 data, default zone, modelled
+ * latency), to two or three digits: the nearest cases to Google's, OpenAI's, Epoch AI's, Mistral's and ML.ENERGY's own
+ * figures.
  */
 test.each<[provider: string, model: string, tokens: number, minWh: number, maxWh: number]>([
   ['gemini', 'gemini-2.5-flash', 250, 0.336, 0.555],
