@@ -1,8 +1,8 @@
 import { parseInstant } from '../units/instant.js'
 
 /**
- * What is true of a service from an instant on. Names find a service at all times; only what they stand for is dated, so that
- * a program that still states the old name, or states the new one early, needs no change on the day.
+ * What is true of a service from an instant on. Names find a service at all times; only what they stand for is dated,
+ * so that a program that still states the old name, or states the new one early, needs no change on the day.
  */
 export interface ServiceChange {
   /** RFC 3339 in UTC; by the time of the call. */

@@ -11,7 +11,10 @@ import type { OpenDirectory } from './open-directory.js'
 
 export interface DirectoryRoutesDeps extends OpenDirectory, ResourceDeps, Pick<Known, 'isPool'> {}
 
-/** `/api/v1/directory/{services,identities,principals,sources}`: what a tenant declares about itself, for stage A. */
+/**
+ * `/api/v1/directory/{services,identities,principals,sources}`: what a tenant declares about itself, for the facts
+ * stage.
+ */
 export const directoryRoutes = (deps: DirectoryRoutesDeps): readonly Route[] => [
   ...routesOf(SERVICES, deps),
   ...routesOf(IDENTITIES, deps),

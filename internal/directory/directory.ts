@@ -43,11 +43,11 @@ export interface PrincipalEntry {
   readonly exclusive?: true
 }
 
-/** The entries that a tenant declared; read by stage A. */
+/** The entries that a tenant declared; read by the facts stage. */
 export interface Directory {
   /**
-   * What a service was called at an instant, and who owned it: by any of its names, of any time. Names are compared trimmed, in
-   * NFC and without case.
+   * What a service was called at an instant, and who owned it: by any of its names, of any time. Names are compared
+   * trimmed, in NFC and without case.
    */
   service(tenantId: string, name: string, atMs: number): NamedService | undefined
   /** Finds the entry of a service by the same names. */

@@ -7,7 +7,8 @@ import { instantOf, type ServiceChange } from './dated-changes.js'
 import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 
 /**
- * Schemas of directory entries, for the routes, the import and stage A. `null` in an optional field means absent.
+ * Schemas of directory entries, for the routes, the import and the facts stage. `null` in an optional field means
+ * absent.
  */
 
 /** Aliases per service. */
@@ -85,8 +86,8 @@ export const serviceFields = z.strictObject({
     })
     .meta({
       description:
-        'What changes from a time on: its name, its owner, or the service that it is part of. Calls are attributed by what was true ' +
-        'when they were made. Replaces all earlier changes.',
+        'What changes from a time on: its name, its owner, or the service that it is part of. Calls are attributed ' +
+        'by what was true when they were made. Replaces all earlier changes.',
     }),
 })
 
@@ -111,18 +112,22 @@ export const principalFields = z.strictObject({
     .nullish()
     .meta({
       description:
-        'Whether the credential belongs to this service alone: all its calls are then attributed to the service, also those ' +
-        'that state another one; the record shows the claim.',
+        'Whether the credential belongs to this service alone: all its calls are then attributed to the service, ' +
+        'also those that state another one; the record shows the claim.',
     }),
 })
 
 export const sourceFields = z.strictObject({
   name: name().meta({ description: 'The value of `ingestion_layer` in events, or of `source` in observations.' }),
   pathway: z.enum(PATHWAY_CATEGORIES).nullish().meta({ description: 'Pathway on which its events are expected.' }),
-  is_discovery_only: z.boolean().nullish().meta({
-    description:
-      'Whether the source only discovers traffic and never captures single calls: invocations from this layer are refused.',
-  }),
+  is_discovery_only: z
+    .boolean()
+    .nullish()
+    .meta({
+      description:
+        'Whether the source only discovers traffic and never captures single calls: invocations from this layer are ' +
+        'refused.',
+    }),
 })
 
 type StatedService = Omit<z.infer<typeof serviceFields>, 'changes'> & {

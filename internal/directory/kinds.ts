@@ -73,8 +73,8 @@ const shownChange = z.object({
     .nullable()
     .meta({
       description:
-        'The change was stated after its own time. Calls of this period were attributed without it, and stay so until the period is ' +
-        're-attributed. Null: stated ahead.',
+        'The change was stated after its own time. Calls of this period were attributed without it, and stay so ' +
+        'until the period is re-attributed. Null: stated ahead.',
     }),
 })
 
@@ -83,8 +83,8 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
   word: 'Service',
   plural: 'Services',
   description:
-    'A service that calls models, and its owner. Events that state one of its aliases are attributed to it. Names and ' +
-    'aliases are compared trimmed, in NFC and without case; they are unique across services and cost pools.',
+    'A service that calls models, and its owner. Events that state one of its aliases are attributed to it. Names ' +
+    'and aliases are compared trimmed, in NFC and without case; they are unique across services and cost pools.',
   nameField: 'name',
   fields: serviceFields,
   changes: serviceChanges,
@@ -268,8 +268,8 @@ export const PRINCIPALS: EntryKind<'principals', z.infer<typeof principalFields>
   word: 'Principal',
   plural: 'Principals',
   description:
-    'Maps a credential to a service: the default for events that state neither service nor identity, or, with `exclusive`, ' +
-    'the service of all its events.',
+    'Maps a credential to a service: the default for events that state neither service nor identity, or, with ' +
+    '`exclusive`, the service of all its events.',
   nameField: 'principal_id',
   fields: principalFields,
   changes: principalChanges,

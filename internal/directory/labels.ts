@@ -3,8 +3,9 @@ import type { NamedService } from './dated-changes.js'
 import { type Directory, namesOf } from './directory.js'
 
 /**
- * How models know services. They learn from calls of months and name calls of other days, so they know a service by the name and
- * owner of its entry, whatever it was called when; what it was called at the time of a call is put in when they name one.
+ * How models know services. They learn from calls of months and name calls of other days, so they know a service by the
+ * name and owner of its entry, whatever it was called when; what it was called at the time of a call is put in when
+ * they name one.
  */
 export interface Label {
   readonly service: string

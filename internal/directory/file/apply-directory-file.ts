@@ -14,8 +14,8 @@ export interface Applied {
 }
 
 /**
- * Makes the changes of a plan. Entries that others have changed meanwhile stay as those left them. Safe to repeat: a later plan has
- * only the remaining changes.
+ * Makes the changes of a plan. Entries that others have changed meanwhile stay as those left them. Safe to repeat: a
+ * later plan has only the remaining changes.
  *
  * @param onProgress called after each change
  */

@@ -98,11 +98,11 @@ export const IMPORT_DIRECTORY: Operation = {
   tag: 'Directory',
   summary: 'Import the directory from a file',
   description:
-    'The file is the whole of each kind (services, identities, principals, sources) that it has entries of: others of the kind ' +
-    'are removed. As CSV, the columns `kind` and `name` are required; `owner`, `service`, `aliases` (separated by `;`), `changes` ' +
-    '(JSON), `is_workload`, `exclusive`, `pathway` and `is_discovery_only` may be there. A line that is wrong is refused alone. Removals need ' +
-    'a sign-in of the last 15 minutes where a person acts, and `allow_removals` where they are more than a tenth of the entries of ' +
-    'these kinds. At most 16 MiB.',
+    'The file is the whole of each kind (services, identities, principals, sources) that it has entries of: others ' +
+    'of the kind are removed. As CSV, the columns `kind` and `name` are required; `owner`, `service`, `aliases` ' +
+    '(separated by `;`), `changes` (JSON), `is_workload`, `exclusive`, `pathway` and `is_discovery_only` may be ' +
+    'there. A line that is wrong is refused alone. Removals need a sign-in of the last 15 minutes where a person ' +
+    'acts, and `allow_removals` where they are more than a tenth of the entries of these kinds. At most 16 MiB.',
   query: {
     dry_run: flag('Only report what would change. Default: false.'),
     keep_missing: flag('Entries that the file does not have stay. Default: false.'),

@@ -198,7 +198,8 @@ function refusalOfRemovals(
   if (allowsRemovals || removals.length <= there * REMOVED_PART_MAX) return undefined
   return problem(
     'CONFLICT',
-    `The file would remove ${removals.length} of ${there} entries. Send it with allow_removals=true if that is meant, or with keep_missing=true.`,
+    `The file would remove ${removals.length} of ${there} entries. Send it with allow_removals=true if that is ` +
+      'meant, or with keep_missing=true.',
   )
 }
 

@@ -52,8 +52,9 @@ const KINDS: Readonly<Record<DirectoryKind, EntryKind<any, any, any>>> = {
 const ROWS_AT_ONCE = 500
 
 /**
- * A file is the whole of each kind that it has: entries of these kinds that it does not name are removed, unless they are kept. A
- * line that is refused leaves the entry of its name as it is; if it cannot be told which one that is, nothing is removed.
+ * A file is the whole of each kind that it has: entries of these kinds that it does not name are removed, unless they
+ * are kept. A line that is refused leaves the entry of its name as it is; if it cannot be told which one that is,
+ * nothing is removed.
  */
 export async function planImport(
   tenantId: string,

@@ -26,7 +26,9 @@ export interface Mapped {
 
 /** A tenant's rules, ready for calls. */
 export interface MappingPolicy {
-  /** The first rule, by priority, name and id, that holds at the time of the call and whose conditions the call meets. */
+  /**
+   * The first rule, by priority, name and id, that holds at the time of the call and whose conditions the call meets.
+   */
   find(call: TestedCall): Mapped | undefined
 }
 
@@ -103,7 +105,10 @@ const comparableIn = (field: TestedField): ((text: string) => string) =>
 
 type Probe = (call: TestedCall) => readonly (string | undefined)[]
 
-/** What the conditions of all rules test, each once: its values in a call are made comparable once, however many test it. */
+/**
+ * What the conditions of all rules test, each once: its values in a call are made comparable once, however many test
+ * it.
+ */
 class Probes {
   private readonly probes: { readonly name: string; readonly read: Probe; readonly field: TestedField }[] = []
 
@@ -155,8 +160,8 @@ function tagOf(key: string): Probe {
 }
 
 /**
- * Whether a text matches a pattern as a whole. No regular expressions: the time is at most the product of both lengths, each of
- * which is bounded (256 bytes).
+ * Whether a text matches a pattern as a whole. No regular expressions: the time is at most the product of both lengths,
+ * each of which is bounded (256 bytes).
  */
 export function matches(kind: Match, pattern: string, text: string): boolean {
   switch (kind) {

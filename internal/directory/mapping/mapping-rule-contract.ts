@@ -96,12 +96,13 @@ export const MAPPING_RULE = {
   },
   descriptions: {
     create:
-      'A call whose service the directory does not know is attributed by the first rule that matches it: `evidence_basis` ' +
-      '`mapping_rule`, with 0.90 where the credential that sent it is a gateway’s (`is_gateway`), else, and for what callers ' +
-      'say of themselves (user agent, tags below `caller.`), with 0.70. Applies to calls attributed after this request.',
+      'A call whose service the directory does not know is attributed by the first rule that matches it: ' +
+      '`evidence_basis` `mapping_rule`, with 0.90 where the credential that sent it is a gateway’s (`is_gateway`), ' +
+      'else, and for what callers say of themselves (user agent, tags below `caller.`), with 0.70. Applies to calls ' +
+      'attributed after this request.',
     update:
-      'Adds a version, which holds from its `from` on; calls from before that time keep the versions before it. `name` cannot be ' +
-      'changed. Existing records are unchanged.',
+      'Adds a version, which holds from its `from` on; calls from before that time keep the versions before it. ' +
+      '`name` cannot be changed. Existing records are unchanged.',
     delete: 'Existing records are unchanged.',
   },
   problems: { update: ['CONFLICT'] },

@@ -11,7 +11,7 @@ export interface MappingRoutesDeps extends ResourceDeps {
   readonly isPool: (tenantId: string, name: string) => boolean
 }
 
-/** `/api/v1/mapping-rules`: whom calls belong to whose service the directory does not know, for stage A. */
+/** `/api/v1/mapping-rules`: who owns calls whose service the directory does not know, for the facts stage. */
 export const mappingRoutes = ({ rules, isPool, ...deps }: MappingRoutesDeps): readonly Route[] =>
   resource(
     {

@@ -3,7 +3,9 @@ import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 import { serviceName } from '../entries.js'
 
-/** A mapping rule: conditions on what a call says of itself, and the service, owner and tags of calls that meet them. */
+/**
+ * A mapping rule: conditions on what a call says of itself, and the service, owner and tags of calls that meet them.
+ */
 
 /** Rules per tenant. */
 export const RULES_MAX = 500
@@ -75,8 +77,8 @@ const condition = z
     id: 'MappingCondition',
     description:
       '`key_alias` and `team` are the tags of these names, `namespace` is `k8s_namespace`, `user_agent` the tag ' +
-      '`caller.user-agent`, `identity` is `attributed_identity`, `model` the requested or the served model. Values are compared ' +
-      'trimmed, in NFC and without case; identities as they are.',
+      '`caller.user-agent`, `identity` is `attributed_identity`, `model` the requested or the served model. Values ' +
+      'are compared trimmed, in NFC and without case; identities as they are.',
   })
 
 const outcome = z
@@ -162,8 +164,8 @@ export const storedRule = (fields: RuleFields, id: string, tenantId: string, now
 }
 
 /**
- * A rule with a further version: it holds from its `from` on in place of all versions before it, which still hold for calls
- * from before that time.
+ * A rule with a further version: it holds from its `from` on in place of all versions before it, which still hold for
+ * calls from before that time.
  */
 export function changedRule(rule: StoredRule, changes: RuleChanges, nowMs: number): StoredRule {
   const last = newest(rule)

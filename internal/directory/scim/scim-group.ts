@@ -12,8 +12,8 @@ export interface ScimGroup {
 export const GROUPS_MAX = 10_000
 
 /**
- * An identity in other groups. It belongs to the first one that it has joined and not left: the directory knows one team of an
- * identity. An owner that no group gave stays.
+ * An identity in other groups. It belongs to the first one that it has joined and not left: the directory knows one
+ * team of an identity. An owner that no group gave stays.
  *
  * @param nameOf the name of a group; undefined when there is none
  */

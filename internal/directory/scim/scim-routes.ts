@@ -6,8 +6,9 @@ import { type ScimDeps, scimRead } from './scim-route.js'
 import { scimUserRoutes } from './scim-user-routes.js'
 
 /**
- * `/scim/v2`: identities and their teams from an identity provider (RFC 7644, a subset: `deploy/docs/directory.md`). Of a
- * user, the name and whether it is active are kept; of a group, its name and members. All else that a client sends is dropped.
+ * `/scim/v2`: identities and their teams from an identity provider (RFC 7644, a subset: `deploy/docs/directory.md`). Of
+ * a user, the name and whether it is active are kept; of a group, its name and members. All else that a client sends is
+ * dropped.
  */
 export const scimRoutes = (deps: ScimDeps): readonly Route[] => [
   scimRead('ServiceProviderConfig', () => PROVIDER_CONFIG),

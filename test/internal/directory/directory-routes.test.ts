@@ -221,7 +221,7 @@ describe('changes of a service from a time on', () => {
   const AHEAD = '2036-01-01T00:00:00Z'
   const make = async (fields: object) => (await ask('POST', SERVICES, { owner: 'team-a', ...fields })).json
 
-  test('are shown in order; one from the past says that calls since then stay as they are until re-attributed', async () => {
+  test('are shown in order; one from the past says that calls since then stay until re-attributed', async () => {
     const { id } = await make({ name: 'dated' })
     const ahead = { from: AHEAD, name: 'dated-anew' }
 

@@ -89,7 +89,7 @@ test('an index without fingerprints knows no conflict', () => {
 })
 
 for (const offsetMs of [0, 1, 999, HOUR_MS - 1, -1, -SECOND_MS, HOUR_MS / 2]) {
-  test(`exact: a key of ${offsetMs} ms after the hour is known for its whole window and less than a second more`, () => {
+  test(`exact: a key of ${offsetMs} ms after the hour is known for its window and less than a second more`, () => {
     const admitted = index()
     const atMs = NOW_MS + offsetMs
     admitted.admit(keyOf(1), BODY, 0, atMs)
@@ -364,7 +364,7 @@ test('a key of another gateway is known exactly, but takes no place in a filter'
   expect(share.filterBytes).toBeLessThan(all.filterBytes / 2)
 })
 
-test('filters that would take more memory than they may are folded: keys stay known, more of the others are looked up', () => {
+test('filters above their memory limit are folded: keys stay known, more of the others are looked up', () => {
   const KEYS = 200_000
   const filterBytesMax = 350_000
   const bounded = index({
