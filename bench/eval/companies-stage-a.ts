@@ -47,7 +47,7 @@ export async function decideByStageA({ phases, events }: CompanyWorld): Promise<
       const isResolved = verdict.stageOrigin === 'stage_a'
       decided.set(event, isResolved ? (verdict as unknown as Resolution) : undefined)
     }
-    traces.settle()
+    traces.markSent()
   }
   return decided
 }

@@ -98,7 +98,9 @@ export interface OpenAttribution {
   readonly reads: AttributionRoutesDeps
 }
 
-/** The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools. */
+/**
+ * The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools.
+ */
 export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
   const { broker, onLost, records } = deps
   const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)

@@ -28,7 +28,10 @@ import { type Announce, announcer } from './records/record-event.js'
 import { CLOSED_MAX, lookingForTwins, RoomForMerges } from './sightings/seen-twice.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
 
-/** Small batches: the other partitions of this process wait for one at a time, and their tenants are to notice little of a flood. */
+/**
+ * Small batches: the other partitions of this process wait for one at a time, and their tenants are to notice little of
+ * a flood.
+ */
 const LANE_BATCH_BYTES_MAX = 1024 * 1024
 
 export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'> {
@@ -44,8 +47,8 @@ export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | '
 }
 
 /**
- * Runs the stages on the partitions that this process owns, and the changes of records where this process owns them, until
- * `signal` aborts.
+ * Runs the stages on the partitions that this process owns, and the changes of records where this process owns them,
+ * until `signal` aborts.
  *
  * @returns once they run; `stopped` resolves when nothing that does not belong to `logs` is in flight any more
  */

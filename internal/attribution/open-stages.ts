@@ -22,7 +22,10 @@ import { type StageADeps, stageA } from './stages/a/stage-a.js'
 import { type InferenceDeps, type OpenInference, openInference } from './stages/b/open-stage-b.js'
 import { stageC } from './stages/c/stage-c.js'
 
-/** Share of the memory that the filters of all partitions together may take by which stage A recognises old repeats. */
+/**
+ * Share of the memory that the filters of all partitions together may take by which the facts stage recognises old
+ * repeats.
+ */
 const SEEN_FILTERS_SHARE = 1 / 8
 
 export interface StagesDeps extends InferenceDeps {

@@ -40,7 +40,7 @@ for (const trace of names) {
   const fact = { service: read('search'), owner: read('team-search'), confidence: 9_000, strength: 4 }
   traces.learn(trace, fact, at(Date.now()))
 }
-traces.settle()
+traces.markSent()
 const withTraces = occupiedBytes()
 for (const [i, trace] of names.entries()) {
   const event = {

@@ -10,8 +10,8 @@ import type { Disposition } from './stage.js'
 export const LINKS_MAX = 128
 
 /**
- * The contexts to which the spans of a batch link: of each sampled event, the request that brought it and, where the event
- * names it by `trace_id` and `span_id`, the call itself. Each once.
+ * The contexts to which the spans of a batch link: of each sampled event, the request that brought it and, where the
+ * event names it by `trace_id` and `span_id`, the call itself. Each once.
  */
 export function linksOf(invocations: Iterable<AdmittedInvocation>): Links {
   const to = new Map<string, TraceContext>()
@@ -42,8 +42,8 @@ export interface TracedBatch {
 }
 
 /**
- * The spans of one batch and of its insert. They belong to the trace of the first sampled event, where a reader of that trace
- * finds them, and link to the traces of all.
+ * The spans of one batch and of its insert. They belong to the trace of the first sampled event, where a reader of that
+ * trace finds them, and link to the traces of all.
  */
 export class BatchSpans {
   private readonly traced: TracedBatch

@@ -14,18 +14,21 @@ export interface Plan extends Extent {
   readonly basis?: string
 }
 
-/** Identifies a message from a batch of the previous stage, by the batch's last sequence and the part. Both only increase. */
+/**
+ * Identifies a message from a batch of the previous stage, by the batch's last sequence and the part. Both only
+ * increase.
+ */
 export interface HandOver {
   readonly last: number
   readonly part: number
 }
 
 /**
- * Which events of a batch are handed to the next stage; part of the batch's plan. When a batch is repeated after a crash, the
- * directory or model may have changed. Its events must still be routed as before; otherwise an event could get two records
- * or none.
+ * Which events of a batch are handed to the next stage; part of the batch's plan. When a batch is repeated after a
+ * crash, the directory or model may have changed. Its events must still be routed as before; otherwise an event could
+ * get two records or none.
  *
- * Base64 of one bit per event, least significant first; empty if no event is handed over. A later attempt that hands over
- * more events appends them after a comma, so that earlier messages keep their order and their ids.
+ * Base64 of one bit per event, least significant first; empty if no event is handed over. A later attempt that hands
+ * over more events appends them after a comma, so that earlier messages keep their order and their ids.
  */
 export type Routing = string

@@ -3,9 +3,9 @@ import { idHex } from '../../ids/ids.js'
 import type { Verdict } from '../records/row.js'
 
 /**
- * A new verdict of stage A on an event that it has already processed. The correction follows the event through the mailboxes
- * of the later stages and arrives after it, when the event has its record or never will. The changes actor then replaces
- * the record's version if that version still rests on weaker evidence.
+ * A new verdict of the facts stage on an event that it has already processed. The correction follows the event through
+ * the mailboxes of the later stages and arrives after it, when the event has its record or never will. The changes
+ * actor then replaces the record's version if that version still rests on weaker evidence.
  *
  * Applying a correction twice has no further effect.
  */
@@ -28,7 +28,9 @@ interface WireCorrection {
   readonly c: string
 }
 
-/** Maximum number of corrections per message. A message with events is a JSON array; one with corrections is an object. */
+/**
+ * Maximum number of corrections per message. A message with events is a JSON array; one with corrections is an object.
+ */
 const CORRECTIONS_MAX = 500
 
 export const encodeCorrections = (corrections: readonly Correction[]): Uint8Array =>
@@ -54,7 +56,10 @@ export function decodeCorrections(data: Uint8Array): Correction[] {
 }
 
 export interface CorrectionMessage {
-  /** Names the batch and a digest of the content: a repeated batch may have learned more, and then sends a different message. */
+  /**
+   * Names the batch and a digest of the content: a repeated batch may have learned more, and then sends a different
+   * message.
+   */
   readonly id: string
   readonly data: Uint8Array
 }

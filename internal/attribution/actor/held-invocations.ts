@@ -10,7 +10,10 @@ export interface HeldDeps {
   readonly checkpoints: KV
 }
 
-/** Events of a partition that stage A has handed over and that have no record yet; those in stage B first, then in stage C. */
+/**
+ * Events of a partition that the facts stage has handed over and that have no record yet: first those in inference,
+ * then those in pools.
+ */
 export async function* heldInvocations(
   partition: number,
   { readLog, checkpoints }: HeldDeps,

@@ -33,18 +33,19 @@ whenRead(() => {
   }
 })
 
-/** Limits on the events that a partition of stage A remembers. */
+/** Limits on the events that a partition of the facts stage remembers. */
 export interface SeenLimits {
   readonly windowMs: number
   readonly exactEventsMax: number
 }
 
-/** Events are deduplicated for seven days (design section 4); 2 million exact entries take about 100 MB. */
+/** Events are deduplicated for seven days, as admission does; 2 million exact entries take about 100 MB. */
 const LIMITS: SeenLimits = { windowMs: 7 * 24 * 60 * 60 * 1000, exactEventsMax: 2_000_000 }
 
 /**
- * Rebuilds the events that a partition of stage A has seen: those that have a record, and those that stages B and C still
- * hold. The events of an unfinished batch are not needed: its plan makes stage A read them again.
+ * Rebuilds the events that a partition of the facts stage (A) has seen: those that have a record, and those that
+ * inference and pools (B, C) still hold. The events of an unfinished batch are not needed: its plan makes the stage
+ * read them again.
  */
 export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Promise<SeenEvents> {
   const { windowMs, exactEventsMax } = deps.limits ?? LIMITS
@@ -74,7 +75,11 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   return seen
 }
 
-/** Events that stage A has handed over and that have no record yet. @param wanted hex ids to return; all if absent */
+/**
+ * Events that the facts stage has handed over and that have no record yet.
+ *
+ * @param wanted hex ids to return; all if absent
+ */
 async function heldEvents(
   partition: number,
   deps: HeldDeps,

@@ -17,7 +17,7 @@ export interface OtherPartitionsDeps extends HeldDeps {
   readonly logId: number
 }
 
-/** An event that another partition's stage A has not processed yet. */
+/** An event that another partition's facts stage has not processed yet. */
 interface Pending {
   /** Of the message that holds it. */
   readonly sequence: number
@@ -39,7 +39,7 @@ const EVENTS_MAX = 100_000
 /**
  * Looks for events in the partitions that one partition does not read. An event is another partition's if that one
  *
- * - has processed it: stage B or C holds it, or it has a record; wherever it stood in the log
+ * - has processed it: inference or pools hold it, or it has a record, wherever it was in the log
  * - will process it, and it is before this one in the log, which has one order over all partitions
  *
  * Of an event that several partitions have, the first one is thus kept, unless a later one was faster. None
@@ -87,7 +87,7 @@ export class OtherPartitions {
     return events.map(({ id }) => !missing.has(hexOf(id)))
   }
 
-  /** Removes the events that stand earlier in a partition's mailbox of stage A. */
+  /** Removes the events that are earlier in a partition's mailbox of the facts stage. */
   private async findPending(partition: number, missing: Map<string, SeenEvent>): Promise<void> {
     const { readLog, checkpoints } = this.deps
     const upTo = Math.max(0, ...[...missing.values()].map(({ position }) => position.sequence))

@@ -30,8 +30,8 @@ export interface ActorDeps {
   /**
    * These three are idempotent by token, which identifies the batch and the kind of rows.
    *
-   * @param isRepeat an earlier attempt may have inserted rows, perhaps with another directory or model: its rows then count,
-   *   also for everything derived from them
+   * @param isRepeat an earlier attempt may have inserted rows, perhaps with another directory or model: its rows then
+   *   count, also for everything derived from them
    * @param spans of the batch, if it is traced
    */
   readonly insert: (
@@ -111,7 +111,7 @@ function prepareBatch(
       const apply = async (): Promise<void> => {
         await applyEffects(stage, formed, plan.last, effects, isRepeat, deps, spans)
         countVisible(stage.name, receivedOf(formed.batch, dispositions), Date.now())
-        await open.settled?.(formed.batch)
+        await open.onApplied?.(formed.batch)
       }
       await (spans === undefined ? apply() : spans.ofBatch(apply))
     },

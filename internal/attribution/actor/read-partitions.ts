@@ -14,8 +14,9 @@ export interface ReadPartitionsDeps {
 const POLL_MS = 2_000
 
 /**
- * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages: the lane, which most
- * instances never need, and those that are left when the setting is reduced, or that a gateway with a larger one writes to.
+ * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages: the lane, which
+ * most instances never need, and those that are left when the setting is reduced, or that a gateway with a larger one
+ * writes to.
  *
  * @param read called once for each partition
  * @returns when `signal` has aborted; `read` is not called after that

@@ -8,8 +8,8 @@ export const routingOf = (dispositions: readonly Disposition[]): Routing =>
 export interface Rerouted {
   readonly dispositions: readonly Disposition[]
   /**
-   * Events that were resolved when the batch was planned but not in a later attempt, grouped by attempt. They are handed
-   * over after the planned events.
+   * Events that were resolved when the batch was planned but not in a later attempt, grouped by attempt. They are
+   * handed over after the planned events.
    */
   readonly late: readonly (readonly AdmittedInvocation[])[]
   /** If changed, must be written to the plan before anything is handed over. */

@@ -28,20 +28,22 @@ export interface SeenEventsOptions {
   readonly windowMs: number
   /** Maximum number of events in the exact table, 48 bytes each. Older events are only in Bloom filters. */
   readonly exactEventsMax: number
-  /** Maximum bytes of the filters; above it they are folded, and more events are looked up (`AdmissionIndexOptions`). */
+  /**
+   * Maximum bytes of the filters; above it they are folded, and more events are looked up (`AdmissionIndexOptions`).
+   */
   readonly filterBytesMax: () => number
   /** Looks up events that a filter may contain; returns those that have a record or that a later stage still holds. */
   readonly find: (ids: readonly Uint8Array[], nowMs: number) => Promise<readonly FoundEvent[]>
 }
 
 /**
- * The events that a partition of stage A has seen within a window, with the position at which each was first seen. An event
- * is a duplicate if its id was first seen at a **different position**. A batch that is repeated after a crash therefore
- * finds its own events at their own positions, and has the same result.
+ * The events that a partition of the facts stage has seen within a window, with the position at which each was first
+ * seen. An event is a duplicate if its id was first seen at a **different position**. A batch that is repeated after a
+ * crash therefore finds its own events at their own positions, and has the same result.
  *
- * The youngest events are in an exact table. Older ones are in Bloom filters, which can only answer "maybe"; `find` then
- * decides. An event must stay in the exact table until `find` can return it, so `exactEventsMax` must exceed the number of
- * events in a batch.
+ * The youngest events are in an exact table. Older ones are in Bloom filters, which can only answer "maybe"; `find`
+ * then decides. An event must stay in the exact table until `find` can return it, so `exactEventsMax` must exceed the
+ * number of events in a batch.
  */
 export class SeenEvents {
   private readonly index: AdmissionIndex
@@ -124,7 +126,9 @@ export class SeenEvents {
     return this.index.lookup(this.hash, this.fingerprint, nowMs)
   }
 
-  /** Packs the position into 64 bits: a sequence below 2^44 and an index below 2^20 (a message has far fewer events). */
+  /**
+   * Packs the position into 64 bits: a sequence below 2^44 and an index below 2^20 (a message has far fewer events).
+   */
   private setKey(id: Uint8Array, { sequence, index }: Position): void {
     hashOfInvocationId(id, this.hash)
     this.fingerprint[0] = sequence % 2 ** 32

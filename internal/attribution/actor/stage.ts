@@ -34,24 +34,24 @@ export interface Stage {
 
 export interface OpenStage {
   /**
-   * Returns one disposition per invocation of the batch, in order. It may do lookups, but must return the same result when
-   * the same batch is repeated.
+   * Returns one disposition per invocation of the batch, in order. It may do lookups, but must return the same result
+   * when the same batch is repeated.
    *
    * @param basis the result of `basisOf` when the batch was planned
    */
   handle(batch: Batch, basis?: string): Promise<readonly Disposition[]>
   /**
-   * The changing state that the dispositions of the batch just handled depend on (which model served). It is stored in the
-   * plan, so that a repeat, perhaps in another process, depends on the same state.
+   * The changing state that the dispositions of the batch just handled depend on (which model served). It is stored in
+   * the plan, so that a repeat, perhaps in another process, depends on the same state.
    */
   basisOf?(batch: Batch): string
   /**
-   * New verdicts on events of earlier batches, learned from the batch just handled. Returns the same until `settled` is
-   * called, and does not repeat them after that.
+   * New verdicts on events of earlier batches, learned from the batch just handled. Returns the same until `onApplied`
+   * is called, and does not repeat them after that.
    */
   correctionsOf?(batch: Batch): readonly Learned[]
   /** Called after all effects of the batch have been applied; again if the batch is repeated. */
-  settled?(batch: Batch): Promise<void>
+  onApplied?(batch: Batch): Promise<void>
 }
 
 /** Applies a rule to each event. An event whose rule throws is poison; the rest of the batch continues. */

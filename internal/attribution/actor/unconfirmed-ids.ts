@@ -18,12 +18,13 @@ const MESSAGES_MAX = 500
 const BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * The events that some gateway admitted without confirmation (stream UNCONFIRMED), of all partitions. Another gateway may have admitted
- * one of them as surely new, under another trace: whichever of the two is later in the log has to yield, so both
- * have to be looked for, not only the one that is marked.
+ * The events that some gateway admitted without confirmation (stream UNCONFIRMED), of all partitions. Another gateway
+ * may have admitted one of them as surely new, under another trace: whichever of the two is later in the log has to
+ * yield, so both have to be looked for, not only the one that is marked.
  *
- * A gateway writes the id before the event. So an event in the log that is later than an unconfirmed one of its id finds the id
- * here, if it is looked for after the event was read, at the leader of the stream: a follower may not have it yet.
+ * A gateway writes the id before the event. So an event in the log that is later than an unconfirmed one of its id
+ * finds the id here, if it is looked for after the event was read, at the leader of the stream: a follower may not have
+ * it yet.
  */
 export class UnconfirmedIds {
   private readonly manager: JetStreamManager

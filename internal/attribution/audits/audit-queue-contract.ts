@@ -5,7 +5,7 @@ import { count, decimalText } from '../../text/answer-fields.js'
 import { attributionRecord } from '../records/record.js'
 import { EXAMPLE_RECORD } from '../records/record-contract.js'
 
-/** The contract of the audit queue (spec 4.2, design section 5). */
+/** The contract of the audit queue. */
 
 export const PATH = '/v1/attribution/audit-queue'
 /** Older calls say little of those to come. */
@@ -27,10 +27,10 @@ export const AUDIT_QUEUE: Operation = {
   tag: 'Attribution',
   summary: 'List the unresolved calls whose answer would teach most',
   description:
-    `Calls of the last ${DAYS} days that are in a cost pool, one of each kind: calls of a kind agree in all that a model can tell them ` +
-    'apart by (credential, caller, model, layer, tags, size). First the kind that costs most, divided by one more than the number of ' +
-    'its calls that people have overridden. An override of such a call is an audit: the next training learns from it whose the ' +
-    'others are.',
+    `Calls of the last ${DAYS} days that are in a cost pool, one of each kind: calls of a kind agree in all that a ` +
+    'model can tell them apart by (credential, caller, model, layer, tags, size). First the kind that costs most, ' +
+    'divided by one more than the number of its calls that people have overridden. An override of such a call is an ' +
+    'audit: the next training learns from it whose the others are.',
   query: PAGE_PARAMETERS,
   replies: {
     200: {

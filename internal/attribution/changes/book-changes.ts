@@ -6,7 +6,9 @@ import { priceInvocation } from '../../valuation/cost/price-invocation.js'
 import type { TenantPrices } from '../../valuation/cost/tenant-prices.js'
 import { recalledForValuation } from './revalue.js'
 
-/** What the records of one model would cost by another price book: only those records whose cost or basis would differ. */
+/**
+ * What the records of one model would cost by another price book: only those records whose cost or basis would differ.
+ */
 export interface BookChange {
   readonly provider: string
   readonly servedModel: string

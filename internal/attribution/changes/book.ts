@@ -46,7 +46,9 @@ export class Book implements LedgerEntries {
     return this.historyOf(tenantId, recordId).some(({ closed: closure }) => closure?.changeId === id)
   }
 
-  /** When versions that replace these can become valid: two changes of one record in one batch get distinct instants. */
+  /**
+   * When versions that replace these can become valid: two changes of one record in one batch get distinct instants.
+   */
   instantAfter(...rows: readonly AttributionRow[]): number {
     return Math.max(this.atMs, ...rows.map(({ validFromMs }) => validFromMs + 1))
   }

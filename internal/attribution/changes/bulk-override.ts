@@ -29,8 +29,8 @@ export const overriddenRows = (
   )
 
 /**
- * The records whose valid version still has a bulk override, without it. One that somebody has undone, or overridden again since,
- * is not among them; an open dispute stays open.
+ * The records whose valid version still has a bulk override, without it. One that somebody has undone, or overridden
+ * again since, is not among them; an open dispute stays open.
  *
  * @param rows the valid versions
  * @param replaced the versions that the override replaced, of the same records

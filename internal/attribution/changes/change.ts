@@ -26,15 +26,15 @@ export interface Comparing {
   readonly toMs: number
 }
 
-/** A later verdict of stage A on an event that was already attributed. A person's decision takes precedence. */
+/** A later verdict of the facts stage on an event that was already attributed. A person's decision takes precedence. */
 export interface Correcting {
   readonly kind: 'correction'
   readonly verdict: Verdict
 }
 
 /**
- * Follows a decision, with the same id, when its request was answered with 202 before it took effect: if the decision is
- * then refused, the refusal goes to the audit log.
+ * Follows a decision, with the same id, when its request was answered with 202 before it took effect: if the decision
+ * is then refused, the refusal goes to the audit log.
  */
 export interface Promised {
   readonly kind: 'promised'
@@ -109,7 +109,10 @@ const DECIDED: ReadonlySet<string> = new Set<RequestedDecision['kind']>([
   'undo_merge',
 ])
 
-/** Whether a person asked for it, or it follows what a person asked for; all other changes are found in the calls themselves. */
+/**
+ * Whether a person asked for it, or it follows what a person asked for; all other changes are found in the calls
+ * themselves.
+ */
 export const isRequested = ({ decision: { kind } }: Change): boolean => kind === 'promised' || DECIDED.has(kind)
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

@@ -68,9 +68,9 @@ const EVENT_OF = {
 } as const satisfies Record<Change['decision']['kind'], string | undefined>
 
 /**
- * Applies changes of records, each exactly once: inserts the new version, closes the previous one (which reverses it in the
- * rollups) and publishes the events. Versions are read as of before the batch, so that a repeated batch gives the same
- * result. A slice of a reattribution job is a batch of its own.
+ * Applies changes of records, each exactly once: inserts the new version, closes the previous one (which reverses it in
+ * the rollups) and publishes the events. Versions are read as of before the batch, so that a repeated batch gives the
+ * same result. A slice of a reattribution job is a batch of its own.
  */
 export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress> {
   return {

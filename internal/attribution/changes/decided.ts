@@ -5,8 +5,8 @@ import { isMerged } from '../sightings/seen-by.js'
 import type { Decision, RequestedDecision } from './change.js'
 
 /**
- * People's decisions on a record, on top of the result of the stages. A record can be overridden and disputed at the same
- * time.
+ * People's decisions on a record, on top of the result of the stages. A record can be overridden and disputed at the
+ * same time.
  */
 export interface Decided {
   readonly override?: Override
@@ -45,7 +45,10 @@ export interface DecidedState {
 export const isOverridden = ({ evidenceBasis }: DecidedState): boolean => evidenceBasis === 'manual_override'
 export const isDisputed = ({ outputState }: DecidedState): boolean => outputState === 'disputed'
 
-/** Pure. A second override or dispute requires undoing the first, so that nobody overwrites another person's decision unnoticed. */
+/**
+ * Pure. A second override or dispute requires undoing the first, so that nobody overwrites another person's decision
+ * unnoticed.
+ */
 export function refusalOf(
   state: DecidedState & Pick<AttributionRow, 'seenBy'>,
   { kind }: RequestedDecision,
@@ -100,8 +103,8 @@ export function withDecision(decided: Decided, decision: Decision, actor: string
 }
 
 /**
- * A version of a record with decisions applied. Pure: without decisions it is identical to the result of the stages, except
- * for `validFromMs`.
+ * A version of a record with decisions applied. Pure: without decisions it is identical to the result of the stages,
+ * except for `validFromMs`.
  *
  * @param base the latest version without decisions
  */
@@ -119,7 +122,7 @@ export function decidedRow(base: AttributionRow, { override, dispute }: Decided,
   }
 }
 
-/** An override is a stated fact, so it counts as stage A with the highest confidence (design section 5). */
+/** An override is a stated fact, so it counts as the facts stage's, with the highest confidence. */
 function overriddenRow(base: AttributionRow, { service, owner, ...override }: Override): AttributionRow {
   const { stageOrigin, evidenceBasis, confidence } = base
   const replaced = {

@@ -9,8 +9,8 @@ import { mergeSameCalls, separateMerged } from './merges.js'
 
 /**
  * Applies changes to records in order. Pure: the same versions and changes give the same entries, as a repeated batch
- * requires. Skips a change that took effect earlier, and one for which the record is not in a suitable state: its request
- * sees that it closed no version, or was answered with 202 and is then in `broken`.
+ * requires. Skips a change that took effect earlier, and one for which the record is not in a suitable state: its
+ * request sees that it closed no version, or was answered with 202 and is then in `broken`.
  *
  * @param atMs the batch's instant
  */
@@ -71,8 +71,8 @@ const corrected = (
   isCorrectable(current, verdict) ? correctedRow(current, verdict, validFromMs) : undefined
 
 /**
- * Whether stage A's later verdict replaces a version. A person's decision takes precedence; when it is undone, the record
- * returns to its state before the decision.
+ * Whether a later verdict of the facts stage replaces a version. A person's decision takes precedence; when it is
+ * undone, the record returns to its state before the decision.
  */
 export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   if (isOverridden(row) || isDisputed(row) || !isReplaceableByTrace(row.evidenceBasis)) return false

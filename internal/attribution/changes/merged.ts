@@ -30,8 +30,8 @@ const USAGE_NAMES: ReadonlySet<FieldName> = new Set([
 const USAGE_MEMBERS = FIELDS.filter(({ name, kind }) => USAGE_KINDS.has(kind) || USAGE_NAMES.has(name)).map(memberOf)
 
 /**
- * Whether one record's attribution is the stronger of two: a person's decision, then what no fail-open heuristic made, then
- * confidence, then the kind of evidence. Equal ones: of the event that arrived first.
+ * Whether one record's attribution is the stronger of two: a person's decision, then what no fail-open heuristic made,
+ * then confidence, then the kind of evidence. Equal ones: of the event that arrived first.
  */
 export const isStronger = (one: AttributionRow, other: AttributionRow): boolean =>
   isBefore(strengthOf(one), strengthOf(other), idHex(one.id) < idHex(other.id))
@@ -64,8 +64,8 @@ function isBefore(one: readonly number[], other: readonly number[], ifEqual: boo
 }
 
 /**
- * A version that counts the call of two records once. Pure. The attribution and everything about the caller stay; tokens, cost
- * and footprint are those of the event that knows them better.
+ * A version that counts the call of two records once. Pure. The attribution and everything about the caller stay;
+ * tokens, cost and footprint are those of the event that knows them better.
  *
  * @param winner without a person's decision
  */

@@ -9,8 +9,8 @@ import { mergedRow, separateRow } from './merged.js'
 import { type Pair, sameCalls } from './same-call.js'
 
 /**
- * Merges those of the records that show the same call. What is merged already stays so, and a repeated comparison merges
- * nothing twice: a record that was merged has no valid version.
+ * Merges those of the records that show the same call. What is merged already stays so, and a repeated comparison
+ * merges nothing twice: a record that was merged has no valid version.
  */
 export function mergeSameCalls(change: Change & { readonly decision: Comparing }, book: Book): void {
   const { tenantId, decision } = change
@@ -58,8 +58,8 @@ function merge(change: Change, { winner, absorbed, matchedBy }: Pair, book: Book
 }
 
 /**
- * Replaces what a record's decisions of people rest on: undoing a decision later restores the latest version without one. So
- * where there are decisions, that version comes first, for a millisecond, and compaction leaves it.
+ * Replaces what a record's decisions of people rest on: undoing a decision later restores the latest version without
+ * one. So where there are decisions, that version comes first, for a millisecond, and compaction leaves it.
  *
  * @returns the valid version
  */

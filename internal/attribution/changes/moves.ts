@@ -3,8 +3,8 @@ import { formatQuantity, parseSum, plus } from '../../units/quantity.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
 /**
- * Records that a re-attribution gives another version, by their owners before and after, and by their services where the job
- * keeps them apart; equal where only other facts change.
+ * Records that a re-attribution gives another version, by their owners before and after, and by their services where
+ * the job keeps them apart; equal where only other facts change.
  */
 export type Move = {
   readonly from_service?: string

@@ -7,8 +7,8 @@ import { type Change, encodeChange } from './change.js'
 import { encodeSlice, type SliceMessage, sliceMessageId } from './reattribution-job.js'
 
 /**
- * Publishes changes to CHANGES. Safe to repeat: JetStream deduplicates the message, and later repeats are recognized by the
- * change id when they are applied.
+ * Publishes changes to CHANGES. Safe to repeat: JetStream deduplicates the message, and later repeats are recognized by
+ * the change id when they are applied.
  */
 export const changePublisher =
   (publish: Publisher['publish']) =>
@@ -20,7 +20,11 @@ const messageIdOf = ({ id, decision }: Change): string => (decision.kind === 'pr
 /** Maximum number of unacknowledged publishes. */
 const IN_FLIGHT_MAX = 500
 
-/** Publishes stage A's corrections to CHANGES, after the events that they concern. @param logId of stage A's log */
+/**
+ * Publishes the facts stage's corrections to CHANGES, after the events that they concern.
+ *
+ * @param logId of INVOCATIONS
+ */
 export const correctionPublisher = (publish: Publisher['publish'], logId: number) => {
   const publishChange = changePublisher(publish)
   return async (corrections: readonly Correction[]): Promise<void> => {
@@ -51,7 +55,10 @@ export const comparisonPublisher = (publish: Publisher['publish']) => {
   }
 }
 
-/** In order, and each record at most once per portion: a retry may reorder two corrections of a record that are in flight. */
+/**
+ * In order, and each record at most once per portion: a retry may reorder two corrections of a record that are in
+ * flight.
+ */
 function* portionsOf(corrections: readonly Correction[]): Generator<readonly Correction[]> {
   let portion = new Map<string, Correction>()
   for (const correction of corrections) {

@@ -85,7 +85,7 @@ async function dispositionsOf(
   validFromMs: number,
 ): Promise<readonly Disposition[]> {
   const open = await stage.open(0)
-  // Stage A needs all events at once, because events of one trace provide evidence for each other.
+  // The facts stage needs all events at once, because events of one trace provide evidence for each other.
   const portion = stage.name === 'a' ? Math.max(1, events.length) : BATCH_EVENTS_MAX
   const dispositions: Disposition[] = []
   for (let from = 0; from < events.length; from += portion) {
@@ -142,8 +142,8 @@ const wasMappedByName = (before: AttributionRow, { invocation }: AdmittedInvocat
   (appliedRule(before)?.when ?? []).some(({ field, match }) => field === 'identity' && match !== 'exact')
 
 /**
- * Of a re-attribution, what mapping rules have to do with: records that a rule decided before, or decides now, and those that
- * follow them through their trace.
+ * Of a re-attribution, what mapping rules have to do with: records that a rule decided before, or decides now, and
+ * those that follow them through their trace.
  *
  * @param ruleId of one rule; undefined: any
  */
@@ -169,7 +169,10 @@ export function ofMapping(
 export const appliedRule = ({ evidenceBasis, evidence }: AttributionRow): AppliedRule | undefined =>
   evidenceBasis === 'mapping_rule' ? (JSON.parse(evidence) as { mapping_rule?: AppliedRule }).mapping_rule : undefined
 
-/** The declared tags of a record after a re-attribution: those that rules add change, those that the event states do not. */
+/**
+ * The declared tags of a record after a re-attribution: those that rules add change, those that the event states do
+ * not.
+ */
 export function tagsFrom(before: AttributionRow, after: AttributionRow): readonly string[] {
   const [was, is] = [before, after].map((row) => new Set(Object.keys(appliedRule(row)?.tags ?? {}).map(foldKey)))
   if (was === undefined || is === undefined || was.size + is.size === 0) return before.dimensions

@@ -10,7 +10,8 @@ import { EXAMPLE_RECORD } from '../records/record-contract.js'
 const reason = () =>
   name().meta({
     description:
-      'Reason, shown to anyone who inspects the record later. At most 256 bytes; must not contain prompt or response content.',
+      'Reason, shown to anyone who inspects the record later. At most 256 bytes; must not contain prompt or ' +
+      'response content.',
   })
 
 export const overrideBody = z.strictObject({
@@ -32,9 +33,9 @@ export const EXAMPLE_DISPUTE: DisputeBody = { reason: 'This is not our batch job
 
 const accepted = {
   description:
-    'The change is queued and has not taken effect yet. It is applied in order if the record is in a suitable state by then. ' +
-    'A repeated request with the same Idempotency-Key gets the same response. The record shows when the change has taken ' +
-    'effect; the audit log shows if it was refused.',
+    'The change is queued and has not taken effect yet. It is applied in order if the record is in a suitable state ' +
+    'by then. A repeated request with the same Idempotency-Key gets the same response. The record shows when the ' +
+    'change has taken effect; the audit log shows if it was refused.',
   contents: json(z.object({ id: idOf('attr'), status: z.literal('queued') })),
 }
 
@@ -49,9 +50,9 @@ export const OVERRIDE_ATTRIBUTION: Operation = {
   tag: TAG,
   summary: 'Override an attribution',
   description:
-    'Adds a new version of the record with `output_state` overridden, `evidence_basis` manual_override and `confidence` 0.95. ' +
-    'Earlier versions remain in the history of its explanation. Returns 409 if the record is already overridden: undo that ' +
-    'override first. An open dispute stays open.',
+    'Adds a new version of the record with `output_state` overridden, `evidence_basis` manual_override and ' +
+    '`confidence` 0.95. Earlier versions remain in the history of its explanation. Returns 409 if the record is ' +
+    'already overridden: undo that override first. An open dispute stays open.',
   parameters,
   problems: [...problems],
   replies: { 200: changed('The changed record.'), 202: accepted },
@@ -94,8 +95,8 @@ export const UNDO_MERGE: Operation = {
   tag: TAG,
   summary: 'Take apart a call that was seen twice',
   description:
-    'Every event that the record counts (`seen_by` of its explanation) gets its own record again, under its own id, and these ' +
-    'records are never merged again. Returns 409 if the record counts no other event.',
+    'Every event that the record counts (`seen_by` of its explanation) gets its own record again, under its own id, ' +
+    'and these records are never merged again. Returns 409 if the record counts no other event.',
   parameters,
   problems: [...problems],
   replies: { 204: { description: 'Each event has its own record.' }, 202: accepted },

@@ -8,9 +8,9 @@ import type { Move } from './moves.js'
 import { NO_TALLY, type Tally, type Valued } from './revalue.js'
 
 /**
- * A job that re-attributes, revalues or overrides records of a tenant within a time window; stored under its id in the bucket
- * `reattributions`. It is processed in slices, each triggered by a message of CHANGES. This orders it relative to people's
- * decisions, and lets it resume after the last completed slice when a process crashes.
+ * A job that re-attributes, revalues or overrides records of a tenant within a time window; stored under its id in the
+ * bucket `reattributions`. It is processed in slices, each triggered by a message of CHANGES. This orders it relative
+ * to people's decisions, and lets it resume after the last completed slice when a process crashes.
  */
 export interface ReattributionJob {
   readonly id: string
@@ -18,7 +18,7 @@ export interface ReattributionJob {
   /** Event time range, milliseconds since the epoch; the end is exclusive. */
   readonly from_ms: number
   readonly to_ms: number
-  /** The stage B model to use; null: the one that is serving. */
+  /** The model for the inference stage; null: the one that is serving. */
   readonly model: string | null
   /** The records to revalue; absent for a job that re-attributes. */
   readonly valued?: Valued
@@ -31,8 +31,8 @@ export interface ReattributionJob {
   /** Only records that were attributed to this service get new versions; absent: all. */
   readonly service?: string
   /**
-   * Only records that a mapping rule decides, now or before, get new versions: one rule, or any. The rules are those of the
-   * bucket from a revision on, with a draft in place for a dry run.
+   * Only records that a mapping rule decides, now or before, get new versions: one rule, or any. The rules are those of
+   * the bucket from a revision on, with a draft in place for a dry run.
    */
   readonly mapping?: { readonly rule?: string; readonly draft?: RuleDraft; readonly revision: number }
   /** The job reads a directory that holds at least this revision of its bucket. */

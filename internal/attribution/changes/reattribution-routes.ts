@@ -51,7 +51,7 @@ const COMMON = { access: 'admin:config', rateClass: 'control', mayAppear: true }
 /** Time to wait for a change to take effect before answering 202. */
 const EFFECT_MS_MAX = 3_000
 
-/** `/v1/attribution/{id}/override` and `/dispute` (design sections 7 and 10). */
+/** `/v1/attribution/{id}/override` and `/dispute`. */
 export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
   const path = (suffix: string): string => `/v1/attribution/:id/${suffix}`
   return [

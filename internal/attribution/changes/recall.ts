@@ -6,11 +6,12 @@ import { eventOf } from '../records/stated-fields.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
 /**
- * Reconstructs an event from its record, so that the stages can re-attribute it: the event itself is deleted after a day.
+ * Reconstructs an event from its record, so that the stages can re-attribute it: the event itself is deleted after a
+ * day.
  *
- * The row contains everything that matters except the identity, which is stored only as a hash. Its name is known if the
- * record's owner is the identity itself, or if the directory has an identity with that hash. Otherwise a placeholder that no
- * real identity can have shows the stages that an identity was stated (`isUnnamed`).
+ * The row contains everything that matters except the identity, which is stored only as a hash. Its name is known if
+ * the record's owner is the identity itself, or if the directory has an identity with that hash. Otherwise a
+ * placeholder that no real identity can have shows the stages that an identity was stated (`isUnnamed`).
  *
  * @param nameOf looks up an identity of the tenant's directory by the hex of its hash
  */

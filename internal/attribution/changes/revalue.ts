@@ -6,10 +6,15 @@ import type { Consumption } from '../../valuation/consumption.js'
 import type { CostDetails } from '../../valuation/cost/cost-details.js'
 import { recall } from './recall.js'
 
-/** The records that a job revalues: those without a value, or those whose cost comes from one version of the price book. */
+/**
+ * The records that a job revalues: those without a value, or those whose cost comes from one version of the price book.
+ */
 export type Valued = 'unpriced' | { readonly book: string }
 
-/** The changes that new versions make to cost, energy and carbon: number of records, and the total difference as decimal text. */
+/**
+ * The changes that new versions make to cost, energy and carbon: number of records, and the total difference as decimal
+ * text.
+ */
 export interface Tally {
   readonly cost_records: number
   readonly cost_usd: string
@@ -32,8 +37,8 @@ export const NO_TALLY: Tally = {
 }
 
 /**
- * Revalues records with the current price books, prices and tables, as of the time of their events. Existing values stay
- * exactly as they are, except a cost from the book to be replaced; no value is ever removed.
+ * Revalues records with the current price books, prices and tables, as of the time of their events. Existing values
+ * stay exactly as they are, except a cost from the book to be replaced; no value is ever removed.
  *
  * @returns new versions of the records whose values change
  */
@@ -52,7 +57,11 @@ export function revalue(
   })
 }
 
-/** Sums up the changes of a job's new versions. @param before the previous versions of all records, also of unchanged ones */
+/**
+ * Sums up the changes of a job's new versions.
+ *
+ * @param before the previous versions of all records, also of unchanged ones
+ */
 export function tallyOf(before: readonly AttributionRow[], changed: readonly AttributionRow[], valued: Valued): Tally {
   const after = new Map(changed.map((row) => [nameOf(row), row]))
   let tally = NO_TALLY
@@ -152,7 +161,9 @@ function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): 
   return { costUsd, costBasis, costDetails, exportEligibility }
 }
 
-/** Energy and carbon share one explanation, so both are replaced together, and only if an existing value stays the same. */
+/**
+ * Energy and carbon share one explanation, so both are replaced together, and only if an existing value stays the same.
+ */
 function footprintOf(row: AttributionRow, consumption: Consumption, valued: Valued): Partial<AttributionRow> {
   if (valued !== 'unpriced') return {}
   const { energyWh, energyBasis, carbonGco2e, carbonBasis, footprintDetails } = consumption

@@ -39,9 +39,9 @@ interface Cluster {
 /**
  * Which of these records show the same call. Pure; the order of the records does not matter.
  *
- * A source shows a call once. So two records of one source are two calls, also where they share a response id, as a replay
- * from a cache does; and of several records of another source, each is paired with the one nearest in time. A record on
- * which a person has decided is never closed.
+ * A source shows a call once. So two records of one source are two calls, also where they share a response id, as a
+ * replay from a cache does; and of several records of another source, each is paired with the one nearest in time. A
+ * record on which a person has decided is never closed.
  *
  * @returns in the order in which to apply them: a record that stays may take in another one later
  */

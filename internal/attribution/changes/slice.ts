@@ -55,7 +55,10 @@ export interface SliceDeps {
   readonly announce: Announce
 }
 
-/** Large enough to keep the cost of inserts per record low, small enough that a person's decision waits at most a second. */
+/**
+ * Large enough to keep the cost of inserts per record low, small enough that a person's decision waits at most a
+ * second.
+ */
 const SLICE_RECORDS = 10_000
 
 /** A slice that is ready to be applied. */
@@ -114,7 +117,8 @@ export async function prepareSlice(
         await deps.close(closed, token)
         await deps.announce(result.changed)
       }
-      // Before the job advances: if the process crashes in between, the next attempt publishes it again, and it is applied once.
+      // Before the job advances: if the process crashes in between, the next attempt publishes it again, and it is
+      // applied once.
       if (!isCancelled) await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
       const { seen, changed, unnamed } = job
       await advance(
@@ -162,7 +166,9 @@ const selectionOf = ({ tenant_id: tenantId }: ReattributionJob, { conditions, sn
   snapshotMs: snapshot_ms,
 })
 
-/** Gives the records of a slice what the job is to give them, or re-attributes or revalues them with current knowledge. */
+/**
+ * Gives the records of a slice what the job is to give them, or re-attributes or revalues them with current knowledge.
+ */
 async function recalculate(
   job: ReattributionJob,
   before: readonly AttributionRow[],
@@ -200,7 +206,7 @@ function ofService(
   return versionsOf(idsOf(before.filter((row) => comparableName(row.service) === sought)), changed)
 }
 
-/** In the format of stage B's plan. */
+/** In the format of the inference stage's plan. */
 const basisOfModel = (tenantId: string, model: string): string =>
   JSON.stringify({ [tenantId]: { state: 'none', model } })
 

@@ -79,8 +79,8 @@ const job = z
       )
       .meta({
         description:
-          'The changed records by service and owner before and after, the most costly first; at most 1,000, the others in one. A ' +
-          'person who owns her own calls is `(the caller)`.',
+          'The changed records by service and owner before and after, the most costly first; at most 1,000, the ' +
+          'others in one. A person who owns her own calls is `(the caller)`.',
       }),
     created_at: timeText(),
   })
@@ -128,8 +128,9 @@ export const DRY_RUN: Operation = {
   tag: TAG,
   summary: 'Show what a mapping rule would change in records of the last days, before it is saved',
   description:
-    'Nothing changes, and nothing is saved. Records of the period are attributed again with the rule in place, by the directory ' +
-    'as it is now; what the rule would decide, or no longer decide, is counted. Overridden and disputed records stay as they are.',
+    'Nothing changes, and nothing is saved. Records of the period are attributed again with the rule in place, by ' +
+    'the directory as it is now; what the rule would decide, or no longer decide, is counted. Overridden and ' +
+    'disputed records stay as they are.',
   problems: ['CONFLICT', 'NOT_FOUND', 'RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
   replies: replies('What would change.', true),
 }
@@ -139,8 +140,8 @@ export const APPLY: Operation = {
   tag: TAG,
   summary: 'Apply mapping rules to records of the past',
   description:
-    'A job attributes the records of the period again. Those that a rule decides, or has decided, and that come out differently, ' +
-    'get a new version at the same cost. Overridden and disputed records stay as they are.',
+    'A job attributes the records of the period again. Those that a rule decides, or has decided, and that come out ' +
+    'differently, get a new version at the same cost. Overridden and disputed records stay as they are.',
   problems: ['RESIDENCY_BLOCKED', 'TENANT_MISMATCH', 'NOT_FOUND'],
   replies: replies('What has changed.', false),
 }

@@ -11,8 +11,8 @@ export const PATH = '/v1/attribution/overrides'
 /** Records of one override. */
 export const RECORDS_MAX = 250_000
 /**
- * Versions that overrides of a tenant have replaced. They stay, so that undoing restores them, and each read of its records leaves them
- * out: a million takes a quarter of a second, and beyond four million reads fail.
+ * Versions that overrides of a tenant have replaced. They stay, so that undoing restores them, and each read of its
+ * records leaves them out: a million takes a quarter of a second, and beyond four million reads fail.
  */
 export const REPLACED_MAX = 1_000_000
 /** How long a dry run can be applied. */
@@ -71,7 +71,8 @@ const previewed = z
     ...amount,
     before: z.array(ofOwner).meta({
       description:
-        'The records by service and owner, the most costly first, at most 1,000 of them. A person who owns her own calls is `(the caller)`.',
+        'The records by service and owner, the most costly first, at most 1,000 of them. A person who owns her own ' +
+        'calls is `(the caller)`.',
     }),
     after: z.array(ofOwner),
     implausible_cost: z.object(amount).meta({
@@ -127,10 +128,13 @@ export const OVERRIDE_MANY: Operation = {
   tag: TAG,
   summary: 'Override all records that match filters',
   description:
-    'Two requests. With `dry_run` true nothing changes: the reply tells which records would be overridden, by service and owner, ' +
-    `and has a token for exactly these. The token is valid for ${TOKEN_MINUTES} minutes. With \`dry_run\` false and the token, a job overrides ` +
-    'each of them as `POST /v1/attribution/{id}/override` does. Records that arrived or changed after the dry run are not taken. ' +
-    `Overridden and disputed records stay as they are. At most ${RECORDS_MAX.toLocaleString('en')} records, and ${REPLACED_MAX.toLocaleString('en')} over all of a tenant's overrides. Returns 409 beyond, or if the ` +
+    'Two requests. With `dry_run` true nothing changes: the reply tells which records would be overridden, by ' +
+    'service and owner, ' +
+    `and has a token for exactly these. The token is valid for ${TOKEN_MINUTES} minutes. With \`dry_run\` false ` +
+    'and the token, a job overrides each of them as `POST /v1/attribution/{id}/override` does. Records that arrived ' +
+    'or changed after the dry run are not taken. ' +
+    `Overridden and disputed records stay as they are. At most ${RECORDS_MAX.toLocaleString('en')} records, and ` +
+    `${REPLACED_MAX.toLocaleString('en')} over all of a tenant's overrides. Returns 409 beyond, or if the ` +
     'token is used or expired.',
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
   replies: {
@@ -171,8 +175,9 @@ export const UNDO_MANY: Operation = {
   tag: TAG,
   summary: 'Undo an override of many records',
   description:
-    'A job restores each record as it was before. Records whose override was undone, or that were overridden again since, stay as ' +
-    'they are; an open dispute stays open. Returns 409 if the override is still running, or was undone already.',
+    'A job restores each record as it was before. Records whose override was undone, or that were overridden again ' +
+    'since, stay as they are; an open dispute stays open. Returns 409 if the override is still running, or was ' +
+    'undone already.',
   parameters,
   problems: ['CONFLICT'],
   replies: {

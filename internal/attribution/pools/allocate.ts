@@ -9,11 +9,12 @@ const CONFIDENCE = { allocation_policy: 3_000, default_pool: 1_000 } as const
 
 export interface AllocationDeps {
   readonly policyOf: (tenantId: string) => AllocationPolicy
-  /** The degradation state of stage B, which passed the call on, for the tenant. */
+  /** The tenant's degradation state in the inference stage, which passed the call on. */
   readonly degradationOf: (tenantId: string) => DegradationState
   /**
-   * The instant of the last known weights by which reports may spread a tenant's pools; undefined when there are none. Starts
-   * their renewal in the background. Never throws and never waits for it, since an unfinished batch delays those behind it.
+   * The instant of the last known weights by which reports may spread a tenant's pools; undefined when there are none.
+   * Starts their renewal in the background. Never throws and never waits for it, since an unfinished batch delays those
+   * behind it.
    */
   readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number | undefined>
 }

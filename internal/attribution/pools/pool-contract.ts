@@ -46,9 +46,9 @@ export const POOL = {
   },
   descriptions: {
     create:
-      'The cost of calls that neither facts nor trained inference could attribute is allocated to the first pool with a ' +
-      'matching rule, otherwise to the pool `unallocated`. An allocation states where a cost is booked, not who caused it: ' +
-      'its confidence is below 0.50. The pool applies to calls attributed after this request.',
+      'The cost of calls that neither facts nor trained inference could attribute is allocated to the first pool ' +
+      'with a matching rule, otherwise to the pool `unallocated`. An allocation states where a cost is booked, not ' +
+      'who caused it: its confidence is below 0.50. The pool applies to calls attributed after this request.',
     update: '`name` cannot be changed. Existing records are unchanged.',
     delete: 'Existing records are unchanged.',
   },

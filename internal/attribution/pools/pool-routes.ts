@@ -12,7 +12,7 @@ export interface PoolRoutesDeps extends ResourceDeps {
   readonly isService: (tenantId: string, name: string) => boolean
 }
 
-/** `/api/v1/pools`: the tenant's allocation policy, for stage C. */
+/** `/api/v1/pools`: the tenant's allocation policy, for the pools stage. */
 export const poolRoutes = ({ pools, isService, ...deps }: PoolRoutesDeps): readonly Route[] =>
   resource(
     {

@@ -42,12 +42,12 @@ export interface TrailingWeightsDeps {
 export const weightsInstant = (nowMs: number): number => Math.floor((nowMs - SETTLED_MS) / EVERY_MS) * EVERY_MS
 
 /**
- * Returns the instant of a tenant's last known weights, and starts computing those as of `weightsInstant(nowMs)` if they are
- * newer. Rows of the read model never change, so that the same instant always gives the same weights.
+ * Returns the instant of a tenant's last known weights, and starts computing those as of `weightsInstant(nowMs)` if
+ * they are newer. Rows of the read model never change, so that the same instant always gives the same weights.
  *
- * Never throws, and never waits for the computation: it reads a month of records, and an unfinished batch delays everything
- * behind it in its partition. Returns undefined for a tenant without weights, whose records stay in their pool.
- * All partitions of the process share one computation per tenant.
+ * Never throws, and never waits for the computation: it reads a month of records, and an unfinished batch delays
+ * everything behind it in its partition. Returns undefined for a tenant without weights, whose records stay in their
+ * pool. All partitions of the process share one computation per tenant.
  */
 export function trailingWeights({
   costsOf,

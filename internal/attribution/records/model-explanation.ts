@@ -7,7 +7,10 @@ import { type Pattern, patternOf } from '../../inference/learning/views.js'
 import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records/interpretation.js'
 import type { Inference } from './row.js'
 
-/** What a model says about a record beyond its stored probabilities; computed when a record is shown. Members in wire form. */
+/**
+ * What a model says about a record beyond its stored probabilities; computed when a record is shown. Members in wire
+ * form.
+ */
 export interface ModelExplanation {
   /** Of an inferred record: the facts that spoke most for its service and owner, the strongest first. */
   readonly reasons?: readonly Reason[]
@@ -55,7 +58,9 @@ export function explainChoice(model: Model, event: EventFacts, label: Prediction
       .map(({ fact, times }) => ({
         fact,
         times_likelier: timesText(times),
-        text: `${WORDS[fact](event)} ${fact === 'size' ? 'are' : 'is'} ${timesText(times)} times likelier in calls of this service than in others`,
+        text:
+          `${WORDS[fact](event)} ${fact === 'size' ? 'are' : 'is'} ${timesText(times)} times likelier in calls ` +
+          'of this service than in others',
       })),
     compared_with: {
       classes: card.classes.length - 1,
@@ -129,8 +134,8 @@ export const INFERENCE_CAPS = ['policy', 'baseline', 'not_validated', 'producer'
 export type InferenceCap = (typeof INFERENCE_CAPS)[number]
 
 /**
- * Explains the confidence of an inferred record: the minimum of its probability and the caps. The producer's cap is listed
- * only if it is the lowest. Members in wire form.
+ * Explains the confidence of an inferred record: the minimum of its probability and the caps. The producer's cap is
+ * listed only if it is the lowest. Members in wire form.
  *
  * @returns null for a record that was not inferred
  */

@@ -20,7 +20,7 @@ import { MATCHED_BY } from '../sightings/seen-by.js'
 import { INFERENCE_CAPS } from './model-explanation.js'
 import { attributionRecord } from './record.js'
 
-/** Contract of the attribution routes (spec 2.2, 2.3, 4.2, design section 7). */
+/** The contract of the attribution routes. */
 
 const intake = () => z.string().meta({ description: '`api`, or the intake of the event, such as `otlp` or `litellm`.' })
 
@@ -39,8 +39,8 @@ const explanation = z
   .object({
     summary: z.string().meta({
       description:
-        'The record in plain sentences: who it is attributed to and why, whether it may be charged back, and who else saw the ' +
-        'call. Names from outside are in quotes.',
+        'The record in plain sentences: who it is attributed to and why, whether it may be charged back, and who ' +
+        'else saw the call. Names from outside are in quotes.',
     }),
     source: z
       .object({
@@ -69,8 +69,8 @@ const explanation = z
       )
       .meta({
         description:
-          'Other events, of other sources, that showed the same call. It is counted once, in this record; empty for most. ' +
-          '`DELETE /v1/attribution/{id}/merge` takes them apart.',
+          'Other events, of other sources, that showed the same call. It is counted once, in this record; empty for ' +
+          'most. `DELETE /v1/attribution/{id}/merge` takes them apart.',
       }),
     evidence: facts('The facts that decided the attribution.'),
     confidence: z
@@ -97,22 +97,26 @@ const explanation = z
           .meta({ description: 'The confidence is the minimum of these caps and the probability.' }),
         reasons: z.array(z.object({ fact: z.enum(FACTS), times_likelier: z.string(), text: z.string() })).meta({
           description:
-            'Up to three facts of the call that spoke most for the chosen service and owner, the strongest first: how many times ' +
-            'likelier each is with them than with the others, by their shares of the traffic. Computed from the version that the ' +
-            'record cites; empty if that is no longer kept.',
+            'Up to three facts of the call that spoke most for the chosen service and owner, the strongest first: ' +
+            'how many times likelier each is with them than with the others, by their shares of the traffic. ' +
+            'Computed from the version that the record cites; empty if that is no longer kept.',
         }),
         compared_with: z
           .object({
             classes: count().meta({ description: 'Other services and owners that the model knows.' }),
             caller: z.enum(PATTERNS).meta({
               description:
-                'What the call, or the rest of its trace, shows of its caller: no identity, one that the model has learned ' +
-                'from, or an unknown one.',
+                'What the call, or the rest of its trace, shows of its caller: no identity, one that the model has ' +
+                'learned from, or an unknown one.',
             }),
-            precision_at_floor: z.number().nullable().meta({
-              description:
-                'Share of held-out calls with such a caller that the model named right at a confidence of 0.80 or more.',
-            }),
+            precision_at_floor: z
+              .number()
+              .nullable()
+              .meta({
+                description:
+                  'Share of held-out calls with such a caller that the model named right at a confidence of 0.80 or ' +
+                  'more.',
+              }),
           })
           .nullable(),
       })
@@ -129,7 +133,8 @@ const explanation = z
       .nullable()
       .meta({
         description:
-          'Of a record in a cost pool: what the model found likeliest, though not likely enough (0.50) to name it. Null if no model served.',
+          'Of a record in a cost pool: what the model found likeliest, though not likely enough (0.50) to name it. ' +
+          'Null if no model served.',
       }),
     alternatives: z.array(facts('Another candidate service and owner, with its probability.')),
     suggested_services: z.array(z.string()).meta({
@@ -144,8 +149,8 @@ const explanation = z
         window_days: z.int(),
         weights: z.array(z.object({ service: z.string(), owner: z.string(), weight: decimalText() })).meta({
           description:
-            'Shares of the cost attributed with certainty over the window, by which a report may spread the pool. They sum ' +
-            'to exactly 1; the share of the pool itself stays in it.',
+            'Shares of the cost attributed with certainty over the window, by which a report may spread the pool. ' +
+            'They sum to exactly 1; the share of the pool itself stays in it.',
         }),
       })
       .nullable()
@@ -157,8 +162,9 @@ const explanation = z
         .nullable()
         .meta({
           description:
-            'Cost that the caller stated. `details.stated_cost` says why it is doubted: `implausible` (far from the price, ' +
-            'or above the ceiling of a call; it counts, but not for chargeback) or `untrusted` (the price counts instead).',
+            'Cost that the caller stated. `details.stated_cost` says why it is doubted: `implausible` (far from the ' +
+            'price, or above the ceiling of a call; it counts, but not for chargeback) or `untrusted` (the price ' +
+            'counts instead).',
         }),
       price_usd: decimalText().nullable().meta({ description: 'Cost by the applicable price; null if there is none.' }),
       estimate_difference_usd: decimalText()

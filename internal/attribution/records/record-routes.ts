@@ -63,7 +63,7 @@ type ListDeps = Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | '
 
 const PATH = '/v1/attribution'
 
-/** `GET /v1/attribution`, `GET /v1/attribution/{id}` (spec 4.2), and what looks like that record. */
+/** `GET /v1/attribution`, `GET /v1/attribution/{id}`, and the records that resemble one. */
 export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[] {
   return [
     {

@@ -18,7 +18,10 @@ import { storedName } from '../../store/queries/records/stored-fields.js'
 import { count, decimalText, idOf, timeText } from '../../text/answer-fields.js'
 import { objectText, straightLine } from '../../text/straight-line.js'
 
-/** The wire form of an attribution record (spec 2.2 and 2.3, design section 7), out of the table of its fields. */
+/**
+ * The wire form of an attribution record, derived from the table of its fields
+ * (deploy/decisions/record-fields-in-one-table.md).
+ */
 
 /** How a kind of field appears on the wire: its schema, and source text that makes it from a stored value. */
 interface WireForm {
@@ -49,7 +52,7 @@ const WIRE_FORMS: Readonly<Partial<Record<FieldKind, WireForm>>> = {
     schema: () => z.record(z.string(), z.string().nullable()),
     text: (stored) => `declaredTags(dimensions, ${stored})`,
   },
-  // A number on the wire, as the spec has it; compared and stored as an exact decimal.
+  // A number on the wire; compared and stored as an exact decimal.
   confidence: { schema: () => z.number().min(0).max(0.95), text: (stored) => `Number(${stored})` },
 }
 

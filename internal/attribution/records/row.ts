@@ -75,7 +75,7 @@ export interface RowDeps {
   readonly isIndexStale: () => boolean
 }
 
-/** Version of the rules of stages A and C; increment it when either changes. */
+/** Version of the rules of the facts and pools stages (A and C); increment it when either changes. */
 export const RULES_VERSION = 'rules-5'
 
 export interface RowPlace {
@@ -87,8 +87,8 @@ export interface RowPlace {
 const NOBODY = new Uint8Array(16)
 
 /**
- * The evidence of a verdict as stored, with its confidence before any cap. An inferred verdict keeps its confidence in the
- * figures of the inference instead.
+ * The evidence of a verdict as stored, with its confidence before any cap. An inferred verdict keeps its confidence in
+ * the figures of the inference instead.
  */
 export const evidenceText = ({ evidence, inference, confidence }: Verdict): string =>
   JSON.stringify(inference === undefined ? { ...evidence, confidence: confidenceText(confidence) } : evidence)
@@ -158,7 +158,9 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
   })
 }
 
-/** As the producer says. One that says nothing reports what it states, of a cancelled call what was counted until then. */
+/**
+ * As the producer says. One that says nothing reports what it states, of a cancelled call what was counted until then.
+ */
 function usageBasisOf({ usageBasis, inputTokens, outputTokens, outcome }: Invocation): UsageBasis {
   if (usageBasis !== undefined) return usageBasis
   if (inputTokens === undefined && outputTokens === undefined) return 'unknown'

@@ -9,8 +9,8 @@ import { formatInstant } from '../../units/instant.js'
 import { intakeName, seenByOf } from '../sightings/seen-by.js'
 
 /**
- * Records that look like another one: the same model and tokens at about the same time, from another source. They may show the same
- * call, and parallel calls look so as well: they are shown to a person, and nothing merges them.
+ * Records that look like another one: the same model and tokens at about the same time, from another source. They may
+ * show the same call, and parallel calls look so as well: they are shown to a person, and nothing merges them.
  */
 
 /** On either side of a record's time. */
@@ -18,8 +18,9 @@ const WITHIN_MS = 10_000
 const CANDIDATES_MAX = 10
 
 const NOTE =
-  'Nothing was merged. These records have the same model and token counts, and no id of a call in common: they may show the same ' +
-  'call, or parallel calls that are alike. To have such calls merged, let both sources send the response id, or trace and span.'
+  'Nothing was merged. These records have the same model and token counts, and no id of a call in common: they may ' +
+  'show the same call, or parallel calls that are alike. To have such calls merged, let both sources send the ' +
+  'response id, or trace and span.'
 
 const EXAMPLE_TIME = '2026-11-21T09:30:01.120Z'
 
@@ -49,10 +50,11 @@ export const LIST_SIMILAR: Operation = {
   tag: 'Attribution',
   summary: 'Show records of other sources that may show the same call',
   description:
-    `Up to ${CANDIDATES_MAX} records of other sources (another credential, or another intake) with the same served model and the same ` +
-    `token counts, at most ${WITHIN_MS / 1_000} seconds before or after the record; the nearest first. It only suggests: such records ` +
-    'are never merged, since parallel calls are alike. Records that a person has taken apart from this one are left out. A record ' +
-    'without token counts is like no other.',
+    `Up to ${CANDIDATES_MAX} records of other sources (another credential, or another intake) with the same served ` +
+    'model and the same ' +
+    `token counts, at most ${WITHIN_MS / 1_000} seconds before or after the record; the nearest first. It only ` +
+    'suggests: such records are never merged, since parallel calls are alike. Records that a person has taken apart ' +
+    'from this one are left out. A record without token counts is like no other.',
   parameters: { id: idInPath('attr', 'id of the record.') },
   replies: {
     200: {

@@ -39,8 +39,8 @@ export type Summarised = Pick<
 >
 
 /**
- * A record in plain sentences: who it is attributed to and why, whether it may be charged back, who else saw the call. Made from the facts of
- * the card, so that it never says more than they do.
+ * A record in plain sentences: who it is attributed to and why, whether it may be charged back, who else saw the call.
+ * Made from the facts of the card, so that it never says more than they do.
  *
  * @param priceUsd what the call costs by its price; null if none applies
  */
@@ -68,7 +68,10 @@ function modelOf(
   if (first !== undefined) return `; the strongest sign is that ${first.text}`
   if (guess === undefined) return ''
   if (Number(guess.unknown_probability) > Number(guess.probability)) {
-    return `; the model finds it likeliest, at ${percent(guess.unknown_probability)}, that it is none of the services it knows`
+    return (
+      `; the model finds it likeliest, at ${percent(guess.unknown_probability)}, that it is none of the ` +
+      'services it knows'
+    )
   }
   const isLikely = Number(guess.probability) * 10_000 >= PROVISIONAL_FLOOR
   const reason = isLikely
@@ -96,7 +99,10 @@ function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
     case 'trace_correlated':
       return `the call states no service, but another call of its trace belongs to ${service}; ${owner}`
     case 'principal_resolved':
-      return `the call states no service; the credential that sent it belongs to ${service} unless a call says otherwise; ${owner}`
+      return (
+        `the call states no service; the credential that sent it belongs to ${service} unless a call says ` +
+        `otherwise; ${owner}`
+      )
     case 'exclusive_principal_resolved':
       return `the credential that sent the call belongs to ${service} alone${claimOf(evidence)}; ${owner}`
     case 'service_declared':
@@ -175,7 +181,10 @@ function unknownOf({ conflict }: StoredEvidence): string {
 function overrideOf({ service, owner }: Summarised, { override, replaced }: StoredEvidence): string {
   const before = replaced === undefined ? '' : `, instead of ${quoted(replaced.service)} (${quoted(replaced.owner)})`
   const many = override?.bulk_override === undefined ? '' : ' for this call and others at once'
-  return `a person set the service ${quoted(service)} and the owner ${quoted(owner)}${many}${before}, because ${quoted(override?.reason ?? '')}`
+  return (
+    `a person set the service ${quoted(service)} and the owner ${quoted(owner)}${many}${before}, because ` +
+    `${quoted(override?.reason ?? '')}`
+  )
 }
 
 function inferenceOf(stored: Summarised): string {
@@ -183,7 +192,10 @@ function inferenceOf(stored: Summarised): string {
   const [next] = alternatives
   const second =
     next === undefined ? '' : `; the next likeliest is ${quoted(next.service)} at ${percent(next.probability)}`
-  return `the call does not state its service; going by calls like it, it belongs to ${named(stored)}${stored.owner === UNASSIGNED ? ',' : ''} with a probability of ${percent(probability)}${second}`
+  return (
+    'the call does not state its service; going by calls like it, it belongs to ' +
+    `${named(stored)}${stored.owner === UNASSIGNED ? ',' : ''} with a probability of ${percent(probability)}${second}`
+  )
 }
 
 function baselineOf(stored: Summarised, evidence: StoredEvidence): string {
@@ -191,9 +203,15 @@ function baselineOf(stored: Summarised, evidence: StoredEvidence): string {
   const others = most_frequent_of === 'trace' ? 'of its trace' : 'that the same credential sent'
   if (resolved_records === 1) {
     const call = most_frequent_of === 'trace' ? 'one other call of its trace' : 'one other call of the same credential'
-    return `the call does not state its service; ${call} belongs to ${named(stored)}, so this one is assumed to belong there, too`
+    return (
+      `the call does not state its service; ${call} belongs to ${named(stored)}, so this one is assumed to ` +
+      'belong there, too'
+    )
   }
-  return `the call does not state its service; of ${resolved_records} calls ${others}, ${of_this_class} belong to ${named(stored)}, so this one is assumed to belong there, too`
+  return (
+    `the call does not state its service; of ${resolved_records} calls ${others}, ${of_this_class} belong to ` +
+    `${named(stored)}, so this one is assumed to belong there, too`
+  )
 }
 
 const named = ({ service, owner }: Summarised): string =>
@@ -217,26 +235,38 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
   const confidence = String(Number(stored.confidence))
   switch (stored.export_eligibility as ExportEligibility) {
     case 'eligible':
-      return `with a confidence of ${confidence} it may be charged back${stored.owner === UNASSIGNED ? ' to the service; which team that is, the directory does not say' : ''}`
+      return (
+        `with a confidence of ${confidence} it may be charged ` +
+        `back${stored.owner === UNASSIGNED ? ' to the service; which team that is, the directory does not say' : ''}`
+      )
     case 'disputed':
       return `it is disputed, because ${quoted(dispute?.reason ?? '')}, and is not charged back meanwhile`
     case 'residency_restricted':
       return 'it is not charged back, because it was made outside the region to which the tenant is bound'
     case 'advisory':
-      return 'it is an estimate for information only and not charged back, because no trained attribution model was in use when the call was made'
+      return (
+        'it is an estimate for information only and not charged back, because no trained attribution model ' +
+        'was in use when the call was made'
+      )
     case 'notional':
       return 'it is not charged back, because nobody is billed for it'
     case 'implausible_cost': {
       const beside =
         priceUsd === null ? 'is too high for one call' : `cannot be right beside its price of ${priceUsd} USD`
-      return `it is not charged back until somebody overrides it, because the cost that its sender states, ${stored.cost_usd} USD, ${beside}`
+      return (
+        'it is not charged back until somebody overrides it, because the cost that its sender states, ' +
+        `${stored.cost_usd} USD, ${beside}`
+      )
     }
     case 'unpriced':
       return 'it is not charged back, because its cost is unknown'
     case 'below_floor': {
       const isSenders = stored.confidence === stored.attribution_confidence
       const whose = isSenders ? ', which its sender states,' : ''
-      return `its confidence of ${confidence}${whose} is below ${(CHARGEBACK_FLOOR / 10_000).toFixed(2)}, so it is not charged back`
+      return (
+        `its confidence of ${confidence}${whose} is below ${(CHARGEBACK_FLOOR / 10_000).toFixed(2)}, so it is ` +
+        'not charged back'
+      )
     }
   }
 }

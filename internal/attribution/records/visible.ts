@@ -29,8 +29,9 @@ export interface VisibleRecord<V extends Versions> {
 }
 
 /**
- * Reads a record as of the newest complete snapshot. If the record is stored but its batch is not complete yet, waits: an event
- * announces a record before its whole batch is stored, and receivers of the event may ask for the record at once.
+ * Reads a record as of the newest complete snapshot. If the record is stored but its batch is not complete yet, waits:
+ * an event announces a record before its whole batch is stored, and receivers of the event may ask for the record at
+ * once.
  *
  * @param read all versions of the record
  * @returns the record; NOT_FOUND if it does not exist, SERVICE_UNAVAILABLE after one second

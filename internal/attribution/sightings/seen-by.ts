@@ -73,15 +73,16 @@ export function callKeys({ provider, responseId, traceId, spanId }: Identified):
 }
 
 /**
- * A source shows a call once. It is the credential and the intake by which its events arrive. One sender with two keys, or
- * by two intakes, is two sources; one key behind several senders is one.
+ * A source shows a call once. It is the credential and the intake by which its events arrive. One sender with two keys,
+ * or by two intakes, is two sources; one key behind several senders is one.
  */
 export const sourceOf = ({ intake, principal }: { readonly intake: string; readonly principal: string }): string =>
   `${intake}\n${principal}`
 
 /**
- * The events of one call lie no further apart by their own times: some state its start, others its end, and clocks differ. A
- * response id that comes back later is another call, answered from a cache or by a provider that repeats its ids.
+ * The events of one call lie no further apart by their own times: some state its start, others its end, and clocks
+ * differ. A response id that comes back later is another call, answered from a cache or by a provider that repeats its
+ * ids.
  */
 export const SAME_CALL_MS = 10 * 60 * 1000
 

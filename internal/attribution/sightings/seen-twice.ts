@@ -27,9 +27,9 @@ export interface SeenTwiceDeps {
 }
 
 /**
- * Looks for other sources' records of the calls that were just inserted. Called after the insert and before the batch is
- * done: of two records that are inserted at once, in whichever partitions, the later one finds the other, and a batch that a
- * crash cut short looks again when it is repeated.
+ * Looks for other sources' records of the calls that were just inserted. Called after the insert and before the batch
+ * is done: of two records that are inserted at once, in whichever partitions, the later one finds the other, and a
+ * batch that a crash cut short looks again when it is repeated.
  */
 export type LookForTwins = (rows: readonly AttributionRow[]) => Promise<void>
 
@@ -112,8 +112,8 @@ export interface RoomForMergesDeps {
 }
 
 /**
- * Closed versions of a tenant up to which its calls are merged. A merge closes two, which stay for six hours; every read leaves
- * out the closed versions, at a quarter of a second per million.
+ * Closed versions of a tenant up to which its calls are merged. A merge closes two, which stay for six hours; every
+ * read leaves out the closed versions, at a quarter of a second per million.
  */
 export const CLOSED_MAX = 1_000_000
 const LOOK_EVERY_MS = 60_000

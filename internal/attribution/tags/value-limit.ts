@@ -4,12 +4,13 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /**
- * Keeps the distinct values of each declared tag key to a limit: a value past it becomes `OTHER_VALUES`, as do all later values
- * that are new then. The values are those of the read model; this process remembers them besides those that it lets
- * through itself, and reads them again before it lets another one through, since other processes add theirs.
+ * Keeps the distinct values of each declared tag key to a limit: a value past it becomes `OTHER_VALUES`, as do all
+ * later values that are new then. The values are those of the read model; this process remembers them besides those
+ * that it lets through itself, and reads them again before it lets another one through, since other processes add
+ * theirs.
  *
- * The limit protects tables and reports from keys such as request ids. It is exact for one attributor; several may exceed it by
- * what they add within `READ_AGAIN_MS`.
+ * The limit protects tables and reports from keys such as request ids. It is exact for one attributor; several may
+ * exceed it by what they add within `READ_AGAIN_MS`.
  */
 export interface ValueLimitDeps {
   /** The stored pairs of a key. */
@@ -21,10 +22,16 @@ export interface ValueLimitDeps {
   readonly valuesMax?: number
 }
 
-/** Pause before the values of a key are read again for the sake of a new one; of a full key, whose values retention may remove. */
+/**
+ * Pause before the values of a key are read again for the sake of a new one; of a full key, whose values retention may
+ * remove.
+ */
 const READ_AGAIN_MS = 1_000
 const READ_FULL_AGAIN_MS = 10 * 60 * 1_000
-/** Pairs remembered over all keys; beyond, the keys that were read first are forgotten, and read again when they are needed. */
+/**
+ * Pairs remembered over all keys; beyond, the keys that were read first are forgotten, and read again when they are
+ * needed.
+ */
 const PAIRS_MAX = 500_000
 
 interface Known {
@@ -46,7 +53,8 @@ export class ValueLimit {
   }
 
   /**
-   * The rows with values past the limit replaced. The same rows, when given again, keep what they were let through with.
+   * The rows with values past the limit replaced. The same rows, when given again, keep what they were let through
+   * with.
    *
    * @throws when the store is unavailable
    */
@@ -133,7 +141,9 @@ export interface ValueWarningDeps {
 const WARNED_MAX = 10_000
 const DAY_CHARACTERS = 'YYYY-MM-DD'.length
 
-/** Tells a tenant that a tag key has too many values: one event per key and day (UTC), whichever attributor finds it. */
+/**
+ * Tells a tenant that a tag key has too many values: one event per key and day (UTC), whichever attributor finds it.
+ */
 export function valueWarning({ publishEvent, clock, log }: ValueWarningDeps): (tenantId: string, key: string) => void {
   const warned = new Set<string>()
   return (tenantId, key) => {

@@ -1,9 +1,9 @@
 /**
  * The known names that a misspelt or differently built name may stand for.
  *
- * Two measures, of which one suffices: few edits (Damerau-Levenshtein in its form of optimal string alignment: insert, delete,
- * replace, swap two neighbours), or most words in common (`checkout-svc-prod` and `checkout-svc`). Cost is bounded: a name is
- * compared letter by letter only with names of nearly its length and letters.
+ * Two measures, of which one suffices: few edits (Damerau-Levenshtein in its form of optimal string alignment: insert,
+ * delete, replace, swap two neighbours), or most words in common (`checkout-svc-prod` and `checkout-svc`). Cost is
+ * bounded: a name is compared letter by letter only with names of nearly its length and letters.
  */
 import { comparableName } from '../../text/comparable-name.js'
 
@@ -88,7 +88,9 @@ function bitsOf(bits: number): number {
   return n
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that make one text of the other; no part is edited twice. */
+/**
+ * Insertions, deletions, replacements and swaps of neighbours that make one text of the other; no part is edited twice.
+ */
 export function editsBetween(one: string, other: string): number {
   let before: number[] = []
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)

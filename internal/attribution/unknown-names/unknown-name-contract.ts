@@ -17,7 +17,8 @@ const unknownName = z
     cost_usd: decimalText(),
     nearest_services: z.array(z.string()).meta({
       description:
-        'Services of the directory with a name or alias of few other letters or mostly the same words, the closest first.',
+        'Services of the directory with a name or alias of few other letters or mostly the same words, the closest ' +
+        'first.',
     }),
   })
   .meta({ id: 'UnknownName' })
@@ -29,8 +30,8 @@ export const LIST_UNKNOWN_NAMES: Operation = {
   tag: 'Directory',
   summary: 'List the services that events state and the directory does not contain, the most costly first',
   description:
-    'Services only, never identities. Names of cost pools are left out. The figures are those of the calls that state the ' +
-    'name, and of calls that have it from their trace.',
+    'Services only, never identities. Names of cost pools are left out. The figures are those of the calls that ' +
+    'state the name, and of calls that have it from their trace.',
   query: {
     ...PAGE_PARAMETERS,
     from: timeText()
@@ -76,8 +77,8 @@ export const ASSIGN_UNKNOWN_NAME: Operation = {
   tag: 'Directory',
   summary: 'Make a name an alias of a service, and re-attribute its calls',
   description:
-    'Calls of the period that are attributed to the name are attributed again by the directory with the alias. Overridden and ' +
-    'disputed records stay as they are. Later calls that state the name are attributed to the service.',
+    'Calls of the period that are attributed to the name are attributed again by the directory with the alias. ' +
+    'Overridden and disputed records stay as they are. Later calls that state the name are attributed to the service.',
   replies: {
     202: {
       description: 'The alias is in force, and a job re-attributes the calls.',

@@ -23,8 +23,8 @@ export interface Decided {
 }
 
 /**
- * Attributes each event of a batch from facts. A first pass adds the evidence of all events to their traces, a second one
- * decides each event, so that the order within a batch does not matter.
+ * Attributes each event of a batch from facts. A first pass adds the evidence of all events to their traces, a second
+ * one decides each event, so that the order within a batch does not matter.
  *
  * @param atMs the batch's own time
  */

@@ -64,7 +64,7 @@ export interface Conflict {
   readonly name?: 'pool_name' | NameDoubt
 }
 
-/** Confidence by kind of evidence (design section 5); of a mapping rule from a trusted source. */
+/** Confidence by kind of evidence; for a mapping rule, from a trusted source. */
 const CONFIDENCE = {
   identity_and_service_resolved: 9_500,
   service_resolved: 9_000,
@@ -80,8 +80,8 @@ const CONFIDENCE = {
 const CLAIMED_RULE: Confidence = 7_000
 
 /**
- * Rank of an event's own evidence in its trace: evidence of a lower rank neither resolves nor contests where there is some of a
- * higher one. A default service of a credential is no statement at all.
+ * Rank of an event's own evidence in its trace: evidence of a lower rank neither resolves nor contests where there is
+ * some of a higher one. A default service of a credential is no statement at all.
  */
 export const STRENGTH = {
   identity_and_service_resolved: 5,
@@ -95,7 +95,7 @@ export const STRENGTH = {
   trace_correlated: 0,
 } as const satisfies Record<keyof typeof CONFIDENCE, number>
 
-/** Whether stage A found this evidence in an event itself: it then counts for other events of the trace. */
+/** Whether the facts stage found this evidence in the event itself: it then counts for other events of the trace. */
 export const isFact = (basis: EvidenceBasis): basis is Exclude<keyof typeof STRENGTH, 'trace_correlated'> =>
   basis in STRENGTH && basis !== 'trace_correlated'
 
@@ -112,10 +112,10 @@ type Facts = Partial<OwnFacts> & TestedCall
 type AdmittedBy = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
 
 /**
- * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that belongs
- * to one service alone decides before anything that the event claims. A mapping rule decides where the directory knows no
- * service of the call, before a stated service that it does not know. Nothing is inferred: an identity that the directory
- * does not know resolves nothing.
+ * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that
+ * belongs to one service alone decides before anything that the event claims. A mapping rule decides where the
+ * directory knows no service of the call, before a stated service that it does not know. Nothing is inferred: an
+ * identity that the directory does not know resolves nothing.
  *
  * @returns undefined when no fact names the service
  */
@@ -258,14 +258,17 @@ function isSameService(one: string, other: string, tenantId: string, atMs: numbe
 }
 
 /**
- * The owner that an event passes to other events of its trace. An owner that is only the event's own identity is not passed
- * on. Exports and reports count a call without an identity as no person, and therefore show groups of such calls even below
- * the minimum of five people (k = 5); a person's name must not appear there as the owner.
+ * The owner that an event passes to other events of its trace. An owner that is only the event's own identity is not
+ * passed on. Exports and reports count a call without an identity as no person, and therefore show groups of such calls
+ * even below the minimum of five people (k = 5); a person's name must not appear there as the owner.
  */
 export const inheritedOwner = (owner: string, ownerFrom: string | undefined): string | undefined =>
   ownerFrom === ('event_identity' satisfies ResolutionEvidence['owner_from']) ? undefined : owner
 
-/** The name under which a trace knows a service: the same before and after it is renamed, so that the trace does not have two. */
+/**
+ * The name under which a trace knows a service: the same before and after it is renamed, so that the trace does not
+ * have two.
+ */
 export const undatedName = (service: string, tenantId: string, directory: Directory): string =>
   directory.serviceEntry(tenantId, service)?.name ?? service
 
@@ -292,8 +295,8 @@ export const ownerFacts = (
 })
 
 /**
- * Combines an event's own evidence with that of its trace. The trace contributes the service of its other events, with a
- * confidence that never exceeds theirs. If both have equal confidence, the trace decides.
+ * Combines an event's own evidence with that of its trace. The trace contributes the service of its other events, with
+ * a confidence that never exceeds theirs. If both have equal confidence, the trace decides.
  *
  * @param own the resolution from the event's own facts, if any
  */

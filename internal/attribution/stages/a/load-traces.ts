@@ -26,9 +26,9 @@ export interface LoadTracesDeps extends HeldDeps, EvidenceDeps, PartitionTracesD
 const RECORDS_MAX = 200_000
 
 /**
- * Rebuilds the traces of a partition of stage A from the records of the window and from the events that stages B and C still
- * hold. A record no longer contains the stated identity; if its service has no owner in the directory, the owner of the
- * trace applies.
+ * Rebuilds the traces of a partition of the facts stage from the records of the window and from the events that
+ * inference and pools still hold. A record no longer contains the stated identity; if its service has no owner in the
+ * directory, the owner of the trace applies.
  */
 export async function loadTraces(partition: number, deps: LoadTracesDeps): Promise<PartitionTraces> {
   const { directory, settingsOf, checkpoints, clock } = deps

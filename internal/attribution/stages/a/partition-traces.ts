@@ -22,9 +22,15 @@ export interface PartitionTracesDeps extends AllocationDeps {
   readonly directory: Directory
 }
 
-/** How long an event can resolve other events of its trace. Starts again with each event that resolves to the same service. */
+/**
+ * How long an event can resolve other events of its trace. Starts again with each event that resolves to the same
+ * service.
+ */
 export const TRACE_WINDOW_MS = 60 * 60 * 1000
-/** A trace takes about 400 bytes with one service, 50 per further service, and 350 per open event: about 80 MB per partition. */
+/**
+ * A trace takes about 400 bytes with one service, 50 per further service, and 350 per open event: about 80 MB per
+ * partition.
+ */
 const TRACES_MAX = 100_000
 const OPEN_EVENTS_MAX = 500
 const OPEN_EVENTS_OF_ALL_MAX = 100_000
@@ -33,9 +39,10 @@ const OPEN_EVENTS_OF_ALL_MAX = 100_000
 type KeptEvent = Omit<OpenEvent, 'id'>
 
 /**
- * The traces of a partition of stage A, and the corrections that its last batch causes for events of earlier batches. A trace
- * may resolve an event only now, or it is contested now. An event that a contested trace resolved earlier is then resolved by
- * its own facts, or goes to a cost pool; one in a pool now says that its trace has several services.
+ * The traces of a partition of the facts stage, and the corrections that its last batch causes for events of earlier
+ * batches. A trace may resolve an event only now, or it is contested now. An event that a contested trace resolved
+ * earlier is then resolved by its own facts, or goes to a cost pool; one in a pool now says that its trace has several
+ * services.
  */
 export class PartitionTraces {
   private readonly known = new Traces<KeptEvent>({
@@ -47,11 +54,11 @@ export class PartitionTraces {
   private readonly events = new SharedValues<KeptEvent>()
   private readonly deps: PartitionTracesDeps
   /**
-   * Traces that the current batch added evidence to. After a takeover these are all traces, because the previous process may
-   * have died in a batch.
+   * Traces that the current batch added evidence to. After a takeover these are all traces, because the previous
+   * process may have died in a batch.
    */
   private readonly touched = new Set<string>()
-  private pending: { readonly corrections: readonly Learned[]; readonly settle: () => void } = NO_CORRECTIONS
+  private pending: { readonly corrections: readonly Learned[]; readonly markSent: () => void } = NO_CORRECTIONS
 
   constructor(deps: PartitionTracesDeps) {
     this.deps = deps
@@ -70,10 +77,12 @@ export class PartitionTraces {
     this.known.keepOpen(trace, hexOf(id), this.events.of(event), time)
   }
 
-  /** Derives the corrections that the current batch causes for earlier events. They count as sent only after `settle`. */
+  /**
+   * Derives the corrections that the current batch causes for earlier events. They count as sent only after `markSent`.
+   */
   async deriveCorrections(nowMs: number): Promise<void> {
     const corrections: Learned[] = []
-    const markSent: (() => void)[] = []
+    const marks: (() => void)[] = []
     for (const trace of this.touched) {
       for (const [id, event, eventTimeMs] of this.known.openEvents(trace, nowMs)) {
         const correlation = this.known.correlate(trace, { atMs: nowMs, eventTimeMs })
@@ -87,13 +96,13 @@ export class PartitionTraces {
             ? allocate({ tenantId, traceServices }, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
             : verdictOf(resolution)
         corrections.push({ tenantId, id: Buffer.from(id, 'hex'), verdict })
-        markSent.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
+        marks.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
       }
     }
     this.pending = {
       corrections,
-      settle: () => {
-        for (const mark of markSent) mark()
+      markSent: () => {
+        for (const mark of marks) mark()
         this.touched.clear()
       },
     }
@@ -103,13 +112,13 @@ export class PartitionTraces {
     return this.pending.corrections
   }
 
-  settle(): void {
-    this.pending.settle()
+  markSent(): void {
+    this.pending.markSent()
     this.pending = NO_CORRECTIONS
   }
 }
 
-const NO_CORRECTIONS = { corrections: [], settle: () => undefined }
+const NO_CORRECTIONS = { corrections: [], markSent: () => undefined }
 
 /**
  * The trace's decision on an event, for comparison: it changes with the service and with the confidence.

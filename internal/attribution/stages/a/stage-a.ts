@@ -20,10 +20,10 @@ export interface StageADeps extends RowDeps, EvidenceDeps {
 }
 
 /**
- * Stage A: attributes from facts alone (what the event states, the tenant's directory, the other events of its trace,
- * the credential). Mailbox `invocations.a.<partition>`. A duplicate event is dropped here, even if its content differs. An
- * event that the facts do not resolve goes to `invocations.b.<same partition>`; corrections from later events of its trace
- * follow it there.
+ * The facts stage (A): attributes from facts alone (what the event states, the tenant's directory, the other events of
+ * its trace, the credential). Mailbox `invocations.a.<partition>`. A duplicate event is dropped here, even if its
+ * content differs. An event that the facts do not resolve goes to `invocations.b.<same partition>`; corrections from
+ * later events of its trace follow it there.
  */
 export function stageA(deps: StageADeps): Stage {
   return {
@@ -55,7 +55,7 @@ export function stageA(deps: StageADeps): Stage {
           })
         },
         correctionsOf: () => traces.corrections(),
-        settled: async () => traces.settle(),
+        onApplied: async () => traces.markSent(),
       }
     },
   }

@@ -30,21 +30,25 @@ interface Known {
   fact: TraceFact
   atMs: number
   /**
-   * The events' own times, from the earliest to the latest of those that lie close together. Whole seconds since the epoch: a
-   * number below 2^31 takes no memory of its own.
+   * The events' own times, from the earliest to the latest of those that lie close together. Whole seconds since the
+   * epoch: a number below 2^31 takes no memory of its own.
    */
   fromS: number
   toS: number
 }
 
-/** When an event was processed, and when it happened by its own account: a trace links events that are close in both. */
+/**
+ * When an event was processed, and when it happened by its own account: a trace links events that are close in both.
+ */
 export interface TraceTime {
   /** The batch's time. */
   readonly atMs: number
   readonly eventTimeMs: number
 }
 
-/** There may be hundreds of thousands, so a trace without services or open events allocates no array or map for them. */
+/**
+ * There may be hundreds of thousands, so a trace without services or open events allocates no array or map for them.
+ */
 interface Trace<E> {
   services: readonly Known[]
   open: Map<string, { event: E; readonly atMs: number; readonly eventS: number }> | undefined
@@ -52,7 +56,9 @@ interface Trace<E> {
 }
 
 export interface TracesOptions {
-  /** How long an event counts for other events of its trace, in milliseconds, by arrival and by the events' own times. */
+  /**
+   * How long an event counts for other events of its trace, in milliseconds, by arrival and by the events' own times.
+   */
   readonly windowMs: number
   /** Maximum number of traces (may be exceeded by up to 1 %); beyond it the traces idle for longest are evicted. */
   readonly tracesMax: number
@@ -63,12 +69,12 @@ export interface TracesOptions {
 }
 
 /**
- * The traces of a partition within a window: the services that each was resolved to, and its open events, that is, those
- * that a later event may still resolve. Bounded; events of evicted traces keep their attribution. No time is that of a clock:
- * a repeated batch finds the same state.
+ * The traces of a partition within a window: the services that each was resolved to, and its open events, that is,
+ * those that a later event may still resolve. Bounded; events of evicted traces keep their attribution. No time is that
+ * of a clock: a repeated batch finds the same state.
  *
- * Events of one trace id that happened days apart are no workflow: a backfill that arrives with today's traffic resolves none
- * of it.
+ * Events of one trace id that happened days apart are no workflow: a backfill that arrives with today's traffic
+ * resolves none of it.
  *
  * @typeParam E the data kept per open event besides its id; many are equal and should be one shared object
  */
@@ -77,7 +83,10 @@ export class Traces<E> {
   private readonly facts = new SharedValues<TraceFact>()
   private readonly options: TracesOptions
   private openEventsOfAll = 0
-  /** Calls of `touch` until the next eviction. Not on every call: iterating a map skips over all entries deleted at its start. */
+  /**
+   * Calls of `touch` until the next eviction. Not on every call: iterating a map skips over all entries deleted at its
+   * start.
+   */
   private touchesUntilEviction: number
 
   constructor(options: TracesOptions) {
@@ -167,7 +176,9 @@ export class Traces<E> {
     return trace
   }
 
-  /** Removes traces that were idle for longer than the window, and then the longest idle ones while a limit is exceeded. */
+  /**
+   * Removes traces that were idle for longer than the window, and then the longest idle ones while a limit is exceeded.
+   */
   private evict(nowMs: number): void {
     const { tracesMax, openEventsOfAllMax } = this.options
     this.touchesUntilEviction = this.touchesPerEviction
@@ -218,8 +229,8 @@ const SERVICES_MAX = 8
 export const traceName = (tenantId: string, traceId: string): string => `${tenantId}\n${traceId}`
 
 /**
- * Returns the same object for equal values, so that frequent values are in memory only once. Only a few thousand values are
- * remembered at a time; a rare value may exist in several copies.
+ * Returns the same object for equal values, so that frequent values are in memory only once. Only a few thousand values
+ * are remembered at a time; a rare value may exist in several copies.
  *
  * @typeParam V immutable and JSON-serializable
  */

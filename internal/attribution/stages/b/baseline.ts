@@ -5,7 +5,9 @@ import { type Alternative, probabilityText } from '../../records/row.js'
 import { traceWindowOf } from './inference-facts.js'
 import type { Lookups } from './lookups.js'
 
-/** The fail-open baseline's guess for a call (spec 2.3, rule 2): the most frequent result of similar calls resolved by facts. */
+/**
+ * The baseline's guess for a call that no model serves: the most frequent result of similar calls resolved by facts.
+ */
 export interface BaselineGuess {
   readonly service: string
   readonly owner: string
@@ -38,7 +40,10 @@ const HOUR_MS = 60 * 60 * 1000
 const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
 /** With fewer resolved calls of a principal there is no guess. */
 const PRINCIPAL_RECORDS_MIN = 10
-/** Minimum time that counts are cached. After a slow query they are cached longer, so that queries take about 1 % of the time. */
+/**
+ * Minimum time that counts are cached. After a slow query they are cached longer, so that queries take about 1 % of the
+ * time.
+ */
 const CACHE_MS_MIN = 5_000
 const CACHE_MS_PER_QUERY_MS = 100
 /** Maximum age of the counts behind a guess, even if the read model is slow or fails: new records count after that. */
@@ -49,8 +54,8 @@ const CACHE_ENTRIES_MAX = 1_000
 type Classes = ReadonlyMap<string, readonly ClassCount[]>
 
 /**
- * Instants, milliseconds since the epoch; undefined if nothing was counted. Traces have an instant of their own: they are
- * too young for cached counts.
+ * Instants, milliseconds since the epoch; undefined if nothing was counted. Traces have an instant of their own: they
+ * are too young for cached counts.
  */
 export interface CountedAsOf {
   readonly principalsMs?: number | undefined
@@ -65,7 +70,10 @@ interface Counted {
   readonly untilMs: number
 }
 
-/** Guesses the most frequent service and owner of the same trace, else of the same principal, among calls resolved by facts. */
+/**
+ * Guesses the most frequent service and owner of the same trace, else of the same principal, among calls resolved by
+ * facts.
+ */
 export class Baseline {
   private readonly deps: BaselineDeps
   private readonly counted = new LRUCache<string, Counted>({ max: CACHE_ENTRIES_MAX })

@@ -20,7 +20,9 @@ export interface ExplainByModelDeps {
   readonly log: Logger
 }
 
-/** @returns empty where no model had a say, or its version is no longer kept; never throws: a card is shown without it */
+/**
+ * @returns empty where no model took part, or its version has been removed; never throws: a card is shown without it
+ */
 export type ExplainByModel = (
   tenantId: string,
   stored: StoredAttributionDetail,
@@ -60,7 +62,10 @@ function versionFor(
   )
 }
 
-/** What stage B knew of the call: its own facts, and those of the other calls of its trace that had records by then. */
+/**
+ * What the inference stage knew of the call: its own facts, and those of the other calls of its trace that had records
+ * by then.
+ */
 async function factsAsOf(
   tenantId: string,
   { id, valid_from_ms }: StoredAttributionDetail,

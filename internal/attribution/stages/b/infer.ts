@@ -3,11 +3,11 @@ import type { EventFacts } from '../../../inference/learning/features.js'
 import type { Model, Prediction } from '../../../inference/learning/model.js'
 import { predict } from '../../../inference/learning/predict.js'
 
-/** Time limit of a model per batch (design section 5). For a larger batch it applies per `BATCH_EVENTS` events. */
+/** Time limit of a model per batch. For a larger batch it applies per `BATCH_EVENTS` events. */
 export const BATCH_MS_MAX = 50
 /**
- * A late model is at fault only if it used more than this share of its limit as CPU time. With less, other processes had
- * the CPU, and no other model would have answered sooner.
+ * A late model is at fault only if it used more than this share of its limit as CPU time. With less, other processes
+ * had the CPU, and no other model would have answered sooner.
  */
 const PROCESSOR_SHARE = 0.5
 /** At this multiple of the limit, a model is at fault regardless of its CPU time. */
@@ -30,8 +30,8 @@ export type Inferred =
   | { readonly kind: 'too_slow' }
 
 /**
- * Runs a model on events within its time limit. Exceeding the limit once is tolerated, because the machine may be the cause;
- * exceeding it twice in a row is the model's fault.
+ * Runs a model on events within its time limit. Exceeding the limit once is tolerated, because the machine may be the
+ * cause; exceeding it twice in a row is the model's fault.
  *
  * @param wasLate whether the model exceeded its limit in the previous batch
  */

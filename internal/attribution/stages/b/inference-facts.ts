@@ -49,8 +49,8 @@ export interface FactsDeps {
 export const NEIGHBOURS_MAX = 16
 
 /**
- * The facts of a tenant's calls that a model may use: each call's own facts, and those of the other calls of its trace, from
- * the same batch or from records.
+ * The facts of a tenant's calls that a model may use: each call's own facts, and those of the other calls of its trace,
+ * from the same batch or from records.
  *
  * @param tracesMs the instant of an earlier attempt, to read records as of the same one again
  */

@@ -70,8 +70,8 @@ export class Inferences {
   }
 
   /**
-   * Retries the tenant's version, if it was too slow, with the current events and half of the time limit: if it stays within
-   * that, it serves again, starting with the next batch.
+   * Retries the tenant's version, if it was too slow, with the current events and half of the time limit: if it stays
+   * within that, it serves again, starting with the next batch.
    */
   async probe(tenantId: string, events: () => Promise<readonly EventFacts[]>): Promise<void> {
     const { board, models, clocks, member, isLive } = this.deps
@@ -88,8 +88,8 @@ export class Inferences {
   }
 
   /**
-   * Evaluates the tenant's candidate, if there is one, on part of the events that the serving version answered. No record is
-   * changed, and a failing candidate has no effect on serving.
+   * Evaluates the tenant's candidate, if there is one, on part of the events that the serving version answered. No
+   * record is changed, and a failing candidate has no effect on serving.
    */
   async evaluateCandidate(
     serving: StoredModel,

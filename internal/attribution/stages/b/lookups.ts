@@ -12,8 +12,9 @@ export interface LookupsDeps {
 const BATCH_MS_MAX = 500
 
 /**
- * Stage B's lookups in the read model for one batch. The batch is attributed with the results that arrive in time: when
- * ClickHouse is slow, or the batch has very many tenants, calls are left to allocation and processing does not stall.
+ * The inference stage's lookups in the read model for one batch. The batch is attributed with the results that arrive
+ * in time: when ClickHouse is slow, or the batch has very many tenants, calls are left to allocation and processing
+ * does not stall.
  */
 export class Lookups {
   private readonly deps: LookupsDeps

@@ -40,7 +40,10 @@ export interface InferenceDeps {
   readonly log: Logger
 }
 
-/** Stage B of an attributor, with its serving models and the events about changes of each tenant's serving state. */
+/**
+ * The inference stage of an attributor, with its serving models and the events about changes of each tenant's serving
+ * state.
+ */
 export interface OpenInference {
   readonly board: ServingBoard
   stage(rowDeps: Omit<RowDeps, 'isIndexStale'>): Stage

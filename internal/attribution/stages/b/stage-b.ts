@@ -12,11 +12,11 @@ export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, 
 }
 
 /**
- * Stage B: trained inference. Mailbox `invocations.b.<partition>`. Each tenant's own model attributes its calls; without a
- * usable model, the baseline does. Calls with a confidence below 0.50, and all calls of a tenant that has switched inference
- * off, go to stage C.
+ * The inference stage (B): trained models. Mailbox `invocations.b.<partition>`. Each tenant's own model attributes its
+ * calls; without a usable model, the baseline does. Calls with a confidence below 0.50, and all calls of a tenant that
+ * has switched inference off, go to the pools stage (C).
  *
- * A faulty model never stops a batch: the baseline attributes its calls instead, or they go to stage C.
+ * A faulty model never stops a batch: the baseline attributes its calls instead, or they go to pools.
  */
 export const stageB = (deps: StageBDeps): Stage => ({
   name: 'b',
@@ -42,7 +42,7 @@ export const stageB = (deps: StageBDeps): Stage => ({
         return JSON.stringify(last.served)
       },
 
-      async settled({ token }) {
+      async onApplied({ token }) {
         const counted = shadows.filter((shadow) => shadow.token === token)
         shadows = []
         for (const shadow of counted) {
@@ -60,7 +60,7 @@ export const stageB = (deps: StageBDeps): Stage => ({
 })
 
 interface Attributed {
-  /** An event without a verdict goes to stage C. */
+  /** An event without a verdict goes to the pools stage. */
   readonly verdicts: ReadonlyMap<AdmittedInvocation, Verdict>
   /** By tenant: the model or baseline that answered. */
   readonly served: Readonly<Record<string, Served>>

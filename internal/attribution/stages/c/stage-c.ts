@@ -3,8 +3,8 @@ import { type AllocationDeps, allocate, pooledCall } from '../../pools/allocate.
 import { type RowDeps, toRow } from '../../records/row.js'
 
 /**
- * Stage C: allocation. Mailbox `invocations.c.<partition>`. A call that no earlier stage could attribute goes to the pool of
- * the tenant's first matching rule, else to the default pool as unresolved; nothing is guessed.
+ * The pools stage (C): allocation. Mailbox `invocations.c.<partition>`. A call that no earlier stage could attribute
+ * goes to the pool of the tenant's first matching rule, else to the default pool as unresolved; nothing is guessed.
  */
 export const stageC = (deps: RowDeps & AllocationDeps): Stage => ({
   name: 'c',

@@ -33,7 +33,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('the batch token contains stage, partition and planned range; the batch is valid from the planned instant', () => {
+  test('the token contains stage, partition and planned range; the batch is valid from the planned instant', () => {
     const { batch } = formBatch('b', 7, PLAN, [message(12, [1])], BEFORE)
 
     expect(batch).toMatchObject({ stage: 'b', partition: 7, token: 'b.7.10-19', validFromMs: NOW_MS })
@@ -64,7 +64,7 @@ describe('a batch', () => {
 })
 
 describe('poison', () => {
-  test('a poison message gets an id from stage and sequence, keeps its bytes, and does not stop the rest of the batch', () => {
+  test('a poison message gets an id from stage and sequence, keeps its bytes, and stops nothing else', () => {
     const data = Buffer.from('{"not":"a group"}')
 
     const formed = formBatch(

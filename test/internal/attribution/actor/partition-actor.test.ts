@@ -212,12 +212,13 @@ describe('admission keys of a batch', () => {
     expect(await rowsOf('admission_keys', 'key_hash', [11, 12, 13, 14])).toEqual([1, 1, 1, 1])
     expect(await rowsOf('attributions', 'id', [1, 2, 3, 4])).toEqual([1, 1, 1, 0])
     const [row] = await lines(
-      `SELECT lower(hex(fingerprint)), toString(toUnixTimestamp64Milli(admitted_at)) FROM admission_keys WHERE key_hash = ${among([12])}`,
+      'SELECT lower(hex(fingerprint)), toString(toUnixTimestamp64Milli(admitted_at)) FROM admission_keys ' +
+        `WHERE key_hash = ${among([12])}`,
     )
     expect(row).toEqual(['0c'.repeat(8), String(receivedAtMs)])
   })
 
-  test('admission keys are recorded once if the process dies between inserting keys and inserting records', async () => {
+  test('admission keys are recorded once if the process dies between inserts of keys and records', async () => {
     await send(1, [
       { number: 21, key: keyOf(31), service: 'search' },
       { number: 22, key: keyOf(32) },
@@ -277,7 +278,7 @@ describe('admission keys of a batch', () => {
 })
 
 describe('poison in a batch', () => {
-  test('a quarantined event is recorded once with stage, reason code and time, also if the process dies afterwards', async () => {
+  test('a quarantined event is recorded once with stage, reason and time, also after a crash', async () => {
     const beforeMs = Date.now()
     await send(4, [
       { number: 81, provider: 'broken', service: 'search' },
@@ -300,7 +301,7 @@ describe('poison in a batch', () => {
     expect(await findQuarantined(store.client, 'tnt_one', hex(82))).toBeUndefined()
   })
 
-  test('a replay returns a quarantined message to its own partition; if still poison, it is quarantined as a new message', async () => {
+  test('a replay returns a message to its own partition; if still poison, it is quarantined as a new one', async () => {
     const kept = async () => {
       const all: Quarantined[] = []
       for await (const message of quarantinedFrom(broker.manager, 1)) {
@@ -388,7 +389,7 @@ describe('a repeated event', () => {
     }
   }
 
-  test('a repeated event is dropped long after it has left the exact table, also by the next process; no other event is', async () => {
+  test('a repeated event is dropped long after it left the exact table, also by the next process', async () => {
     let lookups = 0
     const seen: Partial<LoadSeenDeps> = {
       limits,

@@ -57,7 +57,7 @@ describe('a repeated batch', () => {
     expect(await again(routingOf(dispositionsOf('hhhh')), 'rhdf')).toMatchObject({ now: 'hhhh', late: [] })
   })
 
-  test('a repeated batch hands over late the events that it can no longer resolve and that have no record', async () => {
+  test('a repeated batch hands over late the events without a record that it can no longer resolve', async () => {
     const planned = routingOf(dispositionsOf('hrrr'))
 
     expect(await again(planned, 'hhrh')).toMatchObject({ now: 'hdrd', late: [[1, 3]] })
@@ -84,7 +84,7 @@ describe('a repeated batch', () => {
     expect(queried).toEqual([[2]])
   })
 
-  test('a third attempt hands over the late events of the second one, and then separately the events that changed since', async () => {
+  test('a third attempt hands over the late events of the second, then separately those changed since', async () => {
     const second = await again(routingOf(dispositionsOf('hrrr')), 'hhrr')
     expect(second).toMatchObject({ now: 'hdrr', late: [[1]] })
 
@@ -121,8 +121,9 @@ test('however often a batch is repeated, each event gets one record or is handed
 })
 
 /**
- * Processes a batch as an actor does: writes the routing into the plan, hands over parts of one event (each stored once, by
- * its number), then inserts the records (once, by the batch's token). Every attempt except the last dies on the way.
+ * Processes a batch as an actor does: writes the routing into the plan, hands over parts of one event (each stored
+ * once, by its number), then inserts the records (once, by the batch's token). Every attempt except the last dies on
+ * the way.
  */
 async function carryOut(attempts: readonly Attempt[]): Promise<{ records: number[]; handedOn: number[] }> {
   const size = attempts[0]?.letters.length ?? 0

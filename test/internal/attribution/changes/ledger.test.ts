@@ -231,7 +231,7 @@ describe('a correction', () => {
     expect(apply(rowOf(POOLED), dispute, correction(CORRELATED)).rows).toMatchObject([{ outputState: 'disputed' }])
   })
 
-  test('that a trace has several services withdraws what it decided and marks a pooled call, but leaves an inference', () => {
+  test('a contested trace withdraws what it decided and marks a pooled call, but leaves an inference', () => {
     const contested: Verdict = { ...POOLED, contested: 'trace' }
     const inferred = rowOf({ ...CORRELATED, stageOrigin: 'stage_b', evidenceBasis: 'trained_inference' })
 

@@ -145,7 +145,8 @@ describe('re-attributed records', () => {
         const asNow = await recorded(events, now)
         const by = (row: AttributionRow) => [row.service, row.owner, row.evidenceBasis, row.confidence, row.outputState]
         const after = before.map((row) => changed.find(({ id }) => Buffer.compare(id, row.id) === 0) ?? row)
-        // An identity that the directory does not know is stored only as a hash, so no record can change to it as its owner.
+        // An identity that the directory does not know is stored only as a hash, so no record can change to it as its
+        // owner.
         const staysUnchanged = asNow.map(({ owner }, i) => owner === 'stranger' && before[i]?.owner !== 'stranger')
         expect(unnamed).toBe(staysUnchanged.filter((left) => left).length)
         expect(after.map(by)).toEqual(asNow.map((row, i) => by(staysUnchanged[i] ? (before[i] ?? row) : row)))

@@ -41,7 +41,7 @@ async function dispute(isDone: boolean, deps: Partial<ChangeRoutesDeps> = {}) {
 }
 const DISPUTE = ['chg_1', { kind: 'dispute', reason: 'not ours' }]
 
-test('a dispute answered with 202 before it took effect publishes a promise, so that a later refusal is audited', async () => {
+test('a dispute answered with 202 publishes a promise, so that a later refusal is audited', async () => {
   const { answer, published } = await dispute(false)
 
   expect(answer).toMatchObject({ status: 202 })

@@ -39,7 +39,7 @@ const again = (row: AttributionRow, valued: Valued, book: PriceBook, grid: GridS
   revalue([row], valued, rules(book, grid), AT_MS)[0]
 
 describe('records without a value', () => {
-  test('an unpriced record is priced with the current book and becomes eligible; its energy stays exactly the same', () => {
+  test('an unpriced record is priced with the current book and becomes eligible; its energy stays the same', () => {
     const before = recorded(EMPTY)
 
     const after = again(before, 'unpriced', RIGHT)

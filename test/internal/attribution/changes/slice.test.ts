@@ -190,7 +190,7 @@ describe('a revaluation job', () => {
     expect(job()).toMatchObject({ next: 1, seen: 1, changed: 1, tally: { cost_records: 1, cost_usd: '2.5', left: 0 } })
   })
 
-  test('a revaluation job counts versions of a crashed attempt once, and closes the versions that they replace', async () => {
+  test('a revaluation counts versions of a crashed attempt once, and closes those that they replace', async () => {
     const { prepare, dieBeforeClosing, costs, closed, job } = begin({ valued }, OF_A_BOOK)
     await dieBeforeClosing()
 
@@ -201,7 +201,7 @@ describe('a revaluation job', () => {
     expect(job()).toMatchObject({ changed: 1, tally: { cost_records: 1, cost_usd: '2.5' } })
   })
 
-  test('a dry run of a revaluation job reports the same changes, continues to the next slice and writes nothing', async () => {
+  test('a dry run of a revaluation reports the same changes, goes to the next slice and writes nothing', async () => {
     const { prepare, costs, closed, published, job } = begin({ valued, dry_run: true }, OF_A_BOOK)
 
     await (await prepare()).applyEffects('token')

@@ -36,7 +36,7 @@ test('an event that states every field is the same event when its row is read ba
   expect(eventOf(finishedRow({ invocation: FULL }), recalled)).toEqual(invocation)
 })
 
-test('an optional field that an event does not state is unknown in its row, and undefined when the row is read back', () => {
+test('an optional field that an event does not state is unknown in its row, and undefined when read back', () => {
   const row = finishedRow({
     invocation: { region: undefined, reasoningTokens: undefined, estimatedCostUsd: undefined },
   })

@@ -33,27 +33,35 @@ test('a cost that cannot be right stands beside the price', () => {
 
 test.each<[string, Summarised]>([
   [
-    'The call states its caller and its service: "checkout", which the directory lists; the service belongs to "team-shop". With a confidence of 0.95 it may be charged back.',
+    'The call states its caller and its service: "checkout", which the directory lists; the service belongs to ' +
+      '"team-shop". With a confidence of 0.95 it may be charged back.',
     stored({ evidence_basis: 'identity_and_service_resolved', confidence: '0.95' }, LISTED),
   ],
   [
-    'The call states its service: "checkout-v2", which is "checkout" in the directory; the caller\'s team is "team-shop". With a confidence of 0.9 it may be charged back.',
+    'The call states its service: "checkout-v2", which is "checkout" in the directory; the caller\'s team is ' +
+      '"team-shop". With a confidence of 0.9 it may be charged back.',
     stored({}, { ...LISTED, stated_service: 'checkout-v2', owner_from: 'directory_identity' }),
   ],
   [
-    'The call states its service: "checkout", which the directory does not list; no owner is known. It is not charged back, because its cost is unknown.',
+    'The call states its service: "checkout", which the directory does not list; no owner is known. It is not ' +
+      'charged back, because its cost is unknown.',
     stored({ export_eligibility: 'unpriced' }, { ...LISTED, in_directory: false, owner_from: 'none' }),
   ],
   [
-    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is not charged back until somebody overrides it, because the cost that its sender states, 5000 USD, is too high for one call.',
+    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is ' +
+      'not charged back until somebody overrides it, because the cost that its sender states, 5000 USD, is too high ' +
+      'for one call.',
     stored({ export_eligibility: 'implausible_cost', cost_usd: '5000' }, LISTED),
   ],
   [
-    'The call states no service, but its caller works for "checkout" according to the directory; the service belongs to "team-shop". With a confidence of 0.85 it may be charged back.',
+    'The call states no service, but its caller works for "checkout" according to the directory; the service ' +
+      'belongs to "team-shop". With a confidence of 0.85 it may be charged back.',
     stored({ evidence_basis: 'identity_resolved', confidence: '0.85' }, LISTED),
   ],
   [
-    'The mapping rule "tools" attributes calls to "checkout" whose user agent begins with "claude-code/" and whose tag "env" is "prod", which the call only claims; the rule sets the owner "team-shop". Its confidence of 0.7 is below 0.80, so it is not charged back.',
+    'The mapping rule "tools" attributes calls to "checkout" whose user agent begins with "claude-code/" and whose ' +
+      'tag "env" is "prod", which the call only claims; the rule sets the owner "team-shop". Its confidence of 0.7 ' +
+      'is below 0.80, so it is not charged back.',
     stored(
       { evidence_basis: 'mapping_rule', ...BELOW },
       {
@@ -74,7 +82,8 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'The mapping rule "ada" attributes calls to "checkout" whose caller is one that the rule names; the service belongs to "team-shop". With a confidence of 0.9 it may be charged back.',
+    'The mapping rule "ada" attributes calls to "checkout" whose caller is one that the rule names; the service ' +
+      'belongs to "team-shop". With a confidence of 0.9 it may be charged back.',
     stored(
       { evidence_basis: 'mapping_rule' },
       {
@@ -85,15 +94,18 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'The call states no service, but another call of its trace belongs to "checkout"; the owner "team-shop" is that of the other call. With a confidence of 0.82 it may be charged back.',
+    'The call states no service, but another call of its trace belongs to "checkout"; the owner "team-shop" is ' +
+      'that of the other call. With a confidence of 0.82 it may be charged back.',
     stored({ evidence_basis: 'trace_correlated', confidence: '0.82' }, { ...LISTED, owner_from: 'trace' }),
   ],
   [
-    'The call states no service; the credential that sent it belongs to "checkout" unless a call says otherwise; the service belongs to "team-shop". With a confidence of 0.8 it may be charged back.',
+    'The call states no service; the credential that sent it belongs to "checkout" unless a call says otherwise; ' +
+      'the service belongs to "team-shop". With a confidence of 0.8 it may be charged back.',
     stored({ evidence_basis: 'principal_resolved', confidence: '0.8' }, LISTED),
   ],
   [
-    'The credential that sent the call belongs to "checkout" alone, although the call claims "search"; the service belongs to "team-shop". With a confidence of 0.8 it may be charged back.',
+    'The credential that sent the call belongs to "checkout" alone, although the call claims "search"; the service ' +
+      'belongs to "team-shop". With a confidence of 0.8 it may be charged back.',
     stored(
       { evidence_basis: 'exclusive_principal_resolved', confidence: '0.8' },
       { ...LISTED, conflict: { by: 'exclusive_principal', service: 'search' } },
@@ -110,18 +122,21 @@ test.each<[string, Summarised]>([
       ['that name looks like another one', { by: 'misleading_name', name: 'mixed_scripts' }],
     ] as const
   ).map(([doubt, conflict]): [string, Summarised] => [
-    `The call states the service "checkout", but ${doubt}; the owner is the caller, because no other is known. Its confidence of 0.7 is below 0.80, so it is not charged back.`,
+    `The call states the service "checkout", but ${doubt}; the owner is the caller, because no other is known. Its ` +
+      'confidence of 0.7 is below 0.80, so it is not charged back.',
     stored({ ...BELOW, evidence_basis: 'service_declared' }, { ...LISTED, owner_from: 'event_identity', conflict }),
   ]),
   [
-    'A person set the service "checkout" and the owner "team-shop", instead of "unallocated" ("unallocated"), because "It was theirs.". With a confidence of 0.95 it may be charged back.',
+    'A person set the service "checkout" and the owner "team-shop", instead of "unallocated" ("unallocated"), ' +
+      'because "It was theirs.". With a confidence of 0.95 it may be charged back.',
     stored(
       { evidence_basis: 'manual_override', confidence: '0.95' },
       { override: { reason: 'It was theirs.' }, replaced: { service: 'unallocated', owner: 'unallocated' } },
     ),
   ],
   [
-    'A person set the service "checkout" and the owner "team-shop" for this call and others at once, instead of "unallocated" ("unallocated"), because "It was theirs.". With a confidence of 0.95 it may be charged back.',
+    'A person set the service "checkout" and the owner "team-shop" for this call and others at once, instead of ' +
+      '"unallocated" ("unallocated"), because "It was theirs.". With a confidence of 0.95 it may be charged back.',
     stored(
       { evidence_basis: 'manual_override', confidence: '0.95' },
       {
@@ -131,11 +146,14 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is disputed, because "Not ours.", and is not charged back meanwhile.',
+    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is ' +
+      'disputed, because "Not ours.", and is not charged back meanwhile.',
     stored({ export_eligibility: 'disputed' }, { ...LISTED, dispute: { reason: 'Not ours.' } }),
   ],
   [
-    'The call does not state its service; going by calls like it, it belongs to "checkout" of "team-shop" with a probability of 87.9 %; the next likeliest is "search" at 6.1 %. It is not charged back, because it was made outside the region to which the tenant is bound.',
+    'The call does not state its service; going by calls like it, it belongs to "checkout" of "team-shop" with a ' +
+      'probability of 87.9 %; the next likeliest is "search" at 6.1 %. It is not charged back, because it was made ' +
+      'outside the region to which the tenant is bound.',
     stored(
       { evidence_basis: 'trained_inference', stage_origin: 'stage_b', export_eligibility: 'residency_restricted' },
       { model: 'mdl_1' },
@@ -143,7 +161,8 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'The call does not state its service; one other call of its trace belongs to "checkout" of "team-shop", so this one is assumed to belong there, too. Its confidence of 0.6 is below 0.80, so it is not charged back.',
+    'The call does not state its service; one other call of its trace belongs to "checkout" of "team-shop", so ' +
+      'this one is assumed to belong there, too. Its confidence of 0.6 is below 0.80, so it is not charged back.',
     stored(
       {
         evidence_basis: 'heuristic_baseline',
@@ -156,7 +175,9 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'The call does not state its service; of 240 calls that the same credential sent, 180 belong to "checkout" of "team-shop", so this one is assumed to belong there, too. It is an estimate for information only and not charged back, because no trained attribution model was in use when the call was made.',
+    'The call does not state its service; of 240 calls that the same credential sent, 180 belong to "checkout" of ' +
+      '"team-shop", so this one is assumed to belong there, too. It is an estimate for information only and not ' +
+      'charged back, because no trained attribution model was in use when the call was made.',
     stored(
       { evidence_basis: 'heuristic_baseline', stage_origin: 'stage_b', export_eligibility: 'advisory' },
       { most_frequent_of: 'principal', resolved_records: 240, of_this_class: 180 },
@@ -164,14 +185,16 @@ test.each<[string, Summarised]>([
     ),
   ],
   [
-    'Nothing tells who made the call; its cost goes to the pool "checkout", by the rule provider = "openai" and ingestion_layer = "proxy". Its confidence of 0.3 is below 0.80, so it is not charged back.',
+    'Nothing tells who made the call; its cost goes to the pool "checkout", by the rule provider = "openai" and ' +
+      'ingestion_layer = "proxy". Its confidence of 0.3 is below 0.80, so it is not charged back.',
     stored(
       { ...BELOW, evidence_basis: 'allocation_policy', stage_origin: 'stage_c', confidence: '0.3' },
       { pool: 'checkout', rule: { provider: 'openai', ingestion_layer: 'proxy' } },
     ),
   ],
   [
-    'Nothing tells who made the call, and no cost pool has a rule for it; its cost goes to the pool "checkout". Its confidence of 0.1 is below 0.80, so it is not charged back.',
+    'Nothing tells who made the call, and no cost pool has a rule for it; its cost goes to the pool "checkout". ' +
+      'Its confidence of 0.1 is below 0.80, so it is not charged back.',
     stored(
       { ...BELOW, evidence_basis: 'default_pool', stage_origin: 'stage_c', confidence: '0.1' },
       { pool: 'checkout', rule: 'default' },
@@ -225,7 +248,8 @@ test('a summary says when the sender itself is not sure, and when nobody knows t
     'it belongs to "checkout", whose owner nobody knows, with a probability of 87.9 %. With',
   )
   expect(summaryOf(stored({ owner: 'unassigned' }, { in_directory: true }), null)).toContain(
-    'no owner is known. With a confidence of 0.9 it may be charged back to the service; which team that is, the directory does not say.',
+    'no owner is known. With a confidence of 0.9 it may be charged back to the service; which team that is, the ' +
+      'directory does not say.',
   )
 })
 
@@ -242,9 +266,10 @@ test('a call that others saw, too, says who, and whose cost counts', () => {
     apart: [],
   })
 
-  expect(summaryOf(stored({ seen_by: seenBy }, LISTED), null)).toMatch(
-    / The call was also seen by litellm \(key_gw\) and api \(key_app\); it is counted once, with the tokens and cost that litellm states\.$/,
-  )
+  const seen =
+    'The call was also seen by litellm (key_gw) and api (key_app); it is counted once, with the tokens and cost that ' +
+    'litellm states.'
+  expect(summaryOf(stored({ seen_by: seenBy }, LISTED), null).endsWith(` ${seen}`)).toBe(true)
   const apart = JSON.stringify({ also: [], apart: ['0'.repeat(32)] })
   expect(summaryOf(stored({ seen_by: apart }, LISTED), null)).not.toContain('also seen')
 })

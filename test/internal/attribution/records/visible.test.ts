@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { findVisible } from '../../../../internal/attribution/records/visible.js'
 
-/** A record that is valid from 1,000 on, read by a watermark that stands at each of these in turn, and then at the last. */
+/**
+ * A record that is valid from 1,000 on, read by a watermark that stands at each of these in turn, and then at the last.
+ */
 async function find(instants: readonly number[], isThere = true) {
   let reads = 0
   let at = 0

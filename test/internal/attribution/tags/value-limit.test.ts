@@ -52,7 +52,7 @@ describe('the values of a tag key', () => {
     ])
   })
 
-  test('that are stored count after a restart, and values of other processes before another one is let through', async () => {
+  test('that are stored count after a restart, and those of other processes before one is let through', async () => {
     const stored = ['team\ta']
     const { apply, pass } = limitOver(stored)
     expect(await apply(['team\tb'])).toEqual([['team\tb']])

@@ -3,7 +3,7 @@ import { namesAfter, unknownNames } from '../../../../internal/attribution/unkno
 
 const stated = (service: string, cost_usd: string) => ({ service, calls: '3', cost_usd })
 
-test('known names are left out; the most costly come first, equals by name, and each page goes on behind the last', () => {
+test('known names are left out; the most costly come first, equals by name, page after page', () => {
   const names = unknownNames(
     [stated('b', '2'), stated('known', '9'), stated('a', '2.0'), stated('c', '10')],
     (name) => name === 'known',

@@ -44,7 +44,9 @@ interface Shown {
   readonly confidence: number
 }
 
-/** Decides the batches in order and applies the corrections. Returns the final result per event; undefined: unresolved. */
+/**
+ * Decides the batches in order and applies the corrections. Returns the final result per event; undefined: unresolved.
+ */
 async function outcome(
   batches: readonly (readonly Step[])[],
   traces: PartitionTraces = noTraces(directory),
@@ -60,7 +62,7 @@ async function outcome(
     for (const { id, verdict } of traces.corrections()) {
       shown.set(hex(id), verdict.evidenceBasis === 'default_pool' ? undefined : shownAs(verdict))
     }
-    traces.settle()
+    traces.markSent()
   }
   return (number: number): Shown | undefined => shown.get(hex(idOf(number)))
 }
@@ -90,7 +92,7 @@ describe('an event without stated evidence', () => {
     expect(of(1)).toBeUndefined()
   })
 
-  test('if the directory has no owner of the service, the owner is the identity’s team, else the owner of the trace', async () => {
+  test('without an owner in the directory, the owner is the identity’s team, else that of the trace', async () => {
     const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'ada' })
     const ofTeam = await outcome([[unlisted], [step(1, { attributedIdentity: 'bob' })]])
     const ofTrace = await outcome([[unlisted], [step(1)]])
@@ -192,7 +194,7 @@ describe('a credential’s default service', () => {
     expect(of(1)).toMatchObject({ basis: 'principal_resolved', service: 'nightly' })
   })
 
-  test('a credential’s default service resolves other events of the trace, with no more confidence than its own', async () => {
+  test('a credential’s default service resolves others of the trace, with at most its own confidence', async () => {
     const of = await outcome([[step(3)], [byKey]])
 
     expect(of(3)).toMatchObject({ basis: 'trace_correlated', service: 'nightly', confidence: 8_000 })
@@ -232,7 +234,7 @@ describe('a trace with two services', () => {
         named = (verdict.evidence as Partial<Resolution['evidence']>).conflict?.services
         expect(verdict.contested).toBe(named && 'trace')
       }
-      traces.settle()
+      traces.markSent()
     }
     expect(named).toEqual(['chat', 'search'])
   })
@@ -284,11 +286,11 @@ describe('a weaker source in a trace', () => {
   })
 })
 
-test('a correction is repeated with its batch until the batch is settled, and never after that', async () => {
+test('a correction is repeated with its batch until the batch has been applied, and never after that', async () => {
   const traces = noTraces(directory)
   decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
   await traces.deriveCorrections(NOW_MS)
-  traces.settle()
+  traces.markSent()
 
   const later = [eventOf(step(2, { attributedService: 'search' }))]
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -298,7 +300,7 @@ test('a correction is repeated with its batch until the batch is settled, and ne
       { id: idOf(1), verdict: { service: 'search', stageOrigin: 'stage_a' } },
     ])
   }
-  traces.settle()
+  traces.markSent()
   decideBatch([eventOf(step(3, { attributedService: 'search' }))], traces, NOW_MS + 2, deps)
   await traces.deriveCorrections(NOW_MS + 2)
   expect(traces.corrections()).toEqual([])
@@ -338,7 +340,8 @@ test('the result does not depend on the order of events or on their division int
         batches.at(-1)?.push(each)
       }
       const [atOnce, inParts] = [await outcome([all]), await outcome(batches)]
-      // The owner may differ: it is the one that the events of the trace agreed on at the time. Everything else is equal.
+      // The owner may differ: it is the one that the events of the trace agreed on at the time. Everything else is
+      // equal.
       const withoutOwner = (shown: Shown | undefined) => shown && { ...shown, owner: '' }
 
       for (const { number } of all) expect(withoutOwner(inParts(number))).toEqual(withoutOwner(atOnce(number)))

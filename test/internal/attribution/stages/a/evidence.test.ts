@@ -90,7 +90,7 @@ describe('strongest evidence', () => {
     })
   })
 
-  test('a stated service takes precedence over the identity’s service, which takes precedence over the credential’s', () => {
+  test('a stated service precedes the identity’s service, which precedes the credential’s', () => {
     const stated = { attributedService: 'own', attributedIdentity: ADA }
 
     expect(resolve({ stated, principal: 'key_of_scripts' })?.service).toBe('own')

@@ -198,7 +198,7 @@ describe('the baseline', () => {
     expect(unknown).toEqual({ guesses: [undefined], asOf: { principalsMs: undefined, tracesMs: undefined } })
   })
 
-  test('the baseline waits at most half a second per batch for the read model, with any number of tenants', async () => {
+  test('the baseline waits at most half a second per batch for the read model, whatever the tenants', async () => {
     const never = new Promise<never>(() => undefined)
     let queries = 0
     const baseline = new Baseline({

@@ -99,7 +99,7 @@ test('a model names a service as it was called at the time of the call', async (
 })
 
 describe('a repeated batch', () => {
-  test('a repeated batch uses the model version of its plan, also in another process while another version serves', async () => {
+  test('a repeated batch uses the version of its plan, also where another version serves', async () => {
     const first = stage({ serving: ONE })
     const open = await first.stageOf.open(2)
     expect(await versionsIn(open)).toEqual([ONE.id, ONE.id])
@@ -144,14 +144,14 @@ test('an event goes to allocation if its producer’s or the model’s confidenc
   expect(kindsOf(await open.handle(doubted))).toEqual(['hand_on', 'resolved'])
 })
 
-test('a candidate’s shadow comparison is counted once the batch has taken effect, and not for a repeated batch', async () => {
+test('a shadow comparison is counted once the batch has taken effect, and not for a repeated batch', async () => {
   const { stageOf, shadows, now } = stage({ serving: ONE, candidate: TWO })
   const open = await stageOf.open(2)
 
   await open.handle(batch)
   expect(shadows).toEqual([])
-  await open.settled?.(batch)
-  await open.settled?.(batch)
+  await open.onApplied?.(batch)
+  await open.onApplied?.(batch)
   expect(shadows).toMatchObject([
     {
       modelId: TWO.id,
@@ -168,9 +168,9 @@ test('a candidate’s shadow comparison is counted once the batch has taken effe
   ])
 
   await open.handle(batch, open.basisOf?.(batch))
-  await open.settled?.(batch)
+  await open.onApplied?.(batch)
   now.candidate = undefined
   await open.handle(batch)
-  await open.settled?.(batch)
+  await open.onApplied?.(batch)
   expect(shadows.length).toBe(1)
 })

@@ -14,7 +14,7 @@ const POOL = {
 }
 
 describe('stage C', () => {
-  test('stage C puts calls without a matching rule into the default pool, with a confidence far below provisional', async () => {
+  test('calls without a matching rule go to the default pool, with a confidence far below provisional', async () => {
     const { handle } = await stageC(STAGE_C_DEPS).open(2)
 
     const dispositions = await handle(batchOf('c', [event(1, 0, { attributionConfidence: 0.95 })]))
