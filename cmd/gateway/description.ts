@@ -1,9 +1,11 @@
-import { ingestRoutes } from '../../.js'
 import { oauthRoutes } from '../../internal/access/oauth/authorization-server.js'
 import { issueTokenRoute, revokeTokenRoute } from '../../internal/access/oauth/token-routes.js'
 import type { Operation } from '../../internal/http/contract/operation.js'
 import { createMutations } from '../../internal/http/mutations/mutations.js'
 import { describeRoutes } from '../../internal/http/openapi/document.js'
+import { admissionRoutes } from '../../internal/ingest/invocation-routes.js'
+import { invocationStatusRoutes } from '../../internal/ingest/invocation-status-routes.js'
+import { observationRoutes } from '../../internal/ingest/observations/observation-routes.js'
 import type { Gateway } from './gateway.js'
 import { openRoutes } from './routes.js'
 
@@ -41,6 +43,7 @@ function gateway(addresses: Pick<Gateway, 'baseUrl' | 'errorDocsUrl'>): Gateway 
     issueTokenAt: (path: string, operation: Operation) => issueTokenRoute(path, operation, standIn()),
     revokeTokenAt: (path: string, operation: Operation) => revokeTokenRoute(path, operation, standIn()),
   }
+  const ingest = [admissionRoutes, observationRoutes, invocationStatusRoutes].flatMap((routesOf) => routesOf(standIn()))
   return standIn({
     ...Object.fromEntries(PARTS.map((name) => [name, standIn()])),
     ...addresses,
@@ -49,7 +52,7 @@ function gateway(addresses: Pick<Gateway, 'baseUrl' | 'errorDocsUrl'>): Gateway 
     // Export files in a folder, which opening does not touch.
     config: standIn({ exportsS3Bucket: '', exportsDir: '.' }),
     access: standIn({ oauth: standIn({ routes: oauthRoutes(standIn(), standIn()), partner }) }),
-    admission: standIn({ routes: ingestRoutes(standIn()) }),
+    admission: standIn({ routes: ingest }),
     directory: standIn({ recordsOf: standIn() }),
   })
 }
