@@ -1,4 +1,7 @@
-import type { WatchedRecords } from '../broker/watched-records.js'
+import { JOBS } from '../../streams/buckets.js'
+import type { Broker } from '../broker/connect.js'
+import type { Publisher } from '../broker/publisher.js'
+import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { MutationRequest, Reply } from '../http/mutations/mutation.js'
 import type { Mutate } from '../http/mutations/mutations.js'
 import { invalid } from '../http/mutations/read-body.js'
@@ -9,15 +12,17 @@ import type { Route } from '../http/route.js'
 import type { TenantIds } from '../ids/ids.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { Dimension } from '../records/dimensions.js'
-import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
+import { type Place, type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import { type DownloadRouteDeps, downloadRoute } from './download.js'
+import { createDownloadTokens } from './download-url.js'
 import { CREATE_EXPORT, EXAMPLE_BODY, GET_JOB, JOBS_PATH, LIST_JOBS, PATH } from './export-contract.js'
 import { showFilters } from './export-filters.js'
 import { hasEnded, newJob, OPEN_JOBS_MAX, type StoredJob } from './export-job.js'
 import { type ExportBody, exportBody, readRequest } from './export-request.js'
+import { isQueuedIn, jobQueue } from './queue.js'
 import { showJob, showJobWithFiles } from './show-export.js'
 
-export interface ExportRoutesDeps extends DownloadRouteDeps {
+interface ExportRoutesDeps extends DownloadRouteDeps {
   readonly mutate: Mutate
   readonly jobs: WatchedRecords<StoredJob>
   /** Puts a job into the queue unless it is already queued. @throws when the queue does not accept it */
@@ -35,7 +40,7 @@ export interface ExportRoutesDeps extends DownloadRouteDeps {
 const ACCESS = { access: 'export:create', method: 'get', rateClass: 'read' } as const
 
 /** The routes of exports: `POST /v1/exports/focus`, `GET /api/v1/jobs[/{job_id}]` and file downloads. */
-export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
+const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
   deps.mutate({
     method: 'post',
     path: PATH,
@@ -113,4 +118,25 @@ function openJobsOf(jobs: Iterable<StoredJob>): number {
   let open = 0
   for (const job of jobs) if (!hasEnded(job)) open++
   return open
+}
+
+export interface OpenExportRoutesDeps extends Omit<ExportRoutesDeps, 'jobs' | 'enqueue' | 'tokens' | 'places'> {
+  readonly broker: Broker
+  readonly publish: Publisher['publish']
+  /** The instance's secret that signs download URLs. */
+  readonly downloadsKey: Uint8Array
+  readonly instanceRegion: string | null
+  /** Called once when the watch of a KV bucket is lost. */
+  readonly onLost: (cause: unknown) => void
+}
+
+/** Connects the routes of exports to the bucket of jobs and the queue. */
+export async function openExportRoutes(deps: OpenExportRoutesDeps): Promise<readonly Route[]> {
+  return exportRoutes({
+    ...deps,
+    jobs: await watchRecords<StoredJob>(await deps.broker.bucket(JOBS), deps.onLost),
+    enqueue: jobQueue(deps.publish, isQueuedIn(deps.broker)),
+    tokens: createDownloadTokens(deps.downloadsKey),
+    places: [thisInstance(deps.instanceRegion), deps.blobs.place],
+  })
 }

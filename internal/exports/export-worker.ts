@@ -1,15 +1,18 @@
 import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
 import { jobOfExportsSubject } from '../../streams/exports.js'
+import type { Mirror } from '../broker/mirror.js'
 import type { QueuedWork, Settlement } from '../broker/work-queue.js'
 import type { PublishEvent } from '../events/publish-event.js'
 import type { Logger } from '../telemetry/log.js'
 import { counter } from '../telemetry/metrics.js'
-import { type FailureReason, hasEnded, type StoredJob } from './export-job.js'
+import { type FailureReason, hasEnded, type StoredJob, statusAt } from './export-job.js'
 import { type ExporterDeps, exportJob, prefixOf } from './exporter.js'
 import { JobHold, JobLost } from './job-hold.js'
 import { takeSlot } from './slots.js'
 import { ExportFailed, Unavailable } from './unavailable.js'
+import { nextJobs } from './waiting-exports.js'
 
 const EXPORTS = counter('exports_total', 'Attempts to write the files of an export.', ['status'])
 // To Prometheus a series that begins with its first failure has not increased: it has to see the 0 before.
@@ -139,9 +142,53 @@ async function conclude(hold: JobHold, { publishEvent, ...deps }: WorkerDeps): P
 }
 
 /** Removes staged groups and blobs; the files of a succeeded job stay. */
-export async function clear(hold: JobHold, { source, blobs }: Pick<ExporterDeps, 'source' | 'blobs'>): Promise<void> {
+async function clear(hold: JobHold, { source, blobs }: Pick<ExporterDeps, 'source' | 'blobs'>): Promise<void> {
   const { id, status }: StoredJob = hold.job
   await source.clearStaged(id)
   await blobs.removeUnder(status === 'succeeded' ? `${prefixOf(hold.job)}parts/` : prefixOf(hold.job))
   await hold.save({ is_cleared: true, work: null })
+}
+
+interface SweepDeps extends Pick<WorkerDeps, 'source' | 'blobs' | 'jobs' | 'perTenant' | 'clock' | 'log'> {
+  readonly watched: Pick<Mirror<StoredJob>, 'entries'>
+  readonly enqueue: (job: StoredJob) => Promise<void>
+}
+
+/**
+ * After this time a queued job is published again: the gateway that created it may have crashed before publishing it.
+ */
+const REQUEUE_AFTER_MS = 60_000
+
+/** Sweeps the jobs at an interval until `signal` aborts. Any number of exporters may do so concurrently. */
+export async function sweepJobs(deps: SweepDeps, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sweepOnce(deps)
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Deletes expired files, cleans up after ended jobs, and publishes jobs that are missing in the queue. */
+async function sweepOnce({ watched, jobs, enqueue, perTenant, clock, log, ...deps }: SweepDeps): Promise<void> {
+  const nowMs = clock()
+  const next = nextJobs(
+    [...watched.entries()].map(([, job]) => job),
+    perTenant,
+  )
+  for (const [, job] of [...watched.entries()]) {
+    try {
+      const isExpired = job.status === 'succeeded' && statusAt(job, nowMs) === 'expired'
+      if (isExpired || (hasEnded(job) && !job.is_cleared)) {
+        const hold = await JobHold.take(jobs, job.id)
+        if (hold === undefined) continue
+        // Save the status first, so that no download URL is issued for files that are being deleted.
+        if (isExpired) await hold.save({ status: 'expired', is_cleared: false })
+        await clear(hold, deps)
+      } else if ((job.status === 'running' || next.has(job)) && nowMs - Date.parse(job.created_at) > REQUEUE_AFTER_MS) {
+        await enqueue(job)
+      }
+    } catch (cause) {
+      if (!(cause instanceof JobLost))
+        log.warn({ err: cause, job_id: job.id }, 'could not sweep an export job; will retry')
+    }
+  }
 }

@@ -15,10 +15,9 @@ import { exportSource } from '../store/queries/exports/export-source.js'
 import type { Logger } from '../telemetry/log.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import type { StoredJob } from './export-job.js'
-import { type WorkerDeps, workOnJob } from './export-worker.js'
+import { sweepJobs, type WorkerDeps, workOnJob } from './export-worker.js'
 import { isQueuedIn, jobQueue } from './queue.js'
 import { jobsAtOnce } from './slots.js'
-import { sweepJobs } from './sweep.js'
 import { waker } from './waiting-exports.js'
 
 export interface OpenExporterDeps extends Pick<WorkerDeps, 'perTenant' | 'workloadsOf' | 'unitPricesIn'> {

@@ -7,6 +7,7 @@ import { readTarget, type TargetRules } from '../../outbound/target-url.js'
 import type { DeliveryFailure } from '../../records/delivery-failures.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { type Schedule, secretOf } from './schedule.js'
+import type { TestResult } from './schedule-contract.js'
 
 /** A tenant's own bucket, for one delivery. */
 export interface Destination {
@@ -158,4 +159,35 @@ function reasonOfStatus(status: number): DeliveryFailure {
   if (status >= 300 && status < 400) return 'redirected'
   if (status === 401 || status === 403) return 'access_denied'
   return status === 404 ? 'no_such_bucket' : 'bucket_error'
+}
+
+const PROBE_MS_MAX = 15_000
+
+/** Writes a small object to the bucket of a schedule and deletes it. */
+export async function probe(
+  schedule: Schedule,
+  openDestination: (schedule: Schedule) => Promise<Destination>,
+): Promise<TestResult> {
+  const signal = AbortSignal.timeout(PROBE_MS_MAX)
+  const { prefix } = schedule.destination
+  const key = `${prefix === '' ? '' : `${prefix}/`}${schedule.id}/probe.txt`
+  let destination: Destination | undefined
+  try {
+    destination = await openDestination(schedule)
+    await destination.put(key, textOf('probe\n'), signal)
+    const isRemoved = await destination.remove(key, signal).then(
+      () => true,
+      () => false,
+    )
+    return { status: 'succeeded', reason: null, response_status: null, probe_removed: isRemoved }
+  } catch (cause) {
+    if (!(cause instanceof DestinationFailed)) throw cause
+    return { status: 'failed', reason: cause.reason, response_status: cause.status, probe_removed: false }
+  } finally {
+    destination?.close()
+  }
+}
+
+async function* textOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
 }

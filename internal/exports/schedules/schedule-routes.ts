@@ -1,4 +1,7 @@
-import type { WatchedRecords } from '../../broker/watched-records.js'
+import { EXPORT_PROGRESS, EXPORT_SCHEDULES } from '../../../streams/buckets.js'
+import type { Broker } from '../../broker/connect.js'
+import { mirrorBucket } from '../../broker/mirror.js'
+import { type WatchedRecords, watchRecords } from '../../broker/watched-records.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
@@ -6,14 +9,15 @@ import { type Resource, type ResourceDeps, resource, watchedCollection } from '.
 import type { Route } from '../../http/route.js'
 import type { Guard } from '../../outbound/address-guard.js'
 import { readTarget, type TargetRules } from '../../outbound/target-url.js'
+import { guardOf, type TargetSettings, targetRulesOf } from '../../outbound/targets.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
-import { type Place, type ResidencyRegion, refusalOfCrossing } from '../../residency/residency.js'
+import { type Place, type ResidencyRegion, refusalOfCrossing, thisInstance } from '../../residency/residency.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
+import type { BlobStore } from '../blobs/blob-store.js'
 import { readRequest } from '../export-request.js'
-import type { Destination } from './destination.js'
+import { type Destination, openDestination, probe } from './destination.js'
 import { keptPeriods, readPeriod } from './periods.js'
-import { probe } from './probe-destination.js'
 import type { StoredProgress } from './progress.js'
 import {
   audited,
@@ -32,12 +36,12 @@ import {
   type RunBody,
   runBody,
   SCHEDULE,
+  showSchedule,
   TEST_PATH,
   TEST_SCHEDULE,
 } from './schedule-contract.js'
-import { showSchedule } from './show-schedule.js'
 
-export interface ScheduleRoutesDeps extends ResourceDeps {
+interface ScheduleRoutesDeps extends ResourceDeps {
   readonly schedules: WatchedRecords<Schedule>
   readonly progressOf: (id: string) => StoredProgress | undefined
   readonly masterKeys: MasterKeys
@@ -55,7 +59,7 @@ const WHAT = 'export schedule'
 const ACCESS = { access: 'export:create', rateClass: 'control', needsStepUp: true } as const
 
 /** The routes of export schedules. */
-export const scheduleRoutes = (deps: ScheduleRoutesDeps): readonly Route[] => [
+const scheduleRoutes = (deps: ScheduleRoutesDeps): readonly Route[] => [
   ...resource(scheduleKind(deps), deps),
   deps.mutate({
     ...ACCESS,
@@ -210,4 +214,34 @@ async function test(
   if (crossing !== undefined) return crossing
   const result = await probe(schedule, deps.openDestination)
   return { status: 200, body: result, changes: { after: { ...result } } }
+}
+
+export interface OpenScheduleRoutesDeps
+  extends Omit<
+    ScheduleRoutesDeps,
+    'schedules' | 'progressOf' | 'targetRules' | 'guard' | 'openDestination' | 'places'
+  > {
+  readonly broker: Broker
+  readonly blobs: Pick<BlobStore, 'place'>
+  readonly targets: TargetSettings
+  readonly extraCa: string | undefined
+  readonly baseUrl: string
+  readonly instanceRegion: string | null
+  /** Called once when the watch of a KV bucket is lost. */
+  readonly onLost: (cause: unknown) => void
+}
+
+/** The routes of export schedules, backed by a broker's buckets. */
+export async function openScheduleRoutes(deps: OpenScheduleRoutesDeps): Promise<readonly Route[]> {
+  const { broker, targets, baseUrl, onLost } = deps
+  const progress = await mirrorBucket<StoredProgress>(await broker.bucket(EXPORT_PROGRESS), onLost)
+  const calling = { targetRules: targetRulesOf(targets, baseUrl), guard: guardOf(targets) }
+  return scheduleRoutes({
+    ...deps,
+    ...calling,
+    schedules: await watchRecords<Schedule>(await broker.bucket(EXPORT_SCHEDULES), onLost),
+    progressOf: progress.get,
+    openDestination: (schedule) => openDestination(schedule, { ...deps, ...calling }),
+    places: [thisInstance(deps.instanceRegion), deps.blobs.place],
+  })
 }
