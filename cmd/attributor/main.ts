@@ -4,13 +4,13 @@
  */
 import { openAttributor } from '../../internal/attribution/open-attributor.js'
 import { openReferenceData } from '../../internal/attribution/open-reference-data.js'
+import { openAuditLog } from '../../internal/audit/audit-actor.js'
 import { auditOnce } from '../../internal/audit/audit-sink.js'
-import { openAuditLog } from '../../internal/audit/open-audit.js'
 import { partitionsOf } from '../../internal/broker/layout.js'
 import { openOwnedLogs } from '../../internal/broker/owned-logs.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
-import { openEventLog } from '../../internal/event-log/open-event-log.js'
+import { openEventLog } from '../../internal/event-log/event-log-actor.js'
 import { eventPublisher } from '../../internal/events/publish-event.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/observation-actor.js'
@@ -41,7 +41,7 @@ runMain('attributor', async () => {
   const logs = openOwnedLogs({ ...role, checkpoints, membership }, signal)
   logs.run(await openObservations({ ...role, publish, bytesMax: role.layout.observationsBytesMax }))
   logs.run(await openAuditLog({ ...role, publish, key: await role.signingKey('audit') }))
-  logs.read(await openEventLog(role))
+  logs.read(await openEventLog(broker, store, log))
   const attributor = await openAttributor(
     {
       ...role,

@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName, auditSubject } from '../../streams/audit.js'
+import { AUDIT_DAYS, AUDIT_HEADS } from '../../streams/buckets.js'
+import { REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { quarantineSubject } from '../../streams/quarantine.js'
 import { HEAD_LOST } from '../auth/audit-entry.js'
 import type { Extent, Progress } from '../broker/checkpoint.js'
+import type { Broker } from '../broker/connect.js'
 import type { StoredEntry } from '../broker/log.js'
+import { logIdOf, type OwnedLog } from '../broker/owned-logs.js'
 import type { PlannedLog } from '../broker/planned-log.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../broker/quarantine.js'
-import type { AuditLogRow } from '../store/tables/audit-log.js'
+import { insertsOfLog } from '../store/log-sink.js'
+import { lastAuditRecords } from '../store/queries/audit-log.js'
+import { AUDIT_LOG, type AuditLogRow } from '../store/tables/audit-log.js'
 import type { Logger } from '../telemetry/log.js'
 import { decodeEntry, encodeEntry } from './audit-codec.js'
 import { toRow } from './audit-rows.js'
 import { type AuditRecord, CHAIN_START, type ChainHead, chained, type RepeatedEntry } from './chain.js'
-import type { Heads } from './heads.js'
+import { type Heads, signedHeads } from './heads.js'
 
 /** The writer's progress; the value of `audit` in the bucket `checkpoints`. */
 export interface AuditProgress extends Progress {
@@ -171,4 +178,26 @@ function recordLoss(
   // A failed batch is formed again, perhaps by another process: the id prevents a second entry for the same loss.
   const id = `${HEAD_LOST}.${auditLogName(tenantId)}.${sequence}`
   return publishOrThrow(publish, auditSubject(tenantId), encodeEntry(entry), id)
+}
+
+export interface OpenAuditLogDeps {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  readonly publish: Publisher['publish']
+  /** Signs the heads of the logs. */
+  readonly key: Uint8Array
+  readonly log: Logger
+}
+
+/** The log of audit entries with the actor that writes them to the read model. */
+export async function openAuditLog(deps: OpenAuditLogDeps): Promise<OwnedLog<AuditProgress>> {
+  const { broker, store, publish, key, log } = deps
+  const actor = auditActor({
+    publish,
+    insert: insertsOfLog(store, AUDIT_LOG, await logIdOf(broker, AUDIT.name)),
+    lastOf: (tenantIds) => lastAuditRecords(store, tenantIds),
+    heads: signedHeads(await broker.bucket(AUDIT_HEADS), await broker.bucket(AUDIT_DAYS), key),
+    log,
+  })
+  return { ...actor, bytesMax: AUDIT.max_bytes, keepMs: REPLAY_WINDOW_MS }
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { auditSubject } from '../../streams/audit.js'
 import type { AuditEntry, AuditSink } from '../auth/audit-entry.js'
+import { KeyedBudgets } from '../auth/keyed-budgets.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import type { Logger } from '../telemetry/log.js'
 import { encodeEntry } from './audit-codec.js'
 import type { RepeatedEntry } from './chain.js'
-import { RefusalLimit } from './refusals.js'
 
 export interface AuditSinkDeps {
   readonly publish: Publisher['publish']
@@ -72,3 +72,51 @@ export function createAuditSink({ publish, clock, log }: AuditSinkDeps): Running
     },
   }
 }
+
+/** Refusals of one caller and action that are recorded individually. */
+const SAME = { perSecond: 0.1, burst: 20 }
+/** Refusals of a whole tenant, so that changing callers or addresses cannot fill a log either. */
+const OF_TENANT = { perSecond: 1, burst: 200 }
+/** Combinations of caller and action with a budget of their own. */
+const NAMES_MAX = 10_000
+/** Combinations with unrecorded refusals; beyond that, those of a tenant are counted together. */
+const HELD_MAX = 1_000
+
+/**
+ * Limits the rate at which refusals are recorded, and counts the others: those become one entry, the last of them, with
+ * their number. So no flood fills a log or hides another flood.
+ */
+export class RefusalLimit {
+  private readonly same = new KeyedBudgets(SAME, NAMES_MAX)
+  private readonly ofTenant = new KeyedBudgets(OF_TENANT, NAMES_MAX)
+  private readonly held = new Map<string, RepeatedEntry>()
+
+  /** @returns whether the entry is to be recorded now; otherwise it is counted */
+  take(entry: AuditEntry, nowMs: number): boolean {
+    const name = nameOf(entry)
+    const own = this.same.of(name, nowMs)
+    if (own.remaining(nowMs) > 0 && this.takeOfTenant(entry, nowMs)) return own.take(1, nowMs) === 0
+    const key = this.held.has(name) || this.held.size < HELD_MAX ? name : String(entry.tenantId)
+    this.held.set(key, { ...entry, repeats: (this.held.get(key)?.repeats ?? 0) + 1 })
+    return false
+  }
+
+  /** The counted refusals that may be recorded now; with `all`, every counted one. */
+  release(nowMs: number, all = false): RepeatedEntry[] {
+    const released: RepeatedEntry[] = []
+    for (const [name, entry] of this.held) {
+      if (!all && !this.takeOfTenant(entry, nowMs)) continue
+      this.held.delete(name)
+      released.push(entry)
+    }
+    return released
+  }
+
+  private takeOfTenant({ tenantId }: AuditEntry, nowMs: number): boolean {
+    return this.ofTenant.of(String(tenantId), nowMs).take(1, nowMs) === 0
+  }
+}
+
+/** A caller without authentication is identified by its address. */
+const nameOf = ({ tenantId, actor, sourceAddress, action }: AuditEntry): string =>
+  `${tenantId} ${actor ?? sourceAddress} ${action}`

@@ -1,12 +1,16 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { EVENT_LOG_CHECKPOINT, EVENTS, EVENTS_OF_ALL } from '../../streams/events.js'
 import type { Progress } from '../broker/checkpoint.js'
+import type { Broker } from '../broker/connect.js'
 import type { StoredEntry } from '../broker/log.js'
+import { logIdOf } from '../broker/owned-logs.js'
 import type { PlannedLog } from '../broker/planned-log.js'
 import { envelopeText } from '../events/event.js'
 import type { EventType } from '../events/event-contract.js'
 import { LOGGED_TYPES } from '../events/readers.js'
-import type { EventPlace } from '../store/queries/event-log.js'
-import type { EventRow } from '../store/tables/event-log.js'
+import { insertsOfLog } from '../store/log-sink.js'
+import { type EventPlace, eventPlaces } from '../store/queries/event-log.js'
+import { EVENT_LOG, type EventRow } from '../store/tables/event-log.js'
 import type { Logger } from '../telemetry/log.js'
 
 export interface EventLogDeps {
@@ -87,5 +91,20 @@ async function withoutKnown(events: readonly EventRow[], placesOf: EventLogDeps[
     const known = first.get(eventId)
     if (known === undefined) first.set(eventId, { log, sequence })
     return known === undefined || (known.log === log && known.sequence === sequence)
+  })
+}
+
+/** The reader of EVENTS that writes the log of events. */
+export async function openEventLog(
+  broker: Broker,
+  store: ClickHouseClient,
+  log: Logger,
+): Promise<PlannedLog<Progress>> {
+  const logId = await logIdOf(broker, EVENTS.name)
+  return eventLogActor({
+    insert: insertsOfLog(store, EVENT_LOG, logId),
+    placesOf: (eventIds) => eventPlaces(store, eventIds),
+    logId,
+    log,
   })
 }

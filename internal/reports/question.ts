@@ -10,8 +10,15 @@ import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { parseInstant } from '../units/instant.js'
 import { DAY_MS, readZone } from '../units/time-zone.js'
 import type { ReportKind } from './compared.js'
-import { previousPeriod } from './previous.js'
-import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './report-period.js'
+import {
+  DAYS_MAX,
+  defaultPeriod,
+  defaultStart,
+  isEdge,
+  type Period,
+  previousPeriod,
+  readEdge,
+} from './report-period.js'
 import { type Refusal, readSort } from './sort.js'
 
 export interface ReportQuestion {

@@ -1,7 +1,6 @@
+import type { Interval } from '../store/queries/reports/intervals.js'
 import { parseInstant } from '../units/instant.js'
 import { DAY_MS, dayOf, startOfDay } from '../units/time-zone.js'
-
-/** The period of a report. */
 
 /** Milliseconds since the epoch; the end is exclusive. */
 export interface Period {
@@ -9,6 +8,7 @@ export interface Period {
   readonly toMs: number
 }
 
+const HOUR_MS = 60 * 60 * 1000
 const QUARTER_MS = 15 * 60 * 1000
 /** Default length of the period. */
 const DAYS_DEFAULT = 30
@@ -62,3 +62,47 @@ export function monthsOf({ fromMs, toMs }: Period, zone: string): Period[] {
   }
   return months
 }
+
+/**
+ * The period that a report compares its own with (`compare=previous`).
+ *
+ * Without an interval the period before of the same length: as many calendar months, where the period consists of whole
+ * months of the zone; else as many days, if of whole days; else as many quarters of an hour. With an interval, each row
+ * is compared with the interval before its own, so that the period begins and ends one interval earlier.
+ *
+ * @returns undefined when the period cuts one of its intervals: that would compare a part with a whole
+ */
+export function previousPeriod(period: Period, interval: Interval | undefined, zone: string): Period | undefined {
+  const { fromMs, toMs } = period
+  if (interval !== undefined) {
+    const edges = [fromMs, toMs].map((ms) => intervalBefore(ms, interval, zone))
+    const [from, to] = edges
+    return from === undefined || to === undefined ? undefined : { fromMs: from, toMs: to }
+  }
+  const [first, end] = [fromMs, toMs].map((ms) => (isStartOfDay(ms, zone) ? new Date(dayOf(zone, ms)) : undefined))
+  if (first === undefined || end === undefined) return { fromMs: Math.max(0, fromMs - (toMs - fromMs)), toMs: fromMs }
+  if (first.getUTCDate() === 1 && end.getUTCDate() === 1) {
+    const months = (end.getUTCFullYear() - first.getUTCFullYear()) * 12 + end.getUTCMonth() - first.getUTCMonth()
+    return { fromMs: startOfMonth(first, -months, zone), toMs: fromMs }
+  }
+  return { fromMs: dayStart(first.getTime() - (end.getTime() - first.getTime()), zone), toMs: fromMs }
+}
+
+/** The start of the interval that ends at an instant; undefined if none ends there. */
+function intervalBefore(ms: number, interval: Interval, zone: string): number | undefined {
+  if (interval === '15m') return Math.max(0, ms - QUARTER_MS)
+  const day = dayOf(zone, ms)
+  if (interval === 'hour') {
+    return (ms - startOfDay(day, zone)) % HOUR_MS === 0 ? Math.max(0, ms - HOUR_MS) : undefined
+  }
+  if (!isStartOfDay(ms, zone)) return undefined
+  const date = new Date(day)
+  if (interval === 'day') return dayStart(day - DAY_MS, zone)
+  if (interval === 'week') return date.getUTCDay() === 1 ? dayStart(day - 7 * DAY_MS, zone) : undefined
+  return date.getUTCDate() === 1 ? startOfMonth(date, -1, zone) : undefined
+}
+
+const isStartOfDay = (ms: number, zone: string): boolean => startOfDay(dayOf(zone, ms), zone) === ms
+const dayStart = (dayMs: number, zone: string): number => Math.max(0, startOfDay(dayMs, zone))
+const startOfMonth = (date: Date, add: number, zone: string): number =>
+  dayStart(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + add), zone)

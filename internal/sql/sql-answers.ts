@@ -5,12 +5,14 @@ import type { AuditEntry, AuditSink } from '../auth/audit-entry.js'
 import type { Budgets } from '../auth/rate-limits.js'
 import { type StoredSqlUser, sqlUserOf, sqlUserStatus } from '../auth/sql-users.js'
 import { AccessLog, SLOW_MS } from '../http/access-log.js'
+import { listenBesideApi, type OwnListenerSettings, type RunningListener } from '../http/own-listener.js'
 import { countsOfListener } from '../http/request-metrics.js'
 import { traceIdOf } from '../http/trace-id.js'
 import { LimiterPerKey } from '../process/limiter.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
+import type { StoreConnection } from '../store/client.js'
 import { storeProblem } from '../store/failures.js'
-import { EngineRefusal } from '../store/queries/sql/open-sql-store.js'
+import { EngineRefusal, openSqlStore, type SqlLimits } from '../store/queries/sql/open-sql-store.js'
 import type { Logger } from '../telemetry/log.js'
 import { refusal, SqlRefusal } from './refusal.js'
 import { digestOf, type JudgedQuery, judgeQuery, type QueryResult, type RunQueryDeps, runQuery } from './run-query.js'
@@ -20,7 +22,7 @@ import { addressOf, credentialsOf, readSqlRequest, type SqlRequest } from './sql
  * Answers ClickHouse's HTTP interface: credential, limit, residency, judgement, the query, an entry of the audit log.
  */
 
-export interface SqlDeps extends RunQueryDeps {
+interface SqlDeps extends RunQueryDeps {
   readonly mode: Mode
   readonly findUser: (id: string) => StoredSqlUser | undefined
   /** For how long the copies of credentials have been stale; 0 while they are current. */
@@ -39,7 +41,7 @@ const WAIT = { waitingMax: 8, waitMsMax: 10_000 } as const
 
 const COMMON = { 'Cache-Control': 'no-store', 'X-ClickHouse-Server-Display-Name': 'attribution' } as const
 
-export function sqlAnswers(deps: SqlDeps) {
+function sqlAnswers(deps: SqlDeps) {
   const shared: Shared = { failuresOf: addressBudgets(), queries: new LimiterPerKey(RUNNING_MAX) }
   const accessLog = new AccessLog(deps.log)
   const counts = countsOfListener('sql')
@@ -252,4 +254,33 @@ function reply(
   if (response.headersSent || response.destroyed) return
   const all = { ...COMMON, 'Content-Type': 'text/plain; charset=UTF-8', ...headers }
   response.writeHead(status, { ...all, 'Content-Length': Buffer.byteLength(body) }).end(body)
+}
+
+/** A query in the address, and values of its parameters. */
+const HEAD_BYTES_MAX = 96 * 1024
+
+export interface OpenSqlDeps extends Omit<SqlDeps, 'store' | 'database'> {
+  readonly storeConnection: StoreConnection
+  /** For tests. */
+  readonly limits?: SqlLimits
+}
+
+export interface RunningSql extends RunningListener {
+  /** Once it has drained. */
+  close(): Promise<void>
+}
+
+/** Listens for SQL on a port of its own, where there is one: drivers send to the root of an address. */
+export async function openSql(
+  settings: Omit<OwnListenerSettings, 'name' | 'headBytesMax'>,
+  { storeConnection, limits, ...deps }: OpenSqlDeps,
+): Promise<RunningSql> {
+  const store = openSqlStore(storeConnection, limits)
+  const answer = sqlAnswers({ ...deps, store, database: storeConnection.database })
+  const listener = await listenBesideApi(
+    { ...settings, name: 'sql', headBytesMax: HEAD_BYTES_MAX },
+    (message, response) => void answer(message, response),
+    deps.log,
+  )
+  return { ...listener, close: store.close }
 }

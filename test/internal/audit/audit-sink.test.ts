@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RefusalLimit } from '../../../internal/audit/refusals.js'
+import { RefusalLimit } from '../../../internal/audit/audit-sink.js'
 import { auditEntry } from '../../support/audit.js'
 
 const NOW_MS = Date.UTC(2026, 10, 21)
