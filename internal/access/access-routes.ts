@@ -10,7 +10,7 @@ import type { TenantIds } from '../ids/ids.js'
 import { apiKeyRoutes } from './api-keys/api-key-routes.js'
 import { clientRoutes } from './clients/client-routes.js'
 import { connectorRoutes } from './connectors/connector-routes.js'
-import { givingOf } from './delegation/giving.js'
+import { delegationChecks } from './delegation/delegation.js'
 import type { RunningAccess } from './open-access.js'
 import { sqlUserRoutes } from './sql-users/sql-user-routes.js'
 import { settingsRoutes } from './tenants/tenant-routes.js'
@@ -31,29 +31,29 @@ export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): rea
   const { oauth, tenants, apiKeys, connectors, residencyRegionOf } = access
   const findTenant = tenants.get
   const tenantRecords = bucketRecords<Tenant>(access.tenantBucket, tenants.reached)
-  const givingBy = givingOf(tenantRecords.read)
+  const delegationCheckOf = delegationChecks(tenantRecords.read)
   const lifeDaysMaxOf = (tenantId: string) => settingsOf(findTenant(tenantId)).api_key_max_lifetime_days
   return [
     ...oauth.routes,
     ...apiKeyRoutes({
       ...deps,
-      givingBy,
+      delegationCheckOf,
       keys: apiKeys,
       deleteUse: access.deleteUse,
       lastUsedAt: access.lastUsedAt,
       lifeDaysMaxOf,
     }),
-    ...sqlUserRoutes({ ...deps, givingBy, users: access.sqlUsers, lifeDaysMaxOf }),
-    ...clientRoutes({ ...deps, givingBy, clients: oauth.clients }),
+    ...sqlUserRoutes({ ...deps, delegationCheckOf, users: access.sqlUsers, lifeDaysMaxOf }),
+    ...clientRoutes({ ...deps, delegationCheckOf, clients: oauth.clients }),
     ...userRoutes({
       ...deps,
-      givingBy,
+      delegationCheckOf,
       users: oauth.users,
       findUser: oauth.findUser,
       tenants: tenantRecords,
       findTenant,
     }),
     ...settingsRoutes({ ...deps, findTenant, tenants: tenantRecords, providerOf: oauth.providerOf }),
-    ...connectorRoutes({ ...deps, givingBy, connectors, residencyRegionOf }),
+    ...connectorRoutes({ ...deps, delegationCheckOf, connectors, residencyRegionOf }),
   ]
 }

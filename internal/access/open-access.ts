@@ -33,7 +33,7 @@ export interface AccessSettings {
   readonly gatewayName: string
   readonly auditSink: AuditSink
   readonly idsOf: FromProviderDeps['idsOf']
-  /** What the directory says of people; it also takes the teams that their provider names. */
+  /** Who has left, according to the directory; it also stores the teams that the provider names. */
   readonly directory: Pick<FromProviderDeps, 'hasLeft' | 'setTeam'>
   /** Called once when the watch of a bucket is lost. */
   readonly onLost: (cause: unknown) => void

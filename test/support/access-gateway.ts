@@ -1,7 +1,7 @@
 /** A gateway whose only routes are those of clients and people, on a real broker. */
 
 import { clientRoutes } from '../../internal/access/clients/client-routes.js'
-import { givingOf } from '../../internal/access/delegation/giving.js'
+import { delegationChecks } from '../../internal/access/delegation/delegation.js'
 import type { StoredClient } from '../../internal/access/oauth/clients.js'
 import { type StoredUser, UserDirectory } from '../../internal/access/oauth/users.js'
 import { userRoutes } from '../../internal/access/users/user-routes.js'
@@ -34,8 +34,8 @@ export const accessRoutes =
       people.follow(key, user)
     })
     const { tenants, findTenant } = await tenantRecords(broker, options.delegation)
-    const givingBy = givingOf(tenants.read)
-    const deps = { givingBy, mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }
+    const delegationCheckOf = delegationChecks(tenants.read)
+    const deps = { delegationCheckOf, mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }
     return [
       ...clientRoutes({ ...deps, mode: 'production', clients: options.clients?.(clients) ?? clients }),
       ...userRoutes({

@@ -2,7 +2,7 @@
 
 import { apiKeyRoutes } from '../../internal/access/api-keys/api-key-routes.js'
 import type { StoredKeyUse } from '../../internal/access/api-keys/last-use.js'
-import { givingOf } from '../../internal/access/delegation/giving.js'
+import { delegationChecks } from '../../internal/access/delegation/delegation.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
@@ -39,7 +39,7 @@ export const keyRoutes =
       mutate,
       mode: 'production',
       idsOf,
-      givingBy: givingOf((await tenantRecords(broker)).tenants.read),
+      delegationCheckOf: delegationChecks((await tenantRecords(broker)).tenants.read),
       keys: keys?.(real) ?? real,
       deleteUse: (id) => useBucket.delete(id),
       lastUsedAt: (id) => uses.get(id)?.at ?? null,

@@ -8,7 +8,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { formatInstant } from '../../units/instant.js'
-import type { GivingBy } from '../delegation/giving.js'
+import type { DelegationChecks } from '../delegation/delegation.js'
 import { type CreateBody, locationOf, type RotateBody, type ShownApiKey } from './api-key-contract.js'
 import { endOf, inheritedExpiry, readExpiry, statusOf } from './status.js'
 
@@ -18,7 +18,7 @@ export interface ApiKeyChangesDeps {
   readonly keys: WatchedRecords<StoredApiKey>
   /** Deletes the last use of a deleted key. */
   readonly deleteUse: (id: string) => Promise<void>
-  readonly givingBy: GivingBy
+  readonly delegationCheckOf: DelegationChecks
   readonly lifeDaysMaxOf: (tenantId: string) => number
   readonly publishEvent: PublishEvent
   readonly clock: () => number
@@ -45,7 +45,7 @@ export async function createKey(
     trustsCost: body.trusts_cost ?? undefined,
     isGateway: body.is_gateway ?? undefined,
   }
-  const refusal = (await deps.givingBy(caller))(given)
+  const refusal = (await deps.delegationCheckOf(caller))(given)
   if (refusal !== undefined) return refusal
   const made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made !== undefined) return created(request, made, deps)
@@ -76,8 +76,8 @@ export async function rotateKey(
     trustsCost: body.trusts_cost ?? old.trusts_cost,
     isGateway: body.is_gateway ?? old.is_gateway,
   }
-  const ungivable = (await deps.givingBy(caller))(given)
-  if (ungivable !== undefined) return ungivable
+  const undelegable = (await deps.delegationCheckOf(caller))(given)
+  if (undelegable !== undefined) return undelegable
 
   let made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made === undefined) {

@@ -6,7 +6,7 @@ import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
-import type { GivingBy } from '../delegation/giving.js'
+import type { DelegationChecks } from '../delegation/delegation.js'
 import { formatClientSecret, type StoredClient, storeClientSecret, storedClient } from '../oauth/clients.js'
 import { isPrivateUseUri, originOf } from '../oauth/redirect-uris.js'
 import { type CreateBody, locationOf, type RotateBody, type ShownClient, type UpdateBody } from './client-contract.js'
@@ -15,7 +15,7 @@ export interface ClientChangesDeps {
   readonly mode: Mode
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clients: WatchedRecords<StoredClient>
-  readonly givingBy: GivingBy
+  readonly delegationCheckOf: DelegationChecks
   readonly clock: () => number
 }
 
@@ -28,7 +28,7 @@ const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${CLIENTS_MAX} clie
 /** `POST /api/v1/clients`. */
 export async function createClient(
   request: MutationRequest<CreateBody>,
-  { mode, clients, givingBy, clock }: ClientChangesDeps,
+  { mode, clients, delegationCheckOf, clock }: ClientChangesDeps,
 ): Promise<Reply | Problem> {
   const { caller, body, newId, newSecret } = request
   const { tenantId } = caller
@@ -44,7 +44,7 @@ export async function createClient(
   }
   const faults = faultsOf(isPublic, wanted.grantTypes, wanted.redirectUris)
   if (faults.length > 0) return invalid(faults)
-  const refusal = (await givingBy(caller))(wanted)
+  const refusal = (await delegationCheckOf(caller))(wanted)
   if (refusal !== undefined) return refusal
   const [id, secret] = [newId('cli'), formatClientSecret(mode, newSecret())]
   if (!request.isRepeat && clients.countOf(tenantId) >= CLIENTS_MAX) return TOO_MANY
@@ -61,15 +61,15 @@ export async function createClient(
 /** `PATCH /api/v1/clients/{id}`. It can remove scopes; to add some needs a new secret. */
 export async function updateClient(
   { caller, body, parameter: id }: Pick<MutationRequest<UpdateBody>, 'caller' | 'body' | 'parameter'>,
-  { clients, idsOf, givingBy }: ClientChangesDeps,
+  { clients, idsOf, delegationCheckOf }: ClientChangesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
   const refusal = refusalOfId('cli', id, idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
-  const refusalOfGiving = await givingBy(caller)
+  const refusalOfGiving = await delegationCheckOf(caller)
   let before: StoredClient | undefined
   let faults: readonly FieldError[] = []
-  let ungivable: Problem | undefined
+  let undelegable: Problem | undefined
   const after = await clients.change(id, (client) => {
     before = client
     if (client.tenant_id !== tenantId) return undefined
@@ -78,38 +78,38 @@ export async function updateClient(
       ...wideningOf(client, patched),
       ...faultsOf(client.is_public === true, patched.grant_types, patched.redirect_uris),
     ]
-    ungivable = isWidening(client, patched) ? refusalOfGiving(givenBy(patched)) : undefined
-    return faults.length === 0 && ungivable === undefined ? patched : undefined
+    undelegable = isWidening(client, patched) ? refusalOfGiving(givenBy(patched)) : undefined
+    return faults.length === 0 && undelegable === undefined ? patched : undefined
   })
   if (after?.tenant_id !== tenantId || before === undefined) return noSuch(WHAT)
   if (faults.length > 0) return invalid(faults)
-  if (ungivable !== undefined) return ungivable
+  if (undelegable !== undefined) return undelegable
   return { status: 200, body: shownClient(after), changes: { before: audited(before), after: audited(after) } }
 }
 
 /** `POST /api/v1/clients/{id}/rotate-secret`. */
 export async function rotateClientSecret(
   request: Pick<MutationRequest<RotateBody>, 'caller' | 'body' | 'parameter' | 'newSecret'>,
-  { mode, clients, idsOf, givingBy }: ClientChangesDeps,
+  { mode, clients, idsOf, delegationCheckOf }: ClientChangesDeps,
 ): Promise<Reply | Problem> {
   const { caller, body, parameter: id, newSecret } = request
   const { tenantId } = caller
   const refusal = refusalOfId('cli', id, idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
-  const refusalOfGiving = await givingBy(caller)
+  const refusalOfGiving = await delegationCheckOf(caller)
   const secret = formatClientSecret(mode, newSecret())
   let before: StoredClient | undefined
-  let ungivable: Problem | undefined
+  let undelegable: Problem | undefined
   const after = await clients.change(id, (client) => {
     before = client
     if (client.tenant_id !== tenantId) return undefined
     const scopes = body.scopes == null ? client.scopes : inOrder(body.scopes)
     const renewed = { ...client, scopes, ...storeClientSecret(secret) }
-    ungivable = client.is_public === true ? NO_SECRET : refusalOfGiving(givenBy(renewed))
-    return ungivable === undefined ? renewed : undefined
+    undelegable = client.is_public === true ? NO_SECRET : refusalOfGiving(givenBy(renewed))
+    return undelegable === undefined ? renewed : undefined
   })
   if (after?.tenant_id !== tenantId || before === undefined) return noSuch(WHAT)
-  if (ungivable !== undefined) return ungivable
+  if (undelegable !== undefined) return undelegable
   return {
     status: 200,
     body: { ...shownClient(after), client_secret: secret },

@@ -1,6 +1,6 @@
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import type { PublishEvent } from '../../events/publish-event.js'
-import { isHealthLapsed, type StoredConnector, withHealth } from './connector.js'
+import { isHealthExpired, type StoredConnector, withHealth } from './connector.js'
 import type { HealthReport } from './connector-contract.js'
 
 export interface HealthDeps {
@@ -25,9 +25,9 @@ export const reportHealth = (
   })
 
 /** Sets the health to `unknown` when the last report is too old. */
-export const lapseHealth = (id: string, deps: HealthDeps): Promise<StoredConnector | undefined> =>
+export const expireHealth = (id: string, deps: HealthDeps): Promise<StoredConnector | undefined> =>
   changeHealth(id, deps, (connector) => {
-    if (!isHealthLapsed(connector, deps.clock())) return undefined
+    if (!isHealthExpired(connector, deps.clock())) return undefined
     const { reported_at } = connector.health
     return withHealth(
       connector,
@@ -81,6 +81,7 @@ async function changeHealth(
  */
 export async function watchHealth(tenantId: string, deps: HealthDeps): Promise<void> {
   for (const connector of [...deps.connectors.of(tenantId)]) {
-    if (!connector.health.is_announced || isHealthLapsed(connector, deps.clock())) await lapseHealth(connector.id, deps)
+    if (!connector.health.is_announced || isHealthExpired(connector, deps.clock()))
+      await expireHealth(connector.id, deps)
   }
 }

@@ -8,7 +8,7 @@ import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-
 import type { Route } from '../../http/route.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { ResidencyRegion } from '../../residency/residency.js'
-import type { GivingBy } from '../delegation/giving.js'
+import type { DelegationChecks } from '../delegation/delegation.js'
 import { formatClientSecret } from '../oauth/clients.js'
 import { type StoredConnector, storedConnector, withSecret } from './connector.js'
 import {
@@ -35,7 +35,7 @@ export interface ConnectorRoutesDeps extends RecordRoutesDeps {
   readonly mutate: Mutate
   readonly mode: Mode
   readonly connectors: WatchedRecords<StoredConnector>
-  readonly givingBy: GivingBy
+  readonly delegationCheckOf: DelegationChecks
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
 }
 
@@ -106,8 +106,8 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
   const secret = formatClientSecret(mode, request.newSecret())
   const trustsCost = body.trusts_cost ?? undefined
   const given = { scopes: body.scopes, ingestionLayers: body.source_systems, trustsCost }
-  const ungivable = (await deps.givingBy(caller))(given)
-  if (ungivable !== undefined) return ungivable
+  const undelegable = (await deps.delegationCheckOf(caller))(given)
+  if (undelegable !== undefined) return undelegable
   let made = isRepeat ? await connectors.read(id) : undefined
   if (made === undefined) {
     if (connectors.countOf(tenantId) >= CONNECTORS_MAX) {
@@ -135,21 +135,21 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
 
 async function change(
   { caller, parameter: id, body }: MutationRequest<ChangeBody>,
-  { connectors, idsOf, givingBy }: ConnectorRoutesDeps,
+  { connectors, idsOf, delegationCheckOf }: ConnectorRoutesDeps,
 ): Promise<Reply | Problem> {
   const refusal = refusalOfId('con', id, idsOf(caller.tenantId), WHAT)
   if (refusal !== undefined) return refusal
-  const refusalOfGiving = await givingBy(caller)
+  const refusalOfGiving = await delegationCheckOf(caller)
   let before: StoredConnector | undefined
-  let ungivable: Problem | undefined
+  let undelegable: Problem | undefined
   const after = await connectors.change(id, (connector) => {
     before = connector
     const wanted = patched(connector, body)
-    ungivable = isWidening(connector, wanted) ? refusalOfGiving(givenBy(wanted)) : undefined
-    return ungivable === undefined ? wanted : undefined
+    undelegable = isWidening(connector, wanted) ? refusalOfGiving(givenBy(wanted)) : undefined
+    return undelegable === undefined ? wanted : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
-  if (ungivable !== undefined) return ungivable
+  if (undelegable !== undefined) return undelegable
   return { status: 200, body: show(after), changes: { before: audited(before), after: audited(after) } }
 }
 
@@ -177,22 +177,22 @@ const isWidening = (before: StoredConnector, after: StoredConnector): boolean =>
 
 async function rotateSecret(
   { caller, parameter: id, body, newSecret }: MutationRequest<RotateBody>,
-  { connectors, idsOf, mode, givingBy }: ConnectorRoutesDeps,
+  { connectors, idsOf, mode, delegationCheckOf }: ConnectorRoutesDeps,
 ): Promise<Reply | Problem> {
   const refusal = refusalOfId('con', id, idsOf(caller.tenantId), WHAT)
   if (refusal !== undefined) return refusal
-  const refusalOfGiving = await givingBy(caller)
-  let ungivable: Problem | undefined
+  const refusalOfGiving = await delegationCheckOf(caller)
+  let undelegable: Problem | undefined
   const secret = formatClientSecret(mode, newSecret())
   let before: StoredConnector | undefined
   const after = await connectors.change(id, (connector) => {
     before = connector
     const renewed = withSecret(connector, secret, body.scopes == null ? connector.scopes : inOrder(body.scopes))
-    ungivable = refusalOfGiving(givenBy(renewed))
-    return ungivable === undefined ? renewed : undefined
+    undelegable = refusalOfGiving(givenBy(renewed))
+    return undelegable === undefined ? renewed : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
-  if (ungivable !== undefined) return ungivable
+  if (undelegable !== undefined) return undelegable
   return {
     status: 200,
     body: { ...show(after), client_secret: secret },

@@ -128,7 +128,7 @@ export function withHealth(
 const REPORT_VALID_MS = 24 * 60 * 60 * 1000
 
 /** Whether a connector's last report is too old to rely on. */
-export const isHealthLapsed = ({ status, health }: StoredConnector, nowMs: number): boolean =>
+export const isHealthExpired = ({ status, health }: StoredConnector, nowMs: number): boolean =>
   status === 'active' &&
   health.status !== 'unknown' &&
   nowMs - Date.parse(health.reported_at ?? health.since) >= REPORT_VALID_MS

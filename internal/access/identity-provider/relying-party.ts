@@ -50,7 +50,7 @@ export interface RelyingPartyDeps {
 }
 
 export function relyingParty({ redirectUri, secretOf, clock }: RelyingPartyDeps): RelyingParty {
-  const kept = new Map<
+  const configurations = new Map<
     string,
     { readonly version: string; readonly atMs: number; readonly config: OpenId.Configuration }
   >()
@@ -59,7 +59,7 @@ export function relyingParty({ redirectUri, secretOf, clock }: RelyingPartyDeps)
   const library = (): Promise<typeof OpenId> => import('openid-client')
 
   const configOf = async (openid: typeof OpenId, provider: StoredProvider): Promise<OpenId.Configuration> => {
-    const known = kept.get(provider.tenant_id)
+    const known = configurations.get(provider.tenant_id)
     const isFresh = known?.version === provider.updated_at && clock() - known.atMs < KEPT_MS
     if (known !== undefined && isFresh) return known.config
     const issuer = new URL(provider.issuer)
@@ -68,7 +68,7 @@ export function relyingParty({ redirectUri, secretOf, clock }: RelyingPartyDeps)
       // The schema admits plain HTTP on this machine only.
       ...(issuer.protocol === 'http:' && { execute: [openid.allowInsecureRequests] }),
     })
-    kept.set(provider.tenant_id, { version: provider.updated_at, atMs: clock(), config })
+    configurations.set(provider.tenant_id, { version: provider.updated_at, atMs: clock(), config })
     return config
   }
 

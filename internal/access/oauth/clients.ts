@@ -102,13 +102,13 @@ export const storeClientSecret = (secret: string): Pick<StoredClient, 'salt' | '
 })
 
 /** Unknown clients are compared with this, so that the check takes as long as for a known client. */
-const NOBODY = storeSecret(createClientSecret('production'))
+const NO_PASSWORD = storeSecret(createClientSecret('production'))
 
 /**
  * Whether the secret is the client's, of this mode, and the client is active. Takes equally long for an unknown client.
  */
 export function isClientSecret(mode: Mode, client: StoredClient | undefined, secret: string): boolean {
-  const isRight = isSecretOf(client ?? NOBODY, secret)
+  const isRight = isSecretOf(client ?? NO_PASSWORD, secret)
   return isRight && SECRET.test(secret) && secret.startsWith(PREFIX[mode]) && client?.status === 'active'
 }
 
@@ -117,8 +117,8 @@ export function isClientSecret(mode: Mode, client: StoredClient | undefined, sec
  * so that every tenant has it, and nobody can take it away by mistake: to shut a person out, disable the person.
  */
 
-/** A public client has no secret: this one was thrown away. */
-const NOBODYS = storeClientSecret(createClientSecret('production'))
+/** A public client has no secret: nobody knows this one. */
+const UNUSED_SECRET = storeClientSecret(createClientSecret('production'))
 
 /**
  * Finds the console's client by its id.
@@ -141,7 +141,7 @@ export function findConsoleClient(
     grant_types: ['authorization_code', 'refresh_token'],
     redirect_uris: [consoleRedirectUri(baseUrl)],
     is_public: true,
-    ...NOBODYS,
+    ...UNUSED_SECRET,
     status: 'active',
     created_at: tenant.created_at,
   }

@@ -67,11 +67,11 @@ export async function storePassword(password: string): Promise<StoredPassword> {
 }
 
 /** The password of an unknown person is compared with this, so that the check takes as long as for a known one. */
-const NOBODY: StoredPassword = { salt: '00'.repeat(16), hash: '00'.repeat(HASH_BYTES), ...COST }
+const UNKNOWN_PERSON: StoredPassword = { salt: '00'.repeat(16), hash: '00'.repeat(HASH_BYTES), ...COST }
 
 /** @param stored undefined for an unknown person: the result is then false, after the same time */
 export async function isPasswordOf(stored: StoredPassword | undefined, password: string): Promise<boolean> {
-  const { salt, hash, n, r, p } = stored ?? NOBODY
+  const { salt, hash, n, r, p } = stored ?? UNKNOWN_PERSON
   const presented = await hashing.run(() => hashOf(password, Buffer.from(salt, 'hex'), { n, r, p }))
   return timingSafeEqual(presented, Buffer.from(hash, 'hex')) && stored !== undefined
 }

@@ -8,14 +8,14 @@ import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { formatInstant } from '../../units/instant.js'
 import { readExpiry } from '../api-keys/status.js'
-import type { GivingBy } from '../delegation/giving.js'
+import type { DelegationChecks } from '../delegation/delegation.js'
 import { type CreateBody, locationOf, type ShownSqlUser } from './sql-user-contract.js'
 
 export interface SqlUserChangesDeps {
   readonly mode: Mode
   readonly idsOf: (tenantId: string) => TenantIds
   readonly users: WatchedRecords<StoredSqlUser>
-  readonly givingBy: GivingBy
+  readonly delegationCheckOf: DelegationChecks
   readonly lifeDaysMaxOf: (tenantId: string) => number
   readonly clock: () => number
 }
@@ -33,7 +33,7 @@ export async function createSqlUser(
   const { caller, body, isRepeat, newId } = request
   const { users, mode } = deps
   const { tenantId } = caller
-  const refusal = (await deps.givingBy(caller))({
+  const refusal = (await deps.delegationCheckOf(caller))({
     scopes: ['read:attribution'],
     // It sends no events, so that it has neither layers nor costs that count.
     ingestionLayers: [],

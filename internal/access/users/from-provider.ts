@@ -96,7 +96,7 @@ export function peopleFromProvider(deps: FromProviderDeps): PeopleFromProvider {
   }
 }
 
-/** The password is thrown away: nobody signs in by it. */
+/** Nobody knows the password: nobody signs in by it. */
 const newUser = async (
   tenantId: string,
   username: string,

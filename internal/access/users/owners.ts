@@ -2,7 +2,7 @@ import type { Caller } from '../../auth/authenticate.js'
 import { isOwner, type Tenant } from '../../auth/tenant.js'
 import type { Records } from '../../broker/records.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { holdsAll } from '../delegation/giving.js'
+import { holdsAll } from '../delegation/delegation.js'
 import type { StoredUser } from '../oauth/users.js'
 
 /**
@@ -24,7 +24,7 @@ export const mayAppoint = (caller: Caller, tenant: Tenant | undefined): boolean 
 export const canBeOwner = ({ status, scopes }: Pick<StoredUser, 'status' | 'scopes'>): boolean =>
   status === 'active' && scopes.includes('admin:config')
 
-/** @param isFirst leaves a tenant as it is that has got an owner meanwhile */
+/** @param isFirst does nothing when the tenant has an owner by now */
 export async function appoint(
   tenants: Pick<Records<Tenant>, 'change'>,
   tenantId: string,

@@ -9,7 +9,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { encodeBase32 } from '../../ids/base32.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import type { GivingBy } from '../delegation/giving.js'
+import type { DelegationChecks } from '../delegation/delegation.js'
 import { slotsToSet, storePassword } from '../oauth/passwords.js'
 import { readUsername, type StoredUser, storedUser, userKey } from '../oauth/users.js'
 import { appoint, canBeOwner, dismiss, mayAppoint, NOT_AN_OWNER, UNFIT } from './owners.js'
@@ -21,7 +21,7 @@ export interface UserChangesDeps {
   readonly users: WatchedRecords<StoredUser>
   readonly findUser: (id: string) => StoredUser | undefined
   readonly tenants: Records<Tenant>
-  readonly givingBy: GivingBy
+  readonly delegationCheckOf: DelegationChecks
   readonly clock: () => number
 }
 
@@ -46,10 +46,10 @@ const PASSWORD_BUSY = {
 /** `POST /api/v1/users`. */
 export async function createUser(
   { caller, body, newId, newSecret }: MutationRequest<CreateBody>,
-  { users, tenants, givingBy, clock }: UserChangesDeps,
+  { users, tenants, delegationCheckOf, clock }: UserChangesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
-  const refusal = (await givingBy(caller))({ scopes: body.scopes, trustsCost: false })
+  const refusal = (await delegationCheckOf(caller))({ scopes: body.scopes, trustsCost: false })
   if (refusal !== undefined) return refusal
   const wanted = { status: 'active', scopes: inOrder(body.scopes) } as const
   if (body.owner === true && !canBeOwner(wanted)) return invalid([NEEDS_ADMIN])
@@ -112,12 +112,12 @@ export async function updateUser(
     wasOwner && !staysOwner ? await dismiss(tenants, tenantId, id, (other) => findUser(other) !== undefined) : undefined
   if (last !== undefined) return last
   let before: StoredUser | undefined
-  let ungivable: Problem | undefined
+  let undelegable: Problem | undefined
   const after = await users.change(userKey(tenantId, found.username), (user) => {
     before = user
     if (user.id !== id) return undefined
-    ungivable = refusalOfPatch(user)
-    if (ungivable !== undefined) return undefined
+    undelegable = refusalOfPatch(user)
+    if (undelegable !== undefined) return undefined
     return {
       ...patchedUser(user, body),
       ...(password && { password }),
@@ -128,7 +128,7 @@ export async function updateUser(
     }
   })
   if (after?.id !== id || before === undefined) return noSuch(WHAT)
-  if (ungivable !== undefined) return ungivable
+  if (undelegable !== undefined) return undelegable
   if (staysOwner && !wasOwner) await appoint(tenants, tenantId, id)
   const changed = {
     ...audited(after, staysOwner),
@@ -147,10 +147,10 @@ async function refusalsOfPatch(
   caller: Caller,
   body: UpdateBody,
   { wasOwner, staysOwner }: { readonly wasOwner: boolean; readonly staysOwner: boolean },
-  { tenants, givingBy }: UserChangesDeps,
+  { tenants, delegationCheckOf }: UserChangesDeps,
 ): Promise<(user: StoredUser) => Problem | undefined> {
   const tenant = await tenants.read(caller.tenantId)
-  const refusalOfGiving = await givingBy(caller)
+  const refusalOfGiving = await delegationCheckOf(caller)
   const mayAll = wasOwner ? isOwner(tenant, caller.principal) : mayAppoint(caller, tenant)
   const needsOwner = wasOwner ? !staysOwner || settingsOf(tenant).delegation === 'held' : staysOwner
   return (user) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type StoredConnector, storedConnector } from '../../../../internal/access/connectors/connector.js'
-import { lapseHealth, reportHealth, watchHealth } from '../../../../internal/access/connectors/connector-health.js'
+import { expireHealth, reportHealth, watchHealth } from '../../../../internal/access/connectors/connector-health.js'
 import { type WatchedRecords, watchRecords } from '../../../../internal/broker/watched-records.js'
 import type { NewEvent } from '../../../../internal/events/event.js'
 import { CONNECTORS } from '../../../../streams/buckets.js'
@@ -120,7 +120,7 @@ test('a connector that reports at the moment of the lapse keeps the reported sta
   await report('healthy')
   nowMs += DAY_MS
   await report('degraded')
-  await lapseHealth(ID, { connectors, publishEvent: publish, clock: () => nowMs })
+  await expireHealth(ID, { connectors, publishEvent: publish, clock: () => nowMs })
 
   expect(changes()).toEqual(['unknown healthy', 'healthy degraded'])
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientOf, type WatchedConnectors, watchConnectors } from '../../../../internal/access/connectors/connector.js'
 import { connectorRoutes } from '../../../../internal/access/connectors/connector-routes.js'
-import { givingOf } from '../../../../internal/access/delegation/giving.js'
+import { delegationChecks } from '../../../../internal/access/delegation/delegation.js'
 import { isClientSecret } from '../../../../internal/access/oauth/clients.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
@@ -27,7 +27,7 @@ beforeAll(async () => {
       mutate,
       mode: 'production',
       connectors: open.connectors,
-      givingBy: givingOf((await tenantRecords(broker)).tenants.read),
+      delegationCheckOf: delegationChecks((await tenantRecords(broker)).tenants.read),
       residencyRegionOf: () => 'eu-central-1',
       idsOf: tenantIdsCache(SECRET),
       cursors: createCursorCodec(SECRET),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { givingOf } from '../../../../internal/access/delegation/giving.js'
+import { delegationChecks } from '../../../../internal/access/delegation/delegation.js'
 import { sqlUserRoutes } from '../../../../internal/access/sql-users/sql-user-routes.js'
 import type { StoredSqlUser } from '../../../../internal/auth/sql-users.js'
 import { type WatchedRecords, watchRecords } from '../../../../internal/broker/watched-records.js'
@@ -27,7 +27,7 @@ beforeAll(async () => {
       mutate,
       mode: 'production',
       users,
-      givingBy: givingOf((await tenantRecords(broker)).tenants.read),
+      delegationCheckOf: delegationChecks((await tenantRecords(broker)).tenants.read),
       lifeDaysMaxOf: () => 90,
       idsOf: tenantIdsCache(SECRET),
       cursors: createCursorCodec(SECRET),

@@ -20,20 +20,20 @@ export interface Given {
 }
 
 /** @returns the refusal; undefined where the caller may give it */
-export type RefusalOfGiving = (given: Given) => Problem | undefined
+export type DelegationCheck = (given: Given) => Problem | undefined
 
-export type GivingBy = (caller: Caller) => Promise<RefusalOfGiving>
+export type DelegationChecks = (caller: Caller) => Promise<DelegationCheck>
 
 /** @param readTenant from the bucket itself: a copy could still show an owner who no longer is one */
-export const givingOf =
-  (readTenant: (tenantId: string) => Promise<Tenant | undefined>): GivingBy =>
+export const delegationChecks =
+  (readTenant: (tenantId: string) => Promise<Tenant | undefined>): DelegationChecks =>
   async (caller) => {
     const tenant = await readTenant(caller.tenantId)
-    return (given) => (mayGiveAll(caller, tenant) ? undefined : refusalOfMore(caller, given))
+    return (given) => (mayDelegateAll(caller, tenant) ? undefined : refusalOfMore(caller, given))
   }
 
 /** Owners may give what they do not hold, and so may everyone where the tenant has set that. */
-const mayGiveAll = ({ principal }: Caller, tenant: Tenant | undefined): boolean =>
+const mayDelegateAll = ({ principal }: Caller, tenant: Tenant | undefined): boolean =>
   isOwner(tenant, principal) || (tenant !== undefined && settingsOf(tenant).delegation === 'any')
 
 /** Whether a credential could give everything there is. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Given, givingOf, holdsAll } from '../../../../internal/access/delegation/giving.js'
+import { delegationChecks, type Given, holdsAll } from '../../../../internal/access/delegation/delegation.js'
 import type { Caller } from '../../../../internal/auth/authenticate.js'
 import { budgetsCache, rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
 import { SCOPES } from '../../../../internal/auth/scopes.js'
@@ -28,7 +28,7 @@ const tenant = (delegation: Delegation, owners?: readonly string[]): Tenant => (
   ...(owners && { owners }),
 })
 const refusal = async (by: Caller, given: Given, of: Tenant | undefined = tenant('held')) =>
-  (await givingOf(async () => of)(by))(given)
+  (await delegationChecks(async () => of)(by))(given)
 
 test('a refusal names the scopes that are missing, for a person and for a program', async () => {
   const refused = await refusal(caller(), { scopes: ['read:attribution', 'read:reporting', 'export:create'] })
@@ -74,7 +74,7 @@ test('an owner gives everything, and so does anybody where the tenant allows it;
   const before = tenant('held')
   const { delegation: _, ...older } = before.settings
   expect(await refusal(caller(), everything, { ...before, settings: older as Tenant['settings'] })).toBeUndefined()
-  expect((await givingOf(async () => undefined)(caller()))(everything)).toBeDefined()
+  expect((await delegationChecks(async () => undefined)(caller()))(everything)).toBeDefined()
 })
 
 test('nothing that is given can give more than the credential that it comes from', async () => {
