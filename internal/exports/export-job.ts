@@ -106,7 +106,7 @@ export const newJob = (
 })
 
 /** Retention of a job's files. */
-export const FILES_KEPT_MS = 7 * 24 * 60 * 60 * 1000
+export const FILE_RETENTION_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Maximum number of queued and running jobs per tenant. */
 export const OPEN_JOBS_MAX = 1_000

@@ -17,7 +17,7 @@ import type { Staged, StagedTotals } from '../store/queries/exports/staged-group
 import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
 import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
-import { FILES_KEPT_MS, type JobWork, type StoredFile, type StoredJob } from './export-job.js'
+import { FILE_RETENTION_MS, type JobWork, type StoredFile, type StoredJob } from './export-job.js'
 import { manifestOf } from './export-manifest.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './export-request.js'
 import { PRODUCTS } from './focus/columns.js'
@@ -95,7 +95,7 @@ export async function exportJob(
     manifest: await store(run, 'manifest.json', 'application/json', [Buffer.from(manifest)]),
     rows: folding.totals.rows,
     filters_applied: run.work.filters_applied,
-    expires_at: new Date(createdAtMs + FILES_KEPT_MS).toISOString(),
+    expires_at: new Date(createdAtMs + FILE_RETENTION_MS).toISOString(),
   }
 }
 
@@ -215,9 +215,9 @@ async function stage({
   const { id: jobId } = hold.job
   const isThere = async ({ staging, rows }: JobWork['slices'][number]): Promise<boolean> =>
     (await withStoreErrors('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal))) === rows
-  const kept = await Promise.all(workOf(hold).slices.map(isThere))
+  const present = await Promise.all(workOf(hold).slices.map(isThere))
   // Staged groups are missing after a restore of ClickHouse or past their TTL: stage them again, with the same result.
-  if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), slices: [], folds: [] } })
+  if (present.includes(false)) await hold.save({ work: { ...workOf(hold), slices: [], folds: [] } })
 
   const stageOne = async ([index, planned]: readonly [number, PlannedSlice], signal: AbortSignal) => {
     const { fromMs, toMs, month, chargeStart, chargeEnd } = planned
@@ -259,13 +259,13 @@ function byMonth<T>(slices: readonly PlannedSlice[], items: readonly T[]): reado
 async function fold(run: Run, stagings: readonly string[]): Promise<Folding> {
   const { hold, source, slices, grain, recordTotals, signal, work } = run
   const { id: jobId } = hold.job
-  const kept = await Promise.all(
+  const present = await Promise.all(
     workOf(hold).folds.map(async ({ fold: name, groups }) => {
       const there = source.countFolded({ jobId, folds: [name] }, signal)
       return (await withStoreErrors('cohorts_unknown', there)) === groups
     }),
   )
-  if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), folds: [] } })
+  if (present.includes(false)) await hold.save({ work: { ...workOf(hold), folds: [] } })
   for (const ofMonth of byMonth(slices, stagings).slice(workOf(hold).folds.length)) {
     const folds = workOf(hold).folds
     const name = `${folds.length}.${randomBytes(6).toString('hex')}`

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DeliveryManifest } from '../../internal/exports/schedules/delivery-manifest.js'
-import { keptPeriods } from '../../internal/exports/schedules/periods.js'
+import { maintainedPeriods } from '../../internal/exports/schedules/periods.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { RECEIVER_CERTIFICATE } from '../support/receiver.js'
@@ -21,7 +21,7 @@ const PATH = '/api/v1/export-schedules'
 let bucket: S3Bucket
 let service: RunningService
 let ask: Ask
-const month = keptPeriods('monthly', Date.now()).at(-1)
+const month = maintainedPeriods('monthly', Date.now()).at(-1)
 
 beforeAll(async () => {
   bucket = await launchBucket()

@@ -16,8 +16,8 @@ export interface Period {
   readonly toMs: number
 }
 
-/** How many closed periods a schedule looks after: these are delivered late, delivered on request, and corrected. */
-export const PERIODS_KEPT: Readonly<Record<Cadence, number>> = { daily: 35, monthly: 3 }
+/** How many closed periods a schedule maintains: these are delivered late, delivered on request, and corrected. */
+export const PERIODS_MAINTAINED: Readonly<Record<Cadence, number>> = { daily: 35, monthly: 3 }
 
 const HOUR_MS = 3_600_000
 /** How long after its end a period is exported: most events that arrive late have arrived by then. */
@@ -45,14 +45,14 @@ export function readPeriod(cadence: Cadence, name: string): Period | undefined {
   return period?.name === name ? period : undefined
 }
 
-/** The closed periods that a schedule looks after at an instant, oldest first. */
-export function keptPeriods(cadence: Cadence, nowMs: number): readonly Period[] {
-  const kept: Period[] = []
-  for (let next = periodAt(cadence, nowMs); kept.length < PERIODS_KEPT[cadence]; ) {
+/** The closed periods that a schedule maintains at an instant, oldest first. */
+export function maintainedPeriods(cadence: Cadence, nowMs: number): readonly Period[] {
+  const periods: Period[] = []
+  for (let next = periodAt(cadence, nowMs); periods.length < PERIODS_MAINTAINED[cadence]; ) {
     next = periodAt(cadence, next.fromMs - 1)
-    kept.unshift(next)
+    periods.unshift(next)
   }
-  return kept
+  return periods
 }
 
 export const dueAt = ({ toMs }: Pick<Period, 'toMs'>): number => toMs + SETTLING_MS

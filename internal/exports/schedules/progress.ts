@@ -1,5 +1,5 @@
 import type { DeliveryFailure } from '../../records/delivery-failures.js'
-import { type Cadence, dueAt, keptPeriods, type Period, readPeriod } from './periods.js'
+import { type Cadence, dueAt, maintainedPeriods, type Period, readPeriod } from './periods.js'
 import { placeOf, type Schedule } from './schedule.js'
 
 /** How far a schedule is, and what is due next: values in, values out. The runner has the clock and the effects. */
@@ -27,7 +27,7 @@ export interface StoredProgress {
   readonly writing: Writing | null
   /** When the delivered periods were last searched for changed records. */
   readonly checked_at_ms: number
-  /** Id of the last run request that was taken up. */
+  /** Id of the last run request that was started. */
   readonly answered: string | null
 }
 
@@ -110,7 +110,7 @@ export function nextStep(schedule: Schedule, progress: StoredProgress, nowMs: nu
   if (schedule.status === 'paused') return WAIT
   const { cadence, run } = schedule
   const { pending, delivered, writing } = progress
-  const kept = keptPeriods(cadence, nowMs)
+  const maintained = maintainedPeriods(cadence, nowMs)
   const waiting = pendingOf(cadence, pending)
 
   for (const { period, state } of waiting) {
@@ -121,11 +121,11 @@ export function nextStep(schedule: Schedule, progress: StoredProgress, nowMs: nu
   if (run !== null && requested !== undefined) {
     return { kind: 'open', period: requested, dueAtMs: Date.parse(run.requested_at), request: run.id }
   }
-  const isKept = (name: string): boolean => kept.some((period) => period.name === name)
-  const old = waiting.find(({ period }) => !isKept(period.name) && period.name !== writing?.period)
+  const isMaintained = (name: string): boolean => maintained.some((period) => period.name === name)
+  const old = waiting.find(({ period }) => !isMaintained(period.name) && period.name !== writing?.period)
   if (old !== undefined) return { kind: 'give_up', period: old.period.name, pending: old.state }
   const createdAtMs = Date.parse(schedule.created_at)
-  for (const period of kept) {
+  for (const period of maintained) {
     if (pending[period.name] !== undefined) continue
     const before = delivered[period.name]
     const dueAtMs = before === undefined ? dueAt(period) : before.delivered_at_ms + CORRECTION_EVERY_MS
@@ -141,7 +141,7 @@ export function nextStep(schedule: Schedule, progress: StoredProgress, nowMs: nu
   const ready = waiting.find(({ state }) => state.next_at_ms <= nowMs)
   if (ready !== undefined) return { kind: 'deliver', period: ready.period, pending: ready.state }
 
-  const unchanged = kept.filter(({ name }) => delivered[name]?.is_changed === false)
+  const unchanged = maintained.filter(({ name }) => delivered[name]?.is_changed === false)
   const isCheckDue = nowMs - progress.checked_at_ms >= CHECK_EVERY_MS
   return unchanged.length > 0 && isCheckDue ? { kind: 'check', periods: unchanged } : WAIT
 }
@@ -210,17 +210,19 @@ export function failed(
   return { ...progress, pending: { ...progress.pending, [name]: next } }
 }
 
-/** The manifest is in the bucket. Periods that the schedule no longer looks after are forgotten. */
+/** The manifest is in the bucket. Periods that the schedule no longer maintains are removed. */
 export function finished(progress: StoredProgress, cadence: Cadence, nowMs: number): StoredProgress {
   const { writing } = progress
   if (writing === null) return progress
   const { key, sha256, sequence, period, place } = writing
-  const kept = new Set(keptPeriods(cadence, nowMs).map(({ name }) => name))
+  const maintained = new Set(maintainedPeriods(cadence, nowMs).map(({ name }) => name))
   const delivered = { ...progress.delivered, [period]: { ...writing.delivered, delivered_at_ms: nowMs } }
   return {
     ...progress,
     head: { sequence, key, sha256, place },
-    delivered: Object.fromEntries(Object.entries(delivered).filter(([name]) => kept.has(name) || name === period)),
+    delivered: Object.fromEntries(
+      Object.entries(delivered).filter(([name]) => maintained.has(name) || name === period),
+    ),
     pending: withoutPeriod(progress.pending, period),
     writing: null,
   }

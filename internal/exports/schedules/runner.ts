@@ -148,7 +148,7 @@ async function takeStep(run: Run): Promise<boolean> {
   }
 }
 
-/** Whether a schedule needs a claim at all: told from the copies in memory, and from the job that it waits for. */
+/** Whether a schedule needs a claim at all: decided from the copies in memory, and from the job that it waits for. */
 export async function isDue(schedule: Schedule, deps: Pick<RunnerDeps, 'progressOf' | 'jobs' | 'idsOf' | 'clock'>) {
   const progress = deps.progressOf(schedule.id) ?? initialProgress(schedule)
   const step: Step = nextStep(schedule, progress, deps.clock())

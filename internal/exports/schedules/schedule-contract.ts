@@ -6,7 +6,7 @@ import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js
 import { showFilters, shownFilters } from '../export-filters.js'
 import { FILE_FORMATS, GROUPINGS } from '../export-request.js'
 import { FOCUS_VERSIONS } from '../focus/columns.js'
-import { CADENCES, PERIODS_KEPT } from './periods.js'
+import { CADENCES, PERIODS_MAINTAINED } from './periods.js'
 import type { StoredProgress } from './progress.js'
 import {
   SCHEDULE_STATUSES,
@@ -131,8 +131,8 @@ export const SCHEDULE: ResourceContract<ScheduleFields, ScheduleChanges> = {
       'period has ended. Below `<prefix>/<schedule id>/<period>/r<revision>/`, the files come first and ' +
       '`manifest.json` last; it has the digests and totals of the files and the digest of the manifest before ' +
       'it. When records of a delivered period change, the period is exported again as a new revision, at most ' +
-      `once per day; objects are never overwritten or deleted. The last ${PERIODS_KEPT.daily} days or ` +
-      `${PERIODS_KEPT.monthly} months are looked after.`,
+      `once per day; objects are never overwritten or deleted. The last ${PERIODS_MAINTAINED.daily} days or ` +
+      `${PERIODS_MAINTAINED.monthly} months are looked after.`,
     update: 'Cadence, filters and columns cannot be changed; create another schedule instead.',
     delete: 'Nothing more is delivered. What is in the bucket stays there.',
   },

@@ -17,7 +17,7 @@ import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { BlobStore } from '../blobs/blob-store.js'
 import { readRequest } from '../export-request.js'
 import { type Destination, openDestination, probe } from './destination.js'
-import { keptPeriods, readPeriod } from './periods.js'
+import { maintainedPeriods, readPeriod } from './periods.js'
 import type { StoredProgress } from './progress.js'
 import {
   audited,
@@ -179,14 +179,16 @@ async function run(
   const requestId = newId('sch')
   let refusal: Problem | undefined
   const after = await deps.schedules.change(id, (schedule) => {
-    const kept = keptPeriods(schedule.cadence, nowMs)
+    const maintained = maintainedPeriods(schedule.cadence, nowMs)
     const period =
       body.period == null
-        ? kept.at(-1)
-        : kept.find(({ name }) => name === readPeriod(schedule.cadence, body.period ?? '')?.name)
+        ? maintained.at(-1)
+        : maintained.find(({ name }) => name === readPeriod(schedule.cadence, body.period ?? '')?.name)
     refusal =
       period === undefined
-        ? invalid([{ pointer: '/period', detail: `must be one of ${kept[0]?.name} to ${kept.at(-1)?.name}` }])
+        ? invalid([
+            { pointer: '/period', detail: `must be one of ${maintained[0]?.name} to ${maintained.at(-1)?.name}` },
+          ])
         : schedule.status === 'paused'
           ? PAUSED
           : undefined

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import {
   CADENCES,
   dueAt,
-  keptPeriods,
-  PERIODS_KEPT,
+  maintainedPeriods,
+  PERIODS_MAINTAINED,
   periodAt,
   readPeriod,
 } from '../../../../internal/exports/schedules/periods.js'
@@ -42,9 +42,9 @@ test('an instant is in its period, which its name gives again', () => {
 test('the kept periods are the last closed ones, without a gap, oldest first', () => {
   fc.assert(
     fc.property(cadences, instants, (cadence, ms) => {
-      const kept = keptPeriods(cadence, ms)
+      const kept = maintainedPeriods(cadence, ms)
 
-      expect(kept).toHaveLength(PERIODS_KEPT[cadence])
+      expect(kept).toHaveLength(PERIODS_MAINTAINED[cadence])
       expect(kept.at(-1)?.toMs).toBe(periodAt(cadence, ms).fromMs)
       for (const [i, period] of kept.slice(1).entries()) expect(kept[i]?.toMs).toBe(period.fromMs)
     }),
@@ -54,8 +54,8 @@ test('the kept periods are the last closed ones, without a gap, oldest first', (
 test('a period closes at midnight and is due three hours later', () => {
   const midnight = at('2026-03-01T00:00:00Z')
 
-  expect(keptPeriods('monthly', midnight - 1).at(-1)?.name).toBe('2026-01')
-  expect(keptPeriods('monthly', midnight).at(-1)?.name).toBe('2026-02')
+  expect(maintainedPeriods('monthly', midnight - 1).at(-1)?.name).toBe('2026-01')
+  expect(maintainedPeriods('monthly', midnight).at(-1)?.name).toBe('2026-02')
   expect(dueAt({ toMs: midnight })).toBe(at('2026-03-01T03:00:00Z'))
 })
 

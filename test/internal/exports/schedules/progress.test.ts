@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dueAt, keptPeriods, readPeriod } from '../../../../internal/exports/schedules/periods.js'
+import { dueAt, maintainedPeriods, readPeriod } from '../../../../internal/exports/schedules/periods.js'
 import {
   CORRECTION_EVERY_MS,
   checked,
@@ -132,7 +132,7 @@ test('every period that has closed since the creation is delivered once, in orde
       simulation.run(nowMs, false, unchanging)
 
       const names = simulation.written.map(({ period }) => period)
-      const due = keptPeriods(cadence, nowMs).filter((period) => period.toMs > CREATED && dueAt(period) <= nowMs)
+      const due = maintainedPeriods(cadence, nowMs).filter((period) => period.toMs > CREATED && dueAt(period) <= nowMs)
       expect(new Set(names).size).toBe(names.length)
       expect(names).toEqual(expect.arrayContaining(due.map(({ name }) => name)))
       expect(simulation.written.every(({ revision }) => revision === 1)).toBe(true)

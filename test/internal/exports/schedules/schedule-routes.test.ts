@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { keptPeriods } from '../../../../internal/exports/schedules/periods.js'
+import { maintainedPeriods } from '../../../../internal/exports/schedules/periods.js'
 import type { Schedule } from '../../../../internal/exports/schedules/schedule.js'
 import { openScheduleRoutes } from '../../../../internal/exports/schedules/schedule-routes.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
@@ -223,7 +223,7 @@ describe('refused', () => {
 describe('run', () => {
   test('asks for the newest closed period, or for one that is kept', async () => {
     const { id } = await create()
-    const kept = keptPeriods('monthly', Date.now()).map(({ name }) => name)
+    const kept = maintainedPeriods('monthly', Date.now()).map(({ name }) => name)
 
     const newest = await ask('POST', `${PATH}/${id}/run`)
     const first = (await stored(id)).run
