@@ -141,10 +141,10 @@ async function answer(
   )
   if (answered === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   if (answered.value === undefined) return exchange.replyProblem(EXPIRED)
-  const { totals, kept, next } = answered.value
-  const by: ShownBy = { question, totals, cohortMin, isParent: kept < question.filters.length }
+  const { totals, filtersApplied, next } = answered.value
+  const by: ShownBy = { question, totals, cohortMin, isParent: filtersApplied < question.filters.length }
   exchange.replyJson('200 OK', {
-    ...suppressionOf(question, kept),
+    ...suppressionOf(question, filtersApplied),
     data: shape.show(answered.value, by),
     page: {
       ...(next !== undefined && { next_cursor: cursorAfter(keyOf(next)) }),
@@ -155,31 +155,35 @@ async function answer(
   })
 }
 
-const keyOf = ({ answer: name, row, kept }: Position): readonly string[] => [name, String(row), String(kept)]
-const positionOf = ([name = '', row = '', kept = '']: readonly string[]): Position => ({
+const keyOf = ({ answer: name, row, filtersApplied }: Position): readonly string[] => [
+  name,
+  String(row),
+  String(filtersApplied),
+]
+const positionOf = ([name = '', row = '', filtersApplied = '']: readonly string[]): Position => ({
   answer: name,
   row: Number(row),
-  kept: Number(kept),
+  filtersApplied: Number(filtersApplied),
 })
 
 const EXPIRED_DETAIL = 'The answer that this cursor continues has expired: request the report again without a cursor.'
 const EXPIRED = problem('INVALID_CURSOR', EXPIRED_DETAIL, { errors: [{ pointer: '/cursor', detail: EXPIRED_DETAIL }] })
 
 /** The first member of an answer whose filters do not all hold. */
-function suppressionOf({ filters }: ReportQuestion, kept: number) {
-  if (kept === filters.length) return {}
+function suppressionOf({ filters }: ReportQuestion, filtersApplied: number) {
+  if (filtersApplied === filters.length) return {}
   const shown = (some: ReportQuestion['filters']) =>
     some.map(({ field, operator, values }) => ({ field, operator, values }))
   return {
     suppressed: {
       reason: 'cohort_too_small',
       asked: shown(filters),
-      applied: shown(filters.slice(0, kept)),
+      applied: shown(filters.slice(0, filtersApplied)),
     },
   }
 }
 
-const scopeOf: Shape['scope'] = (question, { totals, kept }, months, snapshotMs) => ({
+const scopeOf: Shape['scope'] = (question, { totals, filtersApplied }, months, snapshotMs) => ({
   ...shownPeriod(question.period),
   time_zone: question.zone,
   interval: question.interval ?? null,
@@ -191,7 +195,7 @@ const scopeOf: Shape['scope'] = (question, { totals, kept }, months, snapshotMs)
       as_of: spreadBy === undefined ? null : new Date(spreadBy.asOfMs).toISOString(),
     })),
   }),
-  widened_filters: [...new Set(question.filters.slice(kept).map(({ field }) => field))],
+  widened_filters: [...new Set(question.filters.slice(filtersApplied).map(({ field }) => field))],
   as_of: new Date(snapshotMs).toISOString(),
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),

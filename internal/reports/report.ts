@@ -38,7 +38,7 @@ export interface Position {
   readonly answer: string
   readonly row: number
   /** How many filters the answer holds. */
-  readonly kept: number
+  readonly filtersApplied: number
 }
 
 /** A month, and the time of the weights by which its pools are spread. */
@@ -64,7 +64,7 @@ export const weighedMonths = (
 
 export interface ReportPage extends AnswerPage {
   /** How many of the filters hold; the others were dropped. */
-  readonly kept: number
+  readonly filtersApplied: number
   /** The start of the next page; undefined on the last one. */
   readonly next: Position | undefined
 }
@@ -87,13 +87,13 @@ export async function firstPage(
 ): Promise<ReportPage> {
   const { period, previous } = question
   const hasClosed = await reads.hasClosed({ ...period, fromMs: previous?.fromMs ?? period.fromMs, ...of }, signal)
-  for (let kept = question.filters.length; ; kept--) {
-    const query = queryOf(question, of, kept, hasClosed)
+  for (let filtersApplied = question.filters.length; ; filtersApplied--) {
+    const query = queryOf(question, of, filtersApplied, hasClosed)
     const page = isLikelyLong(question)
-      ? await staged(query, kept, limit, reads, signal)
-      : await readOrStaged(query, kept, limit, reads, signal)
+      ? await staged(query, filtersApplied, limit, reads, signal)
+      : await readOrStaged(query, filtersApplied, limit, reads, signal)
     const { people } = page.totals
-    if (kept === 0 || people === 0 || people >= of.cohortMin) return page
+    if (filtersApplied === 0 || people === 0 || people >= of.cohortMin) return page
   }
 }
 
@@ -106,7 +106,7 @@ export async function laterPage(
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage | undefined> {
-  const query = queryOf(question, of, position.kept, false)
+  const query = queryOf(question, of, position.filtersApplied, false)
   const page = await stagedPage(query, position, limit, reads, signal)
   const expected = Math.min(limit, page.totals.rows - position.row)
   return page.rows.length === 0 || page.rows.length < expected ? undefined : page
@@ -120,48 +120,48 @@ const isLikelyLong = ({ groupBy, interval }: ReportQuestion): boolean =>
 
 async function readOrStaged(
   query: ReportQuery,
-  kept: number,
+  filtersApplied: number,
   limit: number,
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const page = await reads.read(query, limit, signal)
   return page === undefined || page.totals.rows > limit
-    ? staged(query, kept, limit, reads, signal)
-    : { ...page, kept, next: undefined }
+    ? staged(query, filtersApplied, limit, reads, signal)
+    : { ...page, filtersApplied, next: undefined }
 }
 
 async function staged(
   query: ReportQuery,
-  kept: number,
+  filtersApplied: number,
   limit: number,
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const answer = await reads.stage(query, signal)
-  return stagedPage(query, { answer, row: 0, kept }, limit, reads, signal)
+  return stagedPage(query, { answer, row: 0, filtersApplied }, limit, reads, signal)
 }
 
 async function stagedPage(
   query: ReportQuery,
-  { answer, row, kept }: Position,
+  { answer, row, filtersApplied }: Position,
   limit: number,
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const page = await reads.readStaged(query, answer, row, limit, signal)
   const end = row + page.rows.length
-  return { ...page, kept, next: end < page.totals.rows ? { answer, row: end, kept } : undefined }
+  return { ...page, filtersApplied, next: end < page.totals.rows ? { answer, row: end, filtersApplied } : undefined }
 }
 
-const queryOf = (question: ReportQuestion, of: ReportOf, kept: number, hasClosed: boolean): ReportQuery => {
+const queryOf = (question: ReportQuestion, of: ReportOf, filtersApplied: number, hasClosed: boolean): ReportQuery => {
   const scopeOf = (period: Period): AnswerScope => ({
     scope: {
       tenantId: of.tenantId,
       snapshotMs: of.snapshotMs,
       hasClosed,
       ...period,
-      filters: question.filters.slice(0, kept),
+      filters: question.filters.slice(0, filtersApplied),
       notPeople: of.notPeople,
       personalTags: of.personalTags ?? [],
     },

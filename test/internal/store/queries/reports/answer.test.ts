@@ -101,7 +101,7 @@ test('each row of a large answer is on exactly one page, in one order, and the s
 
 test('a page of an answer that has expired is undefined', async () => {
   const asked = question('group_by=owner,service')
-  const position = { answer: '00'.repeat(16), row: 1, kept: 0 }
+  const position = { answer: '00'.repeat(16), row: 1, filtersApplied: 0 }
 
   expect(await laterPage(asked, of, position, 2, reads, NEVER)).toBeUndefined()
 })
@@ -109,11 +109,11 @@ test('a page of an answer that has expired is undefined', async () => {
 test('a filter on three people is answered by their parent, one on many is applied', async () => {
   const few = await page('filter[service][eq]=service-0', 10)
   const many = await page('filter[provider][eq]=openai', 10)
-  const kept = await page('filter[provider][eq]=openai&filter[service][in]=service-0,service-1', 10)
+  const both = await page('filter[provider][eq]=openai&filter[service][in]=service-0,service-1', 10)
 
-  expect([few.kept, steps(few.rows[0]?.figures.cost_usd ?? '')]).toEqual([0, TOTAL])
-  expect([many.kept, many.rows[0]?.people]).toEqual([1, 500])
-  expect(kept.kept).toBe(2)
+  expect([few.filtersApplied, steps(few.rows[0]?.figures.cost_usd ?? '')]).toEqual([0, TOTAL])
+  expect([many.filtersApplied, many.rows[0]?.people]).toEqual([1, 500])
+  expect(both.filtersApplied).toBe(2)
 })
 
 test('with filters an interval of fewer people folds into the period', async () => {
