@@ -1,5 +1,5 @@
 import type { EventType } from '../events/event-contract.js'
-import { type Delivery, decodeDelivery, untried } from './delivery.js'
+import { type Delivery, decodeDelivery, newDelivery } from './delivery.js'
 
 /**
  * The head of an event with its first deliveries to the endpoints of one partition. The bodies follow all heads, in the
@@ -91,7 +91,7 @@ export function decodeDeliveries(bytes: Uint8Array): readonly Delivery[] {
     from += bodyBytes
     for (let i = 0; i + 1 < ids.length; i += 2) {
       deliveries.push(
-        untried({
+        newDelivery({
           id: ids[i] as string,
           tenantId,
           endpointId: ids[i + 1] as string,

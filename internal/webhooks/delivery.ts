@@ -28,7 +28,7 @@ export interface Delivery {
 /**
  * A delivery without attempts. The fields are written out, since spreading is slower and every delivery passes here.
  */
-export const untried = ({
+export const newDelivery = ({
   id,
   tenantId,
   endpointId,

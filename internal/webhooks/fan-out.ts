@@ -8,7 +8,7 @@ import { envelopeText } from '../events/event.js'
 import { EVENT_TYPES, type EventType } from '../events/event-contract.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
 import type { Logger } from '../telemetry/log.js'
-import { type Delivery, partitionOf, untried } from './delivery.js'
+import { type Delivery, newDelivery, partitionOf } from './delivery.js'
 import { decodeDeliveries, encodeGroup, groupsOf } from './delivery-group.js'
 import type { StoredWebhook } from './endpoint.js'
 
@@ -100,7 +100,7 @@ function deliveriesOf(
   const body = Buffer.from(text)
   return endpoints
     .map(({ id: endpointId }) =>
-      untried({
+      newDelivery({
         id: idOfName('dlv', idsOf(tenantId), endpointId, messageId),
         tenantId,
         endpointId,

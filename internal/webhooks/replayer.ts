@@ -16,7 +16,7 @@ import { envelopeText, replayedText } from '../events/event.js'
 import type { EventType } from '../events/event-contract.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
 import type { Logger } from '../telemetry/log.js'
-import { type Delivery, decodeDelivery, encodeDelivery, partitionOf, untried } from './delivery.js'
+import { type Delivery, decodeDelivery, encodeDelivery, newDelivery, partitionOf } from './delivery.js'
 import type { StoredWebhook } from './endpoint.js'
 
 /** An order to replay events, executed in batches; a message of `replays.asked`, as JSON. */
@@ -163,7 +163,7 @@ function deliveryOf(
     return []
   }
   return [
-    untried({
+    newDelivery({
       id: replayedId(order, messageId, deps),
       tenantId: order.tenant_id,
       endpointId: order.endpoint_id,
@@ -187,7 +187,7 @@ async function deadLetters(order: ReplayOrder, deps: ReplayerDeps): Promise<Repl
   const within = entries.filter(({ sequence }) => sequence <= order.until)
   const deliveries = within.map(({ data }): Delivery => {
     const letter = decodeDelivery(data)
-    return untried({
+    return newDelivery({
       ...letter,
       id: replayedId(order, letter.id, deps),
       isReplayed: true,

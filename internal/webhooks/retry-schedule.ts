@@ -25,7 +25,7 @@ const BEFORE_STOP_MS = MINUTE
 const BEFORE_STOP_PART = 1 / 20
 
 /** A delivery after an attempt. */
-export interface Tried {
+export interface AttemptedDelivery {
   /** Number of attempts made, including this one. */
   readonly attempts: number
   /** When the first attempt was made, milliseconds since the epoch. */
@@ -43,7 +43,7 @@ export interface Tried {
  * @returns milliseconds since the epoch; undefined when the attempt was the last
  */
 export function nextAttemptAt(
-  { attempts, startedAtMs, retryAfterMs = 0 }: Tried,
+  { attempts, startedAtMs, retryAfterMs = 0 }: AttemptedDelivery,
   { maximaMs, stopMs }: RetryRules,
   nowMs: number,
   random: number,
@@ -66,7 +66,7 @@ export const parkedUntil = (parkedAtMs: number, { stopMs }: RetryRules): number 
  * When a parked delivery is due again: soon at first, then less often, up to the third of the maxima (minutes). At
  * least half of the maximum, since checking more often does not shorten the endpoint's queue.
  */
-export function unparkedAt(parks: number, { maximaMs }: RetryRules, nowMs: number, random: number): number {
+export function nextUnparkAt(parks: number, { maximaMs }: RetryRules, nowMs: number, random: number): number {
   const maximum = maximaMs[Math.min(parks, 2, maximaMs.length - 1)] ?? 0
   return nowMs + Math.round(maximum * (0.5 + random / 2))
 }

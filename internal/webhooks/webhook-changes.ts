@@ -11,7 +11,7 @@ import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { ResidencyRegion } from '../residency/residency.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { formatInstant } from '../units/instant.js'
-import { type Delivery, untried } from './delivery.js'
+import { type Delivery, newDelivery } from './delivery.js'
 import {
   answersChallenge,
   formatSecret,
@@ -255,7 +255,7 @@ async function sendChallenge(webhook: StoredWebhook, { idsOf, deliver }: Webhook
   if (challenge === null) return
   const ids = idsOf(tenantId)
   await deliver(
-    untried({
+    newDelivery({
       id: idOfName('dlv', ids, 'challenge', challenge.id),
       tenantId,
       endpointId: id,

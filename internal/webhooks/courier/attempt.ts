@@ -16,7 +16,12 @@ export interface AttemptRequest {
 }
 
 export type AttemptResult =
-  | { readonly kind: 'acknowledged'; readonly status: number; readonly latencyMs: number; readonly kept: Buffer }
+  | {
+      readonly kind: 'acknowledged'
+      readonly status: number
+      readonly latencyMs: number
+      readonly responseBody: Buffer
+    }
   | Failed
 
 export interface Failed {
@@ -65,7 +70,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   private status: number | null = null
   private retryAfter: string | undefined
   private bytes = 0
-  private kept: Buffer[] | undefined
+  private responseBody: Buffer[] | undefined
   private isOver = false
 
   constructor(request: AttemptRequest, deps: AttemptDeps, onResult: (result: AttemptResult) => void) {
@@ -109,8 +114,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     const { keepBytes } = this.request
     if (this.bytes < keepBytes) {
-      this.kept ??= []
-      this.kept.push(chunk.subarray(0, keepBytes - this.bytes))
+      this.responseBody ??= []
+      this.responseBody.push(chunk.subarray(0, keepBytes - this.bytes))
     }
     this.bytes += chunk.length
     if (this.bytes > RESPONSE_BYTES_MAX) this.end('connection')
@@ -144,9 +149,14 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   private resultWithout(without: AttemptReason): AttemptResult {
     const latencyMs = Math.round(performance.now() - this.startedAt)
-    const { status, kept } = this
+    const { status, responseBody } = this
     if (status !== null && status >= 200 && status < 300) {
-      return { kind: 'acknowledged', status, latencyMs, kept: kept === undefined ? NONE : Buffer.concat(kept) }
+      return {
+        kind: 'acknowledged',
+        status,
+        latencyMs,
+        responseBody: responseBody === undefined ? NONE : Buffer.concat(responseBody),
+      }
     }
     if (status === null && this.connection !== undefined) this.deps.connections.avoid(this.request.endpointId)
     const reason = status === null ? without : 'status'

@@ -1,6 +1,6 @@
 import type { AttemptOutcome, AttemptReason } from '../attempt-outcomes.js'
 import type { Delivery } from '../delivery.js'
-import { nextAttemptAt, parkedUntil, type RetryRules, unparkedAt } from '../retry-schedule.js'
+import { nextAttemptAt, nextUnparkAt, parkedUntil, type RetryRules } from '../retry-schedule.js'
 import type { AttemptResult } from './attempt.js'
 
 /** An attempt and its result, as the delivery log keeps them. */
@@ -83,7 +83,7 @@ export function park(
   if (nowMs > endMs) return expired(delivery, nowMs)
   const isTried = startedAtMs !== undefined
   const parked = { ...delivery, parks: delivery.parks + 1, parkedAtMs: isTried ? undefined : parkedAtMs }
-  return { kind: 'again', delivery: parked, atMs: unparkedAt(delivery.parks, rules, nowMs, random()) }
+  return { kind: 'again', delivery: parked, atMs: nextUnparkAt(delivery.parks, rules, nowMs, random()) }
 }
 
 /** The outcome of a delivery whose retry period ended before this attempt could start. */

@@ -33,7 +33,7 @@ export async function readPartitionLog(
       const readable = log.readableCount
       if (readable === 0) {
         // While no attempt may start, a stalled log is no endpoint's fault.
-        if (mayStart()) session.relieve(log)
+        if (mayStart()) session.parkIfStalled(log)
         else log.stalledSince = undefined
         await session.capacity(signal)
         continue

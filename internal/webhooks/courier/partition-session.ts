@@ -66,7 +66,7 @@ export class PartitionSession {
   }
 
   /** Parks queued deliveries that keep a log from being read, once they have done so for long. */
-  relieve(log: PartitionLog): void {
+  parkIfStalled(log: PartitionLog): void {
     const now = performance.now()
     log.stalledSince ??= now
     const longAgo = now - STALLED_MS_MAX

@@ -47,7 +47,7 @@ export async function verify(
   const result = await new Promise<AttemptResult>((resolve) =>
     send(webhook, delivery, Buffer.from(body), CHALLENGE_RESPONSE_BYTES, nowMs, deps, resolve),
   )
-  const isDone = result.kind === 'failed' || (await isConfirmed(id, challengeIn(result.kept), deps))
+  const isDone = result.kind === 'failed' || (await isConfirmed(id, challengeIn(result.responseBody), deps))
   const wrong: Failed = { ...result, kind: 'failed', reason: 'wrong_challenge', retryAfterMs: undefined }
   const judged = isDone ? result : wrong
   // A 2xx without the challenge counts as a failure: such an endpoint is not healthy.

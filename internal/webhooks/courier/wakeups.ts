@@ -24,7 +24,7 @@ const LOOK_EVERY_MS = 5_000
  * Nothing reports that a schedule has fired. While there are schedules: they fire in sweeps of a quarter of a second.
  */
 const DUE_EVERY_MS = 200
-/** A reader looks by itself this often. */
+/** A reader reads this often without a wake-up. */
 const READ_EVERY_MS = 10_000
 
 export function subscribeWakeups({ connection, manager }: Broker, log: Logger): Wakeups {
@@ -42,13 +42,13 @@ export function subscribeWakeups({ connection, manager }: Broker, log: Logger): 
     log,
     signal,
   )
-  // Not of each schedule: an endpoint that is down makes as many as there are deliveries.
+  // One message is enough: an endpoint that is down makes one schedule per delivery.
   let next = nextArrival(connection, RETRIES_OF_ALL)
   const scheduleOrDue = async ({ messages }: StreamState): Promise<void> => {
     if (messages > 0) return sleepUntilAborted(DUE_EVERY_MS, signal)
     await next.within(LOOK_EVERY_MS, signal)
     next.stop()
-    // Before the stream is looked at: what is scheduled meanwhile is heard or seen.
+    // Subscribed before the stream is read, so that a schedule made in between is noticed by one of the two.
     next = nextArrival(connection, RETRIES_OF_ALL)
   }
   void onGrowth(() => stateOf(RETRIES.name), scheduleOrDue, wakeAll, log, signal)

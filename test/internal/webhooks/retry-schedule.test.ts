@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../../../internal/config/webhook-retries.js'
 import {
   nextAttemptAt,
+  nextUnparkAt,
   parkedUntil,
   retryAfterMs,
-  unparkedAt,
   VERIFICATION_RULES,
 } from '../../../internal/webhooks/retry-schedule.js'
 
@@ -117,10 +117,10 @@ function attemptsAt(die: (attempt: number) => number): number[] {
 }
 
 test('a parked delivery is due again within minutes, at growing intervals', () => {
-  expect([0, 1, 2, 3, 50].map((parks) => unparkedAt(parks, RULES, 0, 1))).toEqual([
+  expect([0, 1, 2, 3, 50].map((parks) => nextUnparkAt(parks, RULES, 0, 1))).toEqual([
     10_000, 60_000, 300_000, 300_000, 300_000,
   ])
-  expect(unparkedAt(2, RULES, 0, 0)).toBe(150_000)
+  expect(nextUnparkAt(2, RULES, 0, 0)).toBe(150_000)
 })
 
 test('a parked delivery without attempts is kept for three days', () => {

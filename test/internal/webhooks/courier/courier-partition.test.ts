@@ -6,7 +6,7 @@ import { Partition, type PartitionDeps } from '../../../../internal/webhooks/cou
 import { EndpointQueues } from '../../../../internal/webhooks/courier/endpoint-queues.js'
 import type { Outcome } from '../../../../internal/webhooks/courier/outcomes.js'
 import { DeliveryWindow, type WindowProgress } from '../../../../internal/webhooks/courier/window.js'
-import { type Delivery, untried } from '../../../../internal/webhooks/delivery.js'
+import { type Delivery, newDelivery } from '../../../../internal/webhooks/delivery.js'
 import { encodeGroup } from '../../../../internal/webhooks/delivery-group.js'
 import { NO_HEALTH } from '../../../../internal/webhooks/endpoint-health.js'
 import { DELIVERIES, deliveriesCheckpoint } from '../../../../streams/deliveries.js'
@@ -17,7 +17,7 @@ let stop: () => Promise<void> = async () => undefined
 afterEach(() => stop())
 
 const deliveryTo = (endpointId: string, sequence: number, tenantId = 'tnt_one'): Delivery =>
-  untried({
+  newDelivery({
     id: `dlv_${endpointId}_${sequence}`,
     tenantId,
     endpointId,

@@ -4,7 +4,7 @@ import { tenantIdsCache } from '../../../../internal/ids/ids.js'
 import type { AttemptRequest } from '../../../../internal/webhooks/courier/attempt.js'
 import { deliver } from '../../../../internal/webhooks/courier/deliver.js'
 import type { Outcome } from '../../../../internal/webhooks/courier/outcomes.js'
-import { type Delivery, untried } from '../../../../internal/webhooks/delivery.js'
+import { type Delivery, newDelivery } from '../../../../internal/webhooks/delivery.js'
 import { type StoredWebhook, storeChallenge, storeSecret } from '../../../../internal/webhooks/endpoint.js'
 import { masterKeysOf } from '../../../support/master-keys.js'
 
@@ -33,7 +33,7 @@ const challenged = (id: string): StoredWebhook => ({
 })
 
 const delivery = (more: Partial<Delivery> = {}): Delivery => ({
-  ...untried({
+  ...newDelivery({
     id: 'dlv_1',
     tenantId: 'tnt_one',
     endpointId: 'whk_1',
@@ -84,7 +84,7 @@ async function attempted(given: Delivery, { copy, bucket }: Given) {
         rules: { maximaMs: [1_000], stopMs: 60_000 },
         attempt(request, done) {
           sent.push(request)
-          queueMicrotask(() => done({ kind: 'acknowledged', status: 200, latencyMs: 1, kept: Buffer.from('') }))
+          queueMicrotask(() => done({ kind: 'acknowledged', status: 200, latencyMs: 1, responseBody: Buffer.from('') }))
         },
         onAttempt: () => undefined,
         newestEvent: async () => 0,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../../../../internal/config/webhook-retries.js'
 import { park } from '../../../../internal/webhooks/courier/outcomes.js'
-import { type Delivery, untried } from '../../../../internal/webhooks/delivery.js'
+import { type Delivery, newDelivery } from '../../../../internal/webhooks/delivery.js'
 
 const NOW_MS = Date.parse('2026-11-21T09:30:00Z')
 const deps = (nowMs: number) => ({
@@ -10,7 +10,7 @@ const deps = (nowMs: number) => ({
   random: () => 1,
 })
 const delivery = (more: Partial<Delivery> = {}): Delivery => ({
-  ...untried({
+  ...newDelivery({
     id: 'dlv_1',
     tenantId: 'tnt_one',
     endpointId: 'whk_1',
