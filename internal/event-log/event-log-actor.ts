@@ -32,7 +32,7 @@ const PACE_MS = 1_000
 /**
  * Copies events from the stream EVENTS to the log of events in the read model, each once: a batch by its token, and an
  * event by the id that a repeat shares with it. `attribution.materialized`, one per record, is left out: the record
- * itself tells it.
+ * itself shows it.
  */
 export const eventLogActor = ({ insert, placesOf, logId, log }: EventLogDeps): PlannedLog<Progress> => ({
   key: EVENT_LOG_CHECKPOINT,

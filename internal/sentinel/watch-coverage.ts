@@ -18,7 +18,7 @@ export interface CoverageState {
   readonly changes: number
   /**
    * Whether the event of the last change was emitted; absent when written by an earlier version: its announcement
-   * tells.
+   * shows it.
    */
   readonly isAnnounced?: boolean
 }
@@ -62,11 +62,11 @@ export async function watchCoverage(
     if (!hasChanged && (!state.isDegraded || isDeepStrictEqual(awaited, state.awaited))) continue
 
     if (state === NEVER_DEGRADED) await states.createOnce(key, state)
-    const kept = await states.change(key, (found) => {
+    const stored = await states.change(key, (found) => {
       if (found.changes !== state.changes) return undefined // another sentinel's change
       return hasChanged ? changed(found, awaited, isDegraded, deployedOn(pathway, coverage)) : { ...found, awaited }
     })
-    if (kept?.isAnnounced === false) await emit(kept)
+    if (stored?.isAnnounced === false) await emit(stored)
   }
 }
 

@@ -34,7 +34,7 @@ const KINDS = {
   table: { status: 404, code: 60, type: 'UNKNOWN_TABLE', problem: 'NOT_FOUND' },
   limited: { status: 429, code: 201, type: 'QUOTA_EXCEEDED', problem: 'RATE_LIMITED' },
   busy: { status: 429, code: 202, type: 'TOO_MANY_SIMULTANEOUS_QUERIES', problem: 'RATE_LIMITED' },
-  away: { status: 503, code: 210, type: 'NETWORK_ERROR', problem: 'SERVICE_UNAVAILABLE' },
+  unavailable: { status: 503, code: 210, type: 'NETWORK_ERROR', problem: 'SERVICE_UNAVAILABLE' },
   failed: { status: 500, code: 1002, type: 'UNKNOWN_EXCEPTION', problem: 'INTERNAL_ERROR' },
 } as const satisfies Readonly<Record<string, Kind>>
 type RefusalKind = keyof typeof KINDS

@@ -89,22 +89,22 @@ async function answer(
 ): Promise<void> {
   const sourceAddress = peerOf(message)
   const user = admit(message, address, deps, (nowMs) => failuresOf(sourceAddress, nowMs).take(1, nowMs))
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
   const attempt = new Attempt(user, traceId, sourceAddress, deps)
   try {
     attempt.check()
     const request = await readSqlRequest(message, address, deps.database)
     attempt.text = request.text
-    const done = await queries.tryRun(user.id, () => attempt.run(request, gone.signal), {
+    const done = await queries.tryRun(user.id, () => attempt.run(request, disconnected.signal), {
       ...WAIT,
-      signal: gone.signal,
+      signal: disconnected.signal,
     })
     if (done === undefined) throw refusal('busy', 'Too many concurrent queries of this user', 1)
     await attempt.record({ rows: done.value.rows, bytes: done.value.body.length })
     replyWith(response, done.value, request)
   } catch (cause) {
-    // A client that has gone gets no answer; what it asked is recorded all the same.
+    // A client that has disconnected gets no answer; what it asked is recorded all the same.
     const refused = refusalOf(cause, deps.log)
     await attempt.record(refused)
     throw refused
@@ -122,7 +122,7 @@ function admit(
   { mode, findUser, credentialsAwayMs, clock }: SqlDeps,
   onFailure: (nowMs: number) => number,
 ): StoredSqlUser {
-  if (credentialsAwayMs() > 0) throw refusal('away', 'Credentials cannot be verified right now', 1)
+  if (credentialsAwayMs() > 0) throw refusal('unavailable', 'Credentials cannot be verified right now', 1)
   const { user: name, password } = credentialsOf(message, address)
   const nowMs = clock()
   const user = sqlUserOf(mode, findUser, name, password)
@@ -205,7 +205,7 @@ const STATUS_OF: ReadonlyMap<number, number> = new Map([
 function refusalOf(cause: unknown, log: Logger): SqlRefusal {
   if (cause instanceof SqlRefusal) return cause
   if (cause instanceof EngineRefusal) return refusalOfEngine(cause)
-  if (storeProblem(cause) !== undefined) return refusal('away', 'The read model is unavailable', 1)
+  if (storeProblem(cause) !== undefined) return refusal('unavailable', 'The read model is unavailable', 1)
   log.error({ err: cause }, 'SQL query failed unexpectedly')
   return refusal('failed', 'The query failed')
 }

@@ -1,7 +1,7 @@
 import { isAllowedType } from './functions.js'
 import { isName, isSign, isWord, readTokens, type Token, UnreadableQuery, writeTokens } from './sql-tokens.js'
 
-/** What a query asks, as far as its words say: a rule without reads. `syntax-tree.ts` judges what it would read. */
+/** Reads a query from its words alone, without I/O. `syntax-tree.ts` judges which tables and columns it would read. */
 
 export const VIEWS = ['records', 'usage'] as const
 export type ViewName = (typeof VIEWS)[number]

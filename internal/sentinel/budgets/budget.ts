@@ -167,7 +167,7 @@ interface StatedCeiling {
   readonly period?: PeriodKind | undefined
 }
 
-/** Whether what a body says in the form of earlier versions agrees with what it says in the new one. */
+/** Whether a body's fields in the form of earlier versions agree with those in the new form. */
 function agrees({ ceiling_usd, monthly_ceiling_usd, period }: StatedCeiling): boolean {
   if (monthly_ceiling_usd === undefined) return true
   const isSame = ceiling_usd === undefined || parseQuantity(ceiling_usd) === parseQuantity(monthly_ceiling_usd)
