@@ -1,5 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import { isContentKey } from './content-keys.js'
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  JsonScanner,
+  NOTHING,
+  NotJson,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-scanner.js'
 
 /**
  * Which values of a JSON text are read:
@@ -27,9 +39,6 @@ type Compiled = Exclude<Wanted, object> | ReadonlyMap<string, Compiled>
 
 /** Elements of `texts` and members of `scalars` that are read; the others are skipped. */
 const ENTRIES_MAX = 64
-const DEPTH_MAX = 1_000
-/** Bytes of a text that are looked at one by one before it counts as long. */
-const NEAR_BYTES = 48
 /** Longer names are skipped as unknown without being decoded. */
 const NAME_BYTES_MAX = 128
 
@@ -41,10 +50,7 @@ const NAME_BYTES_MAX = 128
  */
 export class JsonSelector {
   private readonly wanted: ReadonlyMap<string, Compiled>
-  private readonly open = new Uint8Array(DEPTH_MAX)
-  private bytes: Buffer = NO_BYTES
-  private at = 0
-  private end = 0
+  private readonly json = new JsonScanner(NO_BYTES, false)
   private unknownMembers = 0
 
   constructor(wanted: Extract<Wanted, object>) {
@@ -53,227 +59,132 @@ export class JsonSelector {
 
   /** @returns undefined when the bytes are not one JSON object in UTF-8 */
   select(bytes: Buffer, start = 0, end = bytes.length): Selection | undefined {
-    this.bytes = bytes.subarray(start, end)
-    this.at = 0
-    this.end = this.bytes.length
+    const { json } = this
+    json.bytes = bytes.subarray(start, end)
+    json.at = 0
     this.unknownMembers = 0
     try {
-      if (!isUtf8(this.bytes) || this.next() !== OPEN_OBJECT) return undefined
+      if (!isUtf8(json.bytes) || json.next() !== OPEN_OBJECT) return undefined
       const value = this.object(this.wanted)
-      return this.next() === NOTHING ? { value, unknownMembers: this.unknownMembers } : undefined
+      return json.next() === NOTHING ? { value, unknownMembers: this.unknownMembers } : undefined
     } catch (cause) {
       if (cause instanceof NotJson) return undefined
       throw cause
     } finally {
-      this.bytes = NO_BYTES
+      json.bytes = NO_BYTES
     }
   }
 
   /** From the opening brace to behind the closing one. */
   private object(wanted: ReadonlyMap<string, Compiled>): Selected {
+    const { json } = this
     const selected: Record<string, unknown> = {}
     this.eachMember((name) => {
       const kind = name === undefined ? undefined : wanted.get(name)
       if (kind === undefined) this.unknownMembers++
-      const value = kind === undefined ? this.skip() : this.value(kind)
+      const value = kind === undefined ? json.skip() : this.value(kind)
       if (value !== undefined && name !== undefined) selected[name] = value
     })
     return selected
   }
 
   private value(kind: Compiled): unknown {
-    const byte = this.next()
+    const { json } = this
+    const byte = json.next()
     if (byte === OPEN_OBJECT) {
       if (typeof kind !== 'string') return this.object(kind)
-      return kind === 'scalars' ? this.scalars() : this.skip()
+      return kind === 'scalars' ? this.scalars() : json.skip()
     }
-    if (byte === OPEN_ARRAY) return kind === 'texts' ? this.texts() : this.skip()
-    if (kind === 'skip' || kind === 'texts' || kind === 'scalars') return this.skip()
+    if (byte === OPEN_ARRAY) return kind === 'texts' ? this.texts() : json.skip()
+    if (kind === 'skip' || kind === 'texts' || kind === 'scalars') return json.skip()
     return this.scalar(kind === 'digits')
   }
 
   private scalars(): Selected {
+    const { json } = this
     // No prototype: names come from outside.
     const selected: Record<string, unknown> = Object.create(null)
     let count = 0
     this.eachMember((name) => {
-      const byte = this.next()
+      const byte = json.next()
       const isScalar = byte !== OPEN_OBJECT && byte !== OPEN_ARRAY
       const isRead = isScalar && name !== undefined && !isContentKey(name) && ++count <= ENTRIES_MAX
       if (isRead) selected[name] = this.scalar(false)
-      else this.skip()
+      else json.skip()
     })
     return selected
   }
 
   private texts(): readonly string[] {
+    const { json } = this
     const texts: string[] = []
-    this.at++
-    if (this.next() === CLOSE_ARRAY) {
-      this.at++
-      return texts
-    }
-    for (;;) {
-      if (this.next() === QUOTE && texts.length < ENTRIES_MAX) texts.push(this.text())
-      else this.skip()
-      const byte = this.next()
-      this.at++
-      if (byte === CLOSE_ARRAY) return texts
-      if (byte !== COMMA) throw new NotJson()
-    }
+    json.take(OPEN_ARRAY)
+    if (json.takes(CLOSE_ARRAY)) return texts
+    do {
+      if (json.next() === QUOTE && texts.length < ENTRIES_MAX) texts.push(this.text())
+      else json.skip()
+    } while (json.takes(COMMA))
+    json.take(CLOSE_ARRAY)
+    return texts
   }
 
   private eachMember(read: (name: string | undefined) => void): void {
-    this.at++
-    if (this.next() === CLOSE_OBJECT) {
-      this.at++
-      return
-    }
-    for (;;) {
-      if (this.next() !== QUOTE) throw new NotJson()
+    const { json } = this
+    json.take(OPEN_OBJECT)
+    if (json.takes(CLOSE_OBJECT)) return
+    do {
       const name = this.name()
-      if (this.next() !== COLON) throw new NotJson()
-      this.at++
+      json.take(COLON)
       read(name)
-      const byte = this.next()
-      this.at++
-      if (byte === CLOSE_OBJECT) return
-      if (byte !== COMMA) throw new NotJson()
-    }
+    } while (json.takes(COMMA))
+    json.take(CLOSE_OBJECT)
   }
 
   private name(): string | undefined {
-    const start = this.at
-    this.skipText()
-    return this.at - start > NAME_BYTES_MAX ? undefined : this.decoded(start, this.at)
+    const { json } = this
+    if (json.next() !== QUOTE) throw new NotJson(json.at, 'a name is missing')
+    const start = json.at
+    json.skip()
+    return json.at - start > NAME_BYTES_MAX ? undefined : this.decoded(start, json.at)
   }
 
   private text(): string {
-    const start = this.at
-    this.skipText()
-    return this.decoded(start, this.at)
+    const { json } = this
+    const start = json.at
+    json.skip()
+    return this.decoded(start, json.at)
   }
 
   private scalar(asDigits: boolean): unknown {
-    if (this.bytes[this.at] === QUOTE) return this.text()
-    const start = this.at
-    this.skipLiteral()
-    const text = this.bytes.toString('latin1', start, this.at)
+    const { json } = this
+    const start = json.at
+    if (json.bytes[start] === QUOTE) return this.text()
+    json.skip()
+    const text = json.bytes.toString('latin1', start, json.at)
     if (text === 'null') return null
     if (text === 'true') return true
     if (text === 'false') return false
     if (NOT_FINITE.has(text)) return undefined
-    if (!NUMBER.test(text)) throw new NotJson()
+    if (!NUMBER.test(text)) throw new NotJson(start, 'a value is unknown')
     return asDigits ? text : Number(text)
   }
 
   private decoded(start: number, end: number): string {
     // Most are without escapes, which need no parser.
-    const inner = this.bytes.toString('utf8', start + 1, end - 1)
+    const inner = this.json.bytes.toString('utf8', start + 1, end - 1)
     if (!inner.includes('\\')) return inner
     try {
       return JSON.parse(`"${inner}"`) as string
     } catch {
-      throw new NotJson()
+      throw new NotJson(this.json.at, 'a string has an invalid escape')
     }
-  }
-
-  /** Passes over any value. */
-  private skip(): undefined {
-    const { bytes, open } = this
-    let depth = 0
-    do {
-      const byte = this.next()
-      switch (byte) {
-        case QUOTE:
-          this.skipText()
-          break
-        case OPEN_OBJECT:
-        case OPEN_ARRAY:
-          if (depth === DEPTH_MAX) throw new NotJson()
-          open[depth++] = byte
-          this.at++
-          break
-        case CLOSE_OBJECT:
-        case CLOSE_ARRAY:
-          if (depth === 0 || open[--depth] !== (byte === CLOSE_OBJECT ? OPEN_OBJECT : OPEN_ARRAY)) throw new NotJson()
-          this.at++
-          break
-        case COMMA:
-        case COLON:
-          if (depth === 0) throw new NotJson()
-          this.at++
-          break
-        case NOTHING:
-          throw new NotJson()
-        default:
-          this.skipLiteral()
-      }
-    } while (depth > 0 && this.at <= bytes.length)
-    return undefined
-  }
-
-  /** From the opening quote to behind the closing one. */
-  private skipText(): void {
-    const { bytes, end } = this
-    let at = this.at + 1
-    while (at < end) {
-      for (const near = Math.min(end, at + NEAR_BYTES); at < near; at++) {
-        const byte = bytes[at]
-        if (byte === QUOTE) {
-          this.at = at + 1
-          return
-        }
-        if (byte === BACKSLASH) at++
-      }
-      // A long text without quotes and escapes: the search of the engine is faster.
-      const quote = bytes.indexOf(QUOTE, at)
-      if (quote < 0) break
-      let escapes = quote
-      while (escapes > at && bytes[escapes - 1] === BACKSLASH) escapes--
-      if ((quote - escapes) % 2 === 0) {
-        this.at = quote + 1
-        return
-      }
-      at = quote + 1
-    }
-    throw new NotJson()
-  }
-
-  private skipLiteral(): void {
-    const start = this.at
-    while (this.at < this.end && IS_LITERAL[this.bytes[this.at] as number] === 1) this.at++
-    if (this.at === start) throw new NotJson()
-  }
-
-  /** The next byte that is not blank, which is where `at` then is; `NOTHING` at the end. */
-  private next(): number {
-    const { bytes, end } = this
-    let { at } = this
-    while (at < end && isBlank(bytes[at] as number)) at++
-    this.at = at
-    return at < end ? (bytes[at] as number) : NOTHING
   }
 }
 
-class NotJson extends Error {}
-
 const NO_BYTES = Buffer.alloc(0)
-const NOTHING = -1
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** Python writes them, though JSON has none. */
 const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
-/** Bytes of numbers and of names. */
-const IS_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.+-]/.test(String.fromCharCode(byte)) ? 1 : 0))
-const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
 const compile = (wanted: Wanted): Compiled =>
   typeof wanted === 'string'
