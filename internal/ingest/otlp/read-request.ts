@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { OWN_SCOPE } from '../../telemetry/spans/spans.js'
+import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
 import type { SourceEvent } from '../intake/intake-route.js'
 import { claudeCodeEvent, isClaudeCodeRequest } from './claude-code.js'
 import { type PassedOver, passedOver } from './inference-spans.js'

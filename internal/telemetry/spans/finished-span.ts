@@ -1,5 +1,8 @@
 import type { TraceContext } from './trace-context.js'
 
+/** The name of the instrumentation scope: the intake knows spans of this product by it. */
+export const OWN_SCOPE = 'attribution-service'
+
 export type SpanKind = 'server' | 'client' | 'consumer'
 
 /** A span that has ended. Only sampled ones are ever made. */
@@ -19,4 +22,10 @@ export interface Links {
   readonly to: readonly TraceContext[]
   /** Beyond the bound. */
   readonly dropped: number
+}
+
+export interface SpansOrigin {
+  readonly role: string
+  readonly member: string
+  readonly version: string
 }

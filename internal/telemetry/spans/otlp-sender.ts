@@ -6,9 +6,8 @@ import { randomBytes } from 'node:crypto'
 import { SpanKind as OtelKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import type { FinishedSpan, SpanKind } from './finished-span.js'
+import { type FinishedSpan, OWN_SCOPE, type SpanKind, type SpansOrigin } from './finished-span.js'
 import type { SendSpans } from './span-queue.js'
-import { OWN_SCOPE, type SpansOrigin } from './spans.js'
 import type { TraceContext } from './trace-context.js'
 
 /** Of one export, its repeats included. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from '../log.js'
-import type { FinishedSpan } from './finished-span.js'
+import type { FinishedSpan, SpansOrigin } from './finished-span.js'
 import { SpanQueue } from './span-queue.js'
 import { isWithinRatio, parseTraceparent, type TraceContext } from './trace-context.js'
 
@@ -10,9 +10,6 @@ import { isWithinRatio, parseTraceparent, type TraceContext } from './trace-cont
  *
  * Attributes are bounded by the code: none holds a tenant, an identity, content, or a path, which may be a capability URL.
  */
-
-/** The name of the instrumentation scope: the intake knows spans of this product by it. */
-export const OWN_SCOPE = 'attribution-service'
 
 /** A span that has begun: its context is already known to those who link to it. */
 export interface BegunSpan {
@@ -70,12 +67,6 @@ export interface SpansSettings {
   readonly otlpTracesEndpoint: string
   /** Of all traces, from 0 to 1. */
   readonly traceSampleRatio: number
-}
-
-export interface SpansOrigin {
-  readonly role: string
-  readonly member: string
-  readonly version: string
 }
 
 /** Turns spans on, if a collector is named. */

@@ -1,11 +1,5 @@
 import type { ComponentType } from 'preact'
-
-/** What every page gets. */
-export interface PageProps {
-  readonly params: URLSearchParams
-  /** Of the viewer, in the tz database's words. */
-  readonly zone: string
-}
+import type { PageProps } from './page-props.js'
 
 export interface Page {
   /** The last segment of its address; empty: the first page. */

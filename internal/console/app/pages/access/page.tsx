@@ -1,6 +1,6 @@
 import { openingOf } from '../../parts/opens.js'
 import { chosenTab, Tabs } from '../../parts/tabs.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../page-props.js'
 import { Clients } from './clients.js'
 import { Keys } from './keys.js'
 import { People } from './people.js'

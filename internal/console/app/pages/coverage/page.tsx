@@ -7,7 +7,7 @@ import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
 import { Table } from '../../parts/table.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../page-props.js'
 
 const WORDS: Readonly<Record<Exclude<Cell, 'none'>, string>> = {
   deployed: 'sends calls',

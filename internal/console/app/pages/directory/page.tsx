@@ -1,5 +1,5 @@
 import { chosenTab, Tabs } from '../../parts/tabs.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../page-props.js'
 import { Entries } from './entries.js'
 import { ImportFile } from './import.js'
 import { IDENTITIES, PRINCIPALS, SERVICES, SOURCES } from './kinds.js'

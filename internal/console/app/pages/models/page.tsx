@@ -4,7 +4,7 @@ import { useList } from '../../api/use-list.js'
 import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Inside, Opens, openingOf } from '../../parts/opens.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../page-props.js'
 import { Details } from './details.js'
 import { MODELS_PATH, type Model, STATUS_WORDS } from './model.js'
 

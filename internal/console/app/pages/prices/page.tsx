@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { shownPeriod } from '../../address/period.js'
 import { useList } from '../../api/use-list.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../page-props.js'
 import { AddPrice, type Priced } from './add-price.js'
 import { Book } from './book.js'
 import { OwnPrices, type Price } from './own-prices.js'

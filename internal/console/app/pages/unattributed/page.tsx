@@ -11,7 +11,7 @@ import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { Head } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
-import type { PageProps } from '../pages.js'
+import type { PageProps } from '../page-props.js'
 import { Detail } from './detail.js'
 import { type Contradiction, type Item, loadQueue, type Queue } from './load.js'
 
