@@ -187,17 +187,13 @@ const shownOf = (message: Quarantined) => ({
   sequence: message.sequence,
   quarantined_at: message.quarantinedAt,
   reader: message.reader,
-  log: message.log ?? null,
-  reason: message.reason ?? null,
+  log: message.log,
+  reason: message.reason,
   tenant_ids: tenantsIn(message),
   bytes: message.data.length,
 })
 
-const asLine = ({ sequence, quarantined_at, reader, log, reason, tenant_ids }: ReturnType<typeof shownOf>): string =>
-  `${[
-    sequence,
-    quarantined_at,
-    log ?? reader,
-    tenant_ids.length === 0 ? 'tenant unknown' : tenant_ids.join(','),
-    reason ?? 'no reason: quarantined by an earlier version',
-  ].join('  ')}\n`
+const asLine = ({ sequence, quarantined_at, log, reason, tenant_ids }: ReturnType<typeof shownOf>): string =>
+  `${[sequence, quarantined_at, log, tenant_ids.length === 0 ? 'tenant unknown' : tenant_ids.join(','), reason].join(
+    '  ',
+  )}\n`

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { type SettingsPatch, settingsPatch } from '../../internal/access/tenants/tenant-contract.js'
 import { changesBetween, patchedByOperator } from '../../internal/access/tenants/tenant-settings.js'
 import { SCOPES } from '../../internal/auth/scopes.js'
-import { SETTINGS_OF_NEW_TENANT, settingsOf, type Tenant } from '../../internal/auth/tenant.js'
+import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { ConfigError } from '../../internal/config/settings.js'
@@ -87,7 +87,7 @@ async function runCreate(
     id: formatId('tnt', randomBytes(16)),
     name: options.name,
     created_at: new Date().toISOString(),
-    settings: SETTINGS_OF_NEW_TENANT,
+    settings: DEFAULT_SETTINGS,
   }
   const tenant = patchedByOperator(defaults, options.settings ?? {}, Date.now())
   await (await broker.bucket(TENANTS)).create(tenant.id, JSON.stringify(tenant))

@@ -8,7 +8,6 @@ export interface Tenant {
   readonly settings: TenantSettings
   /**
    * Limits set by the operator, by class, in place of the instance's; the tenant's own settings can only lower them.
-   * Versions that do not know the field keep it, and use the settings alone.
    */
   readonly operator_rate_limits?: RateLimitSettings
   /** Ids of the people who are owners. Absent: none yet; never empty, since the last one stays. */
@@ -44,7 +43,7 @@ export interface TenantSettings {
   readonly owner_fallback: 'identity' | 'unassigned'
   /** How a stated service counts that is not in the directory. */
   readonly undeclared_services: UndeclaredServices
-  /** Mirrors `undeclared_services`, for versions that do not know it: true exactly when that is `declared`. */
+  /** Mirrors `undeclared_services`, for clients that do not know it: true exactly when that is `declared`. */
   readonly require_directory: boolean
   /** Whether trained inference may attribute calls that the facts leave open. */
   readonly stage_b_enabled: boolean
@@ -117,7 +116,7 @@ export type UndeclaredServices = (typeof UNDECLARED_SERVICES)[number]
 export const DELEGATIONS = ['held', 'any'] as const
 export type Delegation = (typeof DELEGATIONS)[number]
 
-/** Of fields that a stored tenant lacks, which an older version wrote. */
+/** Of a new tenant, and of fields that a stored one lacks because they are younger. */
 export const DEFAULT_SETTINGS: TenantSettings = {
   owner_fallback: 'identity',
   undeclared_services: 'auto',
@@ -134,27 +133,17 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   dimensions: [],
   time_zone: 'UTC',
   min_cohort: COHORT_MIN,
-  // Credentials of existing tenants keep working.
-  delegation: 'any',
+  delegation: 'held',
 }
 
-export const SETTINGS_OF_NEW_TENANT: TenantSettings = { ...DEFAULT_SETTINGS, delegation: 'held' }
-
-/** A tenant's settings, with defaults for fields that an older version did not write. */
+/** A tenant's settings, complete. */
 export function settingsOf(tenant: Tenant | undefined): TenantSettings {
   if (tenant === undefined) return DEFAULT_SETTINGS
   const known = SETTINGS.get(tenant)
   if (known !== undefined) return known
-  const stored: Partial<TenantSettings> = tenant.settings
-  const settings = { ...DEFAULT_SETTINGS, ...stored, undeclared_services: undeclaredOf(stored) }
+  const settings = { ...DEFAULT_SETTINGS, ...tenant.settings }
   SETTINGS.set(tenant, settings)
   return settings
-}
-
-/** A version that knows only `require_directory` may have changed that alone: it then decides. */
-function undeclaredOf({ undeclared_services: known = 'auto', require_directory: required }: Partial<TenantSettings>) {
-  if (required === true) return 'declared'
-  return required === false && known === 'declared' ? 'resolved' : known
 }
 
 /** Stages ask for the settings of each event's tenant; a changed tenant is another object. */

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
-import { INVOCATIONS, invocationsSubject, partitionOfSubject, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
+import { REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { logOfQuarantined, QUARANTINE, QUARANTINE_OF_ALL, type QuarantinedLog } from '../../streams/quarantine.js'
 import { nineDigits, readLog, readMessages } from './log.js'
 import { type Publisher, storedOrThrow } from './publisher.js'
 import { LOG_HEADER, MESSAGE_ID_HEADER, REASON_HEADER } from './quarantine.js'
 import type { Records } from './records.js'
 
-/** A message of QUARANTINE. Header fields are undefined on messages from a version that set no headers. */
+/** A message of QUARANTINE. */
 export interface Quarantined {
   readonly sequence: number
   /** RFC 3339 in UTC. */
@@ -15,10 +15,10 @@ export interface Quarantined {
   /** The reader that could not handle it: `a`, `b`, `c`, `observations`, `audit` or `changes`. */
   readonly reader: string
   /** Made by `poisonReason`. */
-  readonly reason: string | undefined
+  readonly reason: string
   /** Subject that it came from. */
-  readonly log: string | undefined
-  /** Its original message id; also undefined for a single event of a message. */
+  readonly log: string
+  /** Its original message id; undefined for a single event of a message. */
   readonly messageId: string | undefined
   /** Its message id in QUARANTINE. */
   readonly id: string
@@ -58,8 +58,8 @@ const quarantinedOf = ({ seq, timestamp, subject, header, data }: StoredMsg): Qu
   sequence: seq,
   quarantinedAt: nineDigits(timestamp),
   reader: subject.slice(QUARANTINE_OF_ALL.length - 1),
-  reason: header.get(REASON_HEADER) || undefined,
-  log: header.get(LOG_HEADER) || undefined,
+  reason: header.get(REASON_HEADER),
+  log: header.get(LOG_HEADER),
   messageId: header.get(MESSAGE_ID_HEADER) || undefined,
   id: header.get('Nats-Msg-Id'),
   data,
@@ -103,8 +103,8 @@ export async function replayQuarantined(
   statedLog?: string,
 ): Promise<Replay> {
   const origin = logOfQuarantined(message.reader)
-  const log = statedLog ?? message.log ?? (await logByPosition(message, manager))
-  if (origin === undefined || log === undefined) return { kind: 'unknown_log' }
+  const log = statedLog ?? message.log
+  if (origin === undefined || log === '') return { kind: 'unknown_log' }
 
   const name = createHash('sha256').update(`${message.id}\n`).update(message.data).digest('hex')
   // Readers recognise a correction and a slice of a job by the prefix of its id, so the replay keeps the original id in
@@ -153,20 +153,6 @@ async function isDoubtful(
 
 /** Allowance for clock differences. */
 const DOUBT_MS = 60 * 60 * 1000
-
-/**
- * The log of a message without headers. Its id contains the stream sequence of the message, or of the stage A message
- * that the event was part of; the stream keeps that message for a day.
- */
-async function logByPosition({ id, reader }: Quarantined, manager: JetStreamManager): Promise<string | undefined> {
-  const match = /^quarantine\.([a-z]+)\.(\d+)(?:\.\d+)?$/.exec(id)
-  const origin = logOfQuarantined(reader)
-  if (match === null || match[1] !== reader || origin === undefined) return undefined
-  const found = await manager.direct.getMessage(origin.stream, { seq: Number(match[2]) })
-  if (found === null) return undefined
-  if (origin.stream !== INVOCATIONS.name) return found.subject
-  return invocationsSubject(reader as Parameters<typeof invocationsSubject>[0], partitionOfSubject(found.subject))
-}
 
 async function remove(sequence: number, manager: JetStreamManager): Promise<void> {
   try {

@@ -34,8 +34,7 @@ export interface StoredFile {
 export interface JobWork {
   /**
    * The instant as of which all records are read, milliseconds since the epoch, so that a retry reads the same rows.
-   * Older versions, which folded by other rules, call it `as_of_ms` or `snapshot_ms`: an exporter of the other version
-   * finds no value and starts over, because the staged groups and written parts would not fit its own.
+   * Versions that stage or fold by other rules give it another name: their exporters find no value, and start over.
    */
   readonly read_as_of_ms: number
   /** People that a row has at least. */
@@ -71,8 +70,7 @@ export interface StoredJob {
     readonly file: StoredFile
     readonly manifest: StoredFile
     readonly rows: number
-    /** Absent in jobs of older versions: all filters. */
-    readonly filters_applied?: number
+    readonly filters_applied: number
     /** When the files are deleted. */
     readonly expires_at: string
   } | null

@@ -92,8 +92,7 @@ export interface ExportRequest {
   readonly period: { readonly from: string; readonly to: string }
   /** The coarsest first. */
   readonly group_by: readonly Grouping[]
-  /** Absent in jobs of older versions. */
-  readonly filters?: readonly ExportFilter[]
+  readonly filters: readonly ExportFilter[]
   readonly file_format: FileFormat
   readonly focus_version: (typeof FOCUS_VERSIONS)[number]
   readonly columns: readonly string[]

@@ -128,7 +128,7 @@ async function begin(
 ): Promise<Run> {
   const { source } = deps
   const { tenant_id: tenantId, request } = hold.job
-  const { filters = [], group_by: groupBy } = request
+  const { filters, group_by: groupBy } = request
   const workloads = await deps.workloadsOf(tenantId).catch((cause: unknown) => {
     throw new ExportFailed('cohorts_unknown', { cause })
   })
@@ -297,7 +297,7 @@ async function write(run: Run, folding: Folding, tenantName: string): Promise<St
       issuer: tenantName,
       products: PRODUCTS,
       tags: run.grain.tags,
-      isWidened: run.work.filters_applied < (request.filters ?? []).length,
+      isWidened: run.work.filters_applied < request.filters.length,
     },
   }
   const name = `focus-${period.from}-${period.to}-${hold.job.id}`

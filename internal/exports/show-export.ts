@@ -17,7 +17,7 @@ const DETAILS: Readonly<Record<FailureReason, string>> = {
 }
 
 export function showJob(job: StoredJob, nowMs: number): ShownJob {
-  const { period, group_by, file_format, focus_version, filters = [] } = job.request
+  const { period, group_by, file_format, focus_version, filters } = job.request
   const suppressed = suppressedOf(filters, job.result?.filters_applied ?? filters.length)
   return {
     job_id: job.id,

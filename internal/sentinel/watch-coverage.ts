@@ -10,17 +10,14 @@ export interface CoverageState {
   readonly isDegraded: boolean
   /** As of the last change: the layers missing when it degraded, or until it was restored. */
   readonly layersMissing: readonly string[]
-  /** Of these, at the last restoration, the layers that send calls again; absent when written by an earlier version. */
+  /** Of these, at the last restoration, the layers that send calls again; absent while it is degraded. */
   readonly layersRestored?: readonly string[]
-  /** The layers that a degraded pathway waits for; absent when written by an earlier version. */
+  /** The layers that a degraded pathway waits for; absent once it is restored. */
   readonly awaited?: readonly AwaitedLayer[]
   /** Number of changes so far. */
   readonly changes: number
-  /**
-   * Whether the event of the last change was emitted; absent when written by an earlier version: its announcement
-   * shows it.
-   */
-  readonly isAnnounced?: boolean
+  /** Whether the event of the last change was emitted. */
+  readonly isAnnounced: boolean
 }
 
 const NEVER_DEGRADED: CoverageState = { isDegraded: false, layersMissing: [], changes: 0, isAnnounced: true }

@@ -67,12 +67,15 @@ test('a quarantined event is shown without its identity and gets its record afte
   const admission = { tenantId, principal: 'key_one', id: idOf(7), receivedAtMs: Date.now() }
   const event = validEvent({ attributed_identity: 'ann@example.com', attributed_service: 'search' })
   const data = encodeGroup([encodeEntry(admission, event)])
-  await publish(quarantineSubject('a'), data, { 'Attribution-Log': 'invocations.a.0' })
+  await publish(quarantineSubject('a'), data, {
+    'Attribution-Log': 'invocations.a.0',
+    'Attribution-Reason': 'rule_failed: Error',
+  })
   const { lastSequence } = await quarantineState(broker.manager)
 
   const listed = await run('list')
   const shown = await run('show', String(lastSequence))
-  expect(listed.text).toContain(`${tenantId}  no reason: quarantined by an earlier version`)
+  expect(listed.text).toContain(`${tenantId}  rule_failed: Error`)
   expect(shown.text).toMatch(/"identity_hash": "[0-9a-f]{32}"/)
   expect(shown.text).not.toContain('ann@')
 

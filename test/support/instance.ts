@@ -52,7 +52,7 @@ export async function addTenant(
     id,
     name: 'Another tenant',
     created_at: new Date().toISOString(),
-    settings: { ...DEFAULT_SETTINGS, ...settings },
+    settings: { ...DEFAULT_SETTINGS, delegation: 'any', ...settings },
   }
   await (await broker.bucket(TENANTS)).create(id, JSON.stringify(tenant))
   return { id, apiKey: await addApiKey(broker, { dataDir }, id) }

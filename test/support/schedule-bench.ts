@@ -126,6 +126,7 @@ export async function launchSchedules(resolvers: readonly string[] = []): Promis
         cadence: 'monthly',
         request: {
           group_by: ['owner', 'provider'],
+          filters: [],
           file_format: 'csv',
           focus_version: '1.4',
           columns: ['BilledCost', 'BillingPeriodStart', 'x_InvocationCount'],

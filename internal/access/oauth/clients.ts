@@ -18,10 +18,7 @@ export interface StoredClient {
   readonly grant_types: readonly GrantType[]
   /** For the code flow; compared exactly (`isRegistered`). */
   readonly redirect_uris: readonly string[]
-  /**
-   * True: it runs where others can read it, and has no secret. Versions that do not know this refuse it: nobody has the
-   * secret.
-   */
+  /** True: it runs where others can read it, and has no secret: nobody has the one behind the hash. */
   readonly is_public?: boolean
   /** False: costs that it states do not count. Absent: they do. */
   readonly trusts_cost?: boolean

@@ -26,7 +26,6 @@ import {
   patchedTenant,
   type ShownProvider,
   shownSettings,
-  withOperatorLimits,
 } from './tenant-settings.js'
 
 export interface SettingsRoutesDeps {
@@ -94,10 +93,9 @@ async function updateSettings(
       isForbidden =
         body.delegation === 'any' && settingsOf(tenant).delegation !== 'any' && !isOwner(tenant, caller.principal)
       if (errors.length > 0 || isForbidden) return undefined
-      const limited = body.rate_limits === undefined ? tenant : withOperatorLimits(tenant, instanceLimits)
       const split = splitPatch(tenant, body, caller.principal, clock())
       scheduled = split.scheduled
-      return withPending(patchedTenant(limited, split.patch, clock()), split.pending)
+      return withPending(patchedTenant(tenant, split.patch, clock()), split.pending)
     }),
   )
   if (errors.length > 0) return invalid(errors)

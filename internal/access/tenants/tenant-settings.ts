@@ -106,8 +106,8 @@ function mergedLimits(
 }
 
 /**
- * The tenant after a patch by its operator, whose rate limits are the maximum for the tenant. They are written into its
- * settings as well, for older versions that read only these.
+ * The tenant after a patch by its operator, whose rate limits are the maximum for the tenant. They replace the tenant's own, which
+ * may be lower.
  */
 export function patchedByOperator(tenant: Tenant, patch: SettingsPatch, nowMs: number): Tenant {
   const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch, nowMs)
@@ -122,24 +122,10 @@ export function limitsOf(tenant: Tenant | undefined, instanceLimits: RateLimits)
   return byClass((name) => byField(Math.min, maximum[name], own[name] ?? maximum[name]))
 }
 
-/**
- * The maximum limits of a tenant: those set by its operator, or else the instance's. Where the operator's limits are
- * absent, an older version wrote the settings: limits above the instance's can then only come from the operator.
- */
+/** The maximum limits of a tenant: those set by its operator, or else the instance's. */
 function maximumOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
   const given = rateLimitOverrides(tenant?.operator_rate_limits)
-  const own = tenant?.operator_rate_limits === undefined ? rateLimitOverrides(settingsOf(tenant).rate_limits) : {}
-  return byClass((name) => given[name] ?? byField(Math.max, instanceLimits[name], own[name] ?? instanceLimits[name]))
-}
-
-/** The tenant with operator limits that are only in its settings made explicit, so that it can return to them later. */
-export function withOperatorLimits(tenant: Tenant, instanceLimits: RateLimits): Tenant {
-  const maximum = maximumOf(tenant, instanceLimits)
-  const fromOperator = RATE_CLASSES.filter(
-    (name) =>
-      maximum[name].perSecond > instanceLimits[name].perSecond || maximum[name].burst > instanceLimits[name].burst,
-  ).map((name) => [name, { per_second: maximum[name].perSecond, burst: maximum[name].burst }])
-  return { ...tenant, operator_rate_limits: { ...Object.fromEntries(fromOperator), ...tenant.operator_rate_limits } }
+  return byClass((name) => given[name] ?? instanceLimits[name])
 }
 
 const byClass = (limit: (name: keyof RateLimits) => RateLimit): RateLimits =>
@@ -181,7 +167,7 @@ export function changesBetween(
 type Flat = { readonly [setting: string]: CanonicalValue | undefined }
 const flat = (tenant: Tenant): Flat => {
   const { name, operator_rate_limits: given = {}, pending_changes: pending } = tenant
-  // An empty set of operator limits is stored with the tenant's first limits, and is no change.
+  // An empty set of operator limits is no change.
   const stated = Object.keys(given).length > 0 && { operator_rate_limits: given }
   return { name, ...settingsOf(tenant), ...stated, ...(pending && { pending_changes: pending }) } as unknown as Flat
 }

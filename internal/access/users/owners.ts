@@ -42,7 +42,7 @@ export async function appoint(
 /**
  * Takes the flag from an owner.
  *
- * @param exists a version that does not know owners may have deleted one
+ * @param exists somebody who no longer exists is no other owner
  * @returns the refusal where nobody else is one
  */
 export async function dismiss(

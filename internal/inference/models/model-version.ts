@@ -22,7 +22,7 @@ export interface StoredModel {
   readonly promoted_at: string | null
   /** Time of the recall by an admin; null again after the next promotion. */
   readonly recalled_at: string | null
-  /** Why a trainer took it out of service; absent in versions of earlier releases, null after the next promotion. */
+  /** Why a trainer took it out of service; absent: it was not, null after the next promotion. */
   readonly withdrawn?: Withdrawal | null
 }
 

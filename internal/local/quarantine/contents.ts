@@ -20,7 +20,7 @@ export interface ShownEvent {
 export function tenantsIn(message: Quarantined): string[] {
   const { log, reader, data } = message
   if (isOfStage(message)) return [...new Set(identifyEntries(data).map(({ tenantId }) => tenantId))]
-  const tenant = log?.slice(logOfQuarantined(reader)?.subjects.length) ?? ''
+  const tenant = log.slice(logOfQuarantined(reader)?.subjects.length)
   return tenant.startsWith('tnt_') ? [tenant] : []
 }
 

@@ -7,7 +7,7 @@ import { createUser, type StoredUser, userKey } from '../../access/oauth/users.j
 import { appoint, canBeOwner } from '../../access/users/owners.js'
 import { createApiKey, type Mode, parseApiKey, type StoredApiKey, storeSecret } from '../../auth/api-keys.js'
 import { SCOPES } from '../../auth/scopes.js'
-import { SETTINGS_OF_NEW_TENANT, type Tenant } from '../../auth/tenant.js'
+import { DEFAULT_SETTINGS, type Tenant } from '../../auth/tenant.js'
 import type { Broker } from '../../broker/connect.js'
 import { isLostRace } from '../../broker/errors.js'
 import { bucketRecords } from '../../broker/records.js'
@@ -58,7 +58,7 @@ export async function bootstrapTenant(
     id: credentials.tenant_id,
     name: 'First tenant',
     created_at: now,
-    settings: SETTINGS_OF_NEW_TENANT,
+    settings: DEFAULT_SETTINGS,
   }
   const key: StoredApiKey = {
     id: presented.id,
@@ -86,7 +86,7 @@ export async function bootstrapTenant(
   return credentials
 }
 
-/** Makes the first user the owner of a tenant that has none, also of one that an older version created. */
+/** Makes the first user the owner of a tenant that has none. */
 async function appointFirstOwner(broker: Broker, tenantId: string, username: string): Promise<void> {
   const entry = await (await broker.bucket(USERS)).get(userKey(tenantId, username))
   if (entry?.operation !== 'PUT') return
@@ -102,7 +102,7 @@ const FIRST_CLIENT: WantedClient = {
   redirectUris: FIRST_REDIRECT_URIS,
 }
 
-/** Adds the credentials that a file of an older version lacks. */
+/** The credentials of the file, and those that it lacks. */
 async function readOrCreate(
   broker: Broker,
   files: InstanceFiles,

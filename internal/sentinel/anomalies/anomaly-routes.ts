@@ -95,9 +95,8 @@ interface AnomalyEvent {
   readonly data: EventData['anomaly.detected']
 }
 
-/** An event of an earlier version was emitted for a full hour only, and does not say until when it was observed. */
 function shown({ envelope }: ListedEvent): ShownAnomaly {
   const { id, created_at: detected_at, data } = JSON.parse(envelope) as AnomalyEvent
-  const { scope, observed, expected, window, observed_until = window.to, score } = data
+  const { scope, observed, expected, window, observed_until, score } = data
   return { id, detected_at, scope, observed_usd: observed, expected_usd: expected, window, observed_until, score }
 }

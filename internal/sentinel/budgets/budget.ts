@@ -21,19 +21,16 @@ export const isStandard = (percent: number): percent is StandardThreshold =>
 const THRESHOLDS_MAX = 12
 const PERCENT_MAX = 1_000
 
-/** A budget in the bucket `budgets`, under its id, as this version or an earlier one has written it. */
+/** A budget in the bucket `budgets`, under its id. */
 export interface StoredBudget {
   readonly id: string
   readonly tenant_id: string
   readonly name: string
   /** Selects calls that match all its fields; an empty filter selects all calls. */
   readonly filter: SpendFilter
-  /** Decimal text, above 0: the ceiling of a budget of a month, the only period that earlier versions know. */
-  readonly monthly_ceiling_usd?: string
-  /** The same for another period. */
-  readonly ceiling_usd?: string
-  /** Absent: month. */
-  readonly period?: PeriodKind
+  /** Decimal text, above 0. */
+  readonly ceiling_usd: string
+  readonly period: PeriodKind
   /** Canonical name of the tz database. Absent: the tenant's time zone. */
   readonly time_zone?: string
   /** The ceiling applies to each value of this dimension on its own. */
@@ -64,7 +61,7 @@ export interface Budget {
 
 /** @param tenantZone applies to budgets that state no time zone */
 export function readBudget(stored: StoredBudget, tenantZone: string): Budget {
-  const ceilingText = ceilingTextOf(stored)
+  const { ceiling_usd: ceilingText } = stored
   const ceiling = parseQuantity<'USD'>(ceilingText)
   if (ceiling === undefined) throw new Error('a stored budget has no valid ceiling')
   return {
@@ -72,7 +69,7 @@ export function readBudget(stored: StoredBudget, tenantZone: string): Budget {
     name: stored.name,
     filter: stored.filter,
     per: stored.per,
-    period: stored.period ?? 'month',
+    period: stored.period,
     zone: stored.time_zone ?? readZone(tenantZone) ?? 'UTC',
     ceilingText,
     ceiling,
@@ -80,9 +77,6 @@ export function readBudget(stored: StoredBudget, tenantZone: string): Budget {
     countsSinceMs: Date.parse(stored.changed_at ?? stored.created_at),
   }
 }
-
-const ceilingTextOf = ({ ceiling_usd, monthly_ceiling_usd }: StoredBudget): string =>
-  ceiling_usd ?? monthly_ceiling_usd ?? ''
 
 /** A value of a dimension: one of its closed list, or a name. */
 function valueSchema(dimension: DimensionName): z.ZodType<string> {
@@ -167,7 +161,7 @@ interface StatedCeiling {
   readonly period?: PeriodKind | undefined
 }
 
-/** Whether a body's fields in the form of earlier versions agree with those in the new form. */
+/** Whether what a body says by `monthly_ceiling_usd` agrees with the rest of it. */
 function agrees({ ceiling_usd, monthly_ceiling_usd, period }: StatedCeiling): boolean {
   if (monthly_ceiling_usd === undefined) return true
   const isSame = ceiling_usd === undefined || parseQuantity(ceiling_usd) === parseQuantity(monthly_ceiling_usd)
@@ -194,7 +188,7 @@ export const storedBudget = (fields: BudgetFields, id: string, tenantId: string,
   id,
   tenant_id: tenantId,
   name: fields.name,
-  ...storedRule({ filter: {} }, fields),
+  ...storedRule({ filter: {}, ceiling_usd: '', period: 'month' }, fields),
   created_at: new Date(nowMs).toISOString(),
 })
 
@@ -216,14 +210,13 @@ type StoredRule = Omit<StoredBudget, 'id' | 'tenant_id' | 'name' | 'created_at' 
 
 /** A rule after what a body states; what it omits is unchanged. */
 function storedRule(before: StoredRule, stated: Omit<BudgetChanges, 'name'>): StoredRule {
-  const period = stated.monthly_ceiling_usd === undefined ? (stated.period ?? before.period ?? 'month') : 'month'
-  const ceiling = stated.ceiling_usd ?? stated.monthly_ceiling_usd ?? ceilingTextOf(before as StoredBudget)
   const zone = stated.time_zone === undefined ? before.time_zone : canonicalZone(stated.time_zone)
   const per = stated.per === undefined ? before.per : stated.per
   const thresholds = stated.thresholds === undefined ? before.thresholds : stated.thresholds
   return {
     filter: stated.filter === undefined ? before.filter : storedFilter(stated.filter),
-    ...(period === 'month' ? { monthly_ceiling_usd: ceiling } : { ceiling_usd: ceiling, period }),
+    ceiling_usd: stated.ceiling_usd ?? stated.monthly_ceiling_usd ?? before.ceiling_usd,
+    period: stated.monthly_ceiling_usd === undefined ? (stated.period ?? before.period) : 'month',
     ...(zone !== undefined && { time_zone: zone }),
     ...(per != null && { per: (isTagField(per) ? tagFieldOf(keyOfTagField(per)) : per) as GroupField }),
     ...(thresholds != null && { thresholds: thresholds.toSorted((one, other) => one - other) }),
@@ -241,12 +234,12 @@ const storedFilter = (stated: BudgetFields['filter']): SpendFilter => {
 }
 
 function isSameRule(one: StoredRule, other: StoredRule): boolean {
-  const comparable = ({ filter, period = 'month', thresholds = STANDARD_THRESHOLDS, ...rest }: StoredRule) =>
+  const comparable = ({ filter, period, thresholds = STANDARD_THRESHOLDS, ...rest }: StoredRule) =>
     JSON.stringify([
       DIMENSION_NAMES.map((each) => filter[each] ?? null),
       Object.entries(filter.tags ?? {}).sort(([key], [otherKey]) => (key < otherKey ? -1 : 1)),
       period,
-      String(parseQuantity(ceilingTextOf(rest as StoredBudget))),
+      String(parseQuantity(rest.ceiling_usd)),
       rest.time_zone,
       rest.per,
       thresholds,

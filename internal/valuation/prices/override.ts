@@ -112,8 +112,7 @@ export interface StoredOverride {
   readonly valid_from: string
   readonly valid_to: string | null
   readonly usd_per_million: StoredRates
-  /** Absent in prices from before there were fees. */
-  readonly usd_per_call?: Readonly<Record<string, string>> | null
+  readonly usd_per_call: Readonly<Record<string, string>> | null
   readonly created_at: string
 }
 

@@ -80,13 +80,6 @@ test('a quarantined message has its reader, reason and origin', async () => {
   expect(await listed(two.sequence)).toEqual([two])
 })
 
-test('a quarantined message of an earlier version has no reason', async () => {
-  await publishOrThrow(broker.publish, quarantineSubject('b'), Buffer.from('old'), 'quarantine.b.9.1')
-  const { lastSequence } = await quarantineState(broker.manager)
-
-  expect(await found(lastSequence)).toMatchObject({ reader: 'b', reason: undefined, log: undefined })
-})
-
 describe('a replay of a quarantined message', () => {
   test('publishes the same bytes to the log and deletes the message from quarantine', async () => {
     const message = await keep({ data: Buffer.from('event') })
@@ -165,18 +158,6 @@ describe('a replay of a quarantined message', () => {
 
     expect(await replayQuarantined(message, dayAfter, 'invocations.a.3')).toMatchObject({ kind: 'replayed' })
     expect(await inLog('invocations.a.3')).toHaveLength(1)
-  })
-
-  test.each([
-    ['of an event', 'b', (sequence: number) => `quarantine.b.${sequence}.0`, 'invocations.b.5'],
-    ['of a message', 'a', (sequence: number) => `quarantine.a.${sequence}`, 'invocations.a.5'],
-  ] as const)('of %s from an earlier version finds its log by its sequence', async (_, reader, idOf, log) => {
-    await publishOrThrow(broker.publish, invocationsSubject('a', 5), Buffer.from('group'), '')
-    const { last_seq } = (await broker.manager.streams.info(INVOCATIONS.name)).state
-    await publishOrThrow(broker.publish, quarantineSubject(reader), Buffer.from('old'), idOf(last_seq))
-    const { lastSequence } = await quarantineState(broker.manager)
-
-    expect(await replayQuarantined(await found(lastSequence), deps)).toMatchObject({ kind: 'replayed', log })
   })
 
   test('of a message with an unknown log needs an explicit log', async () => {

@@ -7,6 +7,7 @@ const REQUEST = {
   group_by: [],
   file_format: 'csv',
   focus_version: '1.4',
+  filters: [],
   columns: [],
 } as const
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SETTINGS_OF_NEW_TENANT, type Tenant } from '../../../internal/auth/tenant.js'
+import { DEFAULT_SETTINGS, type Tenant } from '../../../internal/auth/tenant.js'
 import { PROBE_TENANT_ID } from '../../../internal/ids/probe-tenant.js'
 import { openSentinel } from '../../../internal/sentinel/open-sentinel.js'
 import { createLog } from '../../../internal/telemetry/log.js'
@@ -26,7 +26,7 @@ test('a sentinel deletes the records of our own probes after two days, and those
     id: TENANT,
     name: 'Kept',
     created_at: '2026-01-01T00:00:00Z',
-    settings: SETTINGS_OF_NEW_TENANT,
+    settings: DEFAULT_SETTINGS,
   }
   await (await buckets.open(TENANTS)).put(TENANT, JSON.stringify(tenant))
   for (const id of [PROBE_TENANT_ID, TENANT]) {

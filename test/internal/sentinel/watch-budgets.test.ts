@@ -48,7 +48,8 @@ const budget = (stated: Partial<StoredBudget> = {}): StoredBudget => ({
   tenant_id: 'tnt_one',
   name: 'A budget',
   filter: {},
-  monthly_ceiling_usd: '10',
+  ceiling_usd: '10',
+  period: 'month',
   created_at: '2026-09-15T00:00:00.000Z',
   ...stated,
 })
@@ -205,9 +206,9 @@ test('spend that a correction has lowered emits nothing when it rises again', as
   expect(emitted).toEqual(['crossed 75', 'crossed 100', 'crossed 150'])
 })
 
-test('crossings are kept with their time, also those that an earlier version has emitted', async () => {
+test('crossings are kept with their time, also those that were emitted and not kept', async () => {
   await check(budget(NOVEMBER), AT, '8')
-  // An earlier version kept only the event.
+  // It ended in between.
   await check(budget({ ...NOVEMBER, id: 'bdg_before' }), AT, '8')
   for await (const key of await (await buckets.open(BUDGET_CROSSINGS)).keys('bdg_before.>')) await crossings.delete(key)
   await check(budget({ ...NOVEMBER, id: 'bdg_before' }), '2026-11-21T00:00:00Z', '10')

@@ -128,18 +128,6 @@ test('a coverage change is emitted once although a sentinel crashed between publ
   expect(emitted).toEqual(['coverage.degraded other edge'])
 })
 
-test('a coverage change stored and emitted by an earlier version is not emitted again', async () => {
-  await check({ sources: [EDGE] })
-  const key = `${tenantId}.other`
-  await coverageStates.put(key, JSON.stringify({ isDegraded: true, layersMissing: ['edge'], changes: 1 }))
-
-  await check({ sources: [EDGE] })
-  await forgetAnnouncements()
-  await check({ sources: [EDGE] })
-
-  expect(emitted).toEqual(['coverage.degraded other edge'])
-})
-
 test('a pathway whose only source is removed or marked discovery-only is restored, and can degrade again', async () => {
   await check({ sources: [EDGE] })
   await check({})
@@ -194,15 +182,6 @@ test('a pathway is restored when every layer that went missing since it degraded
   await check({ seen: [layer(), other] })
 
   expect(emitted[1]).toBe('coverage.restored gateway_mediated gateway,mesh')
-})
-
-test('a pathway stored as degraded by an earlier version is restored when no layer is missing', async () => {
-  const state = { isDegraded: true, layersMissing: ['edge'], changes: 1 }
-  await coverageStates.put(`${tenantId}.other`, JSON.stringify(state))
-
-  await check({})
-
-  expect(emitted).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
 })
 
 test('a restoration tells which layers send again, and which are no longer expected', async () => {

@@ -141,7 +141,7 @@ async function storedKeys(service: Instance, tenantId: string): Promise<Credenti
     id: other,
     name: 'Other',
     created_at: new Date(0).toISOString(),
-    settings: DEFAULT_SETTINGS,
+    settings: { ...DEFAULT_SETTINGS, delegation: 'any' },
   }
   await (await broker.bucket(TENANTS)).create(other, JSON.stringify(otherTenant))
   const bucket = await broker.bucket(API_KEYS)

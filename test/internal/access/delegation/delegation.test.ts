@@ -71,9 +71,6 @@ test('an owner gives everything, and so does anybody where the tenant allows it;
   expect(await refusal(owner, everything, tenant('held', ['usr_one']))).toBeUndefined()
   expect(await refusal(owner, everything, tenant('held', ['usr_other']))).toBeDefined()
   expect(await refusal(caller(), everything, tenant('any'))).toBeUndefined()
-  const before = tenant('held')
-  const { delegation: _, ...older } = before.settings
-  expect(await refusal(caller(), everything, { ...before, settings: older as Tenant['settings'] })).toBeUndefined()
   expect((await delegationChecks(async () => undefined)(caller()))(everything)).toBeDefined()
 })
 

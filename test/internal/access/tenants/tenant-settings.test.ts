@@ -9,7 +9,6 @@ import {
   patchedByOperator as patchedByOperatorAt,
   patchedTenant as patchedTenantAt,
   shownSettings,
-  withOperatorLimits,
 } from '../../../../internal/access/tenants/tenant-settings.js'
 import { rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
@@ -50,16 +49,16 @@ describe('the settings for services that are not in the directory', () => {
 })
 
 describe('the settings in the API', () => {
-  test('are complete, also where an older version has not stored them', () => {
-    const old = { ...tenant(), settings: { owner_fallback: 'unassigned', require_directory: true } } as Tenant
+  test('are complete, also where the stored ones lack younger ones', () => {
+    const old = { ...tenant(), settings: { owner_fallback: 'unassigned' } } as Tenant
 
     expect(shownSettings(old, INSTANCE, undefined)).toEqual({
       tenant_id: 'tnt_one',
       name: 'One',
       created_at: '2026-11-21T00:00:00.000Z',
       owner_fallback: 'unassigned',
-      undeclared_services: 'declared',
-      require_directory: true,
+      undeclared_services: 'auto',
+      require_directory: false,
       stage_b_enabled: true,
       merge_seen_calls: true,
       require_second_factor: false,
@@ -79,22 +78,11 @@ describe('the settings in the API', () => {
         control: { per_second: 10, burst: 50 },
         token: { per_second: 5, burst: 20 },
       },
-      delegation: 'any',
+      delegation: 'held',
       identity_provider: null,
       pending_changes: [],
       k: 5,
     })
-  })
-
-  test('a tenant that required the directory keeps that; one that did not gets the default', () => {
-    const stored = (settings: object) => settingsOf({ ...tenant(), settings } as Tenant).undeclared_services
-
-    expect(stored({ require_directory: true })).toBe('declared')
-    expect(stored({ require_directory: false })).toBe('auto')
-    // An older version changed the only setting that it knows.
-    expect(stored({ require_directory: true, undeclared_services: 'auto' })).toBe('declared')
-    expect(stored({ require_directory: false, undeclared_services: 'declared' })).toBe('resolved')
-    expect(stored({ require_directory: false, undeclared_services: 'resolved' })).toBe('resolved')
   })
 
   test('show the limits in force: the tenant’s own, or else the instance’s', () => {
@@ -215,13 +203,13 @@ describe('a patch of the settings', () => {
 })
 
 describe('a tenant’s own limits', () => {
-  test('may be as high as the instance’s, or as the limits that it has already', () => {
+  test('may be as high as the instance’s, or as those of the operator', () => {
     expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 50, burst: 200 } } }, INSTANCE)).toEqual([])
     expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 51, burst: 201 } } }, INSTANCE)).toEqual([
       { pointer: '/rate_limits/read/per_second', detail: 'must be at most 50' },
       { pointer: '/rate_limits/read/burst', detail: 'must be at most 200' },
     ])
-    const granted = tenant({ rate_limits: { read: { per_second: 500 } } })
+    const granted = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 500 } } })
     expect(limitErrors(granted, { rate_limits: { read: { per_second: 500, burst: 2_000 } } }, INSTANCE)).toEqual([])
     expect(limitErrors(granted, { rate_limits: { read: { per_second: 501 } } }, INSTANCE)).toHaveLength(1)
     expect(limitErrors(granted, { rate_limits: { read: null } }, INSTANCE)).toEqual([])
@@ -232,7 +220,7 @@ describe('limits that the operator sets', () => {
   const readOf = (of: Tenant) => limitsOf(of, INSTANCE).read
   const byItself = (of: Tenant, rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']): Tenant => {
     expect(limitErrors(of, { rate_limits }, INSTANCE)).toEqual([])
-    return patchedTenant(withOperatorLimits(of, INSTANCE), { rate_limits })
+    return patchedTenant(of, { rate_limits })
   }
 
   test('below the instance’s cannot be raised by the tenant', () => {
@@ -265,7 +253,7 @@ describe('limits that the operator sets', () => {
     expect(patchedByOperator(given, { name: 'Two' })).toEqual({ ...given, name: 'Two' })
   })
 
-  test('are written to the settings too, for older versions, and to the audit log', () => {
+  test('are written to the settings too, and to the audit log', () => {
     const given = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5 } } })
 
     expect(given.settings.rate_limits).toEqual({ read: { per_second: 5 } })
@@ -273,23 +261,6 @@ describe('limits that the operator sets', () => {
       rate_limits: { read: { per_second: 5 } },
       operator_rate_limits: { read: { per_second: 5 } },
     })
-  })
-
-  test('are no audited change when there are none', () => {
-    const own = withOperatorLimits(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
-
-    expect(own.operator_rate_limits).toEqual({})
-    expect(changesBetween(tenant(), own)?.after).toEqual({ rate_limits: { read: { per_second: 5 } } })
-  })
-
-  test('of an older version are recognized where they are above the instance’s', () => {
-    const raised = tenant({ rate_limits: { read: { per_second: 500 } } })
-    const low = byItself(raised, { read: { per_second: 3 } })
-
-    expect(readOf(raised)).toEqual({ perSecond: 500, burst: 2_000 })
-    expect(readOf(low)).toEqual({ perSecond: 3, burst: 12 })
-    expect(readOf(byItself(low, null))).toEqual({ perSecond: 500, burst: 2_000 })
-    expect(readOf(byItself(tenant({ rate_limits: { read: { per_second: 3 } } }), null))).toEqual(INSTANCE.read)
   })
 })
 

@@ -25,7 +25,7 @@ const scheduleOf = (stated: Partial<Schedule> = {}): Schedule => ({
   name: 'Lake',
   status: 'active',
   cadence: 'daily',
-  request: { group_by: ['provider'], file_format: 'csv', focus_version: '1.4', columns: [] },
+  request: { group_by: ['provider'], filters: [], file_format: 'csv', focus_version: '1.4', columns: [] },
   destination: {
     endpoint: 'https://s3.example.com',
     region: 'eu-central-1',

@@ -45,5 +45,5 @@ test('the tenant of a quarantined message comes from the events of a stage, and 
   expect(tenantsIn(message(nothing))).toEqual([])
   expect(tenantsIn(message(nothing, { reader: 'changes', log: 'changes.tnt_two' }))).toEqual(['tnt_two'])
   expect(tenantsIn(message(nothing, { reader: 'audit', log: 'audit.instance' }))).toEqual([])
-  expect(tenantsIn(message(nothing, { reader: 'changes', log: undefined }))).toEqual([])
+  expect(tenantsIn(message(nothing, { reader: 'changes', log: '' }))).toEqual([])
 })

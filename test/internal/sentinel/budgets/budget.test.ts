@@ -58,13 +58,14 @@ const created = (stated: object): StoredBudget =>
 const read = (stored: StoredBudget): Budget => readBudget(stored, 'Europe/Berlin')
 
 describe('a budget', () => {
-  test('that an earlier version has stored is one of a calendar month in the time zone of the tenant', () => {
-    const stored = {
+  test('without a time zone has that of the tenant', () => {
+    const stored: StoredBudget = {
       id: 'bdg_one',
       tenant_id: 'tnt_one',
       name: 'A budget',
       filter: { owner: 'team-a' },
-      monthly_ceiling_usd: '2500.00',
+      ceiling_usd: '2500.00',
+      period: 'month',
       created_at: '2026-09-15T00:00:00.000Z',
       changed_at: '2026-10-15T00:00:00.000Z',
     }
@@ -88,7 +89,7 @@ describe('a budget', () => {
     { ceiling_usd: '10', period: 'month' },
     { monthly_ceiling_usd: '10' },
     { monthly_ceiling_usd: '10', ceiling_usd: '10.00', period: 'month' },
-  ])('of a month is stored as earlier versions read it: %j', (stated) => {
+  ])('of a month is stored in one form: %j', (stated) => {
     const stored = created(stated)
 
     expect(stored).toEqual({
@@ -96,7 +97,8 @@ describe('a budget', () => {
       tenant_id: 'tnt_one',
       name: 'A budget',
       filter: {},
-      monthly_ceiling_usd: expect.stringMatching(/^10/),
+      ceiling_usd: expect.stringMatching(/^10/),
+      period: 'month',
       created_at: '2026-11-01T00:00:00.000Z',
     })
     expect(read(stored)).toMatchObject({ period: 'month', ceiling: usd('10'), zone: 'Europe/Berlin' })
@@ -176,7 +178,7 @@ describe('a change of a budget', () => {
     expect(changed(WEEK, { period: 'month' })).toMatchObject({ ...before, period: 'month', ceilingText: '10' })
   })
 
-  test('in the form of earlier versions makes it one of a month', () => {
+  test('of the monthly ceiling makes it one of a month', () => {
     expect(changed(WEEK, { monthly_ceiling_usd: '12' })).toMatchObject({ period: 'month', ceilingText: '12' })
     expect(changed({ monthly_ceiling_usd: '10' }, { period: 'day' })).toMatchObject({
       period: 'day',
