@@ -219,7 +219,6 @@ function largeModel(card: ModelCard, classes: number): Model {
       }),
     },
     parameters: {
-      form: 2,
       slots,
       weights: new Float32Array(slots.length * columns).fill(0.001),
       intercepts,

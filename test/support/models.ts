@@ -12,6 +12,7 @@ export const CARD: ModelCard = {
   dataWindow: { fromMs: 1_000, toMs: 9_000, validationFromMs: 7_000 },
   examples: { resolved: 1_000, unresolved: 500, overrides: 20, disputes: 5 },
   unknownShare: 0.1,
+  patterns: [],
   weighted: {
     n: 200,
     accuracy: 0.9,
@@ -45,7 +46,6 @@ export const at = (second: number): string => new Date(Date.UTC(2026, 10, 3, 12)
 export const priorModel = (card: ModelCard = CARD): Model => ({
   card,
   parameters: {
-    form: 2,
     slots: new Uint32Array(),
     weights: new Float32Array(),
     intercepts: Float32Array.from({ length: card.classes.length + 1 }, (_, i) =>

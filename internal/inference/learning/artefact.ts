@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { FEATURE_SPACES, type ModelForm } from './features.js'
+import { FEATURE_GROUPS, FEATURE_SLOTS, MODEL_FORM } from './features.js'
 import { GATE_REASONS, type Model, type ModelCard, type ModelParameters } from './model.js'
 import { PATTERNS } from './views.js'
 
@@ -14,11 +14,9 @@ const PREFIX_BYTES = MAGIC.length + 2 + 4
 const CHECKSUM_BYTES = 16
 
 /** Weights are valid only with the features that they were trained on. */
-const featureSpaceOf = (form: ModelForm): string =>
-  createHash('sha256')
-    .update(JSON.stringify([form, FEATURE_SPACES[form].slots, FEATURE_SPACES[form].groups]))
-    .digest('hex')
-const SPACES: Readonly<Record<ModelForm, string>> = { 1: featureSpaceOf(1), 2: featureSpaceOf(2) }
+const FEATURE_SPACE = createHash('sha256')
+  .update(JSON.stringify([MODEL_FORM, FEATURE_SLOTS, FEATURE_GROUPS]))
+  .digest('hex')
 
 /** Rounding can make a sum of floats slightly greater than 1. */
 const share = () =>
@@ -41,7 +39,7 @@ const quality = z.object({
 })
 
 const modelCard = z.object({
-  format: z.union([z.literal(1), z.literal(2)]),
+  format: z.literal(MODEL_FORM),
   seed: z.int(),
   classes: z
     .array(z.object({ service: z.string(), owner: z.string(), examples: count(), servedShare: share() }))
@@ -49,9 +47,9 @@ const modelCard = z.object({
   dataWindow: z.object({ fromMs: z.int(), toMs: z.int(), validationFromMs: z.int() }),
   examples: z.object({ resolved: count(), unresolved: count(), overrides: count(), disputes: count() }),
   unknownShare: share(),
-  patterns: z
-    .array(z.object({ pattern: z.enum(PATTERNS), share: share(), unknownShare: share(), quality: quality.optional() }))
-    .optional(),
+  patterns: z.array(
+    z.object({ pattern: z.enum(PATTERNS), share: share(), unknownShare: share(), quality: quality.optional() }),
+  ),
   weighted: quality,
   audited: quality.optional(),
   gate: z.object({
@@ -70,10 +68,9 @@ const header = z.object({
   slots: z.int().min(0),
   contexts: z.array(z.string()),
   temperature: z.number().positive(),
-  /** Absent in form 1. */
-  open_classes: z.array(z.int().min(0)).default([]),
-  /** One per context; absent in form 1. */
-  context_counts: z.array(z.int().min(0)).default([]),
+  open_classes: z.array(z.int().min(0)),
+  /** One per context. */
+  context_counts: z.array(z.int().min(0)),
 })
 
 export type DecodedModel =
@@ -87,18 +84,12 @@ export function encodeModel({ card, parameters }: Model): Uint8Array {
   const text = Buffer.from(
     JSON.stringify({
       card,
-      feature_space: SPACES[parameters.form],
+      feature_space: FEATURE_SPACE,
       slots: parameters.slots.length,
       contexts: [...parameters.contextOffsets.keys()],
       temperature: parameters.temperature,
-      ...(parameters.form === 1
-        ? {}
-        : {
-            open_classes: parameters.openClasses,
-            context_counts: [...parameters.contextOffsets.keys()].map(
-              (name) => parameters.contextCounts.get(name) ?? 0,
-            ),
-          }),
+      open_classes: parameters.openClasses,
+      context_counts: [...parameters.contextOffsets.keys()].map((name) => parameters.contextCounts.get(name) ?? 0),
     }),
   )
   const arrays = [parameters.slots, parameters.weights, parameters.intercepts, ...parameters.contextOffsets.values()]
@@ -106,7 +97,7 @@ export function encodeModel({ card, parameters }: Model): Uint8Array {
   const artefact = new Uint8Array(size + CHECKSUM_BYTES)
   const bytes = Buffer.from(artefact.buffer)
   MAGIC.copy(bytes)
-  bytes.writeUInt16LE(parameters.form, MAGIC.length)
+  bytes.writeUInt16LE(MODEL_FORM, MAGIC.length)
   bytes.writeUInt32LE(text.length, MAGIC.length + 2)
   text.copy(bytes, PREFIX_BYTES)
   let at = PREFIX_BYTES + text.length
@@ -124,14 +115,13 @@ export function decodeModel(bytes: Uint8Array): DecodedModel {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (!buffer.subarray(0, MAGIC.length).equals(MAGIC)) return corrupt('not_an_artefact')
   if (buffer.length < PREFIX_BYTES + CHECKSUM_BYTES) return corrupt('truncated')
-  const form = buffer.readUInt16LE(MAGIC.length)
-  if (form !== 1 && form !== 2) return corrupt('unknown_format')
+  if (buffer.readUInt16LE(MAGIC.length) !== MODEL_FORM) return corrupt('unknown_format')
   const size = buffer.length - CHECKSUM_BYTES
   const textBytes = buffer.readUInt32LE(MAGIC.length + 2)
   if (PREFIX_BYTES + textBytes > size) return corrupt('truncated')
   if (!checksumOf(buffer.subarray(0, size)).equals(buffer.subarray(size))) return corrupt('checksum')
   const head = header.safeParse(parsed(buffer.toString('utf8', PREFIX_BYTES, PREFIX_BYTES + textBytes)))
-  if (!head.success || head.data.feature_space !== SPACES[form]) return corrupt('inconsistent')
+  if (!head.success || head.data.feature_space !== FEATURE_SPACE) return corrupt('inconsistent')
   const { card, slots, contexts, temperature, open_classes: openClasses, context_counts: counts } = head.data
   const columns = card.classes.length + 1
   if (size !== PREFIX_BYTES + textBytes + 4 * (slots + (slots + 1 + contexts.length) * columns)) {
@@ -146,7 +136,6 @@ export function decodeModel(bytes: Uint8Array): DecodedModel {
   const slotNumbers = Uint32Array.from({ length: slots }, (_, i) => buffer.readUInt32LE(at + 4 * i))
   at += 4 * slots
   const parameters: ModelParameters = {
-    form,
     slots: slotNumbers,
     weights: floats(slots * columns),
     intercepts: floats(columns),
@@ -172,7 +161,7 @@ function parsed(text: string): unknown {
 }
 
 /** False when the parameters would give a NaN or infinite prediction, or a read past the end of an array. */
-const areUsable = ({ form, slots, weights, intercepts, contextOffsets, openClasses }: ModelParameters): boolean =>
-  slots.every((slot) => slot < FEATURE_SPACES[form].slots) &&
+const areUsable = ({ slots, weights, intercepts, contextOffsets, openClasses }: ModelParameters): boolean =>
+  slots.every((slot) => slot < FEATURE_SLOTS) &&
   openClasses.every((c) => c < intercepts.length - 1) &&
   [weights, intercepts, ...contextOffsets.values()].every((array) => array.every(Number.isFinite))

@@ -50,7 +50,7 @@ export function contributionsTo({ card, parameters }: Model, event: EventFacts, 
   const shares = others.reduce((sum, { servedShare }) => sum + servedShare, 0)
   if (own < 0 || shares === 0) return []
   return FACTS.map((fact): Contribution => {
-    const rows = featuresOf([event], { form: parameters.form, leftOut: (group) => FACT_OF[group] !== fact })
+    const rows = featuresOf([event], { leftOut: (group) => FACT_OF[group] !== fact })
     const logits = new Float64Array(parameters.intercepts.length)
     writeSlotLogits(parameters, rows, 0, logits)
     const elsewhere = others.reduce(

@@ -46,7 +46,7 @@ export interface NeighbourFacts {
   readonly inputTokens?: number | undefined
 }
 
-/** Groups of features, with the names used in a model card. Those after `trace_neighbours` are not in form 1. */
+/** Groups of features, with the names used in a model card. */
 export const FEATURE_GROUPS = [
   'provider',
   'model',
@@ -68,25 +68,10 @@ export const FEATURE_GROUPS = [
 ] as const
 export type FeatureGroup = (typeof FEATURE_GROUPS)[number]
 
-/**
- * The form of a model determines its features: weights are valid only with the features that they were trained on. Form
- * 1 is no longer trained, but its versions still serve.
- */
-export type ModelForm = 1 | 2
+/** The form of a model determines its features: weights are valid only with the features that they were trained on. */
 export const MODEL_FORM = 2
-
-interface FeatureSpace {
-  /** Number of slots that features are hashed into; features that collide share a weight. A power of two. */
-  readonly slots: number
-  /** Step of the sizes that are crossed with the model, in powers of two. */
-  readonly modelStep: number
-  readonly groups: readonly FeatureGroup[]
-}
-
-export const FEATURE_SPACES: Readonly<Record<ModelForm, FeatureSpace>> = {
-  1: { slots: 1 << 16, modelStep: 1, groups: FEATURE_GROUPS.slice(0, -1) },
-  2: { slots: 1 << 20, modelStep: 0.5, groups: FEATURE_GROUPS },
-}
+/** Number of slots that features are hashed into; features that collide share a weight. A power of two. */
+export const FEATURE_SLOTS = 1 << 20
 
 const HOUR_MS = 3_600_000
 /** From Monday to the epoch: 1 January 1970 was a Thursday. */
@@ -103,7 +88,6 @@ const COARSE_STEP = 1
 const GRID_WIDTH = 128
 
 export interface FeatureOptions {
-  readonly form?: ModelForm
   /** Whether to omit a group for the event with this index. */
   readonly leftOut?: (group: FeatureGroup, index: number) => boolean
 }
@@ -115,12 +99,8 @@ export interface FeatureOptions {
  *
  * The capture context (layer, principal) is left out: see `contextsOf`.
  */
-export function featuresOf(
-  events: readonly EventFacts[],
-  { form = MODEL_FORM, leftOut }: FeatureOptions = {},
-): SparseRows {
-  const { slots, modelStep } = FEATURE_SPACES[form]
-  const mask = slots - 1
+export function featuresOf(events: readonly EventFacts[], { leftOut }: FeatureOptions = {}): SparseRows {
+  const mask = FEATURE_SLOTS - 1
   const rows = new SparseRowsBuilder(events.length)
   let index = 0
   const write: Write = (group, name, value, ordinal) => {
@@ -129,19 +109,21 @@ export function featuresOf(
   for (; index < events.length; index++) {
     const event = events[index] as EventFacts
     writeNames(write, event)
-    writeQuantities(write, event, modelStep)
+    writeQuantities(write, event)
     writeHour(write, event.eventTimeMs)
-    if (form === 1) writeNeighbours(write, event.neighbours)
-    else writeNewer(write, event)
+    writeModelAndHour(write, event)
+    writeNeighbours(write, event.neighbours)
     rows.endRow()
   }
   return rows.build()
 }
 
-/** The groups that form 1 lacks. */
-function writeNewer(write: Write, { model, eventTimeMs, neighbours }: EventFacts): void {
+function writeModelAndHour(write: Write, { model, eventTimeMs }: EventFacts): void {
   const hour = hourOfWeek(eventTimeMs)
   write('model_and_hour', model, 1, (hour >= 120 ? 6 : 0) + ((hour % 24) >> 2))
+}
+
+function writeNeighbours(write: Write, neighbours: EventFacts['neighbours']): void {
   for (const other of neighbours?.slice(0, SUMMED_NEIGHBOURS_MAX) ?? []) {
     write('trace_neighbours', other.model, 1)
     if (other.inputTokens !== undefined) write('trace_neighbours', 'i', 1, Math.round(Math.log2(1 + other.inputTokens)))
@@ -160,16 +142,16 @@ function writeNames(write: Write, event: EventFacts): void {
   for (const key in event.tags) write('tags', `${key}\0${event.tags[key]}`, 1)
 }
 
-function writeQuantities(write: Write, event: EventFacts, modelStep: number): void {
+function writeQuantities(write: Write, event: EventFacts): void {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, latencyMs, model } = event
   if (inputTokens !== undefined) {
     writeKnots(write, 'input_tokens', '', inputTokens, FINE_STEP)
-    writeKnots(write, 'model_and_tokens', `i ${model}`, inputTokens, modelStep)
+    writeKnots(write, 'model_and_tokens', `i ${model}`, inputTokens, FINE_STEP)
     if (cachedInputTokens !== undefined) writeShare(write, 'cached_share', cachedInputTokens, inputTokens)
   }
   if (outputTokens !== undefined) {
     writeKnots(write, 'output_tokens', '', outputTokens, FINE_STEP)
-    writeKnots(write, 'model_and_tokens', `o ${model}`, outputTokens, modelStep)
+    writeKnots(write, 'model_and_tokens', `o ${model}`, outputTokens, FINE_STEP)
     if (reasoningTokens !== undefined) writeShare(write, 'reasoning_share', reasoningTokens, outputTokens)
   }
   if (inputTokens !== undefined && outputTokens !== undefined) writeShape(write, inputTokens, outputTokens)
@@ -212,17 +194,6 @@ function writeHour(write: Write, eventTimeMs: number): void {
 const hourOfWeek = (eventTimeMs: number): number =>
   Math.floor((eventTimeMs + EPOCH_AFTER_MONDAY_MS) / HOUR_MS) % WEEK_HOURS
 
-/** Form 1: the mean over the neighbours. */
-function writeNeighbours(write: Write, neighbours: EventFacts['neighbours']): void {
-  if (neighbours === undefined || neighbours.length === 0) return
-  const seen = neighbours.slice(0, NEIGHBOURS_MAX)
-  const part = 1 / seen.length
-  for (const { provider, model, inputTokens } of seen) {
-    write('trace_neighbours', `${provider}\0${model}`, part)
-    if (inputTokens !== undefined) write('trace_neighbours', 'i', part, Math.round(Math.log2(1 + inputTokens)))
-  }
-}
-
 /**
  * Adds to each event the facts of the other events of its trace. An event that states no identity gets theirs, if they
  * state exactly one: its weight for such events is learned from labelled ones, too.
@@ -256,9 +227,9 @@ export function withNeighbours(events: readonly EventFacts[]): EventFacts[] {
 
 const GROUP_SEEDS = new Map<FeatureGroup, number>(FEATURE_GROUPS.map((group) => [group, fnv1a(0x811c9dc5, group)]))
 
-/** The slot of an identity in form 2. */
+/** The slot of an identity. */
 export const identitySlot = (identityHash: string): number =>
-  slotOf('identity', identityHash, undefined) & (FEATURE_SPACES[MODEL_FORM].slots - 1)
+  slotOf('identity', identityHash, undefined) & (FEATURE_SLOTS - 1)
 
 /** @returns 32 bits, the same on every machine */
 function slotOf(group: FeatureGroup, name: string, ordinal: number | undefined): number {

@@ -48,7 +48,6 @@ export function parametersOf(
     return all
   }
   return {
-    form: 2,
     slots,
     weights,
     intercepts,

@@ -1,5 +1,5 @@
 import type { Confidence } from '../../records/interpretation.js'
-import type { ModelForm } from './features.js'
+import type { MODEL_FORM } from './features.js'
 import type { Pattern } from './views.js'
 
 /** Who a call is attributed to. Two labels are the same class when both members are equal. */
@@ -18,12 +18,11 @@ export interface Model {
 }
 
 /**
- * Columns are the classes in the order of the card, then the unknown class. In form 1 the logits of all columns are
- * linear. In form 2 those of the known classes are; the last column's is the logit of "none of the known classes", and
- * open classes, which only overrides have named, divide the probability of that column.
+ * Columns are the classes in the order of the card, then the unknown class. The logits of the known classes are linear; the last
+ * column's is the logit of "none of the known classes", and open classes, which only overrides have named, share what falls to
+ * that one.
  */
 export interface ModelParameters {
-  readonly form: ModelForm
   /** Feature slots that have weights, ascending. */
   readonly slots: Uint32Array
   /** Row-major: one row per slot, one column per class and one for the unknown class. */
@@ -34,16 +33,16 @@ export interface ModelParameters {
   readonly contextOffsets: ReadonlyMap<string, Float32Array>
   /** Divisor of the logits. */
   readonly temperature: number
-  /** Indices of the open classes; none in form 1. */
+  /** Indices of the open classes. */
   readonly openClasses: readonly number[]
-  /** Per context: number of unresolved events that it is the most specific context of; none in form 1. */
+  /** Per context: number of unresolved events that it is the most specific context of. */
   readonly contextCounts: ReadonlyMap<string, number>
 }
 
 /** The model card that a tenant can read: serialisable as JSON, without data of any event. */
 export interface ModelCard {
   /** The form of the version that the card describes. */
-  readonly format: ModelForm
+  readonly format: typeof MODEL_FORM
   readonly seed: number
   readonly classes: readonly CardClass[]
   /** Event times of the examples, in milliseconds since the epoch; both bounds are inclusive. */
@@ -56,8 +55,8 @@ export interface ModelCard {
   }
   /** Share of the unresolved traffic that resembles no class, 0 to 1. */
   readonly unknownShare: number
-  /** The same by pattern (what an event states about its caller); absent in cards of form 1. */
-  readonly patterns?: readonly CardPattern[] | undefined
+  /** The same by what an event shows of its caller. */
+  readonly patterns: readonly CardPattern[]
   /** Quality on held-out resolved events, weighted to the traffic that the model serves. */
   readonly weighted: Quality
   /** Quality on held-out overrides; absent when there were none. */
@@ -97,7 +96,7 @@ export interface Quality {
   /** Share of correct predictions among events with a probability of at least 0.80; absent when there are none. */
   readonly precisionAtFloor?: number | undefined
   readonly shareAtFloor: number
-  /** Mean negative log-likelihood, in nats; absent in cards of form 1. */
+  /** Mean negative log-likelihood, in nats; absent where it was not asked for. */
   readonly logLoss?: number | undefined
   /** That of the capture context's shares alone, without any feature. */
   readonly contextLogLoss?: number | undefined

@@ -1,5 +1,5 @@
 import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records/interpretation.js'
-import { type EventFacts, FEATURE_SPACES, featuresOf, identitySlot } from './features.js'
+import { type EventFacts, FEATURE_SLOTS, featuresOf, identitySlot } from './features.js'
 import { logSumExp } from './logistic-regression.js'
 import { ALTERNATIVES_MAX, type Model, type ModelParameters, type Prediction } from './model.js'
 import type { SparseRows } from './sparse-rows.js'
@@ -8,7 +8,7 @@ import { contextsOf, patternOf } from './views.js'
 /** One prediction per event, in the order of the events. */
 export function predict(model: Model, events: readonly EventFacts[]): Prediction[] {
   const { card, parameters } = model
-  const rows = featuresOf(events, { form: parameters.form })
+  const rows = featuresOf(events)
   const logits = new Float64Array(parameters.intercepts.length)
   return events.map((event, row) => {
     writeModelLogits(parameters, rows, row, event, offsetsOf(parameters, event), logits)
@@ -25,7 +25,7 @@ const NEW_FEATURES_MAX = 0.3
  * remaining features may still favour one class clearly, but prove little.
  */
 function isUnlikeAll(parameters: ModelParameters, rows: SparseRows, row: number): boolean {
-  if (parameters.form === 1 || parameters.slots.length === 0) return false
+  if (parameters.slots.length === 0) return false
   const places = placesOf(parameters)
   const [from, to] = [rows.starts[row] as number, rows.starts[row + 1] as number]
   let unseen = 0
@@ -36,10 +36,6 @@ function isUnlikeAll(parameters: ModelParameters, rows: SparseRows, row: number)
 /** The prior of the most specific context that the model knows. */
 export function offsetsOf(parameters: ModelParameters, event: EventFacts): Float32Array | undefined {
   const { contextOffsets } = parameters
-  if (parameters.form === 1) {
-    const { ingestionLayer, principal } = event
-    return contextOffsets.get(`${ingestionLayer}\0${principal}`) ?? contextOffsets.get(ingestionLayer)
-  }
   const [pattern, layer, principal] = contextsOf(event, patternOf(event, familiarOf(parameters)))
   return contextOffsets.get(principal) ?? contextOffsets.get(layer) ?? contextOffsets.get(pattern)
 }
@@ -59,13 +55,13 @@ export function writeModelLogits(
   offsets: Float32Array | undefined,
   logits: Float64Array,
 ): void {
-  const { intercepts, weights, form } = parameters
+  const { intercepts, weights } = parameters
   const columns = intercepts.length
-  const identityAt = form === 2 && identityHash ? (placesOf(parameters)[identitySlot(identityHash)] as number) : -1
+  const identityAt = identityHash ? (placesOf(parameters)[identitySlot(identityHash)] as number) : -1
   for (let c = 0; c < columns; c++) logits[c] = intercepts[c] as number
   const isStated = writeSlotLogits(parameters, rows, row, logits, identityAt)
-  if (form === 2) nest(parameters.openClasses, logits)
-  // The weights of an identity apply to the unknown class as to the known ones.
+  nest(parameters.openClasses, logits)
+  // What an identity says holds for the unknown class as for the known ones.
   if (isStated) add(logits, weights, identityAt * columns)
   if (offsets !== undefined) add(logits, offsets, 0)
 }
@@ -153,7 +149,7 @@ export const confidenceOf = (probability: number, isPassed: boolean): Confidence
 function placesOf(parameters: ModelParameters): Int32Array {
   const known = PLACES.get(parameters)
   if (known !== undefined) return known
-  const places = new Int32Array(FEATURE_SPACES[parameters.form].slots).fill(-1)
+  const places = new Int32Array(FEATURE_SLOTS).fill(-1)
   for (const [place, slot] of parameters.slots.entries()) places[slot] = place
   PLACES.set(parameters, places)
   return places

@@ -158,7 +158,7 @@ export function logitsOfEvents(
   events: readonly EventFacts[],
   leftOut?: FeatureGroup | 'capture_context',
 ): Float64Array[] {
-  const rows = featuresOf(events, { form: parameters.form, leftOut: (group) => group === leftOut })
+  const rows = featuresOf(events, { leftOut: (group) => group === leftOut })
   return events.map((event, row) => {
     const logits = new Float64Array(parameters.intercepts.length)
     const offsets = leftOut === 'capture_context' ? undefined : offsetsOf(parameters, event)

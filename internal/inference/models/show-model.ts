@@ -43,7 +43,7 @@ const shownCard = ({ dataWindow, gate, ...card }: ModelCard) => ({
   },
   examples: card.examples,
   unknown_share: rounded(card.unknownShare),
-  patterns: (card.patterns ?? []).map(({ pattern, share, unknownShare }) => ({
+  patterns: card.patterns.map(({ pattern, share, unknownShare }) => ({
     pattern,
     share: rounded(share),
     unknown_share: rounded(unknownShare),

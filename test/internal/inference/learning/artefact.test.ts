@@ -4,7 +4,6 @@ import { decodeModel, encodeModel } from '../../../../internal/inference/learnin
 import type { Model } from '../../../../internal/inference/learning/model.js'
 import { predict } from '../../../../internal/inference/learning/predict.js'
 import { train } from '../../../../internal/inference/learning/train.js'
-import FORM_1 from './model-of-form-1.json' with { type: 'json' }
 import { recordsOf, traffic } from './traffic.js'
 
 const EVENTS = traffic(1_500, 'artefact')
@@ -54,24 +53,9 @@ test('truncated artefacts and other bytes are corrupt, without an exception', ()
   expect(decodeModel(new Uint8Array(0))).toEqual({ kind: 'corrupt', reason: 'not_an_artefact' })
 })
 
-test('an artefact of a later format is reported as unknown_format', () => {
+test('an artefact of another format is reported as unknown_format', () => {
   const later = Buffer.from(BYTES)
   later.writeUInt16LE(3, 4)
 
   expect(decodeModel(later)).toEqual({ kind: 'corrupt', reason: 'unknown_format' })
-})
-
-test('a version of form 1, as an earlier release stored it, loads and predicts what it did', () => {
-  const bytes = new Uint8Array(Buffer.from(FORM_1.bytes, 'base64'))
-
-  const decoded = decodeModel(bytes)
-
-  if (decoded.kind !== 'model') throw new Error(decoded.reason)
-  const predictions = predict(decoded.model, FORM_1.facts)
-  for (const [i, { probability, ...stored }] of FORM_1.predictions.entries()) {
-    expect(predictions[i]?.probability).toBeCloseTo(probability, 12)
-    expect(predictions[i]).toMatchObject({ label: stored.label, confidence: stored.confidence })
-    expect(predictions[i]?.unknownProbability).toBeCloseTo(stored.unknownProbability, 12)
-  }
-  expect(Buffer.from(encodeModel(decoded.model))).toEqual(Buffer.from(bytes))
 })

@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   type EventFacts,
-  FEATURE_SPACES,
+  FEATURE_SLOTS,
   featuresOf,
   identitySlot,
-  MODEL_FORM,
   withNeighbours,
 } from '../../../../internal/inference/learning/features.js'
 
@@ -53,7 +52,7 @@ test('features are within the feature space, with values from 0 to 1', () => {
       (some) => {
         const { columns, values } = featuresOf([{ ...FACTS, ...some }])
 
-        for (const column of columns) expect(column).toBeLessThan(FEATURE_SPACES[MODEL_FORM].slots)
+        for (const column of columns) expect(column).toBeLessThan(FEATURE_SLOTS)
         for (const value of values) expect(value > 0 && value <= 1).toBe(true)
       },
     ),

@@ -29,7 +29,6 @@ const modelOf = (
     gate: { isPassed, reasons: [] },
   } as unknown as ModelCard,
   parameters: {
-    form: 1,
     slots: new Uint32Array(0),
     weights: new Float32Array(0),
     intercepts: Float32Array.from(intercepts),
@@ -79,8 +78,8 @@ test('the prior of a prediction is that of the credential, else of the layer, el
   const model = modelOf(
     [1, 0, 0, 0, 0, 0, 0],
     new Map([
-      ['application', lift(1)],
-      ['application\0key-1', lift(2)],
+      ['anonymous\0application', lift(1)],
+      ['anonymous\0application\0key-1', lift(2)],
     ]),
   )
 
@@ -93,7 +92,7 @@ test('the prior of a prediction is that of the credential, else of the layer, el
 
 test('what falls to no known class divides among the unknown and the classes that only overrides have named', () => {
   const model = modelOf([2, 1, 0, -1, 0, 0, Math.log(1 / 3)])
-  const nested: Model = { ...model, parameters: { ...model.parameters, form: 2, openClasses: [5] } }
+  const nested: Model = { ...model, parameters: { ...model.parameters, openClasses: [5] } }
 
   const [prediction] = predict(nested, [EVENT])
 
