@@ -3,8 +3,13 @@
  * `ATTRIBUTION_RENEW_FIXTURES=1` writes the folder of this version first.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { describe, expect, test } from 'vitest'
+import { connectStore } from '../../internal/store/client.js'
+import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
+import { storedRows } from '../../internal/store/stored-rows.js'
 import { type Ask, askAs } from '../support/ask.js'
+import { attributed } from '../support/attributed.js'
 import {
   copyDataFolder,
   dataFolderVersions,
@@ -15,7 +20,9 @@ import {
   writeDataFolder,
 } from '../support/data-folders.js'
 import { wireEvent } from '../support/gateway.js'
-import { launchService } from '../support/service.js'
+import { launch } from '../support/processes.js'
+import { launchService, natsServerBin, UP_MAIN } from '../support/service.js'
+import { storeAccountOf, storeOf } from '../support/service-store.js'
 
 if (process.env['ATTRIBUTION_RENEW_FIXTURES'] === '1') await writeDataFolder()
 
@@ -29,6 +36,17 @@ async function untilThere(ask: Ask, service: string, count: number): Promise<voi
   }
   while ((await found()) < count) await sleep(100)
 }
+
+/** What a migration can change of the tables of a database. */
+const SCHEMA = [
+  'SELECT name, engine, partition_key, sorting_key FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+  `SELECT table, name, type, default_kind, default_expression, compression_codec FROM system.columns
+   WHERE database = currentDatabase() ORDER BY table, name`,
+  `SELECT table, name, type_full, expr FROM system.data_skipping_indices
+   WHERE database = currentDatabase() ORDER BY table, name`,
+]
+const schemaOf = async (store: ClickHouseClient): Promise<unknown> =>
+  Promise.all(SCHEMA.map((query) => storedRows<Record<string, unknown>>(store, query, {})))
 
 describe.each(dataFolderVersions())('a data folder of version %s', (version) => {
   test('its records, totals, keys and directory are read by this version, and nothing on its way is lost', async () => {
@@ -67,6 +85,34 @@ describe.each(dataFolderVersions())('a data folder of version %s', (version) => 
     expect(taken.status).toBe(202)
     const id = taken.json.invocation_id.replace('inv_', 'attr_')
     while ((await ask('GET', `/v1/attribution/${id}`)).status !== 200) await sleep(50)
+
+    const store = storeOf(service)
+    await createDatabase(storeAccountOf(service), 'a_new_one')
+    const fresh = connectStore({ ...storeAccountOf(service), database: 'a_new_one' })
+    await migrate(fresh)
+    expect(await schemaOf(store)).toEqual(await schemaOf(fresh))
+    await fresh.close()
+    await store.close()
     await service.stop()
   })
+})
+
+test('this version goes on while a newer one brings the schema further, and then does not start on it', async () => {
+  const service = await launchService({ roles: [] })
+  const store = storeOf(service)
+  const rows = [{ version: MIGRATIONS.length + 1, name: 'of a newer version' }]
+  await store.insert({ table: 'schema_migrations', values: rows, format: 'JSONEachRow' })
+  await store.close()
+  await attributed(askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key }), {})
+  await service.stop()
+
+  const again = launch(UP_MAIN, {
+    args: ['--data-dir', service.dataDir, '--port', String(service.port), '--intake-port', '0'].concat([
+      ...['--nats-server-bin', natsServerBin(), '--without-roles', 'courier,exporter,sentinel,trainer'],
+    ]),
+  })
+  const said = await again.line(/the read model is that of a newer version/)
+
+  expect(said).toContain('restore a backup from before the upgrade')
+  await again.kill('SIGTERM')
 })
