@@ -1,6 +1,5 @@
 import type { PathwayCoverage } from 'attribution-service/sdk/api'
 
-/** A row of `GET /api/v1/coverage`, as far as the console reads it. */
 export type Pathway = PathwayCoverage
 
 /** What a capture layer does on a pathway. */

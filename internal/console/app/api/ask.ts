@@ -1,3 +1,4 @@
+import type { Problem } from 'attribution-service/sdk/api'
 import { renewAccessToken, validAccessToken } from '../session/session.js'
 
 /** A problem that the API answered with (`application/problem+json`), or that no answer came. */
@@ -88,13 +89,7 @@ async function codeOf(answer: Response): Promise<string | undefined> {
   }
 }
 
-interface ProblemBody {
-  readonly title?: string
-  readonly detail?: string
-  readonly error_code?: string
-  readonly trace_id?: string
-  readonly errors?: readonly { readonly detail: string }[]
-}
+type ProblemBody = Partial<Problem>
 
 function problemOf(answer: Response, text: string): ApiProblem {
   let body: ProblemBody = {}

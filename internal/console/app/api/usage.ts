@@ -1,4 +1,5 @@
-import type { UsageAnswer, UsageRow, UsageScope } from '../../figures/usage.js'
+import type { ReportScope } from 'attribution-service/sdk/api'
+import type { UsageAnswer, UsageRow } from '../../figures/usage.js'
 import { ask } from './ask.js'
 
 /** A question to `GET /v1/reports/usage`, in its own parameters; filters may repeat. */
@@ -6,7 +7,7 @@ export type UsageQuestion = Readonly<Record<string, string | readonly string[]>>
 
 export interface UsageReport {
   readonly rows: readonly UsageRow[]
-  readonly scope: UsageScope
+  readonly scope: ReportScope
   readonly suppressed: UsageAnswer['suppressed']
   /** Whether rows are left out, since there are more pages than were asked for. */
   readonly isCut: boolean

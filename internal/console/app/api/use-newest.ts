@@ -1,3 +1,4 @@
+import type { AttributionRecord } from 'attribution-service/sdk/api'
 import { useEffect, useState } from 'preact/hooks'
 import { hasScope } from '../session/session.js'
 import { ask } from './ask.js'
@@ -27,9 +28,7 @@ export async function readNewest(): Promise<Newest | undefined> {
   return reading
 }
 
-interface Page {
-  readonly data: readonly { readonly id: string; readonly materialized_at: string }[]
-}
+type Page = { readonly data: readonly Pick<AttributionRecord, 'id' | 'materialized_at'>[] }
 
 /** Follows the newest record while the page is visible. */
 export function useNewest(): Newest {

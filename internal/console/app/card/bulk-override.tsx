@@ -1,3 +1,4 @@
+import type { OverridesPreview, BulkOverride as Running } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { type Filter, statedFilter } from '../../figures/filters.js'
 import { callsShown, countShown, decimalShown, decimalsOf, usdShown } from '../../figures/shown.js'
@@ -11,30 +12,9 @@ import { Name, ServiceCells } from '../parts/name.js'
 import { Table } from '../parts/table.js'
 import { useDoing } from '../parts/use-doing.js'
 
-interface Moved {
-  readonly service: string
-  readonly owner: string
-  readonly records: number
-  readonly cost_usd: string
-}
+type Moved = OverridesPreview['before'][number]
 
-interface Preview {
-  readonly token: string
-  readonly records: number
-  readonly cost_usd: string
-  readonly before: readonly Moved[]
-  readonly after: readonly Moved[]
-  readonly implausible_cost: { readonly records: number; readonly cost_usd: string }
-  readonly unchanged: { readonly overridden: number; readonly disputed: number }
-}
-
-interface Running {
-  readonly id: string
-  readonly status: string
-  readonly records: number
-  readonly overridden: number
-  readonly restored: number | null
-}
+type Preview = OverridesPreview
 
 const PATH = '/v1/attribution/overrides'
 const ENDED = ['applied', 'cancelled', 'undone']

@@ -9,7 +9,7 @@ import { Shown } from '../parts/states.js'
 import { Actions } from './actions.js'
 import { CostLines } from './cost-lines.js'
 import { Footprint } from './footprint.js'
-import type { ComparedWith, Explained } from './record.js'
+import type { Alternative, ComparedWith, Explained } from './record.js'
 
 interface CardProps {
   readonly id: string
@@ -89,7 +89,8 @@ const STATE: Readonly<Record<string, string>> = {
 }
 
 function SpokeForIt({ record: { explanation, interpretation } }: { readonly record: Explained }) {
-  const { inference, best_guess: guess, alternatives, suggested_services: suggested } = explanation
+  const { inference, best_guess: guess, suggested_services: suggested } = explanation
+  const alternatives: readonly Alternative[] = explanation.alternatives
   const others = alternatives.filter(({ service, owner }) => (service ?? owner) !== undefined)
   return (
     <>

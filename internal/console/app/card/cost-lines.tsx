@@ -1,9 +1,10 @@
 import { countShown } from '../../figures/shown.js'
 import { wordOf } from '../../figures/words.js'
-import type { Explanation } from './record.js'
+import type { CostDetails, Explanation } from './record.js'
 
 /** Exact, unrounded: the lines add up to the total in front of the reader. */
 export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
+  const details: CostDetails = cost.details
   const parts = [
     ...cost.lines.map(({ part, tokens, rate_usd_per_million: rate, amount_usd: amount }) => ({
       what: `${countShown(tokens)} ${wordOf(part)} × ${rate}/M`,
@@ -17,7 +18,7 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
   if (cost.basis === 'unpriced') {
     return (
       <>
-        not known: {wordOf(cost.details.reason ?? 'unpriced')}
+        not known: {wordOf(details.reason ?? 'unpriced')}
         <p class="muted">{cost.assumptions.join(' ')}</p>
       </>
     )
@@ -49,7 +50,7 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
         </tbody>
       </table>
       <p class="muted">
-        {cost.details.book_as_of !== undefined && `book ${cost.details.book_as_of}. `}
+        {details.book_as_of !== undefined && `book ${details.book_as_of}. `}
         {!isPriced && cost.stated_usd !== null && `The caller stated ${cost.stated_usd} USD. `}
         {cost.assumptions.join(' ')}
       </p>

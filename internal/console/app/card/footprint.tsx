@@ -1,6 +1,6 @@
 import { measureShown } from '../../figures/shown.js'
 import { wordOf } from '../../figures/words.js'
-import type { Band, Explanation } from './record.js'
+import type { Band, Explanation, FootprintDetails } from './record.js'
 
 /** Energy and carbon as intervals, and what they rest on. */
 export function Footprint({
@@ -8,10 +8,11 @@ export function Footprint({
 }: {
   readonly footprint: Explanation['footprint']
 }) {
+  const { grid }: FootprintDetails = details
   return (
     <>
       {range(energy, 'energy')} · {range(carbon, 'carbon')}
-      {details.grid?.zone !== undefined && ` · grid ${details.grid.zone}`}
+      {grid?.zone !== undefined && ` · grid ${grid.zone}`}
       {uncertainty !== null && <p class="muted">{uncertainty}</p>}
     </>
   )

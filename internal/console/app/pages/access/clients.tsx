@@ -1,3 +1,4 @@
+import type { ClientWithSecret } from 'attribution-service/sdk/api'
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { namesOf } from '../../../figures/names.js'
@@ -17,11 +18,7 @@ import { Scopes, Trusts, trustsOf } from './fields.js'
 
 const HEAD = ['client', 'id', 'status', 'kind', 'scopes', 'created']
 
-interface WithSecret {
-  readonly id: string
-  /** Absent: a public one has none. */
-  readonly client_secret?: string
-}
+type WithSecret = Pick<ClientWithSecret, 'id'> & Partial<Pick<ClientWithSecret, 'client_secret'>>
 
 interface ClientsProps {
   readonly opening: Opening

@@ -1,32 +1,12 @@
+import type { Client, User } from 'attribution-service/sdk/api'
 import { SCOPES, type Scope } from '../../../../auth/scopes.js'
 import type { Key } from '../../api/keys.js'
 
-/** OAuth clients and people, as far as the console reads them, and words for what credentials may do. */
+/** OAuth clients and people, and words for what credentials may do. */
 
-export interface Client {
-  readonly id: string
-  readonly name: string
-  readonly type: 'confidential' | 'public'
-  readonly scopes: readonly string[]
-  readonly grant_types: readonly string[]
-  readonly redirect_uris: readonly string[]
-  readonly status: 'active' | 'disabled'
-  readonly last_four: string | null
-  readonly created_at: string
-  readonly trusts_cost: boolean
-  readonly is_gateway: boolean
-}
+export type { Client }
 
-export interface Person {
-  readonly id: string
-  readonly username: string
-  readonly scopes: readonly string[]
-  readonly status: 'active' | 'disabled'
-  readonly owner: boolean
-  readonly signs_in_by: 'password' | 'identity_provider'
-  readonly second_factor: boolean
-  readonly created_at: string
-}
+export type Person = User
 
 export const CLIENTS_PATH = '/api/v1/clients'
 export const PEOPLE_PATH = '/api/v1/users'

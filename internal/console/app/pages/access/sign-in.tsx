@@ -1,3 +1,4 @@
+import type { Settings } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
@@ -6,12 +7,6 @@ import { Copy } from '../../parts/copy.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
-
-interface Settings {
-  readonly tenant_id: string
-  readonly require_second_factor: boolean
-  readonly identity_provider: { readonly name: string; readonly issuer: string; readonly only: boolean } | null
-}
 
 const PATH = '/api/v1/settings'
 

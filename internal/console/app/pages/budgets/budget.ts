@@ -1,64 +1,31 @@
+import type { Budget, BudgetGroup, BudgetPeriod } from 'attribution-service/sdk/api'
 import { hasClosedValues } from '../../../../filters/report-dimensions.js'
 import { fieldShown, wordOf } from '../../../figures/words.js'
 
-/** Budgets of `GET /api/v1/budgets`, as far as the console reads them. */
-export interface Budget {
-  readonly id: string
-  readonly name: string
-  readonly filter: BudgetFilter
-  readonly per: string | null
-  readonly period: Span
-  readonly time_zone: string
-  readonly ceiling_usd: string
-  readonly thresholds: readonly number[]
-  readonly current?: Current
-}
+export type { Budget }
 
-export type Span = 'day' | 'week' | 'month' | 'quarter'
+export type Span = Budget['period']
 
-export type BudgetFilter = Readonly<Record<string, string | undefined>> & {
-  readonly tags?: never
-}
+export type BudgetFilter = Budget['filter']
 
-export interface Spending {
-  readonly spent_usd: string
-  readonly percent: string | null
-  readonly forecast_usd: string | null
-  readonly forecast_percent: string | null
-}
+export type Spending = Pick<BudgetGroup, 'spent_usd' | 'percent' | 'forecast_usd' | 'forecast_percent'>
 
-export interface Crossing {
-  readonly threshold: number
-  readonly crossed_at: string | null
-}
+export type Crossing = BudgetGroup['crossings'][number]
 
-export interface Current extends Spending {
-  readonly from: string
-  readonly to: string
-  readonly as_of: string
-  readonly crossings?: readonly Crossing[]
-  readonly groups?: {
-    readonly count: number
-    readonly crossed: readonly { readonly threshold: number; readonly count: number }[]
-  }
-}
+export type Current = BudgetPeriod
 
-export interface Group extends Spending {
-  readonly value: string
-  readonly crossings: readonly Crossing[]
-}
+export type Group = BudgetGroup
 
 export const BUDGETS_PATH = '/api/v1/budgets'
 
 /** Fields and values of a filter, those of tags as `tags.<key>`: the names that reports know too. */
 export function pairsOf(filter: BudgetFilter): readonly (readonly [string, string])[] {
-  const { tags, ...fields } = filter as Readonly<Record<string, unknown>>
-  return [
-    ...Object.entries(fields as Readonly<Record<string, string>>),
-    ...Object.entries((tags ?? {}) as Readonly<Record<string, string>>).map(
-      ([key, value]) => [`tags.${key}`, value] as const,
-    ),
-  ]
+  const { tags = {}, ...fields } = filter
+  const stated = {
+    ...fields,
+    ...Object.fromEntries(Object.entries(tags).map(([key, value]) => [`tags.${key}`, value])),
+  }
+  return Object.entries(stated).flatMap(([field, value]) => (value === undefined ? [] : [[field, value] as const]))
 }
 
 /** Which calls count, in words. */

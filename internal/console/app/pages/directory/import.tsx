@@ -1,3 +1,4 @@
+import type { DirectoryImport } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { countShown } from '../../../figures/shown.js'
 import { askText } from '../../api/ask.js'
@@ -29,11 +30,7 @@ interface Report {
   readonly refused: readonly Line[]
 }
 
-interface Import extends Report {
-  readonly id: string
-  readonly status: 'running' | 'done' | 'interrupted'
-  readonly applied: number
-}
+type Import = DirectoryImport
 
 /** A file that was tried, and what it would do. */
 interface Tried {

@@ -1,3 +1,9 @@
+import type {
+  DirectoryIdentity,
+  DirectoryPrincipal,
+  DirectoryService,
+  DirectorySource,
+} from 'attribution-service/sdk/api'
 import { PATHWAY_CATEGORIES } from '../../../../records/interpretation.js'
 import { namesOf } from '../../../figures/names.js'
 import { wordOf } from '../../../figures/words.js'
@@ -8,19 +14,7 @@ import type { Kind } from './entries.js'
 
 /** The four collections of the directory. */
 
-interface Service {
-  readonly id: string
-  readonly name: string
-  readonly owner: string
-  readonly aliases: readonly string[]
-  readonly changes: readonly {
-    readonly from: string
-    readonly owner: string | null
-    readonly name: string | null
-    readonly merged_into: string | null
-  }[]
-  readonly now: { readonly name: string; readonly owner: string; readonly merged_into: string | null }
-}
+type Service = DirectoryService
 
 export const SERVICES: Kind<Service> = {
   title: 'Services',
@@ -66,14 +60,7 @@ export const SERVICES: Kind<Service> = {
   bodyOf: (fields) => ({ owner: textOf(fields, 'owner'), aliases: namesOf(textOf(fields, 'aliases') ?? '') }),
 }
 
-interface Identity {
-  readonly id: string
-  readonly name: string
-  readonly owner: string | null
-  readonly service: string | null
-  readonly is_workload: boolean
-  readonly is_active: boolean
-}
+type Identity = DirectoryIdentity
 
 export const IDENTITIES: Kind<Identity> = {
   title: 'Identities',
@@ -108,12 +95,7 @@ export const IDENTITIES: Kind<Identity> = {
   }),
 }
 
-interface Principal {
-  readonly id: string
-  readonly principal_id: string
-  readonly service: string
-  readonly exclusive: boolean
-}
+type Principal = DirectoryPrincipal
 
 export const PRINCIPALS: Kind<Principal> = {
   title: 'Credentials',
@@ -137,12 +119,7 @@ export const PRINCIPALS: Kind<Principal> = {
   bodyOf: (fields) => ({ service: textOf(fields, 'service'), exclusive: fields.has('exclusive') }),
 }
 
-interface Source {
-  readonly id: string
-  readonly name: string
-  readonly pathway: string | null
-  readonly is_discovery_only: boolean
-}
+type Source = DirectorySource
 
 export const SOURCES: Kind<Source> = {
   title: 'Capture layers',

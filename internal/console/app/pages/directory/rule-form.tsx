@@ -117,11 +117,21 @@ function Conditions({ when, onChange }: ConditionsProps) {
       <legend>Calls of which all of this is true</legend>
       {when.map((condition, at) => (
         <div key={at} class="filters">
-          <Pick label="Field" value={condition.field} choices={RULE_FIELDS} onPick={(field) => set(at, { field })} />
+          <Pick
+            label="Field"
+            value={condition.field}
+            choices={RULE_FIELDS}
+            onPick={(field) => set(at, { field: field as Condition['field'] })}
+          />
           {condition.field === 'tag' && (
             <Text label="Tag" value={condition.key ?? ''} onText={(key) => set(at, { key })} />
           )}
-          <Pick label="Comparison" value={condition.match} choices={MATCHES} onPick={(match) => set(at, { match })} />
+          <Pick
+            label="Comparison"
+            value={condition.match}
+            choices={MATCHES}
+            onPick={(match) => set(at, { match: match as Condition['match'] })}
+          />
           <Text label="Value" value={condition.value} onText={(value) => set(at, { value })} />
           {when.length > 1 && (
             <button type="button" class="quiet" onClick={() => onChange(when.filter((_, which) => which !== at))}>

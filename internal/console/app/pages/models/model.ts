@@ -1,72 +1,14 @@
-/** Model versions of `GET /v1/models`, as far as the console reads them. Shares are fractions of 1. */
-export interface Model {
-  readonly id: string
-  readonly status: 'candidate' | 'serving' | 'previous' | 'recalled' | 'withdrawn'
-  readonly created_at: string
-  readonly promoted_at: string | null
-  readonly recalled_at: string | null
-  readonly can_serve: boolean
-  readonly classes: readonly {
-    readonly service: string
-    readonly owner: string
-    readonly examples: number
-    readonly served_share: number
-  }[]
-  readonly data_window: { readonly from: string; readonly to: string; readonly validation_from: string }
-  readonly examples: {
-    readonly resolved: number
-    readonly unresolved: number
-    readonly overrides: number
-    readonly disputes: number
-  }
-  readonly unknown_share: number
-  readonly withdrawn: Withdrawn | null
-  readonly validation: {
-    readonly passed: boolean
-    readonly reasons: readonly string[]
-    readonly served_traffic: Quality
-    readonly audits: Quality | null
-  }
-  readonly calibration_curve: readonly Bin[]
-  readonly feature_importance: readonly { readonly feature: string; readonly accuracy_lost: number }[]
-  readonly shadow: Shadow | null
-}
+import type { Model, ModelQuality } from 'attribution-service/sdk/api'
 
-export interface Quality {
-  readonly n: number
-  readonly accuracy: number
-  readonly heuristic_accuracy: number
-  readonly majority_accuracy: number
-  readonly calibration_error: number
-  readonly precision_at_floor: number | null
-  readonly share_at_floor: number
-}
+export type { Model }
 
-export interface Bin {
-  readonly from: number
-  readonly to: number
-  readonly n: number
-  readonly mean_probability: number
-  readonly accuracy: number
-}
+export type Quality = ModelQuality
 
-export interface Withdrawn {
-  readonly at: string
-  readonly scored: number
-  readonly precision: number
-  readonly precision_at_most: number
-  readonly changed: readonly { readonly service: string; readonly owner: string }[]
-}
+export type Bin = Model['calibration_curve'][number]
 
-export interface Shadow {
-  readonly against: string
-  readonly since: string
-  readonly events: number
-  readonly agreed: number
-  readonly serving_ready: number
-  readonly candidate_ready: number
-  readonly ready_for_another: number
-}
+export type Withdrawn = NonNullable<Model['withdrawn']>
+
+export type Shadow = NonNullable<Model['shadow']>
 
 export const MODELS_PATH = '/v1/models'
 

@@ -1,3 +1,4 @@
+import type { ReportScope } from 'attribution-service/sdk/api'
 import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '../../../../units/quantity.js'
 import { linkTo } from '../../../figures/address.js'
 import { spanLabel } from '../../../figures/period.js'
@@ -11,7 +12,7 @@ import {
   usdShown,
 } from '../../../figures/shown.js'
 import { fractionOf, percentOf, TRUST_PARTS, trustOfAll } from '../../../figures/trust.js'
-import type { UsageRow, UsageScope } from '../../../figures/usage.js'
+import type { UsageRow } from '../../../figures/usage.js'
 import { Ago, Instant } from '../../parts/instant.js'
 import { TRUST_WORDS, TrustBar } from '../../parts/trust-bar.js'
 import type { OverviewFigures } from './load.js'
@@ -90,7 +91,7 @@ const Notional = ({ params }: { readonly params: URLSearchParams }) => (
 )
 
 /** What these figures are of, for the tests. */
-const asked = ({ from, to, as_of }: UsageScope) => ({ from, to, as_of })
+const asked = ({ from, to, as_of }: ReportScope) => ({ from, to, as_of })
 
 function Change({ scope, zone }: { readonly scope: OverviewFigures['bands']['scope']; readonly zone: string }) {
   const { total_cost_usd: total, compared_with: before } = scope

@@ -1,12 +1,11 @@
+import type { AttributionRecord } from 'attribution-service/sdk/api'
 import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { Id } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { hasScope } from '../../session/session.js'
 
-interface Listed {
-  readonly data: readonly { readonly id: string; readonly cost_basis: string }[]
-}
+type Listed = { readonly data: readonly Pick<AttributionRecord, 'id' | 'cost_basis'>[] }
 interface Explained {
   readonly id: string
   readonly explanation: {

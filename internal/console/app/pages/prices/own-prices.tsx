@@ -1,5 +1,6 @@
+import type { Price } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
-import { otherRates, type RateTable } from '../../../figures/prices.js'
+import { otherRates } from '../../../figures/prices.js'
 import { priceShown } from '../../../figures/shown.js'
 import type { List } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
@@ -10,16 +11,7 @@ import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 
-export interface Price {
-  readonly id: string
-  readonly provider: string
-  readonly model: string
-  readonly region: string | null
-  readonly valid_from: string
-  readonly valid_to: string | null
-  readonly usd_per_million: RateTable & { readonly input_tokens: string; readonly output_tokens: string }
-  readonly usd_per_call: Readonly<Record<string, string | null>> | null
-}
+export type { Price }
 
 interface OwnPricesProps {
   readonly prices: List<Price>
@@ -82,7 +74,7 @@ interface RowProps {
 function Row({ price, zone, onRemove }: RowProps) {
   const { usd_per_million: rates, usd_per_call: fees } = price
   const others = [
-    ...otherRates(rates),
+    ...otherRates({ ...rates }),
     ...Object.entries(fees ?? {}).flatMap(([tool, fee]) =>
       fee === null ? [] : [`${tool.replaceAll('_', ' ')} ${priceShown(fee)} a call`],
     ),

@@ -1,3 +1,4 @@
+import type { UnpricedRow } from 'attribution-service/sdk/api'
 import type { Period } from '../../../figures/period.js'
 import { countShown } from '../../../figures/shown.js'
 import { useList } from '../../api/use-list.js'
@@ -7,16 +8,6 @@ import { NotAllowed, Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import type { Priced } from './add-price.js'
-
-interface UnpricedRow {
-  readonly provider: string | null
-  readonly served_model: string | null
-  readonly calls: number
-  readonly input_tokens: number | null
-  readonly output_tokens: number | null
-  readonly folded: boolean
-  readonly groups?: number
-}
 
 interface UnpricedProps {
   readonly period: Period

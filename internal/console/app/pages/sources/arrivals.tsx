@@ -1,3 +1,4 @@
+import type { PathwayCoverage } from 'attribution-service/sdk/api'
 import type { Period } from '../../../figures/period.js'
 import { countShown, decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
 import { fractionOf } from '../../../figures/trust.js'
@@ -12,10 +13,7 @@ import { Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 
-interface Pathway {
-  readonly pathway: string
-  readonly last_event_at: string | null
-}
+type Pathway = Pick<PathwayCoverage, 'pathway' | 'last_event_at'>
 
 interface ArrivalsProps {
   readonly period: Period

@@ -1,3 +1,4 @@
+import type { AuditCandidate, DirectoryService, UnknownName, UnpricedRow } from 'attribution-service/sdk/api'
 import { CONTESTED_BY, type ContestedBy } from '../../../../records/interpretation.js'
 import type { Period } from '../../../figures/period.js'
 import type { UsageRow } from '../../../figures/usage.js'
@@ -68,32 +69,11 @@ export interface Queue {
   readonly services: readonly Service[]
 }
 
-export interface Service {
-  readonly id: string
-  readonly name: string
-  readonly owner: string
-  readonly aliases: readonly string[]
-}
+export type Service = DirectoryService
 
-interface Names {
-  readonly data: readonly {
-    readonly name: string
-    readonly calls: number
-    readonly cost_usd: string
-    readonly nearest_services: readonly string[]
-  }[]
-}
-interface Unpriced {
-  readonly data: readonly {
-    readonly provider: string | null
-    readonly served_model: string | null
-    readonly calls: number
-    readonly folded: boolean
-  }[]
-}
-interface Audits {
-  readonly data: readonly { readonly record: RecordRow; readonly calls: number; readonly cost_usd: string }[]
-}
+type Names = { readonly data: readonly UnknownName[] }
+type Unpriced = { readonly data: readonly UnpricedRow[] }
+type Audits = { readonly data: readonly AuditCandidate[] }
 
 const LISTED = '20'
 
