@@ -92,3 +92,60 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'Emissions that the caller measured for the call, in grams of CO2 equivalent: a decimal string. Absent: the ' +
     'service models them.',
 } as const
+
+/**
+ * Whether the values of a field name people.
+ *
+ * - `person`: always. No record keeps it, only its hash (`identity_hash`), by which reports count people and
+ *   `attribution erase-identity` forgets them.
+ * - `perhaps`: free text, in which a sender may name someone. Records keep it; it is nowhere grouped by unless the tenant declares
+ *   it, and `internal/store/erasure.ts` erases names in it.
+ * - `no`: names of systems, counts and ids of calls.
+ *
+ * What callers say of themselves in headers and metadata is no field: what looks like a person there, a session too, is dropped
+ * (`callerTags` in `internal/ingest/adapters/fields.ts`).
+ */
+export const NAMES_PEOPLE = {
+  event_id: 'no',
+  ingestion_layer: 'no',
+  ingestion_timestamp: 'no',
+  provider: 'no',
+  requested_model: 'no',
+  served_model: 'no',
+  input_tokens: 'no',
+  output_tokens: 'no',
+  cached_input_tokens: 'no',
+  cache_write_tokens: 'no',
+  cache_write_ttl_seconds: 'no',
+  cache_write_5m_tokens: 'no',
+  cache_write_1h_tokens: 'no',
+  reasoning_tokens: 'no',
+  audio_input_tokens: 'no',
+  audio_output_tokens: 'no',
+  image_input_tokens: 'no',
+  image_output_tokens: 'no',
+  web_search_calls: 'no',
+  file_search_calls: 'no',
+  code_execution_calls: 'no',
+  service_tier: 'no',
+  served_from_cache: 'no',
+  region: 'no',
+  estimated_cost_usd: 'no',
+  is_cost_notional: 'no',
+  latency_ms: 'no',
+  response_id: 'no',
+  usage_basis: 'no',
+  outcome: 'no',
+  attributed_identity: 'person',
+  attributed_service: 'no',
+  trace_id: 'no',
+  span_id: 'no',
+  parent_span_id: 'no',
+  attribution_confidence: 'no',
+  tags: 'perhaps',
+  k8s_namespace: 'no',
+  k8s_workload: 'no',
+  workload_identity: 'no',
+  energy_wh: 'no',
+  carbon_gco2e: 'no',
+} as const satisfies Readonly<Record<keyof typeof EVENT_FIELD_DESCRIPTIONS, 'no' | 'perhaps' | 'person'>>

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { attributionRecord } from '../../../internal/attribution/records/record.js'
+import { NAMES_PEOPLE } from '../../../internal/invocations/field-descriptions.js'
 import { invocationEvent } from '../../../internal/invocations/invocation-schema.js'
 import { FIELDS, memberOf, RECORD_FIELDS, WIRE_GROUPS, wireFields } from '../../../internal/records/record-fields.js'
 import { RECORD } from '../../../internal/store/queries/records/attributions.js'
@@ -42,4 +43,11 @@ test('every field that the event states is in the event schema', () => {
 test('the names of the fields and of their members are unique', () => {
   expect(new Set(FIELDS.map(({ name }) => name)).size).toBe(FIELDS.length)
   expect(new Set(FIELDS.map(memberOf)).size).toBe(FIELDS.length)
+})
+
+test('no record keeps a field that always names a person', () => {
+  const personal = Object.entries(NAMES_PEOPLE).flatMap(([name, names]) => (names === 'person' ? [name] : []))
+
+  expect(personal).toEqual(['attributed_identity'])
+  for (const { name } of FIELDS) expect(personal).not.toContain(name)
 })
