@@ -17,7 +17,7 @@ export async function ensureApiTypes(root) {
   if (areApiTypesCurrent(root)) return
   const record = join(root, RECORD)
   rmSync(record, { force: true })
-  const { sources } = await runSource(root, PROGRAM, [join(root, API_TYPES)])
+  const sources = await runSource(root, PROGRAM, [join(root, API_TYPES)])
   writeFileSync(record, JSON.stringify(Object.fromEntries(sources.map((source) => [source, stampOf(root, source)]))))
 }
 

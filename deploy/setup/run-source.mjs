@@ -3,7 +3,7 @@
  * checked.
  */
 import { existsSync, rmSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { collect } from './commands.mjs'
 import { SetUpError } from './steps.mjs'
@@ -12,14 +12,33 @@ import { SetUpError } from './steps.mjs'
  * @param {string} root the project's folder
  * @param {string} program relative to it
  * @param {readonly string[]} [args]
- * @returns {Promise<{ output: string, sources: string[] }>} what it printed, and the files it consists of, relative to the root
+ * @returns {Promise<string[]>} the files that it consists of, relative to the root
  * @throws {SetUpError} when it fails
  */
 export async function runSource(root, program, args = []) {
+  const folder = join(root, 'dist', '.programs')
+  const chunks = await bundled(root, program, folder).catch((cause) => {
+    throw new SetUpError(`the sources do not compile; correct them and start again\n${cause.message}`)
+  })
+  const [main] = chunks
+  const ran = await collect(process.execPath, [join(folder, main?.fileName ?? ''), ...args], { cwd: root })
+  for (const { fileName } of chunks) rmSync(join(folder, fileName))
+  if (ran.code !== 0)
+    throw new SetUpError(`${program} fails; correct the sources and start again\n${ran.output.trim()}`)
+  return chunks
+    .flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+    .map((id) => relative(root, id))
+    .filter((source) => existsSync(join(root, source)))
+}
+
+/**
+ * @param {string} root
+ * @param {string} program
+ * @param {string} folder
+ */
+async function bundled(root, program, folder) {
   // Here, since the set-up runs before the packages are installed.
   const { rolldown } = await import('rolldown')
-  const folder = join(root, 'dist', '.programs')
-  const name = program.split(sep).join('-').replace(/\.ts$/, '.js')
   const bundle = await rolldown({
     input: join(root, program),
     platform: 'node',
@@ -28,17 +47,10 @@ export async function runSource(root, program, args = []) {
     tsconfig: false,
     plugins: [sourceUrls],
   })
-  const { output } = await bundle.write({ dir: folder, format: 'esm', entryFileNames: name })
+  // The entry comes first.
+  const { output } = await bundle.write({ dir: folder, format: 'esm' })
   await bundle.close()
-  const ran = await collect(process.execPath, [join(folder, name), ...args], { cwd: root })
-  for (const { fileName } of output) rmSync(join(folder, fileName))
-  if (ran.code !== 0)
-    throw new SetUpError(`${program} fails; correct the sources and start again\n${ran.output.trim()}`)
-  const sources = output
-    .flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
-    .map((id) => relative(root, id))
-    .filter((source) => existsSync(join(root, source)))
-  return { output: ran.output, sources }
+  return output
 }
 
 /**
