@@ -16,14 +16,12 @@ import { type Ask, askAs } from '../support/ask.js'
 import { type DnsServer, launchDnsServer } from '../support/dns-server.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/receiver.js'
-import { RUNS_BOTH_RINGS } from '../support/run/rings.js'
 import { killRole, launchService, type RunningService } from '../support/service.js'
 
 const TENANTS = 10
 const EVENTS_PER_SECOND = 1_000
-/** A kill comes every 3.5 seconds: in the inner ring one of the courier and one of the broker. */
-const SECONDS = RUNS_BOTH_RINGS ? 20 : 8
-const KILLS = (['courier', 'nats', 'store', 'courier', 'nats'] as const).slice(0, Math.floor(SECONDS / 3.5))
+const SECONDS = 20
+const KILLS = ['courier', 'nats', 'store', 'courier', 'nats'] as const
 
 let service: RunningService
 let broker: Broker

@@ -22,7 +22,6 @@ import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
 import { EVENT_LOG } from '../../../internal/store/tables/event-log.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
 import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
-import { RUNS_BOTH_RINGS } from '../../support/run/rings.js'
 import { ROW_DEPS } from '../../support/stages.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
@@ -347,8 +346,7 @@ describe('erasure', () => {
     let steps = 0
     let isDone = false
     while (!isDone) {
-      steps += RUNS_BOTH_RINGS ? 1 : 3
-      isDone = await erase('ann', brokenOffAfter(steps)).then(
+      isDone = await erase('ann', brokenOffAfter(++steps)).then(
         () => true,
         (cause) => {
           if (cause !== brokenOff) throw cause
