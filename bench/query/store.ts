@@ -24,7 +24,7 @@ export async function startQueryStore(
     env: {
       ...process.env,
       ATTRIBUTION_STORE_PASSWORD: password,
-      ATTRIBUTION_STORE_MEMORY_BYTES_MAX: String(MEMORY_BYTES_MAX),
+      ATTRIBUTION_TUNING: `store-memory-bytes-max=${MEMORY_BYTES_MAX}`,
     },
     ready: answersAt(`${url}/ping`),
   })

@@ -3,7 +3,14 @@ import { LAYOUT } from '../../streams/buckets.js'
 import { EVENTS } from '../../streams/events.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
-import { type Config, ConfigError, type LAYOUT_SETTINGS, SETTINGS } from '../config/settings.js'
+import {
+  type Config,
+  ConfigError,
+  type LAYOUT_SETTINGS,
+  SETTINGS,
+  shownFlag,
+  shownVariable,
+} from '../config/settings.js'
 import { type Broker, ensureStreams, findStream, type Placement, placementOf } from './connect.js'
 import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
 import { mirrorBucket } from './mirror.js'
@@ -139,8 +146,9 @@ export function contradictions(layout: Layout, wanted: WantedLayout): string[] {
   return Object.entries(fieldsOf(layout)).flatMap(([name, has]) => {
     const value = wanted[name as keyof WantedLayout]
     if (value === undefined || has === undefined || value === has) return []
-    const { flag, variable } = SETTINGS[name as keyof WantedLayout]
-    return `${flag} (or ${variable}) is ${value}, but the layout of the broker has ${has}: leave the setting out, or change \
+    const setting = SETTINGS[name as keyof WantedLayout]
+    const { flag } = setting
+    return `${shownFlag(setting)} (or ${shownVariable(setting)}) is ${value}, but the layout of the broker has ${has}: leave the setting out, or change \
 the layout with "attribution streams apply ${flag} ${value}"`
   })
 }

@@ -25,6 +25,8 @@ interface Setting<T> {
   readonly shownDefault?: string
   /** A switch is a flag without a value; every other flag takes one. */
   readonly isSwitch: boolean
+  /** Given as `--tuning <name>=<value>` (`tuning`). */
+  readonly isTuning?: boolean
   /** Returns the value, or throws an `Error` whose message describes the allowed values. */
   readonly parse: (text: string) => T
 }
@@ -153,6 +155,22 @@ const alsoKnownAs = <T>(setting: Setting<T>, standardVariable: string): Setting<
   shownDefault: `that of ${standardVariable}; ${String(setting.fallback) || 'none'}`,
 })
 
+/**
+ * A setting that only somebody who has measured turns. It has no option of its own: `--tuning name=value`, as often as
+ * needed, or `ATTRIBUTION_TUNING`, several of them separated by spaces.
+ */
+const tuning = <S extends Setting<unknown>>(setting: S): S => ({ ...setting, isTuning: true })
+const TUNING_FLAG = '--tuning'
+export const TUNING_VARIABLE = 'ATTRIBUTION_TUNING'
+
+/** How a setting is given on the command line, without its value. */
+export const shownFlag = ({ flag, isTuning }: Pick<Setting<unknown>, 'flag' | 'isTuning'>): string =>
+  isTuning === true ? `${TUNING_FLAG} ${flag.slice(2)}` : flag
+
+/** How a setting is given in the environment, without its value. */
+export const shownVariable = ({ flag, variable, isTuning }: Setting<unknown>): string =>
+  isTuning === true ? `${TUNING_VARIABLE} ${flag.slice(2)}` : variable
+
 /** A URL to which paths are appended: without trailing slashes. */
 const base = (setting: Setting<string>): Setting<string> => ({
   ...setting,
@@ -224,12 +242,12 @@ export const SETTINGS = {
   natsServerBin: text('nats-server-bin', ''),
   streamReplicas: ofLayout('stream-replicas', 1, 1, 5),
   partitions: ofLayout('partitions', 2, 1, PARTITIONS_MAX),
-  indexStaleSeconds: integer('index-stale-seconds', 300, 0, 86_400),
+  indexStaleSeconds: tuning(integer('index-stale-seconds', 300, 0, 86_400)),
   invocationsBytesMax: ofLayout('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
-  observationsBytesMax: ofLayout('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
-  eventsBytesMax: ofLayout('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
-  eventLogDays: integer('event-log-days', 90, 1, 3_650),
-  sortedCopiesDays: integer('sorted-copies-days', 35, 1, 36_500),
+  observationsBytesMax: tuning(ofLayout('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50)),
+  eventsBytesMax: tuning(ofLayout('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50)),
+  eventLogDays: tuning(integer('event-log-days', 90, 1, 3_650)),
+  sortedCopiesDays: tuning(integer('sorted-copies-days', 35, 1, 36_500)),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),
@@ -241,8 +259,8 @@ export const SETTINGS = {
   rateReport: integer('rate-report', 10, 1, 10_000_000),
   rateControl: integer('rate-control', 10, 1, 10_000_000),
   rateToken: integer('rate-token', 5, 1, 10_000_000),
-  accessTokenSeconds: integer('access-token-seconds', 900, 60, 3_600),
-  spoolBytesMax: integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50),
+  accessTokenSeconds: tuning(integer('access-token-seconds', 900, 60, 3_600)),
+  spoolBytesMax: tuning(integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50)),
 
   exportsDir: text('exports-dir', ''),
   exportsS3Bucket: text('exports-s3-bucket', ''),
@@ -250,31 +268,39 @@ export const SETTINGS = {
   exportsS3Region: text('exports-s3-region', 'us-east-1'),
   exportsS3AccessKey: text('exports-s3-access-key', ''),
   exportsS3SecretKey: text('exports-s3-secret-key', ''),
-  exportsPerTenant: integer('exports-per-tenant', 2, 1, 100),
+  exportsPerTenant: tuning(integer('exports-per-tenant', 2, 1, 100)),
 
   storePort: integer('store-port', 8123, 1, 65_535),
-  storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
+  storeMemoryBytesMax: tuning(integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50)),
 
   webhookPorts: numbers('webhook-ports', [443, 8443], 1, 65_535),
   webhookAllowedNetworks: list('webhook-allowed-networks', parseNetworks),
   webhookResolvers: list('webhook-resolvers', parseResolvers),
   webhookCaFile: text('webhook-ca-file', ''),
-  webhookInFlight: integer('webhook-in-flight', 8, 1, 64),
-  webhookTimeoutMs: integer('webhook-timeout-ms', 10_000, 100, 60_000),
-  webhookRetryMaximaMs: numbers('webhook-retry-maxima-ms', RETRY_MAXIMA_MS, 1, 86_400_000),
-  webhookRetryStopMs: integer('webhook-retry-stop-ms', RETRY_STOP_MS, 1_000, 7 * 86_400_000),
+  webhookInFlight: tuning(integer('webhook-in-flight', 8, 1, 64)),
+  webhookTimeoutMs: tuning(integer('webhook-timeout-ms', 10_000, 100, 60_000)),
+  webhookRetryMaximaMs: tuning(numbers('webhook-retry-maxima-ms', RETRY_MAXIMA_MS, 1, 86_400_000)),
+  webhookRetryStopMs: tuning(integer('webhook-retry-stop-ms', RETRY_STOP_MS, 1_000, 7 * 86_400_000)),
 
   masterKey: text('master-key', ''),
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
-  sentinelEveryMs: integer('sentinel-every-ms', 5_000, 100, 3_600_000),
-  probeEveryMs: integer('probe-every-ms', 0, 0, 3_600_000), // 0: no probe
-  surveyEveryMs: integer('survey-every-ms', 60_000, 100, 3_600_000),
-  trainEveryMinutes: integer('train-every-minutes', 360, 1, 525_600),
+  sentinelEveryMs: tuning(integer('sentinel-every-ms', 5_000, 100, 3_600_000)),
+  probeEveryMs: tuning(integer('probe-every-ms', 0, 0, 3_600_000)), // 0: no probe
+  surveyEveryMs: tuning(integer('survey-every-ms', 60_000, 100, 3_600_000)),
+  trainEveryMinutes: tuning(integer('train-every-minutes', 360, 1, 525_600)),
   stages,
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof SETTINGS
+
+/** What `--help` shows; `--help-all` shows the rest, too. */
+const COMMON: ReadonlySet<SettingName> = new Set<SettingName>([
+  ...(['host', 'port', 'intakePort', 'sqlPort', 'dataDir', 'mode', 'region', 'demo', 'partitions'] as const),
+  ...(['natsUrl', 'natsUser', 'natsPassword', 'storeUrl', 'storeUser', 'storePassword'] as const),
+  ...(['baseUrl', 'tlsCertFile', 'tlsKeyFile', 'masterKeyFile', 'metricsPort', 'logLevel'] as const),
+  ...(['rateIngest', 'rateRead', 'exportsS3Bucket'] as const),
+])
 /** They belong to the layout of the broker; a process that sets them only checks them. */
 export const LAYOUT_SETTINGS = [
   'partitions',
@@ -365,7 +391,7 @@ export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof
  * @param required settings that are empty by default and must be given; of several, one is enough
  * @throws ConfigError that names every unknown flag, flag without its value, value outside its bounds, and required
  *   setting that is missing
- * @throws HelpAsked for `--help` and `--version`
+ * @throws HelpAsked for `--help`, `--help-all` and `--version`
  */
 export function readConfig<N extends SettingName>(
   wanted: readonly N[],
@@ -373,16 +399,25 @@ export function readConfig<N extends SettingName>(
   env: Readonly<Record<string, string | undefined>>,
   required: readonly (readonly N[])[] = [],
 ): Config<N> {
-  if (argv.includes('--help')) throw new HelpAsked(helpText(wanted))
+  if (argv.includes('--help')) throw new HelpAsked(helpText(wanted, ({ name }) => COMMON.has(name)))
+  if (argv.includes('--help-all')) throw new HelpAsked(helpText(wanted, () => true))
   if (argv.includes('--version')) throw new HelpAsked(serviceVersion())
   const faults: string[] = []
   const flags = parseFlags(wanted, argv, faults)
+  const tuned = new Map(
+    (env[TUNING_VARIABLE] ?? '').split(' ').flatMap((pair) => tuningOf(pair, TUNING_VARIABLE, faults)),
+  )
   const config: Record<string, unknown> = {}
   for (const name of wanted) {
     const setting: Setting<unknown> = SETTINGS[name]
     const { flag, variable, standardVariable = variable } = setting
-    const given = flags.get(flag) ?? env[variable] ?? (env[standardVariable] || undefined)
-    const source = flags.has(flag) ? flag : env[variable] === undefined ? standardVariable : variable
+    const stated = setting.isTuning === true ? tuned.get(flag) : env[variable]
+    const given = flags.get(flag) ?? stated ?? (setting.standardVariable && (env[standardVariable] || undefined))
+    const source = flags.has(flag)
+      ? shownFlag(setting)
+      : stated === undefined
+        ? standardVariable
+        : shownVariable(setting)
     if (given === undefined) {
       config[name] = setting.fallback
       continue
@@ -406,22 +441,72 @@ export function readConfig<N extends SettingName>(
 export function environmentOf(config: Partial<Config<SettingName>>): Record<string, string> {
   const isSet = (value: unknown): boolean =>
     value !== '' && value !== undefined && !(Array.isArray(value) && value.length === 0)
-  const set = Object.entries(config).filter(([, value]) => isSet(value))
-  return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as SettingName].variable, String(value)]))
+  const set = Object.entries(config)
+    .filter(([, value]) => isSet(value))
+    .map(([name, value]) => ({ setting: SETTINGS[name as SettingName] as Setting<unknown>, value: String(value) }))
+  const tuned = set.filter(({ setting }) => setting.isTuning === true)
+  return {
+    ...Object.fromEntries(
+      set.filter(({ setting }) => setting.isTuning !== true).map(({ setting, value }) => [setting.variable, value]),
+    ),
+    ...(tuned.length > 0 && {
+      [TUNING_VARIABLE]: tuned.map(({ setting, value }) => `${setting.flag.slice(2)}=${value}`).join(' '),
+    }),
+  }
 }
 
-function helpText(wanted: readonly SettingName[]): string {
-  const lines = wanted.map((name) => {
-    const { flag, variable, fallback, shownDefault, isSwitch }: Setting<unknown> = SETTINGS[name]
-    const shown = shownDefault ?? (isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback))
-    return `  ${flag.padEnd(28)} ${variable.padEnd(38)} default ${shown}`
-  })
-  return `Options, with their environment variables and defaults (flags override the environment):\n${lines.join('\n')}`
+function helpText(wanted: readonly SettingName[], isShown: (of: { readonly name: SettingName }) => boolean): string {
+  const shown = wanted.filter((name) => isShown({ name }))
+  const settings = shown.map((name): Setting<unknown> => SETTINGS[name])
+  const defaultOf = ({ fallback, shownDefault, isSwitch }: Setting<unknown>): string =>
+    shownDefault ?? (isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback))
+  const options = settings
+    .filter(({ isTuning }) => isTuning !== true)
+    .map((each) => `  ${each.flag.padEnd(28)} ${each.variable.padEnd(38)} default ${defaultOf(each)}`)
+  const tunings = settings
+    .filter(({ isTuning }) => isTuning === true)
+    .map((each) => `  ${each.flag.slice(2).padEnd(28)} default ${defaultOf(each)}`)
+  return [
+    'Options, with their environment variables and defaults (flags override the environment):',
+    ...options,
+    ...(tunings.length > 0
+      ? [`Tuning, as ${TUNING_FLAG} name=value, or ${TUNING_VARIABLE} with such pairs separated by spaces:`, ...tunings]
+      : []),
+    ...(shown.length < wanted.length ? ['--help-all shows all options.'] : []),
+  ].join('\n')
+}
+
+/** A pair of `--tuning` as an entry by flag: none if it is empty or not one of ours, which is a fault. */
+function tuningOf(pair: string, source: string, faults: string[]): [flag: string, value: string][] {
+  if (pair === '') return []
+  const equals = pair.indexOf('=')
+  const flag = `--${equals < 0 ? pair : pair.slice(0, equals)}`
+  const known = Object.values<Setting<unknown>>(SETTINGS).filter(({ isTuning }) => isTuning === true)
+  if (!known.some((setting) => setting.flag === flag)) {
+    const nearest = nearestOf(
+      flag,
+      known.map((setting) => setting.flag),
+    )
+    const hint = nearest === undefined ? 'see --help-all' : `did you mean ${nearest.slice(2)}?`
+    faults.push(`${source} does not know ${flag.slice(2).replace(/[^ -~]/g, '?')} (${hint})`)
+    return []
+  }
+  if (equals < 0) {
+    faults.push(`${source} ${pair} needs =value`)
+    return []
+  }
+  return [[flag, pair.slice(equals + 1)]]
 }
 
 function parseFlags(wanted: readonly SettingName[], argv: readonly string[], faults: string[]): Map<string, string> {
-  const known = new Map<string, Setting<unknown>>(wanted.map((name) => [SETTINGS[name].flag, SETTINGS[name]]))
+  const settings = wanted.map((name): Setting<unknown> => SETTINGS[name])
+  const known = new Map(settings.filter(({ isTuning }) => isTuning !== true).map((each) => [each.flag, each]))
+  if (known.size < settings.length) known.set(TUNING_FLAG, TUNING)
   const flags = new Map<string, string>()
+  const keep = (flag: string, value: string): void => {
+    const pairs = flag === TUNING_FLAG ? tuningOf(value, TUNING_FLAG, faults) : ([[flag, value]] as const)
+    for (const [name, given] of pairs) flags.set(name, given)
+  }
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i] ?? ''
     const equals = argument.indexOf('=')
@@ -429,24 +514,27 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[], fau
     const setting = known.get(flag)
     if (setting === undefined) {
       const shown = flag.replace(/[^ -~]/g, '?') // the message stays one line, whatever the argument contains
-      const nearest = nearestOf(flag, [...known.keys()])
+      const tuned = settings.find((each) => each.flag === flag)
+      const nearest = tuned === undefined ? nearestOf(flag, [...known.keys()]) : `${shownFlag(tuned)}=…`
       faults.push(`unknown option ${shown} (${nearest === undefined ? 'see --help' : `did you mean ${nearest}?`})`)
       // What follows is probably its value.
       if (flag.startsWith('--') && equals < 0 && argv[i + 1]?.startsWith('--') === false) i++
       continue
     }
     if (equals >= 0) {
-      flags.set(flag, argument.slice(equals + 1))
+      keep(flag, argument.slice(equals + 1))
     } else if (setting.isSwitch) {
-      flags.set(flag, 'true')
+      keep(flag, 'true')
     } else {
       const value = argv[++i]
       // `--data-dir --demo` lacks the folder. A value that equals a flag must follow an equals sign.
       if (value === undefined || known.has(value)) {
         faults.push(`${flag} needs a value`)
         i--
-      } else flags.set(flag, value)
+      } else keep(flag, value)
     }
   }
   return flags
 }
+
+const TUNING: Setting<string> = text('tuning')

@@ -41,9 +41,14 @@ beforeAll(async () => {
     roles: ['courier'],
     args: [
       ...['--webhook-allowed-networks', '127.0.0.0/8', '--webhook-resolvers', dns.address],
-      ...['--webhook-ports', String(receiver.port), '--webhook-ca-file', caFile, '--webhook-in-flight', '1'],
+      ...['--webhook-ports', String(receiver.port), '--webhook-ca-file', caFile, '--tuning', 'webhook-in-flight=1'],
       // What is lost with a killed broker or courier must not wait for hours.
-      ...['--webhook-retry-maxima-ms', Array.from({ length: 30 }, () => 1_000).join(','), '--rate-control', '100000'],
+      ...[
+        '--tuning',
+        `webhook-retry-maxima-ms=${Array.from({ length: 30 }, () => 1_000).join(',')}`,
+        '--rate-control',
+        '100000',
+      ],
     ],
   })
   broker = await connectTo(service)

@@ -32,8 +32,8 @@ async function start(folder: string) {
       ...['-m', 'sh', '-c', mounted, folder, process.execPath, UP_MAIN, '--data-dir', folder],
       ...['--port', String(port), '--intake-port', '0', '--nats-server-bin', natsServerBin()],
       ...['--without-roles', 'courier,exporter,sentinel,trainer', '--rate-read', '100000'],
-      ...['--invocations-bytes-max', String(1024 ** 3), '--observations-bytes-max', String(256 * 1024 ** 2)],
-      ...['--events-bytes-max', String(256 * 1024 ** 2), '--metrics-port', String(metricsPort)],
+      ...['--invocations-bytes-max', String(1024 ** 3), '--tuning', `observations-bytes-max=${256 * 1024 ** 2}`],
+      ...['--tuning', `events-bytes-max=${256 * 1024 ** 2}`, '--metrics-port', String(metricsPort)],
     ],
   })
   await up.line(/is ready/)

@@ -20,7 +20,7 @@ let client: ServiceClient
 beforeAll(async () => {
   service = await launchService({
     roles: [],
-    args: ['--rate-read', '100000', '--spool-bytes-max', String(SPOOL_BYTES_MAX)],
+    args: ['--rate-read', '100000', '--tuning', `spool-bytes-max=${SPOOL_BYTES_MAX}`],
   })
   client = connectService(service.baseUrl, service.credentials.api_key, 16)
 })

@@ -40,9 +40,9 @@ beforeAll(async () => {
   watched = await launchWatched({
     args: [
       ...['--invocations-bytes-max', String(STREAM_BYTES_MAX)],
-      ...['--sentinel-every-ms', '100', '--survey-every-ms', '100'],
+      ...['--tuning', 'sentinel-every-ms=100', '--tuning', 'survey-every-ms=100'],
       ...['--webhook-allowed-networks', '127.0.0.0/8', '--webhook-ports', String(receiver.port)],
-      ...['--webhook-ca-file', caFile, '--webhook-retry-maxima-ms', RETRIES],
+      ...['--webhook-ca-file', caFile, '--tuning', `webhook-retry-maxima-ms=${RETRIES}`],
     ],
     shorten: (rules) =>
       rules

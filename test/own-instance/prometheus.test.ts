@@ -14,7 +14,7 @@ let watched: WatchedService
 
 beforeAll(async () => {
   watched = await launchWatched({
-    args: ['--spool-bytes-max', String(SPOOL_BYTES_MAX), '--probe-every-ms', '500'],
+    args: ['--tuning', `spool-bytes-max=${SPOOL_BYTES_MAX}`, '--tuning', 'probe-every-ms=500'],
     shorten: (rules) => rules.replace('attribution_log_oldest_seconds) > 60', 'attribution_log_oldest_seconds) > 5'),
     scrapeSeconds: 5,
   })

@@ -11,7 +11,7 @@ import { type Launched, launch } from '../support/processes.js'
 import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
 
 const SENTINEL_MAIN = fileURLToPath(new URL('../../dist/cmd/sentinel/main.js', import.meta.url))
-const QUICK = ['--sentinel-every-ms', '100', '--survey-every-ms', '100']
+const QUICK = ['--tuning', 'sentinel-every-ms=100', '--tuning', 'survey-every-ms=100']
 
 let service: RunningService
 let ask: Ask

@@ -365,8 +365,8 @@ describe('freshness', () => {
     expect(stale.interpretation.freshness).toBe('source_stale')
   })
 
-  test('a record is index_stale when the mirror of the directory lags by more than --index-stale-seconds', async () => {
-    const hasty = await launchService({ roles: [], args: ['--index-stale-seconds', '0'] })
+  test('a record is index_stale when the mirror of the directory lags by more than index-stale-seconds', async () => {
+    const hasty = await launchService({ roles: [], args: ['--tuning', 'index-stale-seconds=0'] })
     const asHasty = askAs(hasty.baseUrl, { 'x-api-key': hasty.credentials.api_key })
     const record = await recordOf({ attributed_service: 'checkout' }, asHasty)
     await hasty.stop()

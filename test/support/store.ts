@@ -61,7 +61,7 @@ export function storeLaunch(dataDir: string, port: number) {
     args: ['--data-dir', dataDir, '--store-port', String(port)],
     env: {
       ATTRIBUTION_STORE_PASSWORD: STORE_PASSWORD,
-      ATTRIBUTION_STORE_MEMORY_BYTES_MAX: String(STORE_MEMORY_BYTES),
+      ATTRIBUTION_TUNING: `store-memory-bytes-max=${STORE_MEMORY_BYTES}`,
     },
   }
 }

@@ -64,7 +64,7 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
     dependencies.push(natsServerRole(config.natsServerBin, files, nats.ownPort, nats.user, nats.password))
   }
   if (store.ownPort !== undefined) {
-    const memory = ['--store-memory-bytes-max', String(config.storeMemoryBytesMax)]
+    const memory = ['--tuning', `store-memory-bytes-max=${config.storeMemoryBytesMax}`]
     const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...memory]
     dependencies.push(role('store', { args, ready: answersAt(`${store.url}/ping`) }))
   }

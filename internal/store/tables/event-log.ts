@@ -13,7 +13,7 @@ export interface EventRow {
   readonly sourceSequence: number
 }
 
-/** Unless the setting `--event-log-days` says otherwise. */
+/** Unless the setting `event-log-days` says otherwise. */
 const EVENTS_KEPT_DAYS = 90
 
 /** The time to live of the table. */

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, HelpAsked, readConfig, SETTINGS, type SettingName } from '../../../internal/config/settings.js'
+import {
+  ConfigError,
+  environmentOf,
+  HelpAsked,
+  readConfig,
+  SETTINGS,
+  type SettingName,
+} from '../../../internal/config/settings.js'
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
@@ -67,6 +74,63 @@ describe('the value of a setting', () => {
   test('stages are in pipeline order, however they are listed', () => {
     expect(readConfig(['stages'], ['--stages', 'c,a'], {})).toEqual({ stages: ['a', 'c'] })
     expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 'b', 'c'] })
+  })
+})
+
+describe('tuning', () => {
+  const WANTED = ['webhookInFlight', 'webhookRetryMaximaMs', 'port'] as const
+  const given = (name: string, value: unknown) => ({ ...readConfig(WANTED, [], {}), [name]: value })
+
+  test('a pair is an argument of --tuning, or one of several in the variable; the argument wins', () => {
+    const env = { ATTRIBUTION_TUNING: 'webhook-in-flight=3 webhook-retry-maxima-ms=1,2' }
+
+    expect(readConfig(WANTED, ['--tuning', 'webhook-in-flight=2'], {})).toEqual(given('webhookInFlight', 2))
+    expect(readConfig(WANTED, ['--tuning=webhook-in-flight=2', '--tuning', 'webhook-retry-maxima-ms=5'], env)).toEqual({
+      ...given('webhookInFlight', 2),
+      webhookRetryMaximaMs: [5],
+    })
+    expect(readConfig(WANTED, [], env)).toMatchObject({ webhookInFlight: 3, webhookRetryMaximaMs: [1, 2] })
+  })
+
+  test('another process reads it from the environment that is made of it', () => {
+    const config = readConfig(WANTED, ['--tuning', 'webhook-in-flight=2', '--port', '1'], {})
+
+    expect(readConfig(WANTED, [], environmentOf(config))).toEqual(config)
+  })
+
+  test('what another role reads is not refused here; what nobody reads is, and a wrong value', () => {
+    expect(readConfig(WANTED, [], { ATTRIBUTION_TUNING: 'spool-bytes-max=1048576' })).toEqual(given('port', 8080))
+    expect(refusal(WANTED, ['--tuning', 'webhook-inflight=2'])).toBe(
+      '--tuning does not know webhook-inflight (did you mean webhook-in-flight?)',
+    )
+    expect(refusal(WANTED, [], { ATTRIBUTION_TUNING: 'webhook-in-flight' })).toBe(
+      'ATTRIBUTION_TUNING webhook-in-flight needs =value',
+    )
+    expect(refusal(WANTED, ['--tuning', 'webhook-in-flight=65'])).toBe(
+      '--tuning webhook-in-flight must be a whole number from 1 to 64',
+    )
+    expect(refusal(WANTED, [], { ATTRIBUTION_TUNING: 'webhook-in-flight=65' })).toBe(
+      'ATTRIBUTION_TUNING webhook-in-flight must be a whole number from 1 to 64',
+    )
+    expect(refusal(['webhookInFlight'], ['--webhook-in-flight', '2'])).toBe(
+      'unknown option --webhook-in-flight (did you mean --tuning webhook-in-flight=…?)',
+    )
+    expect(refusal(['port'], ['--tuning', 'webhook-in-flight=2'])).toContain('unknown option --tuning')
+  })
+
+  test('--help names the options that people need, --help-all all of them', () => {
+    const help = (flag: string): string => {
+      try {
+        readConfig([...WANTED, 'rateReport'], [flag], {})
+      } catch (cause) {
+        if (cause instanceof HelpAsked) return cause.message
+      }
+      return ''
+    }
+
+    expect(help('--help')).toContain('--port')
+    expect(help('--help')).not.toMatch(/rate-report|webhook-in-flight/)
+    expect(help('--help-all')).toMatch(/--rate-report[\s\S]*webhook-in-flight +default 8/)
   })
 })
 

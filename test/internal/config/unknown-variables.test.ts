@@ -12,8 +12,17 @@ test('a variable that is no setting is named, with the nearest one', () => {
   ])
 })
 
-test('no setting is unknown', () => {
-  expect(unknownVariables(Object.fromEntries(Object.values(SETTINGS).map(({ variable }) => [variable, ''])))).toEqual(
-    [],
+test('no setting is unknown; one of tuning names what takes its place', () => {
+  const [tuned, others] = [true, false].map((isTuning) =>
+    Object.values(SETTINGS).filter((setting) => 'isTuning' in setting === isTuning),
+  )
+  const warnings = (settings = others) =>
+    unknownVariables(Object.fromEntries(settings?.map(({ variable }) => [variable, '']) ?? []))
+
+  expect(warnings()).toEqual([])
+  expect(unknownVariables({ ATTRIBUTION_TUNING: '' })).toEqual([])
+  expect(warnings(tuned)).toHaveLength(tuned?.length ?? 0)
+  expect(warnings(tuned)).toContain(
+    'unknown variable ATTRIBUTION_SPOOL_BYTES_MAX is ignored; did you mean ATTRIBUTION_TUNING=spool-bytes-max=…?',
   )
 })

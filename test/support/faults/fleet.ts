@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Broker } from '../../../internal/broker/connect.js'
-import { LAYOUT_SETTINGS, SETTINGS } from '../../../internal/config/settings.js'
+import { LAYOUT_SETTINGS, SETTINGS, TUNING_VARIABLE } from '../../../internal/config/settings.js'
 import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
 import { watchedNatsServer } from '../../../internal/local/supervisor/nats-server.js'
 import { answersAt } from '../../../internal/local/supervisor/readiness.js'
@@ -121,6 +121,10 @@ function commandOf(dataDir: string, role: string): Command {
       .map((line) => line.split(/=(.*)/s).slice(0, 2)),
   ) as Record<string, string>
   // The broker's layout has them from the first start on, and roles with other values do not start.
-  for (const name of LAYOUT_SETTINGS) delete env[SETTINGS[name].variable]
+  const layout = LAYOUT_SETTINGS.map((name) => SETTINGS[name])
+  for (const { variable } of layout) delete env[variable]
+  const isOfLayout = (pair: string): boolean => layout.some(({ flag }) => pair.startsWith(`${flag.slice(2)}=`))
+  const tuned = (env[TUNING_VARIABLE] ?? '').split(' ').filter((pair) => !isOfLayout(pair))
+  env[TUNING_VARIABLE] = tuned.join(' ')
   return { program, args, env }
 }

@@ -161,7 +161,7 @@ export async function openWebhooks(): Promise<Webhooks> {
       ...['--webhook-allowed-networks', '127.0.0.0/8', '--webhook-resolvers', dns.address],
       ...['--webhook-ports', String(receiver.port), '--webhook-ca-file', caFile],
       // What is lost with a killed broker or courier must not wait for hours.
-      ...['--webhook-retry-maxima-ms', Array.from({ length: 30 }, () => 1_000).join()],
+      ...['--tuning', `webhook-retry-maxima-ms=${Array.from({ length: 30 }, () => 1_000).join()}`],
     ],
     async subscribe(client, tenant) {
       const url = `https://hooks.example.com:${receiver.port}/${tenant}`
