@@ -5,7 +5,6 @@ import {
   type FoundLayout,
   initialLayout,
   type Layout,
-  observedLayout,
   readLayout,
   type WantedLayout,
 } from '../../internal/broker/layout.js'
@@ -76,7 +75,7 @@ async function onBroker(options: StreamsOptions, run: typeof runPlan): Promise<v
   const broker = await connectInstanceBroker(readInstanceConfig(options))
   try {
     const found = await readLayout(broker)
-    const before = found?.layout ?? (await observedLayout(broker))
+    const before = found?.layout
     const after = changedLayout(before ?? initialLayout({}), options, placementIn(options, before))
     const changes = await changesTo(broker, after)
     await run(broker, { found, before, after, changes, obstacles: await obstaclesTo(broker, before, after) }, options)

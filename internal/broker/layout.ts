@@ -1,8 +1,5 @@
 import { Kvm } from '@nats-io/kv'
 import { LAYOUT } from '../../streams/buckets.js'
-import { EVENTS } from '../../streams/events.js'
-import { INVOCATIONS } from '../../streams/invocations.js'
-import { OBSERVATIONS } from '../../streams/observations.js'
 import {
   type Config,
   ConfigError,
@@ -11,7 +8,7 @@ import {
   shownFlag,
   shownVariable,
 } from '../config/settings.js'
-import { type Broker, ensureStreams, findStream, type Placement, placementOf } from './connect.js'
+import { type Broker, ensureStreams, type Placement, placementOf } from './connect.js'
 import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
 import { mirrorBucket } from './mirror.js'
 
@@ -71,8 +68,8 @@ export async function readLayout(broker: Broker): Promise<FoundLayout | undefine
 }
 
 /**
- * The layout of a broker, checked against the settings of this process. A broker that has none gets one: as its streams
- * are, or, if it has no streams, as the settings say.
+ * The layout of a broker, checked against the settings of this process. A broker that has none gets one, as the settings
+ * say.
  *
  * @param decidesPartitions whether this process decides the number of partitions if nobody has: streams do not show it
  * @throws ConfigError when a setting contradicts the layout; nothing is changed then
@@ -80,7 +77,7 @@ export async function readLayout(broker: Broker): Promise<FoundLayout | undefine
 export async function agreeOnLayout(broker: Broker, wanted: WantedLayout, decidesPartitions: boolean): Promise<Layout> {
   for (;;) {
     const found = await readLayout(broker)
-    const before = found?.layout ?? (await observedLayout(broker)) ?? initialLayout(wanted)
+    const before = found?.layout ?? initialLayout(wanted)
     const faults = contradictions(before, wanted)
     if (faults.length > 0) throw new ConfigError(faults.join('; '))
     const partitions =
@@ -176,23 +173,6 @@ export const initialLayout = (wanted: WantedLayout): Layout =>
     },
     wanted,
   )
-
-/** The layout of a broker whose streams are older than layouts; undefined when it has no log. */
-export async function observedLayout(broker: Broker): Promise<Layout | undefined> {
-  const configOf = async (stream: string) => (await findStream(broker, stream))?.config
-  const log = await configOf(INVOCATIONS.name)
-  if (log === undefined) return undefined
-  const initial = initialLayout({})
-  const { cluster = '', tags = [] } = log.placement ?? {}
-  return {
-    version: 0,
-    replicas: log.num_replicas,
-    invocationsBytesMax: log.max_bytes,
-    observationsBytesMax: (await configOf(OBSERVATIONS.name))?.max_bytes ?? initial.observationsBytesMax,
-    eventsBytesMax: (await configOf(EVENTS.name))?.max_bytes ?? initial.eventsBytesMax,
-    ...((cluster !== '' || tags.length > 0) && { placement: { ...(cluster !== '' && { cluster }), tags } }),
-  }
-}
 
 const toStored = (layout: Layout): StoredLayout => ({
   format: 1,

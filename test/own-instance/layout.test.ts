@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectBroker } from '../../internal/broker/connect.js'
+import { initialLayout, writeLayout } from '../../internal/broker/layout.js'
 import { AUDIT } from '../../streams/audit.js'
 import { OBJECT_BUCKETS, TENANTS } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
@@ -88,6 +89,8 @@ test('with three brokers: a role with one replica changes nothing, and three rep
   await addStream(broker, { ...AUDIT, subjects: [...AUDIT.subjects], num_replicas: 3 })
   const buckets = [`KV_${TENANTS.name}`, `OBJ_${OBJECT_BUCKETS[0]?.name}`]
   for (const name of buckets) await addStream(broker, { name, subjects: [`${name}.>`], num_replicas: 1 })
+  const layout = initialLayout({ streamReplicas: 3, invocationsBytesMax: 2 ** 20 })
+  await writeLayout(broker, { ...layout, version: 1 }, undefined)
   const env = {
     ATTRIBUTION_NATS_URL: cluster.url,
     ATTRIBUTION_STORE_URL: 'http://127.0.0.1:1',

@@ -22,7 +22,7 @@ const quality = z
       .meta({ description: 'Share of correct predictions among events at or above 0.80; null when there are none.' }),
     share_at_floor: share(),
     log_loss: z.number().nullable().meta({
-      description: 'Mean negative log-likelihood of the truth, in nats; null for versions of earlier releases.',
+      description: 'Mean negative log-likelihood of the truth, in nats; null where it was not measured.',
     }),
     context_log_loss: z.number().nullable().meta({
       description: 'The same for the shares of the capture context alone. A version must be better than this.',
@@ -85,7 +85,7 @@ const model = z
         }),
       )
       .meta({
-        description: 'Unresolved traffic by what it shows of its caller; empty for versions of earlier releases.',
+        description: 'Unresolved traffic by what it shows of its caller.',
       }),
     withdrawn: z
       .object({

@@ -2,14 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Mode } from '../../auth/api-keys.js'
 import type { Broker } from '../../broker/connect.js'
 import { connectBroker } from '../../broker/connect.js'
-import {
-  changedLayout,
-  contradictions,
-  observedLayout,
-  openStreams,
-  readLayout,
-  type WantedLayout,
-} from '../../broker/layout.js'
+import { changedLayout, contradictions, openStreams, readLayout, type WantedLayout } from '../../broker/layout.js'
 import { applyLayout, obstaclesTo } from '../../broker/layout-changes.js'
 import type { Config } from '../../config/settings.js'
 import { ConfigError } from '../../config/settings.js'
@@ -65,9 +58,10 @@ const LOOK_EVERY_MS = 500
  */
 export async function changeLayout(broker: Broker, wanted: WantedLayout, print: (line: string) => void): Promise<void> {
   const found = await readLayout(broker)
-  const before = found?.layout ?? (await observedLayout(broker))
-  const faults = before === undefined ? [] : contradictions(before, wanted)
-  if (before === undefined || faults.length === 0) return
+  if (found === undefined) return
+  const { layout: before } = found
+  const faults = contradictions(before, wanted)
+  if (faults.length === 0) return
   const after = changedLayout(before, wanted)
   const until = performance.now() + OBSTACLES_MS_MAX
   let obstacles = await obstaclesTo(broker, before, after)
