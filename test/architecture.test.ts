@@ -117,31 +117,40 @@ const topOf = (path: string): string => path.split('/')[0] ?? ''
 const folderOf = (path: string): string | undefined => /^internal\/([^/]+)\//.exec(path)?.[1]
 const layerOf = (folder: string): number => LAYERS.findIndex((row) => row.includes(folder))
 
-/** Groups of folders that reach each other over imports of values. */
-function circlesOf(imports: readonly Import[]): string[][] {
+/** Groups that reach each other. @param edges who imports whom */
+function circlesOf(edges: Iterable<readonly [from: string, to: string]>): string[][] {
   const reaches = new Map<string, Set<string>>()
-  for (const { from, to, isTypeOnly } of imports) {
-    const [one, other] = [dirname(from), dirname(to)]
-    if (isTypeOnly || one === other || !FOLDERS.includes(topOf(to))) continue
-    reaches.set(one, (reaches.get(one) ?? new Set()).add(other))
-  }
+  for (const [from, to] of edges) reaches.set(from, (reaches.get(from) ?? new Set()).add(to))
   const reachedFrom = (start: string): Set<string> => {
     const reached = new Set<string>()
     const open = [start]
-    for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-      for (const next of reaches.get(folder) ?? []) {
+    for (let place = open.pop(); place !== undefined; place = open.pop()) {
+      for (const next of reaches.get(place) ?? []) {
         if (!reached.has(next)) open.push(next)
         reached.add(next)
       }
     }
     return reached
   }
-  const reached = new Map([...reaches.keys()].map((folder) => [folder, reachedFrom(folder)]))
-  const circles = [...reached].flatMap(([folder, all]) =>
-    all.has(folder) ? [[...all].filter((other) => reached.get(other)?.has(folder)).sort()] : [],
+  const reached = new Map([...reaches.keys()].map((place) => [place, reachedFrom(place)]))
+  const circles = [...reached].flatMap(([place, all]) =>
+    all.has(place) ? [[...all].filter((other) => reached.get(other)?.has(place)).sort()] : [],
   )
   return [...new Map(circles.map((circle) => [circle.join(), circle])).values()]
 }
+
+/** Over imports of values. */
+const circlesOfFolders = (imports: readonly Import[]): string[][] =>
+  circlesOf(
+    imports.flatMap(({ from, to, isTypeOnly }) => {
+      const [one, other] = [dirname(from), dirname(to)]
+      return isTypeOnly || one === other || !FOLDERS.includes(topOf(to)) ? [] : [[one, other] as const]
+    }),
+  )
+
+/** Over imports of values and types. An import names the file as it is compiled. */
+const circlesOfFiles = (imports: readonly Import[]): string[][] =>
+  circlesOf(imports.map(({ from, to }) => [from.replace(/\.tsx?$/, ''), to.replace(/\.js$/, '')] as const))
 
 describe('reading imports', () => {
   const read = (code: string) => importsOf('internal/one/file.ts', code)
@@ -172,8 +181,21 @@ describe('reading imports', () => {
       byValue('internal/a/one.ts', 'internal/e/seven.js'),
     ]
 
-    expect(circlesOf(round)).toEqual([['internal/a', 'internal/b', 'internal/c/d']])
-    expect(circlesOf(round.map((each, at) => ({ ...each, isTypeOnly: at === 1 })))).toEqual([])
+    expect(circlesOfFolders(round)).toEqual([['internal/a', 'internal/b', 'internal/c/d']])
+    expect(circlesOfFolders(round.map((each, at) => ({ ...each, isTypeOnly: at === 1 })))).toEqual([])
+  })
+
+  test('finds a circle of files, through others and among types too', () => {
+    const ofType = (from: string, to: string): Import => ({ from, to, isTypeOnly: true, values: [] })
+    const round = [
+      ofType('internal/a/one.ts', 'internal/a/two.js'),
+      ofType('internal/a/two.ts', 'internal/a/three.js'),
+      ofType('internal/a/three.tsx', 'internal/a/one.js'),
+      ofType('internal/a/three.tsx', 'internal/a/four.js'),
+    ]
+
+    expect(circlesOfFiles(round)).toEqual([['internal/a/one', 'internal/a/three', 'internal/a/two']])
+    expect(circlesOfFiles(round.slice(1))).toEqual([])
   })
 
   test('finds the files that there are', () => {
@@ -222,7 +244,11 @@ test('a folder of internal/ imports, values and types, from the layers above it 
 })
 
 test('no folders, however deep, import values of each other in a circle', () => {
-  expect(circlesOf(IMPORTS)).toEqual([])
+  expect(circlesOfFolders(IMPORTS)).toEqual([])
+})
+
+test('no files import each other in a circle, values or types', () => {
+  expect(circlesOfFiles(IMPORTS)).toEqual([])
 })
 
 test.each(SPEAKS)('only those who speak it import values of %s: %j', (pattern, folders) => {
