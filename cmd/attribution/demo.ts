@@ -3,14 +3,12 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { connectBroker } from '../../internal/broker/connect.js'
-import { importDirectory } from '../../internal/directory/import-directory.js'
 import { connectService } from '../../internal/local/replay/client.js'
 import { DEMO_IDENTITIES, DEMO_SERVICES, demoEvent } from '../../internal/local/replay/demo-company.js'
 import { percentile, type ReplaySummary, replayTrace } from '../../internal/local/replay/replay.js'
 import { FIXED_EVENT_IDS, readTrace } from '../../internal/local/replay/trace.js'
+import { addToDirectory } from '../../internal/local/sandbox/load-sandbox.js'
 import { formatQuantity } from '../../internal/units/quantity.js'
-import { DIRECTORY } from '../../streams/buckets.js'
 
 interface DemoOptions {
   readonly credentials: string
@@ -47,27 +45,13 @@ function readSpeed(text: string): number {
 }
 
 async function runDemo(options: DemoOptions): Promise<void> {
-  const credentials = JSON.parse(readFileSync(options.credentials, 'utf8')) as {
+  const { base_url: baseUrl, api_key: apiKey } = JSON.parse(readFileSync(options.credentials, 'utf8')) as {
     readonly base_url: string
-    readonly tenant_id: string
     readonly api_key: string
   }
-  const {
-    ATTRIBUTION_NATS_URL: url,
-    ATTRIBUTION_NATS_USER: user,
-    ATTRIBUTION_NATS_PASSWORD: password,
-    ATTRIBUTION_TLS_CERT_FILE: certFile,
-  } = process.env
-  if (url === undefined) throw new Error('ATTRIBUTION_NATS_URL must be set to the address of the broker')
-  const broker = await connectBroker({ url, user: user ?? '', password: password ?? '', name: 'attribution-cli' })
-  await importDirectory(await broker.bucket(DIRECTORY), credentials.tenant_id, {
-    services: DEMO_SERVICES,
-    identities: DEMO_IDENTITIES,
-  })
-  await broker.close()
-
   const rows = readTrace(options.file)
-  const service = connectService(credentials.base_url, credentials.api_key, 64, certFile)
+  const service = connectService(baseUrl, apiKey, 64, process.env['ATTRIBUTION_TLS_CERT_FILE'])
+  await addToDirectory(service, { services: DEMO_SERVICES, identities: DEMO_IDENTITIES })
   const bar = new SingleBar({
     format: '  replaying [{bar}] {value}/{total} events, {left} left',
     stream: process.stderr,
@@ -83,9 +67,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
     onProgress: (taken, leftMs) => bar.update(taken, { left: asDuration(leftMs) }),
   }).finally(() => bar.stop())
   await service.close()
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify(asJson(summary))}\n` : asText(summary, credentials.base_url),
-  )
+  process.stdout.write(options.json === true ? `${JSON.stringify(asJson(summary))}\n` : asText(summary, baseUrl))
 }
 
 /** As `2m05s`. */

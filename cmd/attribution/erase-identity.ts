@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { directoryKey } from '../../internal/directory/directory-key.js'
 import { entryId } from '../../internal/directory/entry-index.js'
-import { directoryKey } from '../../internal/directory/import-directory.js'
 import { identityHash } from '../../internal/ids/identity-hash.js'
 import { deriveTenantIds, identityKeysCache } from '../../internal/ids/ids.js'
 import { keepErasure } from '../../internal/local/backup/erasures.js'

@@ -3,9 +3,9 @@ import { mirrorBucket } from '../broker/mirror.js'
 import { bucketRecords, type Records } from '../broker/records.js'
 import type { TenantIds } from '../ids/ids.js'
 import { type Directory, type IdentityEntry, WatchedDirectory } from './directory.js'
+import { directoryKey } from './directory-key.js'
 import { type DirectoryKind, ENTRIES_MAX } from './entries.js'
 import { type EntriesOf, EntryIndex, entryId } from './entry-index.js'
-import { directoryKey } from './import-directory.js'
 
 /** The directory of every tenant, as a gateway holds it. */
 export interface OpenDirectory {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Records } from '../../broker/records.js'
-import { directoryKey } from '../import-directory.js'
+import { directoryKey } from '../directory-key.js'
 import type { Change, Entry, Plan, Refusal } from './plan-directory-file.js'
 
 /** Writes in flight. With 256, a busy broker answered others so late that gateways took their credentials for stale. */

@@ -1,6 +1,7 @@
+import type { ServiceEntry } from '../../directory/directory.js'
 import type { InvocationEvent } from '../../invocations/invocation-schema.js'
 import type { HttpServiceClient } from '../replay/client.js'
-import { sandboxCompany } from './company.js'
+import { type SandboxCompany, sandboxCompany } from './company.js'
 import { sandboxEvents } from './traffic.js'
 
 /** A sandbox, reached through the API like its users do. */
@@ -35,8 +36,7 @@ export async function loadSandbox(
   { seed, days, nowMs, onProgress }: SandboxData,
 ): Promise<LoadedSandbox> {
   const company = sandboxCompany(seed)
-  for (const { name, owner, aliases } of company.services) await tell(api, 'services', { name, owner, aliases })
-  for (const identity of company.identities) await tell(api, 'identities', identity)
+  await addToDirectory(api, company)
 
   let [events, duplicates] = [0, 0]
   const send = async (batch: readonly InvocationEvent[]): Promise<void> => {
@@ -66,6 +66,19 @@ interface BulkAnswer {
 }
 
 const CONFLICT = 409
+
+/**
+ * Adds entries to the directory. Those that are there already are unchanged.
+ *
+ * @throws Error when the service rejects one
+ */
+export async function addToDirectory(
+  api: SandboxApi,
+  { services, identities }: Pick<SandboxCompany, 'identities'> & { readonly services: readonly ServiceEntry[] },
+): Promise<void> {
+  for (const { name, owner, aliases } of services) await tell(api, 'services', { name, owner, aliases })
+  for (const identity of identities) await tell(api, 'identities', identity)
+}
 
 async function tell(api: SandboxApi, kind: string, entry: object): Promise<void> {
   const { status, body } = await api.post(`/api/v1/directory/${kind}`, 'application/json', JSON.stringify(entry))
