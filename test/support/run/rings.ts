@@ -46,7 +46,6 @@ export const OUTER: Readonly<Record<string, string>> = {
   // Operators: what they do seldom.
   'test/own-instance/backup.test.ts': 'a backup that lacks something, a restore that loses or doubles something',
   'test/own-instance/copied-folder.test.ts': 'a copy of a live data folder that starts, or touches the original',
-  'test/own-instance/finished-upgrade.test.ts': 'an older version that starts on a schema that it does not know',
   'test/faults/rolling-upgrade.test.ts': 'an event lost while two versions run side by side',
   'test/own-instance/master-key.test.ts': 'a rotation that leaves a value under the old key, or refuses requests',
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
