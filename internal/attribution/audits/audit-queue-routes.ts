@@ -1,30 +1,22 @@
 import type { Caller } from '../../auth/authenticate.js'
-import type { Watermark } from '../../broker/watermark.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPage } from '../../http/resource/collection.js'
-import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
-import type { Dimension } from '../../records/dimensions.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { AuditQuestion, QueuedCall } from '../../store/queries/attribution/audit-queue.js'
 import { toRecord } from '../records/record.js'
-import type { AttributionRoutesDeps } from '../records/record-routes.js'
+import type { ListDeps } from '../records/record-routes.js'
 import { AUDIT_QUEUE, DAYS, PATH } from './audit-queue-contract.js'
 
-export interface AuditRoutesDeps {
+export interface AuditRoutesDeps extends ListDeps {
   /** Undefined when the tenant has too many concurrent queries. */
   readonly queue: (
     question: AuditQuestion,
     signal: AbortSignal,
   ) => Promise<{ readonly value: readonly QueuedCall[] } | undefined>
-  readonly list: AttributionRoutesDeps['list']
-  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
-  readonly watermark: Pick<Watermark, 'latest'>
-  readonly cursors: CursorCodec
-  readonly clock: () => number
 }
 
-/** `GET /v1/attribution/audit-queue`: what people should say of whom it is, by what it costs. */
+/** `GET /v1/attribution/audit-queue`: calls whose owner people should confirm, the most costly first. */
 export const auditRoutes = (deps: AuditRoutesDeps): readonly Route[] => [
   {
     method: 'get',

@@ -108,6 +108,24 @@ export const newJob = (
   ...(requested.valued && { tally: NO_TALLY }),
 })
 
+/** What a route needs to start a job. */
+export interface JobDeps {
+  readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read'>
+  /** Starts a job, or resumes it. Safe to repeat. */
+  readonly publishSlice: (tenantId: string, slice: SliceMessage) => Promise<unknown>
+  readonly clock: () => number
+}
+
+/** Safe to repeat: a job that exists is resumed. */
+export async function startJob(
+  requested: Parameters<typeof newJob>[0],
+  { jobs, publishSlice, clock }: JobDeps,
+): Promise<ReattributionJob> {
+  const job = await jobs.createOnce(requested.id, newJob(requested, clock()))
+  await publishSlice(job.tenant_id, { jobId: job.id, slice: 0 })
+  return job
+}
+
 /** Time to wait for a job before answering 202; one with few records is done by then. */
 const DONE_MS_MAX = 3_000
 const POLL_EVERY_MS = 50
@@ -115,10 +133,7 @@ const POLL_EVERY_MS = 50
 /** Waits for a job for some seconds; then the next read of this gateway shows what it has done. */
 export async function untilEnded(
   started: ReattributionJob,
-  {
-    jobs,
-    watermark,
-  }: { readonly jobs: Pick<Records<ReattributionJob>, 'read'>; readonly watermark: Pick<Watermark, 'renewed'> },
+  { jobs, watermark }: { readonly jobs: Pick<JobDeps['jobs'], 'read'>; readonly watermark: Pick<Watermark, 'renewed'> },
 ): Promise<ReattributionJob> {
   let job = started
   for (const until = performance.now() + DONE_MS_MAX; job.status === 'running' && performance.now() < until; ) {

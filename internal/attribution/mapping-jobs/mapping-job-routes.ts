@@ -1,5 +1,4 @@
 import type { Caller } from '../../auth/authenticate.js'
-import type { Records } from '../../broker/records.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import type { Watermark } from '../../broker/watermark.js'
 import type { RuleDraft } from '../../directory/mapping/mapping-policy.js'
@@ -7,16 +6,16 @@ import { type StoredRule, storedRule } from '../../directory/mapping/mapping-rul
 import { refusalOfRule } from '../../directory/mapping/mapping-rule-routes.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
-import type { Mutate } from '../../http/mutations/mutations.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
+import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
-import { idOfName, type TenantIds } from '../../ids/ids.js'
+import { idOfName } from '../../ids/ids.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
 import type { Move } from '../changes/moves.js'
-import { newJob, type ReattributionJob, type SliceMessage, untilEnded } from '../changes/reattribution-job.js'
+import { type JobDeps, type ReattributionJob, startJob, untilEnded } from '../changes/reattribution-job.js'
 import {
   APPLY,
   APPLY_PATH,
@@ -34,18 +33,12 @@ import {
   type ShownJob,
 } from './mapping-job-contract.js'
 
-export interface MappingJobRoutesDeps {
-  readonly mutate: Mutate
-  readonly clock: () => number
-  readonly idsOf: (tenantId: string) => TenantIds
+export interface MappingJobRoutesDeps extends JobDeps, Pick<ResourceDeps, 'mutate' | 'idsOf'> {
   readonly watermark: Pick<Watermark, 'renewed'>
   readonly rules: Pick<WatchedRecords<StoredRule>, 'get' | 'revision'>
   readonly isPool: (tenantId: string, name: string) => boolean
   /** Why this instance may not show a tenant's data; undefined when it may. */
   readonly refusalToShow: (tenantId: string) => Problem | undefined
-  readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read'>
-  /** Starts a job, or resumes it. Safe to repeat. */
-  readonly publishSlice: (tenantId: string, slice: SliceMessage) => Promise<unknown>
 }
 
 const COMMON = { access: 'admin:config', rateClass: 'control' } as const
@@ -138,23 +131,19 @@ async function run(
   const blocked = deps.refusalToShow(tenantId)
   if (blocked !== undefined) return blocked
   const id = newId('rea')
-  const started = await deps.jobs.createOnce(
-    id,
-    newJob(
-      {
-        id,
-        tenant_id: tenantId,
-        from_ms: fromMs,
-        to_ms: toMs,
-        model: null,
-        mapping: { ...(rule !== undefined && { rule }), ...(draft && { draft }), revision: deps.rules.revision() },
-        ...(draft && { dry_run: true }),
-        actor,
-      },
-      deps.clock(),
-    ),
+  const started = await startJob(
+    {
+      id,
+      tenant_id: tenantId,
+      from_ms: fromMs,
+      to_ms: toMs,
+      model: null,
+      mapping: { ...(rule !== undefined && { rule }), ...(draft && { draft }), revision: deps.rules.revision() },
+      ...(draft && { dry_run: true }),
+      actor,
+    },
+    deps,
   )
-  await deps.publishSlice(tenantId, { jobId: id, slice: 0 })
   const job = await untilEnded(started, deps)
   const { from, to } = shownJob(started)
   return {

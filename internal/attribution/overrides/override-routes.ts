@@ -6,11 +6,10 @@ import type { Condition } from '../../filters/parse.js'
 import { readStatedFilters } from '../../filters/stated.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
-import type { Mutate } from '../../http/mutations/mutations.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
+import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
-import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
 import { TOO_MANY_QUERIES, withStoreErrors } from '../../store/failures.js'
@@ -19,7 +18,7 @@ import type { CanonicalValue } from '../../text/canonical-json.js'
 import { formatInstant } from '../../units/instant.js'
 import type { BulkOverride } from '../changes/bulk-override.js'
 import { CALLER } from '../changes/moves.js'
-import { newJob, type ReattributionJob, type SliceMessage, untilEnded } from '../changes/reattribution-job.js'
+import { type JobDeps, newJob, type ReattributionJob, untilEnded } from '../changes/reattribution-job.js'
 import {
   EXAMPLE_DRY_RUN,
   GET_OVERRIDES,
@@ -35,16 +34,13 @@ import {
 } from './override-contract.js'
 import { type Selected, totalOf } from './selected.js'
 
-/** A dry run: what its token stands for. Its figures follow from the instant. */
+/** A dry run, by its token. Its figures follow from the instant. */
 export interface OverridePreview extends Omit<BulkOverride, 'records' | 'cost_usd'> {
   readonly tenant_id: string
   readonly expires_at_ms: number
 }
 
-export interface OverrideRoutesDeps {
-  readonly mutate: Mutate
-  readonly clock: () => number
-  readonly idsOf: (tenantId: string) => TenantIds
+export interface OverrideRoutesDeps extends JobDeps, Pick<ResourceDeps, 'mutate' | 'idsOf'> {
   readonly watermark: Pick<Watermark, 'latest' | 'renewed'>
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
@@ -58,9 +54,6 @@ export interface OverrideRoutesDeps {
   /** How many versions of a tenant's records decisions of people have replaced. */
   readonly countReplaced: (tenantId: string) => Promise<number>
   readonly previews: Pick<Records<OverridePreview>, 'createOnce' | 'read'>
-  readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read'>
-  /** Starts a job, or resumes it. Safe to repeat. */
-  readonly publishSlice: (tenantId: string, slice: SliceMessage) => Promise<unknown>
 }
 
 const WHAT = 'override'

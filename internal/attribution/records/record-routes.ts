@@ -59,7 +59,8 @@ export interface AttributionRoutesDeps {
   readonly clock: () => number
 }
 
-type ListDeps = Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'dimensionsOf' | 'clock'>
+/** What a list of records is read with. */
+export type ListDeps = Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'dimensionsOf' | 'clock'>
 
 const PATH = '/v1/attribution'
 

@@ -1,5 +1,4 @@
 import type { Caller } from '../../auth/authenticate.js'
-import type { Records } from '../../broker/records.js'
 import { namesOf, type ServiceEntry } from '../../directory/directory.js'
 import { directoryKey } from '../../directory/directory-key.js'
 import { ALIASES_MAX, serviceEntry } from '../../directory/entries.js'
@@ -8,19 +7,17 @@ import { refuseClaimed } from '../../directory/kinds.js'
 import type { OpenDirectory } from '../../directory/open-directory.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
-import type { Mutate } from '../../http/mutations/mutations.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { pageOf, readPage } from '../../http/resource/collection.js'
-import type { CursorCodec } from '../../http/resource/pages.js'
+import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
-import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { storeProblem } from '../../store/failures.js'
 import type { StatedService, StatedServicesQuestion } from '../../store/queries/attribution/stated-services.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { badParameter } from '../../text/query-string.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
-import { newJob, type ReattributionJob, type SliceMessage } from '../changes/reattribution-job.js'
+import { type JobDeps, startJob } from '../changes/reattribution-job.js'
 import {
   type AliasBody,
   ASSIGN_UNKNOWN_NAME,
@@ -32,16 +29,9 @@ import {
 } from './unknown-name-contract.js'
 import { namesAfter, nearestServices, unknownNames } from './unknown-names.js'
 
-export interface UnknownNameRoutesDeps extends OpenDirectory {
-  readonly mutate: Mutate
-  readonly cursors: CursorCodec
-  readonly clock: () => number
-  readonly idsOf: (tenantId: string) => TenantIds
+export interface UnknownNameRoutesDeps extends OpenDirectory, ResourceDeps, JobDeps {
   readonly isPool: (tenantId: string, name: string) => boolean
   readonly findStated: (question: StatedServicesQuestion, signal: AbortSignal) => Promise<readonly StatedService[]>
-  readonly jobs: Pick<Records<ReattributionJob>, 'createOnce'>
-  /** Starts a job, or resumes it. Safe to repeat. */
-  readonly publishSlice: (tenantId: string, slice: SliceMessage) => Promise<unknown>
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -130,8 +120,7 @@ async function assign(request: MutationRequest<AliasBody>, deps: UnknownNameRout
     directory_revision: deps.revision(),
     actor: caller.principal,
   }
-  const job = await deps.jobs.createOnce(id, newJob(requested, deps.clock()))
-  await deps.publishSlice(tenantId, { jobId: id, slice: 0 })
+  const job = await startJob(requested, deps)
   const { name, owner, aliases = [] } = after
   return {
     status: 202,
