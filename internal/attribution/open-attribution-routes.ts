@@ -180,12 +180,12 @@ async function openChangeRoutes(
   rules: WatchedRecords<StoredRule>,
 ): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps
-  const room = await untilAvailable(
+  const capacity = await untilAvailable(
     'the log of changes',
     () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
     log,
   )
-  const publishWithinCapacity = withinStreamCapacity(publish, room)
+  const publishWithinCapacity = withinStreamCapacity(publish, capacity)
   const jobs = bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined)
   const publishSlice = slicePublisher(publishWithinCapacity)
   const names = unknownNameRoutes({

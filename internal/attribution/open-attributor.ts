@@ -25,7 +25,7 @@ import { openReattribution } from './changes/open-reattribution.js'
 import { comparisonPublisher, correctionPublisher } from './changes/publish-changes.js'
 import { type OpenStages, openStages, type StagesDeps } from './open-stages.js'
 import { type Announce, announcer } from './records/record-event.js'
-import { CLOSED_MAX, lookingForTwins, RoomForMerges } from './sightings/seen-twice.js'
+import { CLOSED_MAX, MergeCapacity, sameCallFinder } from './sightings/seen-twice.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
 
 /**
@@ -96,9 +96,9 @@ async function openActorDeps(
     clock: () => performance.now(),
   })
   const publishChanges = withinStreamCapacity(publish, changesCapacity)
-  const lookForTwins = lookingForTwins({
+  const findSameCalls = sameCallFinder({
     isWanted: (tenantId) => reference.settingsOf(tenantId).merge_seen_calls,
-    room: new RoomForMerges({ fullTenants: () => tenantsWithClosed(store, CLOSED_MAX), clock, log }),
+    capacity: new MergeCapacity({ fullTenants: () => tenantsWithClosed(store, CLOSED_MAX), clock, log }),
     find: (...question) => seenTwice(store, ...question),
     compare: comparisonPublisher(publishChanges),
   })
@@ -109,7 +109,7 @@ async function openActorDeps(
       const insert = () => insertVersions(store, kept, `${logId}.${token}`, isRepeat)
       const inserted = await (spans === undefined || rows.length === 0 ? insert() : spans.ofInsert(insert, rows.length))
       countRecords(inserted)
-      await lookForTwins(inserted)
+      await findSameCalls(inserted)
       await announce(inserted)
     },
     recordKeys: insertsOfLog(store, ADMISSION_KEYS, logId),

@@ -1,7 +1,7 @@
 import { parseInstant } from '../units/instant.js'
 
 /**
- * What is true of a service from an instant on. Names find a service at all times; only what they stand for is dated,
+ * A change of a service from an instant on. Names find a service at all times; only their meaning is dated,
  * so that a program that still states the old name, or states the new one early, needs no change on the day.
  */
 export interface ServiceChange {

@@ -20,7 +20,7 @@ export interface SharedCall {
 export interface SeenTwiceDeps {
   /** Whether the tenant wants events of one call to become one record. */
   readonly isWanted: (tenantId: string) => boolean
-  readonly room: Pick<RoomForMerges, 'look' | 'has'>
+  readonly capacity: Pick<MergeCapacity, 'refresh' | 'has'>
   readonly find: (question: SeenTwiceQuestion, membersMax: number) => Promise<readonly (readonly SharedId[])[]>
   /** Has the records compared; safe to repeat. */
   readonly compare: (calls: readonly SharedCall[]) => Promise<void>
@@ -31,17 +31,17 @@ export interface SeenTwiceDeps {
  * is done: of two records that are inserted at once, in whichever partitions, the later one finds the other, and a
  * batch that a crash cut short looks again when it is repeated.
  */
-export type LookForTwins = (rows: readonly AttributionRow[]) => Promise<void>
+export type FindSameCalls = (rows: readonly AttributionRow[]) => Promise<void>
 
-export const lookingForTwins =
-  ({ isWanted, room, find, compare }: SeenTwiceDeps): LookForTwins =>
+export const sameCallFinder =
+  ({ isWanted, capacity, find, compare }: SeenTwiceDeps): FindSameCalls =>
   async (rows) => {
     const found = lookups(rows, isWanted)
-    if (found.length > 0) await room.look()
+    if (found.length > 0) await capacity.refresh()
     for (const [by, ofTenant] of found) {
       const [first] = ofTenant as readonly [AttributionRow]
       const { tenantId, validFromMs } = first
-      if (!room.has(tenantId)) continue
+      if (!capacity.has(tenantId)) continue
       const windows = windowsAround(ofTenant)
       for (let from = 0; from < windows.length; from += WINDOWS_AT_ONCE) {
         const some = windows.slice(from, from + WINDOWS_AT_ONCE)
@@ -104,7 +104,7 @@ export function windowsAround(rows: readonly Pick<AttributionRow, 'eventTimeMs'>
   return windows
 }
 
-export interface RoomForMergesDeps {
+export interface MergeCapacityDeps {
   /** The tenants that have as many closed versions as reads can leave out. */
   readonly fullTenants: () => Promise<ReadonlySet<string>>
   readonly clock: () => number
@@ -116,23 +116,23 @@ export interface RoomForMergesDeps {
  * read leaves out the closed versions, at a quarter of a second per million.
  */
 export const CLOSED_MAX = 1_000_000
-const LOOK_EVERY_MS = 60_000
+const REFRESH_EVERY_MS = 60_000
 
 /** Whether a tenant's calls can still be merged; the answer is up to a minute old. */
-export class RoomForMerges {
-  private readonly deps: RoomForMergesDeps
+export class MergeCapacity {
+  private readonly deps: MergeCapacityDeps
   private full: ReadonlySet<string> = new Set()
-  private lookedAtMs = Number.NEGATIVE_INFINITY
+  private refreshedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(deps: RoomForMergesDeps) {
+  constructor(deps: MergeCapacityDeps) {
     this.deps = deps
   }
 
   /** @throws when the store is unavailable */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     const { clock, fullTenants, log } = this.deps
-    if (clock() - this.lookedAtMs < LOOK_EVERY_MS) return
-    this.lookedAtMs = clock()
+    if (clock() - this.refreshedAtMs < REFRESH_EVERY_MS) return
+    this.refreshedAtMs = clock()
     const before = this.full
     this.full = await fullTenants()
     for (const tenantId of this.full) {

@@ -41,7 +41,7 @@ function compareCosts(one: Pick<UnknownName, 'cost_usd'>, other: Pick<UnknownNam
   return left === right ? 0 : left < right ? -1 : 1
 }
 
-/** What the names of a tenant may stand for, by its directory as it is now. */
+/** The services that unknown names of a tenant may mean, by its current directory. */
 export const nearestServices = (directory: Directory, tenantId: string): NearestNames =>
   new NearestNames(knownNames(directory, tenantId))
 

@@ -53,7 +53,7 @@ const ROWS_AT_ONCE = 500
 
 /**
  * A file is the whole of each kind that it has: entries of these kinds that it does not name are removed, unless they
- * are kept. A line that is refused leaves the entry of its name as it is; if it cannot be told which one that is,
+ * are kept. A line that is refused leaves the entry of its name as it is; if that entry cannot be determined,
  * nothing is removed.
  */
 export async function planImport(
@@ -121,16 +121,16 @@ async function planKind(
       if (refusal !== undefined) refuse(row, refusal.detail)
     }
   }
-  let room = ENTRIES_MAX[kind] - stays.length
+  let free = ENTRIES_MAX[kind] - stays.length
   const changed: Change[] = []
   let unchanged = 0
   for (const [i, row] of [...stated.entries.values()].entries()) {
     if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await deps.pause()
-    if (room <= 0) {
+    if (free <= 0) {
       refuse(row, `there may be at most ${ENTRIES_MAX[kind]} ${kind}`)
       continue
     }
-    room--
+    free--
     const was = before.get(row.name)
     if (was !== undefined && isDeepStrictEqual(was, row.entry)) unchanged++
     else {

@@ -21,7 +21,7 @@ export interface FileRow extends Place {
 /** A line that cannot be one. */
 export interface BadRow extends Place {
   readonly kind: DirectoryKind | null
-  /** null where it cannot be told which entry the line was to be. */
+  /** null where the entry of the line cannot be determined. */
   readonly name: string | null
   readonly reason: string
 }

@@ -5,7 +5,7 @@ import type { ObjectStore } from '@nats-io/obj'
 import { isLostRace } from '../../broker/errors.js'
 import type { PriceBookFile } from '../cost/price-book.js'
 
-/** A book that was imported, as it is kept under its id in the bucket `price_books`. */
+/** An imported book, stored under its id in the bucket `price_books`. */
 export interface StoredBook {
   readonly id: string
   /** The day that the book describes. */
@@ -53,7 +53,7 @@ export async function importedBooks(bucket: KV): Promise<StoredBook[]> {
   return books.sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1))
 }
 
-/** The file of an imported book. @throws Error when it is not there, or not the one that was imported */
+/** The file of an imported book. @throws Error when it is missing, or not the one that was imported */
 export async function readBook(files: ObjectStore, stored: StoredBook): Promise<PriceBookFile> {
   const bytes = await files.getBlob(stored.id)
   if (bytes === null) throw new Error(`the file of price book ${stored.id} is missing`)

@@ -60,7 +60,7 @@ export class PriceBooks {
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 /**
- * The price books, kept current as others import them. Resolves when those that there are now are at hand.
+ * Loads the price books, and follows later imports. Resolves when all current books are loaded.
  *
  * @param onLost called once when the copy no longer follows its bucket
  */

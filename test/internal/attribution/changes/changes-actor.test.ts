@@ -254,7 +254,7 @@ test('a decision that was answered with 202 and then refused is audited once as 
   expect((await versionsOf(row)).map(({ row: { service } }) => service)).toEqual(['search', 'support'])
 })
 
-test.each([true, false])('a merge is told once, to a tenant who subscribes: %s', async (isSubscribed) => {
+test.each([true, false])('a merge is published once, to a tenant who subscribes: %s', async (isSubscribed) => {
   const responseId = `resp-${isSubscribed}`
   const kept = await newRecord({ responseId })
   const absorbed = await newRecord({ responseId, intake: 'otlp', confidence: 5_000 })

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { SAME_CALL_MS } from '../../../../internal/attribution/sightings/seen-by.js'
 import {
   CLOSED_MAX,
-  lookingForTwins,
-  RoomForMerges,
+  MergeCapacity,
   type SharedCall,
+  sameCallFinder,
   windowsAround,
 } from '../../../../internal/attribution/sightings/seen-twice.js'
 import type { SeenTwiceQuestion, SharedId } from '../../../../internal/store/queries/records/seen-twice.js'
@@ -35,9 +35,9 @@ async function looked(
 ) {
   const questions: SeenTwiceQuestion[] = []
   const compared: SharedCall[] = []
-  const look = lookingForTwins({
+  const look = sameCallFinder({
     isWanted: () => isWanted,
-    room: { look: async () => undefined, has: () => !isFull },
+    capacity: { refresh: async () => undefined, has: () => !isFull },
     find: async (question) => {
       questions.push(question)
       return groups
@@ -84,7 +84,7 @@ test('events of a backfill are looked up around their own times, some windows at
   expect(questions.flatMap(({ windows }) => windows)).toEqual(windowsAround(rows))
 })
 
-test('a tenant that has switched it off, or has no room for it, asks nothing', async () => {
+test('a tenant that has switched it off, or has no capacity for it, asks nothing', async () => {
   const rows = [rowOf(1, { responseId: 'r' })]
 
   expect((await looked(rows, { isWanted: false })).questions).toEqual([])
@@ -123,11 +123,11 @@ test('windows hold every time at which a call may have been seen, and overlap no
   )
 })
 
-test('room for merges is looked up once per minute, and its end is logged once', async () => {
+test('the capacity for merges is read once per minute, and its end is logged once', async () => {
   let [nowMs, lookups] = [0, 0]
   const full = new Set<string>()
   const warnings: unknown[] = []
-  const room = new RoomForMerges({
+  const capacity = new MergeCapacity({
     fullTenants: async () => {
       lookups++
       return new Set(full)
@@ -136,14 +136,14 @@ test('room for merges is looked up once per minute, and its end is logged once',
     log: { warn: (fields: unknown) => void warnings.push(fields) } as never,
   })
 
-  await room.look()
+  await capacity.refresh()
   full.add('tnt_one')
-  await room.look()
-  expect([lookups, room.has('tnt_one')]).toEqual([1, true])
+  await capacity.refresh()
+  expect([lookups, capacity.has('tnt_one')]).toEqual([1, true])
   for (let minute = 1; minute <= 3; minute++) {
     nowMs = minute * 60_000
-    await room.look()
+    await capacity.refresh()
   }
-  expect([lookups, room.has('tnt_one'), room.has('tnt_two')]).toEqual([4, false, true])
+  expect([lookups, capacity.has('tnt_one'), capacity.has('tnt_two')]).toEqual([4, false, true])
   expect(warnings).toEqual([{ tenantId: 'tnt_one', closed: CLOSED_MAX }])
 })
