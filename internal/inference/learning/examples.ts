@@ -211,7 +211,7 @@ export interface Forgotten {
  * With at least this many newer unresolved records, the older ones are left out too: they show the earlier mix and
  * looks.
  */
-const UNRESOLVED_MIN = 200
+const NEWER_UNRESOLVED_MIN = 200
 
 /** The records that still describe the traffic. */
 export function forgetting(
@@ -224,7 +224,7 @@ export function forgetting(
     return remaining.filter((record) => {
       if (isNewer(record)) return true
       const { outcome } = record
-      if (outcome.kind === 'unresolved' || outcome.kind === 'dispute') return newer < UNRESOLVED_MIN
+      if (outcome.kind === 'unresolved' || outcome.kind === 'dispute') return newer < NEWER_UNRESOLVED_MIN
       return !classes.some(({ service, owner }) => service === outcome.label.service && owner === outcome.label.owner)
     })
   }, records)

@@ -124,8 +124,8 @@ export interface OpenClasses {
 }
 
 /** High, because there are few examples: only clear differences count. */
-const PENALTY = 3
-const OPTIONS = { penalty: PENALTY, iterationsMax: 40, tolerance: 1e-5 } as const
+const OPEN_PENALTY = 3
+const OPEN_FIT = { penalty: OPEN_PENALTY, iterationsMax: 40, tolerance: 1e-5 } as const
 
 /**
  * @param audited events that an override assigned to no known class
@@ -148,7 +148,7 @@ export function learnOpenClasses(
       weight: new Float64Array(audited.length + 1).fill(1),
     },
     zeroModel(columns, slots.length),
-    OPTIONS,
+    OPEN_FIT,
   ).parameters
   const against = (row: number): number[] =>
     Array.from({ length: classes }, (_, c) => (fitted[row * columns + c] ?? 0) - (fitted[row * columns + classes] ?? 0))

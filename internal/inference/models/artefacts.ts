@@ -72,13 +72,13 @@ export interface RecheckDeps {
   readonly owns: (key: string) => boolean
 }
 
-const EVERY_MS = 10_000
+const RECHECK_EVERY_MS = 10_000
 
 /**
  * Retries artefacts that could not be loaded, until `signal` aborts. A version whose artefact loads is cleared of its
  * fault and serves again.
  */
-export async function recheckFaults(deps: RecheckDeps, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
+export async function recheckFaults(deps: RecheckDeps, signal: AbortSignal, everyMs = RECHECK_EVERY_MS): Promise<void> {
   while (!signal.aborted) {
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
     for (const tenantId of [...deps.board.tenantsWithFaults()]) {

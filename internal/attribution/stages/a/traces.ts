@@ -241,10 +241,10 @@ export class SharedValues<V> {
     const text = JSON.stringify(value)
     const known = this.values.get(text)
     if (known !== undefined) return known
-    if (this.values.size >= VALUES_MAX) this.values.clear()
+    if (this.values.size >= SHARED_VALUES_MAX) this.values.clear()
     this.values.set(text, value)
     return value
   }
 }
 
-const VALUES_MAX = 4_096
+const SHARED_VALUES_MAX = 4_096
