@@ -10,7 +10,7 @@ import { BLOB_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/se
 import { WatchedDirectory, workloadHashes } from '../../internal/directory/directory.js'
 import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
 import { openExporter } from '../../internal/exports/open-exporter.js'
-import { openRunner } from '../../internal/exports/schedules/open-runner.js'
+import { openRunner } from '../../internal/exports/schedules/ticker.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'

@@ -15,13 +15,13 @@ import type { ExportSource } from '../store/queries/exports/export-source.js'
 import type { FocusRowsQuestion } from '../store/queries/exports/focus-rows.js'
 import type { Staged, StagedTotals } from '../store/queries/exports/staged-groups.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
-import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { FILE_RETENTION_MS, type JobWork, type StoredFile, type StoredJob } from './export-job.js'
 import { manifestOf } from './export-manifest.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './export-request.js'
 import { PRODUCTS } from './focus/columns.js'
 import type { JobHold } from './job-hold.js'
+import { mapInOrder } from './map-in-order.js'
 import { countingRows } from './packed-rows.js'
 import { dayOf, type PlannedSlice, planSlices } from './slices.js'
 import { type PeriodTotals, sumPeriod } from './totals.js'
@@ -231,7 +231,7 @@ async function stage({
     }
   }
   const left = [...slices.entries()].slice(workOf(hold).slices.length)
-  for await (const staged of ahead(left, AT_ONCE, stageOne, signal)) {
+  for await (const staged of mapInOrder(left, AT_ONCE, stageOne, signal)) {
     const work = workOf(hold)
     const done = [...work.slices, staged]
     await hold.save({ percent: Math.floor((50 * done.length) / slices.length), work: { ...work, slices: done } })
@@ -338,7 +338,7 @@ async function writeParts(run: Run, { stagings, folds, totals }: Folding, questi
     return { key, rows: counted.rows }
   }
   const left = [...parts.entries()].slice(workOf(hold).parts.length)
-  for await (const part of ahead(left, AT_ONCE, writeOne, signal)) {
+  for await (const part of mapInOrder(left, AT_ONCE, writeOne, signal)) {
     const work = workOf(hold)
     const done = [...work.parts, part]
     await hold.save({ percent: 50 + Math.floor((45 * done.length) / parts.length), work: { ...work, parts: done } })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { ahead } from '../../../internal/exports/ahead.js'
+import { mapInOrder } from '../../../internal/exports/map-in-order.js'
 
 const never = new AbortController().signal
 
@@ -10,7 +10,7 @@ async function all<R>(results: AsyncIterable<R>): Promise<R[]> {
   return found
 }
 
-describe('work ahead', () => {
+describe('mapping in order', () => {
   test('yields results in the order of the items, with at most the given number in flight', async () => {
     let [underWay, most] = [0, 0]
     const work = async (ms: number) => {
@@ -20,7 +20,7 @@ describe('work ahead', () => {
       return ms
     }
 
-    expect(await all(ahead([30, 1, 20, 2, 10], 2, work, never))).toEqual([30, 1, 20, 2, 10])
+    expect(await all(mapInOrder([30, 1, 20, 2, 10], 2, work, never))).toEqual([30, 1, 20, 2, 10])
     expect(most).toBe(2)
   })
 
@@ -33,7 +33,7 @@ describe('work ahead', () => {
       throw signal.reason
     }
 
-    await expect(all(ahead([1, 2, 3, 4], 3, work, never))).rejects.toThrow('no')
+    await expect(all(mapInOrder([1, 2, 3, 4], 3, work, never))).rejects.toThrow('no')
     expect(ended).toEqual([2, 3])
   })
 
@@ -44,7 +44,7 @@ describe('work ahead', () => {
       return item
     }
 
-    for await (const first of ahead([1, 2, 3], 2, work, never)) {
+    for await (const first of mapInOrder([1, 2, 3], 2, work, never)) {
       expect(first).toBe(1)
       break
     }
@@ -55,7 +55,7 @@ describe('work ahead', () => {
     const caller = new AbortController()
     const work = (_: number, signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-    const results = all(ahead([1, 2], 2, work, caller.signal))
+    const results = all(mapInOrder([1, 2], 2, work, caller.signal))
     caller.abort(new Error('stopped'))
 
     await expect(results).rejects.toThrow('stopped')

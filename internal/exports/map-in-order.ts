@@ -6,7 +6,7 @@
  * @param work its signal aborts when the result is no longer needed
  * @throws the error of the first failed task, in the order of the items, after all others have ended
  */
-export async function* ahead<T, R>(
+export async function* mapInOrder<T, R>(
   items: readonly T[],
   atOnce: number,
   work: (item: T, signal: AbortSignal) => Promise<R>,
