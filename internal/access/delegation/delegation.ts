@@ -4,8 +4,8 @@ import { isOwner, settingsOf, type Tenant } from '../../auth/tenant.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
 /**
- * What one credential may give to another: no more than it holds itself, so that nobody reaches by a new key what the
- * old one was not trusted with. To replace a secret is to give as well, since the answer shows the new one.
+ * The permissions that one credential may delegate to another: no more than it holds itself, so that a new key never
+ * has more access than the old one. Replacing a secret also delegates, since the answer shows the new secret.
  */
 
 /** The permissions of a credential that is created, widened, or whose secret the caller gets. */

@@ -16,7 +16,7 @@ export interface ProviderPerson {
 export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string }
 
 /**
- * What a person may do here, by the groups in their claims.
+ * The permissions of a person, by the groups in their claims.
  *
  * @returns a sentence for the person, where they may not sign in
  */

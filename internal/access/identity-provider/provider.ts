@@ -31,7 +31,7 @@ const group = z.strictObject({
   team: plainText(256).optional(),
 })
 
-/** What an operator states of a provider; the secret comes apart. */
+/** A provider as its operator configures it; the secret is passed separately. */
 export const providerSchema = z
   .strictObject({
     /** As people know it: "Sign in with …". */
@@ -42,7 +42,7 @@ export const providerSchema = z
     groups_claim: plainText(128).default('groups'),
     /** The claim with a person's user name. */
     username_claim: plainText(128).default('preferred_username'),
-    /** What members of each group may do: all that their groups give together. Nobody else may sign in. */
+    /** The permissions of each group's members; those of several groups add up. Nobody else may sign in. */
     groups: z.array(group).min(1).max(200),
     /** Whether nobody signs in by password any more. */
     only: z.boolean().default(false),

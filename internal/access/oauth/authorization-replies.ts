@@ -104,7 +104,7 @@ export function authorizationReplies(deps: OAuthDeps, isHttps: boolean) {
   }
 }
 
-/** What a form carries of a request. */
+/** The part of a request that a form carries. */
 export const formOf = ({
   client,
   redirectUri,

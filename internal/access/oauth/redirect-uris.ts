@@ -32,7 +32,7 @@ const PRIVATE_USE_URI = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:\/(?!\/)[\x21-\x7e]*$
 export const isPrivateUseUri = (text: string): boolean =>
   text.length <= REDIRECT_URI_LENGTH_MAX && PRIVATE_USE_URI.test(text) && !/[#\\]/.test(text)
 
-/** What of an address may be shown and logged: its query may contain anything. */
+/** The part of an address that may be shown and logged: its query may contain anything. */
 export function originOf(uri: string): string {
   const { origin, protocol } = new URL(uri)
   return isPrivateUseUri(uri) ? protocol : origin

@@ -16,7 +16,7 @@ export interface SignInForm {
   readonly maxAgeS?: number
   /** Of a sign-in at the company's provider: random, so that each has a state of its own. */
   readonly atProvider?: string
-  /** Who has given the right password, while a code is awaited. */
+  /** The person whose password was correct, while their code is outstanding. */
   readonly proven?: ProvenPerson
 }
 

@@ -32,7 +32,7 @@ const MEANING: Readonly<Record<Scope, string>> = {
 export const formTargetOf = (redirectUri: string): string =>
   new URL(redirectUri).hostname.startsWith('[') ? 'http:' : originOf(redirectUri)
 
-/** What a person reads of where the answer goes: a host, or the scheme of a native app. */
+/** How the page shows where the answer goes: a host, or the scheme of a native app. */
 const shownTarget = (redirectUri: string): string => new URL(redirectUri).host || originOf(redirectUri)
 
 export const signInPage = (page: SignInPage): string => {

@@ -39,7 +39,7 @@ export interface Submission {
   readonly decision: Decision
   /** Of the browser's address. */
   readonly network: string
-  /** Who has given the right password already. */
+  /** The person whose password was already correct. */
   readonly proven: ProvenPerson | undefined
 }
 

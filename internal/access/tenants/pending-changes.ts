@@ -22,7 +22,7 @@ const IS_DESTRUCTIVE: { readonly [S in keyof Delayed]: (from: Delayed[S], to: De
 }
 
 export interface SplitPatch {
-  /** What applies at once. */
+  /** The settings that apply at once. */
   readonly patch: SettingsPatch
   /** All changes that wait afterwards. */
   readonly pending: readonly PendingChange[]

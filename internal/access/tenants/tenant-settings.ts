@@ -18,7 +18,7 @@ import type { CanonicalValue } from '../../text/canonical-json.js'
 import { pendingOf, withPending } from './pending-changes.js'
 import type { SettingsPatch, ShownSettings } from './tenant-contract.js'
 
-/** What people see of their tenant's identity provider. */
+/** A tenant's identity provider as its people see it. */
 export type ShownProvider = NonNullable<ShownSettings['identity_provider']>
 
 /**

@@ -22,7 +22,7 @@ export interface PeopleFromProvider {
 
 export interface SignedIn {
   readonly user: StoredUser
-  /** What the sign-in changed about them; undefined: nothing. */
+  /** The person's fields that the sign-in changed; undefined: none. */
   readonly change: 'made' | 'changed' | undefined
 }
 

@@ -142,7 +142,7 @@ export async function updateUser(
   }
 }
 
-/** Who may change a person so: to set somebody's password, or to enable them, is to get all that they may do. */
+/** Who may make this change: setting somebody's password, or enabling them, gives access to all their permissions. */
 async function refusalsOfPatch(
   caller: Caller,
   body: UpdateBody,

@@ -27,7 +27,7 @@ test('a person may do what their groups give together', () => {
   expect(person({ preferred_username: 'bob', groups: 'finance' })).toMatchObject({ isOwner: false })
 })
 
-test('who is in none of the groups, or has no name, gets a sentence that says so', () => {
+test('a person in none of the groups, or without a name, gets a sentence with the reason', () => {
   const none = 'None of your groups at Example SSO gives access here.'
   fc.assert(
     fc.property(fc.anything(), (groups) => {

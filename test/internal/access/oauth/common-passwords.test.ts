@@ -17,7 +17,7 @@ test('other passwords are not, such as generated ones and phrases', () => {
   expect([...others, ...generated].filter(isCommonPassword)).toEqual([])
 })
 
-test('the list has thousands of different passwords, and says where they are from', () => {
+test('the list has thousands of different passwords, and names its source', () => {
   expect(new Set(list.digests).size).toBe(5_000)
   for (const digest of list.digests) expect(digest).toMatch(/^[\w-]{8}$/)
   expect(list.source).toContain('SecLists')

@@ -41,7 +41,7 @@ afterAll(async () => {
   await gateway.stop()
 })
 
-test('an SQL user is made and revoked only after a recent sign-in', async () => {
+test('an SQL user is created and revoked only after a recent sign-in', async () => {
   const { id } = (await ask('POST', PATH, { name: 'dashboards' })).json
   const stale = { 'x-api-key': `admin:config@${Math.floor(Date.now() / 1_000) - 901}` }
 

@@ -48,7 +48,7 @@ describe('a change that destroys data, or lets it leave its region', () => {
     expect(settingsOf(changed)).toEqual(expected)
   })
 
-  test('waits a day from when it was asked for, and not longer when it is asked for again', () => {
+  test('waits a day from its first request, and not longer when it is requested again', () => {
     const asked = patchedBy(tenant(), { retention_days: 90, stage_b_enabled: false })
     const again = patchedBy(asked, { retention_days: 90 }, NOW_MS + 1_000)
 
