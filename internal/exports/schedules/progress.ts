@@ -2,7 +2,7 @@ import type { DeliveryFailure } from '../../records/delivery-failures.js'
 import { type Cadence, dueAt, maintainedPeriods, type Period, readPeriod } from './periods.js'
 import { placeOf, type Schedule } from './schedule.js'
 
-/** How far a schedule is, and what is due next: values in, values out. The runner has the clock and the effects. */
+/** The progress of a schedule, and what is due next. Pure: the runner has the clock and the effects. */
 
 /**
  * A schedule's progress as stored under its id in the bucket `export_progress`. One exporter at a time holds the claim;
@@ -105,7 +105,7 @@ export type Step =
 
 const WAIT: Step = { kind: 'wait' }
 
-/** What a schedule needs next. */
+/** The next step of a schedule. */
 export function nextStep(schedule: Schedule, progress: StoredProgress, nowMs: number): Step {
   if (schedule.status === 'paused') return WAIT
   const { cadence, run } = schedule

@@ -39,7 +39,7 @@ test('an instant is in its period, which its name gives again', () => {
   )
 })
 
-test('the kept periods are the last closed ones, without a gap, oldest first', () => {
+test('the maintained periods are the last closed ones, without a gap, oldest first', () => {
   fc.assert(
     fc.property(cadences, instants, (cadence, ms) => {
       const kept = maintainedPeriods(cadence, ms)

@@ -261,7 +261,7 @@ describe('another destination', () => {
 })
 
 describe('a bucket that refuses', () => {
-  test('is tried again, tells once that the period is late, and gets it when its credentials are right', async () => {
+  test('is retried, emits once that the period is late, and gets it when its credentials are right', async () => {
     const tenant = newTenant()
     await bench.exports.insert(callsOf(tenant))
     const wrong = 'a-wrong-secret-that-nobody-may-see'

@@ -221,7 +221,7 @@ describe('refused', () => {
 })
 
 describe('run', () => {
-  test('asks for the newest closed period, or for one that is kept', async () => {
+  test('requests the newest closed period, or one that is maintained', async () => {
     const { id } = await create()
     const kept = maintainedPeriods('monthly', Date.now()).map(({ name }) => name)
 
@@ -258,7 +258,7 @@ describe('test', () => {
     expect(await bucket.keys()).toEqual([])
   })
 
-  test('tells why the bucket refuses', async () => {
+  test('returns why the bucket refuses', async () => {
     const { id } = await create({ destination: destination({ access_key_id: 'NOBODY' }) })
     const { id: other } = await create({ destination: destination({ bucket: 'no-such-bucket' }) })
 
