@@ -4,7 +4,7 @@ import { parseSum } from '../units/quantity.js'
 import { type Decimal, decimalText, quotient } from './decimals.js'
 import { unitPrices } from './unit-prices.js'
 
-/** What a row says about the period before (`compare=previous`). */
+/** A row's figures of the period before (`compare=previous`). */
 
 /** Members of a row of usage that are compared, with the decimals of their sums. */
 const SUMS = {

@@ -49,7 +49,7 @@ interface Shape {
   readonly operation: Route['operation']
   readonly read: (query: string, nowMs: number, dimensions: readonly Dimension[]) => ReadReport
   readonly show: (page: ReportPage, by: ShownBy) => readonly object[]
-  /** What the report covers, beside its rows. */
+  /** The scope of a report, beside its rows. */
   readonly scope: (
     question: ReportQuestion,
     page: ReportPage,

@@ -10,7 +10,7 @@ export interface Refusal {
   readonly detail: string
 }
 
-/** What the rows of a report can be sorted by, besides their labels. */
+/** Figures by which the rows of a report can be sorted, besides their labels. */
 const figure = (name: Extract<ValueKey, { kind: 'figure' }>['name']): ValueKey => ({ kind: 'figure', name })
 const KEYS = {
   usage: {

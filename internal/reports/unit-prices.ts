@@ -4,7 +4,7 @@ import { quotient } from './decimals.js'
 
 export const PRICE_DECIMALS = 12
 
-/** What a call and 1,000 tokens cost on average; null without calls or tokens. */
+/** The average cost per call and per 1,000 tokens; null without calls or tokens. */
 export function unitPrices(figures: Readonly<Record<FigureName, string>>) {
   const cost = parseSum<'USD'>(figures.cost_usd)
   const tokens = BigInt(figures.input_tokens) + BigInt(figures.output_tokens)
