@@ -198,7 +198,7 @@ async function announce(
   return crossings
 }
 
-/** Results in the order of the items; at most so many at a time. */
+/** Results in the order of the items; at most `most` at a time. */
 async function concurrently<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   let next = 0

@@ -14,7 +14,7 @@ export interface PriceReads {
   ) => Promise<{ readonly reason: MissingPriceReason; readonly firstMs: number } | undefined>
 }
 
-/** What was announced to a tenant, in the bucket `missing_prices`. The name is stored. */
+/** The models announced to a tenant; a value of the bucket `missing_prices`, stored with the name `told`. */
 export interface MissingPrices {
   /** Digests of providers and models. */
   readonly told: readonly string[]

@@ -2,7 +2,7 @@ import { divideHalfEven } from '../../units/half-even.js'
 import { formatQuantity, type Quantity, quantityOfSteps } from '../../units/quantity.js'
 import type { Period } from './budget-period.js'
 
-/** What a budget says about the spend of a period. All texts are decimals. */
+/** A budget's figures of the spend in a period. All texts are decimals. */
 export interface Figures {
   readonly spent_usd: string
   readonly percent: string
@@ -31,7 +31,7 @@ export function figuresOf(spent: Quantity<'USD'>, ceiling: Quantity<'USD'>, peri
 }
 
 /**
- * What a period will have cost if its calls keep costing as much per hour as until now: spent × length ÷ elapsed,
+ * The cost of a whole period if its calls keep costing as much per hour as until now: spent × length ÷ elapsed,
  * rounded half to even to six decimals. What was spent, once the period is over.
  *
  * @returns undefined as long as less than a twenty-fourth of the period has passed, because an hour's calls say nothing

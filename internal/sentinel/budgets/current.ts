@@ -6,7 +6,7 @@ import { figuresOf } from './budget-figures.js'
 import { type Period, periodOf } from './budget-period.js'
 import { type Crossed, crossedOf, groupKey, partsOf, type StoredCrossings, WHOLE } from './crossings.js'
 
-/** What a budget answers about its current period. */
+/** A budget's figures of its current period. */
 
 export interface CurrentReads {
   /** Cost of calls by selection: one query. Decimal texts. */

@@ -20,7 +20,7 @@ afterAll(async () => {
   await stopStore(running)
 })
 
-test('a sentinel deletes the records of our own probes after two days, and those of a tenant as it says', async () => {
+test('a sentinel deletes records of our own probes after two days, and a tenant’s after its retention', async () => {
   const { client } = running
   const tenant: Tenant = {
     id: TENANT,

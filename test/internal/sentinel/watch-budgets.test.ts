@@ -206,7 +206,7 @@ test('spend that a correction has lowered emits nothing when it rises again', as
   expect(emitted).toEqual(['crossed 75', 'crossed 100', 'crossed 150'])
 })
 
-test('crossings are kept with their time, also those that were emitted and not kept', async () => {
+test('crossings are stored with their time, also those that were emitted and not stored', async () => {
   await check(budget(NOVEMBER), AT, '8')
   // It ended in between.
   await check(budget({ ...NOVEMBER, id: 'bdg_before' }), AT, '8')
@@ -238,7 +238,7 @@ test('a budget per group emits each group’s crossings with its name, also of a
   })
 })
 
-test('the number of queries and reads of a look does not depend on the number of groups', async () => {
+test('the number of queries and reads of a check does not depend on the number of groups', async () => {
   const groups = Array.from({ length: 5_000 }, (_, i) => ({ group: `owner-${i}`, costUsd: i % 50 === 0 ? '7.5' : '1' }))
   const watched = [budget({ ...NOVEMBER, per: 'owner' }), budget({ ...NOVEMBER, id: `bdg_${budgets}_whole` })]
   await check(watched, AT, { groups, rollups: '1' })

@@ -184,7 +184,7 @@ test('a pathway is restored when every layer that went missing since it degraded
   expect(emitted[1]).toBe('coverage.restored gateway_mediated gateway,mesh')
 })
 
-test('a restoration tells which layers send again, and which are no longer expected', async () => {
+test('a restoration names the layers that send again, and those no longer expected', async () => {
   const mesh = { name: 'mesh', pathway: 'other' } as const
   await check({ sources: [EDGE, mesh] })
 

@@ -128,7 +128,7 @@ test('calls of the last 30 days are looked at, and a model that no price could h
   expect(asked).toEqual(['new', 'new'])
 })
 
-test('a look that fails half-way tells the rest later, and nothing twice', async () => {
+test('a check that fails half-way emits the rest later, and nothing twice', async () => {
   await insert({ requestedModel: 'one' }, { requestedModel: 'two' })
   const failing: PriceReads['missing'] = (id, model) => {
     if (model.servedModel === 'two') throw new Error('unavailable')
