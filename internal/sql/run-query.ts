@@ -43,7 +43,7 @@ export interface JudgedQuery {
 
 const CATALOGUE: readonly string[] = SYSTEM_TABLES.map(systemName)
 
-/** What the audit log keeps of a text: it may name people. */
+/** The form of a text in the audit log: the text itself may name people. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /**

@@ -194,7 +194,7 @@ class Attempt {
   }
 }
 
-/** What ends a query by its limits, or is the query's own mistake, with the engine's status for it. */
+/** Errors of a query's limits, or of the query itself, with the engine's status for them. */
 const STATUS_OF: ReadonlyMap<number, number> = new Map([
   [159, 408],
   [60, 404],
