@@ -26,7 +26,7 @@ export interface DeliverDeps extends VerifyDeps {
 
 /**
  * Makes one attempt at a delivery. The usual path creates no promise: with promises from here to `attempt`, a delivery
- * took 7 % more processor time, since the endpoint's next request is then posted too late for its connection (measured).
+ * took 7 % more processor time (measured): the endpoint's next request is then posted too late for its connection.
  *
  * @param onOutcome called with the attempt's outcome, never before this returns
  * @param onFailure called instead when the broker is unavailable; the attempt has to be repeated
