@@ -279,7 +279,7 @@ describe('the log of events', () => {
     }
   })
 
-  test('is kept for as many days as are set', async () => {
+  test('is kept for the configured number of days', async () => {
     const ttl = async (): Promise<string> => {
       const query =
         "SELECT extract(engine_full, 'toIntervalDay\\\\((\\\\d+)\\\\)') FROM system.tables WHERE name = 'event_log'"
