@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { countingRows } from '../../../internal/exports/packed-rows.js'
+import { countingRows } from '../../../internal/exports/export-files.js'
 
 async function* from(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts
