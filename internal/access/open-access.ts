@@ -70,19 +70,14 @@ export interface RunningAccess extends WatchedConnectors {
 /** Opens and watches the buckets that decide about access: a revoked credential is refused at once. */
 export async function openAccess(settings: AccessSettings): Promise<RunningAccess> {
   const { broker, isBrokerUp, masterKeys, mode, onLost, log, clock } = settings
-  const credentials = watchCredentials({ connection: broker.connection, clock, log })
+  const { connection } = broker
+  const credentials = watchCredentials({ connection, clock, log })
   const authenticators: Authenticator[] = []
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
   }
   const { apiKeys, keyUses, lastUsedAt, deleteUse } = await openApiKeys(settings, credentials, forget)
-  const budgetExchange = createBudgetExchange({
-    connection: broker.connection,
-    self: settings.gatewayName,
-    isBrokerUp,
-    clock,
-    log,
-  })
+  const budgetExchange = createBudgetExchange({ connection, self: settings.gatewayName, isBrokerUp, clock, log })
   const retuning: BudgetsCache[] = []
   const tenantBucket = await broker.bucket(TENANTS)
   const tenants = await mirrorBucket<Tenant>(tenantBucket, onLost, (tenantId) => {
@@ -133,9 +128,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     oauth,
     tenantBucket,
     tenants,
-    residencyRegionOf: (tenantId) => settingsOf(tenants.get(tenantId)).residency_region,
-    retainedFromMs: (tenantId, nowMs) => retentionCutoff(nowMs, settingsOf(tenants.get(tenantId)).retention_days),
-    dimensionsOf: (tenantId) => settingsOf(tenants.get(tenantId)).dimensions,
+    ...settingsReaders(tenants),
     apiKeys,
     sqlUsers: await openSqlUsers(settings, credentials),
     lastUsedAt,
@@ -151,6 +144,14 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     },
   }
 }
+
+/** Settings of tenants that other parts of a gateway read. */
+const settingsReaders = (tenants: Mirror<Tenant>) => ({
+  residencyRegionOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region,
+  retainedFromMs: (tenantId: string, nowMs: number) =>
+    retentionCutoff(nowMs, settingsOf(tenants.get(tenantId)).retention_days),
+  dimensionsOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).dimensions,
+})
 
 /** @param forget called with the id of a changed key, on which verdicts may depend */
 async function openApiKeys(
