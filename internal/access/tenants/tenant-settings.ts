@@ -106,8 +106,8 @@ function mergedLimits(
 }
 
 /**
- * The tenant after a patch by its operator, whose rate limits are the maximum for the tenant. They replace the tenant's own, which
- * may be lower.
+ * The tenant after a patch by its operator, whose rate limits are the maximum for the tenant. They replace the tenant's
+ * own, which may be lower.
  */
 export function patchedByOperator(tenant: Tenant, patch: SettingsPatch, nowMs: number): Tenant {
   const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch, nowMs)
