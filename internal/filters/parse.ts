@@ -16,7 +16,7 @@ import {
 } from './filter-fields.js'
 import { describeOperand, readOperand, splitList } from './operand.js'
 
-/** The filter and sort grammar: pure, and closed against everything that `fields.ts` does not allow. */
+/** The filter and sort grammar: pure, and closed against everything that `filter-fields.ts` does not allow. */
 
 /** One filter; a record must match all filters of a query. */
 export interface Condition<F extends string = FilterField> {
