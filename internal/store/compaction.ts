@@ -90,7 +90,8 @@ async function oldestEntries(
   entriesMax: number,
 ): Promise<{ readonly first: string; readonly last: string } | undefined> {
   const result = await store.query({
-    query: `SELECT toUnixTimestamp64Milli(min(closed_at)) AS first, toUnixTimestamp64Milli(max(closed_at)) AS last FROM (
+    query: `SELECT toUnixTimestamp64Milli(min(closed_at)) AS first, toUnixTimestamp64Milli(max(closed_at)) AS last
+            FROM (
               SELECT closed_at FROM closed
               WHERE tenant_id = {tenant:String} AND ${IS_REPLACED}
                 AND closed_at < fromUnixTimestamp64Milli({before:Int64})

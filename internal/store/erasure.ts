@@ -80,7 +80,8 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   }
 
   // In these three tables the owner is part of the sort key, which cannot be updated in place.
-  const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`
+  const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String}
+                  AND owner = {erased:String})`
   // REPLACE in the outer query: the condition must see the old owner.
   await run(`INSERT INTO ${BY_OWNER} SELECT * REPLACE ({erased:String} AS owner)
              FROM (SELECT * FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) NOT IN ${erased})`)
@@ -96,7 +97,8 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
 const namesPerson = (pair: string): string => `substring(${pair}, position(${pair}, '\\t') + 1) = {name:String}`
 const erasedPair = (pair: string): string => `concat(substring(${pair}, 1, position(${pair}, '\\t')), {erased:String})`
 
-const ERASE_DIMENSIONS = `UPDATE dimensions = arrayMap(pair -> if(${namesPerson('pair')}, ${erasedPair('pair')}, toString(pair)), dimensions)
+const ERASE_DIMENSIONS = `UPDATE dimensions = arrayMap(pair -> if(${namesPerson('pair')}, ${erasedPair('pair')},
+                          toString(pair)), dimensions)
   WHERE tenant_id = {tenant:String} AND arrayExists(pair -> ${namesPerson('pair')}, dimensions)`
 const ERASE_TAGS = `UPDATE tags = mapApply((key, tag) -> (key, if(tag = {name:String}, {erased:String}, tag)), tags)
   WHERE tenant_id = {tenant:String} AND has(mapValues(tags), {name:String})`
@@ -142,7 +144,8 @@ async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void
       ...USAGE_MEASURES.map((measure) => `${sign}${measure}`),
       sign === '' ? 'people' : 'mapApply((hash, calls) -> (hash, -calls), people)',
     ].join(', ')
-  const owned = `SELECT ${key}, ${sums}, sumMap(people) AS people FROM usage_15m WHERE ${OWNED} GROUP BY ${key} HAVING ${isAny}`
+  const owned = `SELECT ${key}, ${sums}, sumMap(people) AS people FROM usage_15m WHERE ${OWNED} GROUP BY ${key}
+                 HAVING ${isAny}`
   await run(`INSERT INTO usage_15m (${key}, ${USAGE_MEASURES.join(', ')}, people)
              WITH owned AS (${owned})
              SELECT ${columns('{erased:String}', '')} FROM owned UNION ALL SELECT ${columns('owner', '-')} FROM owned`)
@@ -160,7 +163,8 @@ async function moveWeights(run: (query: string) => Promise<unknown>): Promise<vo
   const key = 'tenant_id, as_of, service, is_shown'
   await run(`INSERT INTO allocation_weights (${key}, owner, weight)
              SELECT ${key}, moved.1, moved.2
-             FROM (SELECT ${key}, sum(weight) AS weighed FROM allocation_weights WHERE ${OWNED} GROUP BY ${key} HAVING min(weight) > 0)
+             FROM (SELECT ${key}, sum(weight) AS weighed FROM allocation_weights WHERE ${OWNED} GROUP BY ${key}
+               HAVING min(weight) > 0)
              ARRAY JOIN [({erased:String}, weighed), ({name:String}, -weighed)] AS moved`)
   await run(`DELETE FROM allocation_weights WHERE ${OWNED} AND weight > 0
              AND (as_of, service) IN (SELECT as_of, service FROM allocation_weights WHERE ${OWNED} AND weight < 0)`)

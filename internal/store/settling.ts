@@ -161,7 +161,8 @@ async function endOfFullRange(
 
 async function record(store: ClickHouseClient, state: SettlingState, { fromMs, toMs }: Range): Promise<void> {
   await store.command({
-    query: `INSERT INTO settling SELECT {state:String}, fromUnixTimestamp64Milli({from:Int64}, 'UTC'), fromUnixTimestamp64Milli({to:Int64}, 'UTC')`,
+    query: `INSERT INTO settling SELECT {state:String}, fromUnixTimestamp64Milli({from:Int64}, 'UTC'),
+            fromUnixTimestamp64Milli({to:Int64}, 'UTC')`,
     query_params: { state, ...rangeParams({ fromMs, toMs }) },
     clickhouse_settings: {
       insert_deduplicate: 1,

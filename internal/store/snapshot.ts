@@ -27,7 +27,8 @@ const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
 export const AS_OF_SNAPSHOT = asOfSnapshot('tenant_id = {tenant:String}')
 
 /** Records of a period. Parameters: `from` (inclusive) and `to` (exclusive), in milliseconds since the epoch. */
-export const IN_PERIOD = `event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})`
+export const IN_PERIOD = `event_time >= fromUnixTimestamp64Milli({from:Int64})
+                          AND event_time < fromUnixTimestamp64Milli({to:Int64})`
 
 /**
  * The same for a window of records. Ignoring versions closed outside of it saves a third of a second per million

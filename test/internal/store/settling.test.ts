@@ -159,7 +159,8 @@ test('what a copy lacks, holds twice, or should not hold is repaired before it c
   const anyway = { deduplicate_insert_select: 'disable' } as const
   const copy = 'attributions_by_owner'
   await settle(store.client, afterDay(1), NEVER)
-  const some = `INSERT INTO ${copy} SELECT * REPLACE (valid_from + INTERVAL 1 DAY AS valid_from, 'nobody' AS owner) FROM ${copy} LIMIT 100`
+  const some = `INSERT INTO ${copy} SELECT * REPLACE (valid_from + INTERVAL 1 DAY AS valid_from, 'nobody' AS owner)
+                FROM ${copy} LIMIT 100`
   await store.client.command({ query: some, clickhouse_settings: anyway })
   const doubled = `INSERT INTO ${copy} SELECT * FROM ${copy} LIMIT 100`
   await store.client.command({ query: doubled, clickhouse_settings: anyway })
@@ -180,7 +181,8 @@ test.each([
   async (table, isOver) => {
     await insertDays(0, 3)
     const result = await store.client.query({
-      query: `SELECT owner FROM attributions WHERE startsWith(owner, 'person-') GROUP BY owner ORDER BY count() DESC LIMIT 1`,
+      query: `SELECT owner FROM attributions WHERE startsWith(owner, 'person-') GROUP BY owner ORDER BY count() DESC
+              LIMIT 1`,
       format: 'JSONEachRow',
     })
     const name = (await result.json<{ owner: string }>())[0]?.owner ?? ''

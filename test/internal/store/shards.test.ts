@@ -211,7 +211,8 @@ test('SQL users read their own records on whichever shard they are, through tabl
     expect(await ask(tenantId, 'SELECT toUInt32(count()) FROM records')).toEqual([expected])
     expect(await ask(tenantId, 'SELECT toUInt32(sum(calls)) FROM usage')).toEqual([expected])
     const joined =
-      'SELECT toUInt32(count()) FROM records AS r INNER JOIN records AS s ON r.id = s.id WHERE s.id IN (SELECT id FROM records)'
+      'SELECT toUInt32(count()) FROM records AS r INNER JOIN records AS s ON r.id = s.id WHERE s.id IN (SELECT ' +
+      'id FROM records)'
     expect(await ask(tenantId, joined)).toEqual([expected])
   }
   await store.close()

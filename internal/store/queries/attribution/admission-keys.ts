@@ -62,7 +62,8 @@ export async function findAdmissionKeys(
                      argMin(flags, (admitted_at, fingerprint)),
                      toUnixTimestamp64Milli(min(admitted_at))
               FROM ${ADMISSION_KEYS.name}
-              WHERE key_hash IN (SELECT CAST(unhex(arrayJoin({hashes:Array(String)})) AS FixedString(${KEY_HASH_BYTES})))
+              WHERE key_hash IN (
+                SELECT CAST(unhex(arrayJoin({hashes:Array(String)})) AS FixedString(${KEY_HASH_BYTES})))
                 AND admitted_at >= fromUnixTimestamp64Milli({since:Int64})
               GROUP BY key_hash`,
       query_params: { hashes: asked, since: sinceMs },

@@ -31,8 +31,9 @@ export interface QueuedCall extends AuditPlace {
  * What a model can tell calls apart by: those that are alike in it, it names alike. Sizes are taken in steps of a
  * factor of four, since a model's own steps are finer than what one answer teaches.
  */
-const ALIKE = `provider, served_model, ingestion_layer, principal, identity_hash, k8s_namespace, k8s_workload, workload_identity,
-  service_tier, region, toString(tags), intDiv(toUInt8(log2(1 + ifNull(input_tokens, 0))), 2), intDiv(toUInt8(log2(1 + ifNull(output_tokens, 0))), 2)`
+const ALIKE = `provider, served_model, ingestion_layer, principal, identity_hash, k8s_namespace, k8s_workload,
+  workload_identity, service_tier, region, toString(tags), intDiv(toUInt8(log2(1 + ifNull(input_tokens, 0))), 2),
+  intDiv(toUInt8(log2(1 + ifNull(output_tokens, 0))), 2)`
 
 const IS_OPEN = "stage_origin = 'stage_c'"
 /** A person's word on a call that stage B or C had. */
@@ -48,7 +49,8 @@ export async function auditQueue(store: ClickHouseClient, question: AuditQuestio
   const behind =
     after === undefined
       ? 'true'
-      : '(worth, open, costliest) < ({worth:Decimal(38, 18)}, {calls:UInt64}, CAST(unhex({last:String}) AS FixedString(16)))'
+      : `(worth, open, costliest) <
+         ({worth:Decimal(38, 18)}, {calls:UInt64}, CAST(unhex({last:String}) AS FixedString(16)))`
   const result = await store.query({
     query: `SELECT lower(hex(costliest)) AS idHex, toString(worth) AS worthUsd, toString(open) AS calls,
               toString(cost) AS costUsd, toString(answers) AS audited

@@ -27,8 +27,10 @@ export async function findStatedServices(
   const result = await store.query({
     query: `SELECT service, sum(rolled.calls) AS calls, sum(rolled.cost_usd) AS cost_usd
             FROM usage_15m AS rolled
-            WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({from:UInt32}) AND bucket < toDateTime({to:UInt32})
-              AND evidence_basis IN ('identity_and_service_resolved', 'service_resolved', 'service_declared', 'trace_correlated')
+            WHERE tenant_id = {tenant:String}
+              AND bucket >= toDateTime({from:UInt32}) AND bucket < toDateTime({to:UInt32})
+              AND evidence_basis IN (
+                'identity_and_service_resolved', 'service_resolved', 'service_declared', 'trace_correlated')
             GROUP BY service HAVING calls > 0
             ORDER BY cost_usd DESC, service LIMIT ${STATED_SERVICES_MAX}`,
     query_params: { tenant: tenantId, from: Math.floor(fromMs / 1_000), to: Math.floor(toMs / 1_000) },

@@ -55,7 +55,8 @@ export interface TrainingRow {
 const KIND = `multiIf(
   output_state = 'disputed' AND stage_origin = 'stage_b', 'dispute',
   output_state = 'disputed' AND stage_origin = 'stage_a', 'none',
-  evidence_basis = 'manual_override' AND JSONExtractString(evidence, 'replaced', 'stage_origin') IN ('stage_b', 'stage_c')
+  evidence_basis = 'manual_override'
+  AND JSONExtractString(evidence, 'replaced', 'stage_origin') IN ('stage_b', 'stage_c')
     AND JSONExtractString(evidence, 'override', 'bulk_override') = '',
     'override',
   stage_origin = 'stage_a', 'resolved',
@@ -119,7 +120,8 @@ export async function factsOfRecord(
   snapshotMs: number,
 ): Promise<FactsRow | undefined> {
   const found = await store.query({
-    query: `SELECT ${FACTS} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID_AS_OF_SNAPSHOT} LIMIT 1`,
+    query: `SELECT ${FACTS} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID_AS_OF_SNAPSHOT}
+            LIMIT 1`,
     query_params: { ...snapshotParams(tenantId, snapshotMs), id: idHex },
     format: 'JSONEachRow',
     clickhouse_settings: { max_execution_time: 10 },

@@ -74,7 +74,8 @@ function mayJoin(labels: readonly string[], isSmall: string): string {
   const deepest = `multiIf(${levels.map((level) => `${small(level)}, ${level}`).join(', ')}, -1)`
   const shared = `multiIf(${levels.map((level) => `deepest = ${level}, ${ancestor(level)}`).join(', ')}, 0)`
   const rank = ['calls_cost', 'people_count', ...labels.map((label) => `toString(${label})`), 'key']
-  return `SELECT arrayJoin(arrayMap(one -> tupleElement(one, ${rank.length}), groupArraySorted(${depth})((${rank.join(', ')}))))
+  return `SELECT arrayJoin(arrayMap(one -> tupleElement(one, ${rank.length}),
+          groupArraySorted(${depth})((${rank.join(', ')}))))
     FROM (SELECT *, ${deepest} AS deepest FROM ${EXPORT_GROUPS} WHERE ${WITH_PEOPLE} AND NOT (${isSmall}))
     WHERE deepest >= 0 GROUP BY deepest, ${shared}`
 }
@@ -86,7 +87,8 @@ export async function countFolded(
   signal: AbortSignal,
 ): Promise<number> {
   const result = await store.query({
-    query: `SELECT toUInt32(count()) FROM ${EXPORT_FOLDS} WHERE job_id = {job:String} AND fold IN {folds:Array(String)}`,
+    query: `SELECT toUInt32(count()) FROM ${EXPORT_FOLDS} WHERE job_id = {job:String}
+            AND fold IN {folds:Array(String)}`,
     query_params: { job: jobId, folds },
     format: 'JSONCompactEachRow',
     abort_signal: signal,

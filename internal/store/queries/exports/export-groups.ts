@@ -141,7 +141,8 @@ function numberedCte(selection: ExportSelection, grain: ExportGrain, people: Exp
   const keys = [...names.keys, ...others.filter(([, isKey]) => isKey).map(([name]) => name)]
   const perMeter = metersOf(grain).map(
     ({ number, units }) =>
-      `sum(${units}) AS t_${number}, uniqUpToIf(${k - 1})(${person} AS g_person, g_person != 0 AND (${units}) > 0) AS p_${number},`,
+      `sum(${units}) AS t_${number},
+       uniqUpToIf(${k - 1})(${person} AS g_person, g_person != 0 AND (${units}) > 0) AS p_${number},`,
   )
   return `
     SELECT
@@ -167,7 +168,8 @@ function numberedCte(selection: ExportSelection, grain: ExportGrain, people: Exp
 
 /** The number of a record's price, 0 when its cost is passed through. */
 const PRICE_NUMBER = `if(cost_basis = 'price_book',
-    transform(cityHash64(cost_details), {hashes:Array(UInt64)}, {price_numbers:Array(UInt32)}, toUInt32(0)), toUInt32(0))`
+    transform(cityHash64(cost_details), {hashes:Array(UInt64)}, {price_numbers:Array(UInt32)}, toUInt32(0)),
+      toUInt32(0))`
 
 /** CTE `named`: the exported groups of `numbered`, with their names. */
 function namedCte(grain: ExportGrain): string {
@@ -186,8 +188,8 @@ function countedCte(grain: ExportGrain, k: number): string {
   // Calls are shown with all their meters or with none; otherwise a hidden meter could be derived as the difference
   // between the sums and the meters shown. Where few people have tokens of one meter, the calls are passed through.
   const thin = metersOf(grain).map(({ number }) => `p_${number} BETWEEN 1 AND ${k - 1}`)
-  return `SELECT *, finalizeAggregation(g_persons) AS g_people,
-            ${isMetered(grain) ? `g_priced != 0 AND g_people >= ${k} AND (${thin.join(' OR ') || 'false'})` : 'false'} AS g_is_thin
+  const isThin = isMetered(grain) ? `g_priced != 0 AND g_people >= ${k} AND (${thin.join(' OR ') || 'false'})` : 'false'
+  return `SELECT *, finalizeAggregation(g_persons) AS g_people, ${isThin} AS g_is_thin
           FROM named`
 }
 
@@ -205,7 +207,8 @@ function meteredCte(grain: ExportGrain): string {
     return `(toUInt8(${number}), toUInt64(t_${number}), ${usd})`
   })
   // Only one of a call's rows carries its energy, carbon and counts; otherwise sums would count them twice.
-  const first = `multiIf(${meters.map(({ number }) => `t_${number} > 0, ${number}, `).join('')}${meters[0]?.number ?? 1})`
+  const withTokens = meters.map(({ number }) => `t_${number} > 0, ${number}, `)
+  const first = `multiIf(${withTokens.join('')}${meters[0]?.number ?? 1})`
   return `SELECT *, row.1 AS r_meter, row.2 AS r_tokens, row.3 AS r_usd,
             g_priced = 0 OR g_is_thin AS r_is_passed,
             r_is_passed OR r_meter = ${first} AS r_has_calls,

@@ -87,7 +87,8 @@ export async function countHoldingFilters(
   const counts = conditions.flatMap((_, i) =>
     ['true', IS_EXPORTED].map(
       (also) =>
-        `uniqUpToIf(${k - 1})(${personExpression(people, asked)} AS person, person != 0 AND ${also} AND ${conditions.slice(0, i + 1).join(' AND ')})`,
+        `uniqUpToIf(${k - 1})(${personExpression(people, asked)} AS person, person != 0 AND ${also}
+         AND ${conditions.slice(0, i + 1).join(' AND ')})`,
     ),
   )
   const result = await store.query({

@@ -39,7 +39,8 @@ const byMeter = (passed: string, textOf: (meter: Meter) => string): string =>
 const DETAILS = byMeter('', (meter) => {
   const [, , direction, cacheAction] = SHOWN[meter]
   if (direction === undefined) return ''
-  return `,"x_TokenDirection":"${direction}"${cacheAction === undefined ? '' : `,"x_TokenCacheAction":"${cacheAction}"`}`
+  const action = cacheAction === undefined ? '' : `,"x_TokenCacheAction":"${cacheAction}"`
+  return `,"x_TokenDirection":"${direction}"${action}`
 })
 
 /** Values that are the same in every row. */
@@ -60,12 +61,15 @@ export interface FocusConstants {
 const IS_PASSED = `meter = ${NO_METER}`
 const IS_TOOL = `meter >= ${FIRST_TOOL_METER}`
 /** 1 USD per unit with the cost as quantity, or the price book's price per million tokens or per call of a tool. */
-const UNIT_PRICE = `multiIf(${IS_PASSED}, toDecimal128(1, 18), ${IS_TOOL}, unit_price, unit_price * toDecimal128(1000000, 0))`
-const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)), ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
+const UNIT_PRICE = `multiIf(${IS_PASSED}, toDecimal128(1, 18), ${IS_TOOL}, unit_price,
+                    unit_price * toDecimal128(1000000, 0))`
+const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)),
+                ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
 const OWNER = "nullIf(owner, '')"
 /** The member of a tag, empty for rows without it. The key is written in hex, so that it is never read as SQL. */
 const member = (key: string, column: string): string =>
-  `if(${column} = '', '', concat(unhex('${Buffer.from(`${JSON.stringify(key)}:`).toString('hex')}'), toJSONString(toString(${column}))))`
+  `if(${column} = '', '',
+   concat(unhex('${Buffer.from(`${JSON.stringify(key)}:`).toString('hex')}'), toJSONString(toString(${column}))))`
 /** A declared tag has its key, in lower case; unless another member has it. */
 const keyOf = (tag: TagField): string => (['owner', 'service'].includes(keyOfTagField(tag)) ? tag : keyOfTagField(tag))
 const tagsSql = (tags: readonly TagField[]): string => {
@@ -86,7 +90,8 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   BillingPeriodStart: instant('month'),
   ChargeCategory: "'Usage'",
   ChargeClass: 'CAST(NULL AS Nullable(String))',
-  ChargeDescription: `concat('Attributed AI inference: ', provider, if(served_model = '', '', concat(' ', served_model)),
+  ChargeDescription: `concat('Attributed AI inference: ', provider,
+                      if(served_model = '', '', concat(' ', served_model)),
     ${byMeter('', (meter) => ` ${SHOWN[meter][0].toLowerCase()}`)},
     if(owner = '', '', concat(', owner ', owner)), if(service = '', '', concat(', service ', service)))`,
   ChargeFrequency: "'Usage-Based'",
@@ -155,7 +160,8 @@ const shownGroups = (labels: readonly Label[]): string => `
 
 /** Sums of the groups that fold into one row. A row that keeps no day covers the days of the period in its month. */
 const foldedGroups = (labels: readonly Label[]): string => `
-  SELECT f_month AS month, if(f_charge_start = toDate(0), greatest(f_month, toDate({from:String})), f_charge_start) AS charge_start,
+  SELECT f_month AS month,
+    if(f_charge_start = toDate(0), greatest(f_month, toDate({from:String})), f_charge_start) AS charge_start,
     if(f_charge_start = toDate(0), least(addMonths(f_month, 1), toDate({to:String})), f_charge_start + 1) AS charge_end,
     ${labels.map((name) => `f_${name} AS ${name}`).join(', ')}, toUInt8(${NO_METER}) AS meter, f_price AS price,
     toDecimal128(1, 18) AS unit_price,
@@ -170,7 +176,8 @@ const foldedGroups = (labels: readonly Label[]): string => `
       .join(', ')}, sum(cost) AS f_cost, min(${IS_COUNTED}) = 1 AS f_counted, sum(${COUNTED_TOKENS}) AS f_tokens,
       sum(invocations) AS f_calls, sum(input_tokens) AS f_input, sum(input_counted) AS f_input_counted,
       sum(output_tokens) AS f_output, sum(output_counted) AS f_output_counted,
-      sum(energy_wh) AS f_energy, sum(energy_known) AS f_energy_known, sum(carbon_gco2e) AS f_carbon, sum(carbon_known) AS f_carbon_known,
+      sum(energy_wh) AS f_energy, sum(energy_known) AS f_energy_known,
+      sum(carbon_gco2e) AS f_carbon, sum(carbon_known) AS f_carbon_known,
       max(has_calls) AS f_has_calls, min(confidence) AS f_confidence
     FROM (
       SELECT key, meter, cost, tokens, invocations, input_tokens, input_counted, output_tokens, output_counted,
@@ -245,7 +252,8 @@ export async function streamFocusRows(
     return `${format === 'csv' && TEXTS.has(name) ? neutralised(expression) : expression} AS ${name}`
   })
   const result = await store.exec({
-    query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order} FORMAT ${format === 'csv' ? 'CSV' : 'Parquet'}`,
+    query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order}
+            FORMAT ${format === 'csv' ? 'CSV' : 'Parquet'}`,
     query_params: {
       ...stagedParams(question),
       from,

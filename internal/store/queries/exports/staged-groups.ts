@@ -42,9 +42,12 @@ export interface StagedTotals {
 /** Sums up the whole file. */
 export async function sumStaged(store: ClickHouseClient, staged: Staged, signal: AbortSignal): Promise<StagedTotals> {
   const result = await store.query({
-    query: `SELECT toUInt32(countIf(NOT (${IS_FOLDED}))) AS shownRows, toUInt32(countIf(has_calls AND ${IS_FOLDED})) AS foldedGroups,
-              (SELECT toUInt32(uniqExact(${foldedRow(LABELS).join(', ')})) FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}) AS foldedRows,
-              sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e, sum(invocations) AS invocations,
+    query: `SELECT toUInt32(countIf(NOT (${IS_FOLDED}))) AS shownRows,
+              toUInt32(countIf(has_calls AND ${IS_FOLDED})) AS foldedGroups,
+              (SELECT toUInt32(uniqExact(${foldedRow(LABELS).join(', ')})) FROM ${EXPORT_FOLDS}
+                WHERE ${OF_FOLDS}) AS foldedRows,
+              sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e,
+              sum(invocations) AS invocations,
               sum(energy_known) AS energyKnown, sum(carbon_known) AS carbonKnown
             FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,
     query_params: stagedParams(staged),

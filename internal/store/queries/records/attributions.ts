@@ -42,7 +42,8 @@ export async function readVersions(
 ): Promise<RecordVersions> {
   const [result, closed] = await Promise.all([
     store.query({
-      query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID} ORDER BY valid_from DESC`,
+      query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID}
+              ORDER BY valid_from DESC`,
       query_params: { tenant: tenantId, id: idHex },
       format: 'JSONEachRow',
       clickhouse_settings: READ_LIMITS,

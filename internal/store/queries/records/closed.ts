@@ -57,7 +57,8 @@ export async function closedVersionsOf(
   signal: AbortSignal,
 ): Promise<StoredClosed[]> {
   const result = await store.query({
-    query: `SELECT toUnixTimestamp64Milli(valid_from) AS valid_from_ms, toUnixTimestamp64Milli(closed_at) AS closed_at_ms,
+    query: `SELECT toUnixTimestamp64Milli(valid_from) AS valid_from_ms,
+              toUnixTimestamp64Milli(closed_at) AS closed_at_ms,
               change, change_id, actor, service, owner, output_state, stage_origin, evidence_basis, confidence_band,
               export_eligibility, cost_usd, cost_basis, energy_wh, energy_basis, carbon_gco2e, carbon_basis
             FROM (SELECT * FROM closed UNION ALL SELECT * FROM closed_history)

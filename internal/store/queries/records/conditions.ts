@@ -110,7 +110,8 @@ export function tagClause(
       SELECT groupArray(value) FROM attribution_values
       WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}'
         AND startsWith(value, ${bindings.bind(pairStart(key), 'String')})
-        AND position(${foldCaseSql(`substring(value, ${pairStartBytes(key) + 1})`)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0))`
+        AND position(${foldCaseSql(`substring(value, ${pairStartBytes(key) + 1})`)},
+          ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0))`
   }
   const pairs = values.filter((value) => value !== NOT_DECLARED).map((value) => pairOf(key, value))
   const found = [

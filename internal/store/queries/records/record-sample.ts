@@ -76,7 +76,8 @@ export async function sampleRecords(
   const found = await ask<SampledRow>(
     `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String}
        AND (_part_starting_offset + _part_offset) IN (
-         SELECT number * {distance:UInt64} + arrayJoin(range({neighbours:UInt64})) * ${STEP} FROM numbers({places:UInt64}))`,
+         SELECT number * {distance:UInt64} + arrayJoin(range({neighbours:UInt64})) * ${STEP}
+         FROM numbers({places:UInt64}))`,
     { tenant: tenantId, distance: Math.floor(rows / places), neighbours: NEIGHBOURS, places },
   )
   if (found.length < RECORDS_MIN) return undefined

@@ -46,7 +46,8 @@ export async function seenTwice(
     (_, i) => `event_time >= fromUnixTimestamp64Milli({times:Array(Int64)}[${2 * i + 1}])
       AND event_time <= fromUnixTimestamp64Milli({times:Array(Int64)}[${2 * i + 2}])`,
   )
-  const rows = `FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND (${within.join(' OR ')}) AND ${isStated}`
+  const rows = `FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND (${within.join(' OR ')})
+                AND ${isStated}`
   const result = await store.query({
     query: `SELECT groupUniqArray({most:UInt32})(
                 (lower(hex(id)), toString(provider), toUnixTimestamp64Milli(event_time))) AS members

@@ -47,7 +47,8 @@ export interface SimilarRecord {
 
 const READ_LIMITS = { max_execution_time: 5, max_memory_usage: '400000000', max_threads: 2 } as const
 
-const WITHIN = `event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})`
+const WITHIN = `event_time >= fromUnixTimestamp64Milli({from:Int64})
+                AND event_time <= fromUnixTimestamp64Milli({to:Int64})`
 
 /** Of one of the sources: the record's own event, or one that it counts besides (`seen_by` is '' for most). */
 const FROM_THESE = `(concat(intake, '/', principal) IN {sources:Array(String)} OR seen_by != '' AND arrayExists(
@@ -74,7 +75,8 @@ export async function similarRecords(
 ): Promise<readonly SimilarRecord[]> {
   const { tenantId, snapshotMs, recordId, eventTimeMs, withinMs, servedModel, inputTokens, outputTokens } = question
   const result = await store.query({
-    query: `SELECT lower(hex(id)) AS id_hex, event_id, toUnixTimestamp64Milli(event_time) AS event_time_ms, intake, principal,
+    query: `SELECT lower(hex(id)) AS id_hex, event_id, toUnixTimestamp64Milli(event_time) AS event_time_ms, intake,
+            principal,
               ingestion_layer, requested_model, served_model, input_tokens, output_tokens, cost_usd, cost_basis
             FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND ${WITHIN} AND served_model = {model:String}

@@ -122,7 +122,8 @@ export const tracePeers = (store: ClickHouseClient, slice: Slice, beforeMs: numb
     { ...sliceParams(slice), before: beforeMs },
   )
 
-const NEAR = `event_time >= ${instant('after_time')} - INTERVAL 1 HOUR AND event_time <= ${instant('until_time')} + INTERVAL 1 HOUR`
+const NEAR = `event_time >= ${instant('after_time')} - INTERVAL 1 HOUR
+              AND event_time <= ${instant('until_time')} + INTERVAL 1 HOUR`
 const PEERS_MAX = 50_000
 
 /** Records and versions of a tenant whose events lie in a window: how much there is to look at, at most. */

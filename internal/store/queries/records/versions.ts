@@ -116,7 +116,8 @@ export async function landedRows(
     landed.push(
       ...(await readRows(
         store,
-        `WHERE ${IDS} AND (id, valid_from) IN (SELECT CAST(unhex(of.1) AS FixedString(16)), fromUnixTimestamp64Milli(of.2)
+        `WHERE ${IDS} AND (id, valid_from) IN (
+           SELECT CAST(unhex(of.1) AS FixedString(16)), fromUnixTimestamp64Milli(of.2)
            FROM (SELECT arrayJoin(arrayZip({ids:Array(String)}, {instants:Array(Int64)})) AS of))`,
         { ids: portion.map(({ id }) => hexOf(id)), instants: portion.map(({ validFromMs }) => validFromMs) },
       )),

@@ -11,11 +11,10 @@ const VIEWS = Object.entries<readonly ViewColumn[]>(VIEW_COLUMNS)
 /** A query whose rows are these, whatever the types are called. */
 function rowsSql(types: Readonly<Record<string, 'String' | 'UInt64' | 'UInt8'>>, rows: readonly Row[]): string {
   const members = Object.entries(types)
-  const values = rows.map(
-    (row) =>
-      `(${members.map(([name, type]) => `to${type}(${textSql(row[name] ?? (type === 'String' ? '' : '0'))})`).join(', ')})`,
-  )
-  const [none] = [`(${members.map(([, type]) => `to${type}('${type === 'String' ? '' : '0'}')`).join(', ')})`]
+  const tupleOf = (row: Row): string =>
+    `(${members.map(([name, type]) => `to${type}(${textSql(row[name] ?? (type === 'String' ? '' : '0'))})`).join(', ')})`
+  const values = rows.map(tupleOf)
+  const none = tupleOf({})
   const list = values.length === 0 ? `arraySlice([${none}], 1, 0)` : `[${values.join(', ')}]`
   const columns = members.map(([name], i) => `tupleElement(catalogue_row, ${i + 1}) AS ${name}`)
   return `SELECT ${columns.join(', ')} FROM (SELECT arrayJoin(${list}) AS catalogue_row)`

@@ -29,7 +29,8 @@ test('a large part of a copy has its columns in one file, before a merge and aft
 async function largePartsAreInOneFile(): Promise<Map<string, boolean>> {
   const result = await store.client.query({
     query: `SELECT table, any(part_type) AS type FROM system.parts
-            WHERE active AND database = currentDatabase() AND data_uncompressed_bytes > 10485760 AND has({tables:Array(String)}, table)
+            WHERE active AND database = currentDatabase() AND data_uncompressed_bytes > 10485760
+            AND has({tables:Array(String)}, table)
             GROUP BY table HAVING uniqExact(part_type) = 1`,
     query_params: { tables: RECORD_TABLES },
     format: 'JSONEachRow',

@@ -34,7 +34,8 @@ async function folded(job: string, cases: readonly (readonly OracleGroup[])[], d
   })
   await store.client.insert({ table: 'cases', values, format: 'JSONEachRow' })
   await store.client.command({
-    query: `INSERT INTO export_groups (job_id, staging, month, provider, ${LABELS.join(', ')}, has_calls, people_count, persons, calls_cost, key)
+    query: `INSERT INTO export_groups (job_id, staging, month, provider, ${LABELS.join(', ')}, has_calls, people_count,
+            persons, calls_cost, key)
             SELECT {job:String}, 'one', toDate('2026-10-01'), provider, ${LABELS.join(', ')}, true, length(people),
               arrayReduce('uniqExactState', people), calls_cost, key FROM cases`,
     query_params: { job },
@@ -42,7 +43,8 @@ async function folded(job: string, cases: readonly (readonly OracleGroup[])[], d
   const staged = { jobId: job, stagings: ['one'] }
   await foldGroups(store.client, staged, labels, k, 'fold', new AbortController().signal)
   const result = await store.client.query({
-    query: `SELECT toUInt32(key) AS key, kept, [${labels.join(', ')}] AS labels FROM export_folds WHERE job_id = {job:String} AND fold = 'fold'`,
+    query: `SELECT toUInt32(key) AS key, kept, [${labels.join(', ')}] AS labels FROM export_folds
+            WHERE job_id = {job:String} AND fold = 'fold'`,
     query_params: { job },
     format: 'JSONEachRow',
   })

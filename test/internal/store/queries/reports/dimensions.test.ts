@@ -23,7 +23,8 @@ beforeAll(async () => {
     from: 0,
     to: 100,
     total: 100,
-    dimensions: `multiIf(n < 10, [], n < 30, ['env\\tprod', ${pair("''")}], [${pair("concat('Team-', toString(n % 2))")}, 'env\\tTeam-0'])`,
+    dimensions: `multiIf(n < 10, [], n < 30, ['env\\tprod', ${pair("''")}],
+                 [${pair("concat('Team-', toString(n % 2))")}, 'env\\tTeam-0'])`,
   })
   // As the sink does before it inserts records.
   await store.client.command({ query: `INSERT INTO attribution_values (tenant_id, field, value) ${SELECT_VALUES}` })
