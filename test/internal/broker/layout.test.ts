@@ -50,9 +50,13 @@ test('a setting that contradicts the layout is refused in one line, and nothing 
   await expect(wrong).rejects.toBeInstanceOf(ConfigError)
   await expect(wrong).rejects.toThrow(
     [
-      '--partitions (or ATTRIBUTION_PARTITIONS) is 5, but the layout of the broker has 2: leave the setting out, or change the layout with "attribution streams apply --partitions 5"',
-      '--stream-replicas (or ATTRIBUTION_STREAM_REPLICAS) is 3, but the layout of the broker has 1: leave the setting out, or change the layout with "attribution streams apply --stream-replicas 3"',
-      '--invocations-bytes-max (or ATTRIBUTION_INVOCATIONS_BYTES_MAX) is 2097152, but the layout of the broker has 1048576: leave the setting out, or change the layout with "attribution streams apply --invocations-bytes-max 2097152"',
+      '--partitions (or ATTRIBUTION_PARTITIONS) is 5, but the layout of the broker has 2: leave the setting out, ' +
+        'or change the layout with "attribution streams apply --partitions 5"',
+      '--stream-replicas (or ATTRIBUTION_STREAM_REPLICAS) is 3, but the layout of the broker has 1: leave the ' +
+        'setting out, or change the layout with "attribution streams apply --stream-replicas 3"',
+      '--invocations-bytes-max (or ATTRIBUTION_INVOCATIONS_BYTES_MAX) is 2097152, but the layout of the broker ' +
+        'has 1048576: leave the setting out, or change the layout with "attribution streams apply ' +
+        '--invocations-bytes-max 2097152"',
     ].join('; '),
   )
   expect(await found()).toEqual(before)
