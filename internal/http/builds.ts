@@ -92,9 +92,9 @@ export function newestBuild(): Build {
     reasons.push(`${source.name} ${loaded}`)
   }
   throw new ConfigError(
-    `no build of uWebSockets.js runs here: ${reasons.join('; ')}. ` +
-      'Use Node 22 or 24 on a system with glibc 2.38 or newer (Debian 13, Ubuntu 24.04), Node 20 on any with glibc, or ' +
-      'install an official release (deploy/docs/operating.md)',
+    `no build of uWebSockets.js runs here: ${reasons.join('; ')}. Use Node 22 or 24 on a system with glibc ` +
+      '2.38 or newer (Debian 13, Ubuntu 24.04), Node 20 on any with glibc, or install an official release ' +
+      '(deploy/docs/operating.md)',
   )
 }
 

@@ -131,8 +131,8 @@ const GET_READINESS: Operation = {
       .optional()
       .meta({
         description:
-          'Checks only whether events can be accepted. Ingestion continues without the read model, and without the broker as ' +
-          'long as cached credentials are valid and the spool has capacity.',
+          'Checks only whether events can be accepted. Ingestion continues without the read model, and without ' +
+          'the broker as long as cached credentials are valid and the spool has capacity.',
       }),
   },
   replies: {

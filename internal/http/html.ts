@@ -22,7 +22,8 @@ a { color: var(--accent); }
 dt { font-weight: 600; margin-top: 1rem; }
 dd { margin: 0; }
 label { display: block; font-weight: 600; margin-top: 1rem; }
-input, button, .button { font: inherit; color: inherit; background: var(--sheet); border: 1px solid var(--muted); border-radius: 3px; }
+input, button, .button { font: inherit; color: inherit; background: var(--sheet); border: 1px solid var(--muted);
+  border-radius: 3px; }
 input { box-sizing: border-box; width: 100%; padding: .5rem; margin-top: .25rem; }
 input[type=checkbox], input[type=radio] { width: auto; accent-color: var(--accent); }
 button, .button { padding: .5rem 1.25rem; cursor: pointer; }

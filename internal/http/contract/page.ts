@@ -18,8 +18,12 @@ const pageInfo = z
 /** The parameters of every collection. */
 export const PAGE_PARAMETERS = {
   limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records per page.', default: LIMIT_DEFAULT }),
-  cursor: z.string().optional().meta({
-    description:
-      '`next_cursor` of the previous page, for the same query only. Expires after one hour, and at the latest five hours after the snapshot time of the first page.',
-  }),
+  cursor: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        '`next_cursor` of the previous page, for the same query only. Expires after one hour, and at the latest ' +
+        'five hours after the snapshot time of the first page.',
+    }),
 } as const
