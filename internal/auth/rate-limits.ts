@@ -116,7 +116,10 @@ export class Budget {
     if (nowMs !== this.linesNowMs || this.wholeAtMs !== this.linesWholeAtMs) {
       this.linesNowMs = nowMs
       this.linesWholeAtMs = this.wholeAtMs
-      this.lines = `\r\nRateLimit-Limit: ${this.limit}\r\nRateLimit-Remaining: ${this.remaining(nowMs)}\r\nRateLimit-Reset: ${this.resetSeconds(nowMs)}`
+      const [remaining, resetSeconds] = [this.remaining(nowMs), this.resetSeconds(nowMs)]
+      this.lines =
+        `\r\nRateLimit-Limit: ${this.limit}` +
+        `\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`
     }
     return this.lines
   }
