@@ -32,7 +32,8 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'coverage.restored': 'Coverage is restored',
   'degradation.state.changed': 'The serving degradation state changes',
   'export.completed':
-    'An export job has finished and its result can be downloaded; for a job of a schedule: when its files are in the bucket',
+    'An export job has finished and its result can be downloaded; for a job of a schedule: when its files are ' +
+    'in the bucket',
   'export.failed': 'An export job has failed',
   'anomaly.detected': 'An anomaly is detected in attributed consumption',
   'budget.threshold.crossed': 'A budget crosses 75, 100 or 150 percent',
@@ -47,7 +48,8 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'attribution.merged': 'Two records show one call and become one: the other one counts no longer',
   'export.schedule.late': 'A period of an export schedule is not in its bucket twelve hours after it was due',
   'ingestion.backlog':
-    'The log of calls that wait for their attribution fills up, and the tenant has a large share of it: it sends faster than its calls are processed',
+    'The log of calls that wait for their attribution fills up, and the tenant has a large share of it: it ' +
+    'sends faster than its calls are processed',
 }
 
 /** What a tenant is notified of when the log fills up with its calls. */

@@ -40,8 +40,8 @@ const restored = covered.extend({
   layers_restored: z.array(z.string()).meta({ description: 'Of `layers_missing`: those that send calls again.' }),
   layers_removed: z.array(z.string()).meta({
     description:
-      'Of `layers_missing`: those no longer expected, since the directory no longer declares them for this pathway or marks ' +
-      'them as discovery-only.',
+      'Of `layers_missing`: those no longer expected, since the directory no longer declares them for this ' +
+      'pathway or marks them as discovery-only.',
   }),
 })
 
@@ -101,8 +101,8 @@ export const EVENT_DATA = {
     window: z.object({ from: timeText(), to: timeText() }).meta({ description: 'The hour.' }),
     observed_until: timeText().meta({
       description:
-        'End of the part of the window that `observed` covers. Before the end of the window, the hour was still running: what it ' +
-        'had spent by then was anomalous for a whole hour.',
+        'End of the part of the window that `observed` covers. Before the end of the window, the hour was ' +
+        'still running: what it had spent by then was anomalous for a whole hour.',
     }),
     score: z.number().meta({ description: 'Distance from the baseline, in deviations.' }),
   }),
@@ -156,8 +156,9 @@ export const EVENT_DATA = {
   'ingestion.backlog': z.object({
     level: z.enum(BACKLOG_LEVELS).meta({
       description:
-        '`warning`: send less, or later. `refused`: new calls of the tenant are answered 429 with Retry-After until the backlog is ' +
-        'worked off. Each once, until for ten minutes there was no occasion for it.',
+        '`warning`: send less, or later. `refused`: new calls of the tenant are answered 429 with ' +
+        'Retry-After until the backlog is worked off. Each once, until for ten minutes there was no occasion for ' +
+        'it.',
     }),
     since: timeText().meta({ description: 'When it began.' }),
   }),
