@@ -16,7 +16,9 @@ const ASKS: Readonly<Record<Operator, string>> = {
   contains: 'Contains this text; case is ignored, unlike with `eq`, `ne` and `in`',
 }
 
-const LIST = `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before a comma or backslash as \`\\\\\`.`
+const LIST =
+  `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before ` +
+  'a comma or backslash as `\\\\`.'
 
 /** The parameters by which a collection with these fields is filtered. */
 export const filterParameters = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, z.ZodType>> =>
@@ -43,14 +45,14 @@ export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
     .optional()
     .meta({
       description:
-        'Ascending, or descending with the prefix `-`. Records with equal values are sorted by `id` in the same direction. ' +
-        'Sorting by `provider` follows `stated_provider`, the spelling of the events.',
+        'Ascending, or descending with the prefix `-`. Records with equal values are sorted by `id` in the ' +
+        'same direction. Sorting by `provider` follows `stated_provider`, the spelling of the events.',
       default: formatSort(DEFAULT_SORT),
     }),
 }
 
 /** Rules that all filter parameters share, for the description of an operation. */
 export const FILTERS_DESCRIPTION =
-  'Filters have the form `filter[<field>][<operator>]=<value>`, percent-encoded. They may repeat; a record must match all of ' +
-  'them. Amounts are compared exactly. `limit`, `sort` and `cursor` must not repeat; unknown parameters are rejected. The ' +
-  'problem names the parameter in `errors`.'
+  'Filters have the form `filter[<field>][<operator>]=<value>`, percent-encoded. They may repeat; a record ' +
+  'must match all of them. Amounts are compared exactly. `limit`, `sort` and `cursor` must not repeat; ' +
+  'unknown parameters are rejected. The problem names the parameter in `errors`.'
