@@ -156,6 +156,7 @@ function foldedAt(level: number, { root, labels }: CohortTable, rows: string, k:
   const isSmall = `folded_people BETWEEN 1 AND ${k - 1}`
   // Where no row has so many people, there is no cheapest, and its number of people is 0.
   const lifted = level === 0 ? '0' : `if(cheapest.2 > 0, ${level}, ${level - 1})`
-  return `SELECT * EXCEPT (${kept}, row_people, rank, folded_people, cheapest), multiIf(${kept} = ${level}, if(${isSmall}, ${lifted}, ${level}),
+  return `SELECT * EXCEPT (${kept}, row_people, rank, folded_people, cheapest),
+          multiIf(${kept} = ${level}, if(${isSmall}, ${lifted}, ${level}),
       ${isSmall} AND row_people >= ${k} AND rank = cheapest, ${level}, ${kept}) AS ${kept} FROM (${compared})`
 }

@@ -29,7 +29,8 @@ async function folded(cases: readonly (readonly OracleGroup[])[], depth: number,
     })),
   )
   await store.client.insert({ table: 'cases', values, format: 'JSONEachRow' })
-  const from = `(SELECT number, ${[...labels, ''].join(', ')} arrayReduce('uniqExactState', cases.people) AS people, cost, toInt64(1) AS calls FROM cases)`
+  const from = `(SELECT number, ${[...labels, ''].join(', ')} arrayReduce('uniqExactState', cases.people) AS people,
+                cost, toInt64(1) AS calls FROM cases)`
   const sums = { cost: 'Decimal(38, 18)', calls: 'Int64' }
   const query = foldedSql({ from, root: ['number'], labels, people: 'people', cost: 'cost', sums, lists: [] }, k)
   const result = await store.client.query({
