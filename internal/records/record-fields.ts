@@ -135,9 +135,9 @@ export const RECORD_FIELDS = [
     isOptional: true,
     wire: 'interpretation',
     description:
-      'The kind of fact that contradicts the attribution; null when nothing does. With `trace`, the call states no service, ' +
-      'and other calls of its trace belong to several. The `conflict` in the evidence of the ' +
-      'explanation names both sides.',
+      'The kind of fact that contradicts the attribution; null when nothing does. With `trace`, the call ' +
+      'states no service, and other calls of its trace belong to several. The `conflict` in the evidence of ' +
+      'the explanation names both sides.',
   },
 
   {
@@ -154,7 +154,8 @@ export const RECORD_FIELDS = [
     values: USAGE_BASES,
     wire: 'bases',
     description:
-      'How well the token counts are known. With `partial`, as of an interrupted stream, cost and footprint are lower bounds.',
+      'How well the token counts are known. With `partial`, as of an interrupted stream, cost and footprint ' +
+      'are lower bounds.',
   },
   {
     name: 'outcome',
@@ -217,8 +218,9 @@ export const RECORD_FIELDS = [
     wire: 'trace',
     wireName: 'tags',
     description:
-      'The tags whose keys the tenant has declared (`dimensions` of `/api/v1/settings`), by key; null: the event has no such ' +
-      'tag. `(not declared)`: the record is older than the declaration. `(other values)`: the key has too many distinct values.',
+      'The tags whose keys the tenant has declared (`dimensions` of `/api/v1/settings`), by key; null: the ' +
+      'event has no such tag. `(not declared)`: the record is older than the declaration. `(other values)`: ' +
+      'the key has too many distinct values.',
   },
   { name: 'k8s_namespace', kind: 'label', isStated: true, isOptional: true },
   { name: 'k8s_workload', kind: 'label', isStated: true, isOptional: true },
