@@ -127,7 +127,8 @@ export function encodeEntry(admission: Admission, event: InvocationEvent, positi
       : `,"s":[${position.sequence},${position.index}]${servicesMember(admission.traceServices)}`
   // Ids, numbers and base64 need no escaping; other texts have had it.
   const kept = JSON.stringify(hasOnlyKept(event) ? event : keptOf(event))
-  return `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}${traceMember(admission)}${where},"e":${kept}}`
+  const received = `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}`
+  return `${received}${traceMember(admission)}${where},"e":${kept}}`
 }
 
 /** Whether every field is one of the schema's and has a value: nearly all events, which then need no copy. */
