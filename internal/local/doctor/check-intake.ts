@@ -118,7 +118,8 @@ async function followProbe(api: Client, traceId: string, recordMsMax: number): P
     if (performance.now() - startedAt > recordMsMax) {
       return failure(
         'record',
-        `no record after ${seconds} s (last answer ${statusOf(answer)}): do the attributors run, and is the log quarantined?`,
+        `no record after ${seconds} s (last answer ${statusOf(answer)}): do the attributors run, and is the log ` +
+          'quarantined?',
       )
     }
     await sleep(POLL_EVERY_MS)

@@ -39,8 +39,8 @@ function checkSpool(dataDir: string): Finding {
   const oldest = new Date(Math.min(...segments.map(({ birthtimeMs }) => birthtimeMs))).toISOString()
   return warning(
     'spool',
-    `${(bytes / 2 ** 20).toFixed(1)} MiB of accepted events wait on this disk, the first since ${oldest}: they go to the log once the broker ` +
-      'answers and a gateway runs here; keep this disk until then',
+    `${(bytes / 2 ** 20).toFixed(1)} MiB of accepted events wait on this disk, the first since ${oldest}: they ` +
+      'go to the log once the broker answers and a gateway runs here; keep this disk until then',
   )
 }
 

@@ -33,7 +33,8 @@ async function checkSchema(store: ClickHouseClient): Promise<Finding> {
   const newest = MIGRATIONS.at(-1)?.version ?? 0
   const [tables] = await storedRows<{ count: string }>(
     store,
-    `SELECT toString(count()) AS count FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'`,
+    `SELECT toString(count()) AS count FROM system.tables WHERE database = currentDatabase()
+     AND name = 'schema_migrations'`,
     {},
   )
   if (tables?.count !== '1') return failure('schema', 'there is none yet: an attributor of this build creates it')

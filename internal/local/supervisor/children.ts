@@ -188,7 +188,8 @@ class Child {
       const { exitCode, signalCode } = this.process ?? {}
       if (performance.now() - startedAt > STABLE_MS) this.backoffMs = BACKOFF_MS_FIRST
       this.print(
-        `${this.role.name} exited (${signalCode ?? `exit code ${exitCode ?? 'unknown'}`}); restarting in ${this.backoffMs / 1000} s`,
+        `${this.role.name} exited (${signalCode ?? `exit code ${exitCode ?? 'unknown'}`}); restarting in ` +
+          `${this.backoffMs / 1000} s`,
       )
       await sleep(this.backoffMs)
       this.backoffMs = Math.min(this.backoffMs * 2, BACKOFF_MS_MAX)

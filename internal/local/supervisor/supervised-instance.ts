@@ -148,9 +148,10 @@ export async function takeOver(files: InstanceFiles): Promise<void> {
 }
 
 const copiedWhileRunning = (files: InstanceFiles, original: string): string =>
-  `the data folder ${files.dataDir} is a copy of ${original}, where an instance was running, so that its log and its store may be of ` +
-  `different moments. To back up, stop that instance, copy the folder and start the instance again. To start this copy as it ` +
-  `is, remove ${files.run}; the instance on ${original} is left alone`
+  `the data folder ${files.dataDir} is a copy of ${original}, where an instance was running, so that its log ` +
+  'and its store may be of different moments. To back up, stop that instance, copy the folder and start the ' +
+  `instance again. To start this copy as it is, remove ${files.run}; the instance on ${original} is left ` +
+  'alone'
 
 export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, number>): void =>
   writePrivate(

@@ -60,8 +60,8 @@ function watch({ name, answers, pid }: Watched, print: (line: string) => void, e
 }
 
 const hungLine = (name: string, pid: number | undefined): string =>
-  `${name} does not answer: events are kept on this disk, reports have to wait. If it stays so, \`kill -9 ${pid ?? '<its process id>'}\`: ` +
-  'it is started again, and loses nothing'
+  `${name} does not answer: events are kept on this disk, reports have to wait. If it stays so, \`kill -9 ` +
+  `${pid ?? '<its process id>'}\`: it is started again, and loses nothing`
 
 const pidOf = (files: InstanceFiles, role: string): number | undefined =>
   existsSync(files.run) ? (JSON.parse(readFileSync(files.run, 'utf8')) as RunFile).roles[role] : undefined
