@@ -51,10 +51,10 @@ export const INGEST_INVOCATIONS: Operation = {
   tag: 'Ingestion',
   summary: 'Ingest one invocation event, or many',
   description:
-    `One event as a JSON object of at most ${EVENT_BYTES_MAX} bytes, or up to ${BULK_EVENTS_MAX} as a JSON array or as ` +
-    `NDJSON, ${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding: gzip\` may pack. A 202 means that every event ` +
-    'which was not rejected is stored. An event_id is accepted once in seven days. Unknown fields are ignored; fields ' +
-    'under which prompts or completions travel are refused.',
+    `One event as a JSON object of at most ${EVENT_BYTES_MAX} bytes, or up to ${BULK_EVENTS_MAX} as a JSON ` +
+    `array or as NDJSON, ${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding: gzip\` may pack. A 202 ` +
+    'means that every event which was not rejected is stored. An event_id is accepted once in seven days. ' +
+    'Unknown fields are ignored; fields under which prompts or completions travel are refused.',
   body: {
     contents: {
       'application/json': {

@@ -135,5 +135,5 @@ function look(value: unknown, depth: number, seen: Set<RegExp>): void {
 
 /** Where to send it instead. */
 export const SEND_CALLS_ELSEWHERE =
-  'This looks like a model call. Observations never become records: send calls to POST /api/v1/invocations, and payloads of ' +
-  'gateways such as LiteLLM unchanged to POST /intake/<source> on the intake port.'
+  'This looks like a model call. Observations never become records: send calls to POST /api/v1/invocations, and ' +
+  'payloads of gateways such as LiteLLM unchanged to POST /intake/<source> on the intake port.'

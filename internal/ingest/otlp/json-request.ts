@@ -50,8 +50,9 @@ const NAMES = {
 }
 const KEY = Object.fromEntries(
   (
-    'resource scope name attributes key value traceId spanId parentSpanId startTimeUnixNano endTimeUnixNano status code ' +
-    'timeUnixNano observedTimeUnixNano body eventName stringValue boolValue intValue doubleValue arrayValue values'
+    'resource scope name attributes key value traceId spanId parentSpanId startTimeUnixNano endTimeUnixNano ' +
+    'status code timeUnixNano observedTimeUnixNano body eventName stringValue boolValue intValue doubleValue ' +
+    'arrayValue values'
   )
     .split(' ')
     .map((key) => [key, Buffer.from(key)]),

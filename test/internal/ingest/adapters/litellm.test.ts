@@ -124,7 +124,10 @@ test('an answer from the cache is marked', () => {
 
 test('usage that Python printed is read', () => {
   const printed =
-    'Usage(completion_tokens=30, prompt_tokens=100, completion_tokens_details=CompletionTokensDetails(audio_tokens=3, reasoning_tokens=7), prompt_tokens_details=PromptTokensDetails(audio_tokens=None, cached_tokens=11), cache_creation_input_tokens=5)'
+    'Usage(completion_tokens=30, prompt_tokens=100, ' +
+    'completion_tokens_details=CompletionTokensDetails(audio_tokens=3, reasoning_tokens=7), ' +
+    'prompt_tokens_details=PromptTokensDetails(audio_tokens=None, cached_tokens=11), ' +
+    'cache_creation_input_tokens=5)'
   expect(eventOf(litellmPayload({}, { usage_object: printed }))).toMatchObject({
     cached_input_tokens: 11,
     cache_write_tokens: 5,
@@ -145,7 +148,10 @@ test('cache writes of both lifetimes, images and web searches are read, as JSON 
     server_tool_use: { web_search_requests: 2 },
   }
   const printed =
-    'Usage(cache_creation_input_tokens=50, completion_tokens_details=CompletionTokensDetails(image_tokens=3), prompt_tokens_details=PromptTokensDetails(image_tokens=7, cache_creation_token_details=CacheCreationTokenDetails(ephemeral_5m_input_tokens=20, ephemeral_1h_input_tokens=30)), server_tool_use=ServerToolUse(web_search_requests=2))'
+    'Usage(cache_creation_input_tokens=50, completion_tokens_details=CompletionTokensDetails(image_tokens=3), ' +
+    'prompt_tokens_details=PromptTokensDetails(image_tokens=7, ' +
+    'cache_creation_token_details=CacheCreationTokenDetails(ephemeral_5m_input_tokens=20, ' +
+    'ephemeral_1h_input_tokens=30)), server_tool_use=ServerToolUse(web_search_requests=2))'
   const expected = {
     cache_write_tokens: 50,
     cache_write_5m_tokens: 20,
