@@ -7,9 +7,10 @@ import { ERRORS_MAX, pointerTo } from './field-errors.js'
  */
 const CONTENT_KEYS = new Set(
   (
-    'prompt prompts systemprompt userprompt message messages inputmessages outputmessages completion completions ' +
-    'content contents input inputs inputtext output outputs outputtext instructions systeminstruction systeminstructions ' +
-    'choices generation generations responsetext requestbody responsebody toolcalls'
+    'prompt prompts systemprompt userprompt message messages inputmessages outputmessages completion ' +
+    'completions content contents input inputs inputtext output outputs outputtext instructions ' +
+    'systeminstruction systeminstructions choices generation generations responsetext requestbody responsebody ' +
+    'toolcalls'
   ).split(' '),
 )
 
