@@ -13,7 +13,8 @@ export const AUDIT = {
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New, // a full stream refuses mutations; it never drops an entry
   max_bytes: 512 * 1024 ** 2, // about a million unread entries
-  max_age: 0, // an age limit would drop entries that are not in the read model yet; the attributor purges those that are
+  // An age limit would drop entries that are not in the read model yet; the attributor purges those that are
+  max_age: 0,
   max_msg_size: 256 * 1024,
   duplicate_window: 120_000_000_000, // ns; a sink repeats an unanswered publish for seconds, not minutes
   allow_direct: true,

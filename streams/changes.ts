@@ -14,7 +14,8 @@ export const CHANGES = {
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New, // a full stream refuses changes; it never drops one
-  max_bytes: 256 * 1024 ** 2, // about 400,000 changes to apply, and capacity for the slices of jobs (`stream-capacity.ts`)
+  // About 400,000 changes to apply, and capacity for the slices of jobs (`stream-capacity.ts`)
+  max_bytes: 256 * 1024 ** 2,
   max_age: 0, // an age limit would drop changes that have not taken effect; the attributor purges those that have
   max_msg_size: 64 * 1024,
   duplicate_window: 120_000_000_000, // ns; a later repeat is recognised by the change's id in the read model

@@ -10,11 +10,13 @@ export const EVENTS = {
   subjects: ['events.>'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits, // a replay must still find what was delivered
-  discard: DiscardPolicy.Old, // events must not block the work that emits them; the oldest were delivered long ago, and a loss is logged
+  // Events must not block the work that emits them; the oldest were delivered long ago, and a loss is logged
+  discard: DiscardPolicy.Old,
   max_bytes: 1024 ** 3,
   max_age: 30 * 24 * 60 * 60 * 1_000_000_000, // ns
   max_msg_size: 64 * 1024,
-  duplicate_window: 120_000_000_000, // ns; a later repeat is a second message with the same id, by which receivers deduplicate
+  // Ns; a later repeat is a second message with the same id, by which receivers deduplicate
+  duplicate_window: 120_000_000_000,
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 

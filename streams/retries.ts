@@ -11,7 +11,8 @@ export const RETRIES = {
   subjects: ['retries.>', 'replays.>'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.Old, // the only policy that the broker allows with schedules; without limits nothing is discarded
+  // The only policy that the broker allows with schedules; without limits nothing is discarded
+  discard: DiscardPolicy.Old,
   max_bytes: -1,
   max_age: 0, // couriers purge finished deliveries
   max_msg_size: 128 * 1024,
