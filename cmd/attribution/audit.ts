@@ -24,8 +24,8 @@ export const auditCommand = (): Command =>
   new Command('audit').description('The audit log.').addCommand(
     new Command('verify')
       .description(
-        'Verifies the hash chain of an audit log and its signed heads. Exit code 2 when a record was changed, removed, ' +
-          'reordered or inserted.',
+        'Verifies the hash chain of an audit log and its signed heads. Exit code 2 when a record was changed, ' +
+          'removed, reordered or inserted.',
       )
       .option('--tenant <id>', 'verify the log of this tenant')
       .option('--instance', 'verify the log of the instance itself')

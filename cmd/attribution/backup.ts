@@ -45,8 +45,9 @@ const createCommand = (): Command =>
   withPlace(
     new Command('create')
       .description(
-        `Backs up a running instance; what an earlier backup has is not copied again. With a passphrase in ${PASSPHRASE}, the ` +
-          'keys (master.key, credentials.json) are in it, sealed; else keep master.key yourself: without it nothing can be restored.',
+        'Backs up a running instance; what an earlier backup has is not copied again. With a passphrase in ' +
+          `${PASSPHRASE}, the keys (master.key, credentials.json) are in it, sealed; else keep master.key ` +
+          'yourself: without it nothing can be restored.',
       )
       .requiredOption('--data-dir <folder>', 'data folder of the instance')
       .requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
@@ -116,7 +117,8 @@ const restoreCommand = (): Command =>
       )
       .option(
         '--changes-from <folder>',
-        'the data folder that has survived, of the stopped instance: what was revoked, replaced or erased since the backup is so again',
+        'the data folder that has survived, of the stopped instance: what was revoked, replaced or erased since ' +
+          'the backup is so again',
       )
       .addOption(
         new Option('--nats-server-bin <file>', 'the nats-server program')
@@ -160,7 +162,8 @@ async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): 
   const areHere = [config.storeUrl, config.natsUrl].every((url) => ON_LOOPBACK.test(url))
   if (!areHere || !existsSync(storeDataFolder)) {
     throw new ConfigError(
-      'broker and read model are not both in the data folder: back up your own NATS and ClickHouse with their own tools',
+      'broker and read model are not both in the data folder: back up your own NATS and ClickHouse with their ' +
+        'own tools',
     )
   }
   const passphrase = process.env[PASSPHRASE]
@@ -244,7 +247,8 @@ async function runRestore({
       ? await restore(undefined)
       : await withLaterChanges(changesFrom, to, natsServerBin, restore)
   print(
-    `restored ${manifest.id}, as of ${manifest.consistent_at}: ${manifest.records} versions of records, USD ${manifest.cost_usd}`,
+    `restored ${manifest.id}, as of ${manifest.consistent_at}: ${manifest.records} versions of records, USD ` +
+      `${manifest.cost_usd}`,
   )
   for (const line of applied === undefined ? toDoAgain(manifest.consistent_at) : doneAgain(applied, manifest))
     print(line)
@@ -288,7 +292,8 @@ type Listed = Awaited<ReturnType<Repository['list']>>[number]
 const shown = ({ manifest: _, ...entry }: Listed) => entry
 
 const lineOf = ({ id, consistent_at, records, bytes, new_bytes }: Listed): string =>
-  `${id}  as of ${consistent_at}  ${records} versions of records  ${mebibytes(bytes)}, ${mebibytes(new_bytes)} of it new`
+  `${id}  as of ${consistent_at}  ${records} versions of records  ${mebibytes(bytes)}, ` +
+  `${mebibytes(new_bytes)} of it new`
 
 const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 

@@ -31,8 +31,8 @@ export const directoryCommand = (): Command =>
     .addCommand(
       withImportOptions(new Command('import').argument('<file>', 'CSV (.csv) or JSON (.json), as export writes them'))
         .description(
-          'Imports a file. It is the whole of each kind that it has entries of: others of the kind are removed, unless ' +
-            '--keep-missing. Lines that are wrong are refused one by one, and are listed.',
+          'Imports a file. It is the whole of each kind that it has entries of: others of the kind are removed, ' +
+            'unless --keep-missing. Lines that are wrong are refused one by one, and are listed.',
         )
         .option('--keep-missing', 'entries that the file does not have stay')
         .option('--allow-removals', 'remove more than a tenth of what is there')
@@ -51,8 +51,8 @@ export const directoryCommand = (): Command =>
       new Command('sync').description('Takes identities and teams from where they are kept.').addCommand(
         withImportOptions(new Command('litellm-teams'))
           .description(
-            'Takes the members of the teams of a LiteLLM proxy as identities, with their team as owner. Other identities stay. ' +
-              'LITELLM_API_KEY is a key that may list teams.',
+            'Takes the members of the teams of a LiteLLM proxy as identities, with their team as owner. Other ' +
+              'identities stay. LITELLM_API_KEY is a key that may list teams.',
           )
           .requiredOption('--litellm-url <url>', 'address of the LiteLLM proxy')
           .action(runSync),

@@ -27,9 +27,10 @@ const LIMITS = { answerMsMax: 5_000, giveUpMs: 3_000 }
 export const doctorCommand = (): Command =>
   new Command('doctor')
     .description(
-      'Checks whether a part works, and says what to do. instance: broker, roles, read model, clocks, keys, disk and limits of an ' +
-        'instance. intake: sends a probe to the intake port and follows it to its record, which costs nothing and has the service ' +
-        'attribution-doctor. Exits with 0 when all is well, 1 with a warning, 2 with a failure.',
+      'Checks whether a part works, and says what to do. instance: broker, roles, read model, clocks, keys, disk ' +
+        'and limits of an instance. intake: sends a probe to the intake port and follows it to its record, which ' +
+        'costs nothing and has the service attribution-doctor. Exits with 0 when all is well, 1 with a warning, 2 ' +
+        'with a failure.',
     )
     .addOption(new Option('--part <part>', 'what to check').choices(['instance', 'intake']).default('instance'))
     .option('--intake-url <url>', 'address of the intake port', 'http://127.0.0.1:4318')

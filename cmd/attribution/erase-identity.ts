@@ -27,10 +27,10 @@ interface EraseOptions extends InstanceOption {
 export const eraseIdentityCommand = (): Command =>
   new Command('erase-identity')
     .description(
-      'Erases a person (GDPR, right to erasure): records and rollups keep their totals without the identity of the caller, ' +
-        `calls that the person owned belong to "${ERASED_OWNER}", and the directory entry is deleted. If the command is ` +
-        'interrupted, run it again. Stop sending the identity first: the log keeps events for 24 hours, published events ' +
-        'are kept for 30 days and export files for 7 days.',
+      'Erases a person (GDPR, right to erasure): records and rollups keep their totals without the identity of ' +
+        `the caller, calls that the person owned belong to "${ERASED_OWNER}", and the directory entry is deleted. ` +
+        'If the command is interrupted, run it again. Stop sending the identity first: the log keeps events for 24 ' +
+        'hours, published events are kept for 30 days and export files for 7 days.',
     )
     .requiredOption('--tenant <id>', 'tenant of the identity')
     .requiredOption('--identity <text>', 'the identity, as sent in attributed_identity')

@@ -27,7 +27,8 @@ export const identityProviderCommand = (): Command =>
     .addCommand(
       new Command('set')
         .description(
-          'Sets the identity provider of a tenant, in place of the one before. Register the redirect address that it prints with the provider.',
+          'Sets the identity provider of a tenant, in place of the one before. Register the redirect address ' +
+            'that it prints with the provider.',
         )
         .argument('<tenant>')
         .requiredOption(

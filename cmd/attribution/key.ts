@@ -16,8 +16,8 @@ export const keyCommand = (): Command =>
   new Command('key').description('API keys.').addCommand(
     new Command('create')
       .description(
-        'Creates an API key for a tenant, for example when its last key is lost. The key is shown only once. The operator may give ' +
-          'any scopes, whatever the setting `delegation` of the tenant is.',
+        'Creates an API key for a tenant, for example when its last key is lost. The key is shown only once. The ' +
+          'operator may give any scopes, whatever the setting `delegation` of the tenant is.',
       )
       .requiredOption('--tenant <id>', 'tenant of the key')
       .option('--name <text>', 'name of the key', 'Made on the command line')

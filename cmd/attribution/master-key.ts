@@ -14,8 +14,8 @@ export const masterKeyCommand = (): Command =>
     .addCommand(
       new Command('rotate')
         .description(
-          'Adds a new key to the master key file and re-encrypts every secret with it, while the service runs. The old key ' +
-            'can still decrypt for 24 hours, in case a backup brings back a secret that it encrypted.',
+          'Adds a new key to the master key file and re-encrypts every secret with it, while the service runs. ' +
+            'The old key can still decrypt for 24 hours, in case a backup brings back a secret that it encrypted.',
         )
         .option('--drop-old', 'remove the old keys at once')
         .addOption(dataDirOption())
@@ -24,8 +24,8 @@ export const masterKeyCommand = (): Command =>
     .addCommand(
       new Command('reseal')
         .description(
-          'Re-encrypts every secret with the first master key, for instances whose master keys are not in a file that ' +
-            'this command can write.',
+          'Re-encrypts every secret with the first master key, for instances whose master keys are not in a file ' +
+            'that this command can write.',
         )
         .addOption(dataDirOption())
         .action(runReseal),

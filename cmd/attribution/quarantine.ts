@@ -52,8 +52,8 @@ export const quarantineCommand = (): Command =>
     .addCommand(
       new Command('show')
         .description(
-          'Prints a quarantined message as JSON: its log, the reason, and the events in it as far as they are readable. ' +
-            'Identities are shown as hashes, as in records.',
+          'Prints a quarantined message as JSON: its log, the reason, and the events in it as far as they are ' +
+            'readable. Identities are shown as hashes, as in records.',
         )
         .argument('<sequence>', 'sequence of the message in `list`', readSequence)
         .addOption(dataDirOption())
@@ -62,8 +62,9 @@ export const quarantineCommand = (): Command =>
     .addCommand(
       new Command('replay')
         .description(
-          'Moves messages back from quarantine to their logs, for a release that can process them. A message that fails ' +
-            'again returns to quarantine under a new sequence. If the command is interrupted, run it again.',
+          'Moves messages back from quarantine to their logs, for a release that can process them. A message ' +
+            'that fails again returns to quarantine under a new sequence. If the command is interrupted, run it ' +
+            'again.',
         )
         .argument('[sequence]', 'sequence of the message in `list`', readSequence)
         .option('--all', 'all messages that are in quarantine now, oldest first')
@@ -166,8 +167,8 @@ async function replay(
 const WHY = {
   unknown_log: 'its log is not recorded; name it with --log',
   doubtful:
-    'an earlier replay was interrupted too long ago to tell whether the message arrived; if its events have no records, ' +
-    'replay it again with --log',
+    'an earlier replay was interrupted too long ago to tell whether the message arrived; if its events have no ' +
+    'records, replay it again with --log',
 } as const
 
 async function find(sequence: number, { manager }: Parameters<typeof recordByCli>[0]): Promise<Quarantined> {

@@ -22,8 +22,9 @@ const DAYS_MAX = 90
 export const sandboxDataCommand = (): Command =>
   new Command('sandbox-data')
     .description(
-      'Fills a running sandbox with synthetic data: a fictional company, its services and people, and their calls of the ' +
-        'last days. The same seed gives the same data; a second run adds only the days since the first.',
+      'Fills a running sandbox with synthetic data: a fictional company, its services and people, and their ' +
+        'calls of the last days. The same seed gives the same data; a second run adds only the days since the ' +
+        'first.',
     )
     .option('--data-dir <folder>', 'data folder of the sandbox', '.data')
     .option('--seed <number>', 'seed of the company', wholeNumber(0, 2 ** 31 - 1), 1)

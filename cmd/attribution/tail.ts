@@ -57,5 +57,6 @@ const lineOf = (record: TailedRecord): string => {
   const { materialized_at, service, owner, provider, served_model, cost_usd, cost_basis, interpretation } = record
   const { confidence, evidence_basis, export_eligibility } = interpretation
   const cost = cost_basis === 'unpriced' ? 'unpriced' : `${cost_usd} USD`
-  return `${materialized_at} ${service} (${owner}) ${provider}/${served_model} ${cost} ${confidence} ${evidence_basis} ${export_eligibility}\n`
+  const call = `${materialized_at} ${service} (${owner}) ${provider}/${served_model} ${cost}`
+  return `${call} ${confidence} ${evidence_basis} ${export_eligibility}\n`
 }

@@ -24,8 +24,9 @@ export const tenantCommand = (): Command =>
     .addCommand(
       new Command('create')
         .description(
-          'Creates a tenant and its first API key. The key has all scopes and is shown only once. The first administrator that is ' +
-            'created with it is an owner of the tenant. Credentials may give others only what they hold (setting `delegation`).',
+          'Creates a tenant and its first API key. The key has all scopes and is shown only once. The first ' +
+            'administrator that is created with it is an owner of the tenant. Credentials may give others only ' +
+            'what they hold (setting `delegation`).',
         )
         .requiredOption('--name <text>', 'name of the tenant', readName)
         .option(
@@ -54,7 +55,8 @@ export const tenantCommand = (): Command =>
     .addCommand(
       new Command('update')
         .description(
-          'Changes settings of a tenant. Rate limits that are set here become the highest that the tenant itself can set.',
+          'Changes settings of a tenant. Rate limits that are set here become the highest that the tenant itself ' +
+            'can set.',
         )
         .argument('<id>')
         .requiredOption('--settings <json>', 'settings to change, as in the body of PATCH /api/v1/settings', readPatch)
@@ -95,10 +97,12 @@ async function runCreate(
   await recordByCli(broker, 'tenant.create', tenant.id, changes, tenant.id)
   const key = await issueKey(broker, masterKeys, config.mode, tenant, { name: 'First key', scopes: SCOPES })
   await broker.close()
+  const { secret, expiresAt } = key
   process.stdout.write(
     options.json === true
-      ? `${JSON.stringify({ tenant_id: tenant.id, name: tenant.name, api_key: key.secret, expires_at: key.expiresAt })}\n`
-      : `tenant   ${tenant.id}\napi key  ${key.secret}\n(the key has all scopes, is shown only once, and expires ${key.expiresAt})\n`,
+      ? `${JSON.stringify({ tenant_id: tenant.id, name: tenant.name, api_key: secret, expires_at: expiresAt })}\n`
+      : `tenant   ${tenant.id}\napi key  ${secret}\n` +
+          `(the key has all scopes, is shown only once, and expires ${expiresAt})\n`,
   )
 }
 
