@@ -148,12 +148,16 @@ function lineOf(outcome: CompanyOutcome): string {
   const of = reachable(outcome)
   return [
     `seed ${seed}${audits ? ' audited' : ''}`,
-    `services ${profile.services} largest ${profile.largest.toFixed(2)} shadow ${profile.shadow.toFixed(2)} differ ${profile.differ.toFixed(1)}`,
-    `n ${product.n} acc ${product.accuracy.toFixed(3)} ceil ${of.accuracy.toFixed(3)} (full ${outcome.ceiling.accuracy.toFixed(3)}) nb ${outcome.naive_bayes.accuracy.toFixed(3)}`,
+    `services ${profile.services} largest ${profile.largest.toFixed(2)} shadow ${profile.shadow.toFixed(2)} ` +
+      `differ ${profile.differ.toFixed(1)}`,
+    `n ${product.n} acc ${product.accuracy.toFixed(3)} ceil ${of.accuracy.toFixed(3)} (full ` +
+      `${outcome.ceiling.accuracy.toFixed(3)}) nb ${outcome.naive_bayes.accuracy.toFixed(3)}`,
     `ratio ${(product.accuracy / of.accuracy).toFixed(3)}`,
-    `floor ${product.at_floor.share.toFixed(3)} prec ${product.at_floor.precision?.toFixed(3)} ceil ${of.at_floor.share.toFixed(3)} ${of.at_floor.precision?.toFixed(3)}`,
+    `floor ${product.at_floor.share.toFixed(3)} prec ${product.at_floor.precision?.toFixed(3)} ceil ` +
+      `${of.at_floor.share.toFixed(3)} ${of.at_floor.precision?.toFixed(3)}`,
     `ece ${product.calibration_error.value.toFixed(3)}`,
-    `shadow ${outcome.shadow.toFixed(3)} claimed ${product.shadow.at_floor_wrong}/${product.shadow.n} (ceil ${of.shadow.at_floor_wrong}) unknown ${outcome.unknown?.toFixed(3)}`,
+    `shadow ${outcome.shadow.toFixed(3)} claimed ${product.shadow.at_floor_wrong}/${product.shadow.n} (ceil ` +
+      `${of.shadow.at_floor_wrong}) unknown ${outcome.unknown?.toFixed(3)}`,
     `perm ${outcome.permuted?.toFixed(3)}`,
     `${outcome.seconds.toFixed(1)} s`,
     gate === undefined ? 'no model' : gate.isPassed ? 'passed' : gate.reasons.join(' '),

@@ -21,23 +21,28 @@ export async function makeRecords(store: ClickHouseClient, records: number): Pro
   const rate = (tenths: string): string => `concat(toString(intDiv(${tenths}, 10)), '.', toString((${tenths}) % 10))`
   await store.command({
     query: `
-INSERT INTO attributions (tenant_id, id, event_id, event_time, valid_from, provider, requested_model, served_model, service, owner,
-  cost_usd, energy_wh, carbon_gco2e, pathway_category, output_state, stage_origin, confidence, confidence_band, evidence_basis,
+INSERT INTO attributions (tenant_id, id, event_id, event_time, valid_from, provider, requested_model, served_model,
+  service, owner,
+  cost_usd, energy_wh, carbon_gco2e, pathway_category, output_state, stage_origin, confidence, confidence_band,
+    evidence_basis,
   model_version, degradation_state, freshness, export_eligibility, cost_basis, energy_basis, carbon_basis, evidence,
   cost_details, input_tokens, output_tokens, ingestion_layer, identity_hash, received_at)
 SELECT '${BENCH_TENANT}', sipHash128(number) AS id, generateUUIDv4(),
-  toDateTime64('2026-10-01 00:00:00', 3, 'UTC') + toIntervalMillisecond(intDiv(number * 2678400000, ${records})) AS time, time,
+  toDateTime64('2026-10-01 00:00:00', 3, 'UTC')
+    + toIntervalMillisecond(intDiv(number * 2678400000, ${records})) AS time, time,
   ['openai', 'anthropic', 'bedrock'][m % 3 + 1], served, concat('model-', toString(m)) AS served,
   concat('service-', toString(s)), concat('team-', toString(s % 50)),
   toDecimal128(inputs * (m + 1) + outputs * 4 * (m + 1), 0) * toDecimal128('0.0000001', 18),
   toDecimal128(outputs, 0) * toDecimal128('0.00037', 18), toDecimal128(outputs, 0) * toDecimal128('0.00011', 18),
-  'gateway_mediated', 'deterministically_resolved', 'stage_a', 0.95, 'chargeback_ready', 'identity_and_service_resolved',
+  'gateway_mediated', 'deterministically_resolved', 'stage_a', 0.95, 'chargeback_ready',
+    'identity_and_service_resolved',
   'rules-1', 'none', 'fresh', if(number % 50 = 0, 'disputed', 'eligible'), 'price_book', 'modelled', 'modelled', '{}',
   concat('{"basis":"price_book","book_as_of":"2026-09-23","price":{"source":"price_book","service_tier":"standard","rates":{"input":"',
     ${rate('m + 1')}, '","output":"', ${rate('4 * (m + 1)')}, '"}}}'),
   inputs, outputs, 'gateway', sipHash128(sipHash64(number, 3) % 5000), time
 FROM (
-  SELECT number, ${model} AS m, sipHash64(number, 2) % 200 AS s, 50 + number % 4000 AS inputs, 5 + number % 700 AS outputs
+  SELECT number, ${model} AS m, sipHash64(number, 2) % 200 AS s, 50 + number % 4000 AS inputs,
+    5 + number % 700 AS outputs
   FROM numbers(${records})
 )`,
   })

@@ -70,7 +70,8 @@ const list = (field: string, values: readonly string[]): Filter => ({
 const contains = (field: string, value: string): Filter => ({
   name: `${field}[contains]=${value}`,
   conditions: parsed([[`filter[${field}][contains]`, value]]),
-  sql: `${field} IN (SELECT value FROM attribution_values WHERE tenant_id = {tenant:String} AND field = ${quoted(field)} AND value LIKE ${quoted(`%${value}%`)})`,
+  sql: `${field} IN (SELECT value FROM attribution_values WHERE tenant_id = {tenant:String} AND field = ${quoted(field)}
+        AND value LIKE ${quoted(`%${value}%`)})`,
   tables: tablesOf(field),
   kind: 'contains',
 })

@@ -27,7 +27,8 @@ const EXPRESSIONS: Expressions = [
   ['service', "concat('service-', toString(service_rank))"],
   [
     'owner',
-    `if(service_rank % 4 = 0, concat('person-', toString(${ranked(5_000, 4, 2)}), '@example.com'), concat('team-', toString(service_rank % 90)))`,
+    `if(service_rank % 4 = 0, concat('person-', toString(${ranked(5_000, 4, 2)}), '@example.com'),
+     concat('team-', toString(service_rank % 90)))`,
   ],
   ['in_tokens', `toUInt64(50 + exp(4 + 5 * ${random(5)}))`],
   ['out_tokens', `toUInt64(5 + exp(2 + 6 * ${random(6)}))`],
@@ -41,7 +42,8 @@ const EXPRESSIONS: Expressions = [
   ['stage_origin', "multiIf(luck < 0.8, 'stage_a', luck < 0.97, 'stage_b', 'stage_c')"],
   [
     'evidence_basis',
-    `multiIf(luck < 0.5, 'identity_and_service_resolved', luck < 0.7, 'service_resolved', luck < 0.75, 'identity_resolved',
+    `multiIf(luck < 0.5, 'identity_and_service_resolved', luck < 0.7, 'service_resolved', luck < 0.75,
+     'identity_resolved',
       luck < 0.79, 'trace_correlated', luck < 0.8, 'principal_resolved', luck < 0.965, 'trained_inference',
       luck < 0.97, 'heuristic_baseline', luck < 0.9999, 'default_pool', 'allocation_policy')`,
   ],
@@ -63,12 +65,14 @@ const EXPRESSIONS: Expressions = [
   ],
   [
     'export_eligibility',
-    `multiIf(output_state = 'disputed', 'disputed', degradation_state = 'degraded_serving', 'advisory', confidence >= 0.8, 'eligible', 'below_floor')`,
+    `multiIf(output_state = 'disputed', 'disputed', degradation_state = 'degraded_serving', 'advisory',
+     confidence >= 0.8, 'eligible', 'below_floor')`,
   ],
   ['ingestion_layer', "['application', 'gateway', 'proxy'][1 + cityHash64(service_rank) % 3]"],
   [
     'pathway_category',
-    "multiIf(rare > 0.5, 'agent_workflow', ingestion_layer = 'gateway', 'gateway_mediated', ingestion_layer = 'proxy', 'proxy_mediated', 'application_direct')",
+    "multiIf(rare > 0.5, 'agent_workflow', ingestion_layer = 'gateway', 'gateway_mediated', ingestion_layer = " +
+      "'proxy', 'proxy_mediated', 'application_direct')",
   ],
   ['model_version', "if(stage_origin = 'stage_b', 'mdl_7', 'rules-1')"],
   ['freshness', "'fresh'"],
@@ -127,7 +131,8 @@ export async function closeRecords(
   const closedColumns = (await columnsOf(store, 'closed')).filter((name) => columns.includes(name))
   await store.command({
     query: `INSERT INTO closed (${closedColumns.join(', ')}, closed_at, change)
-            SELECT ${closedColumns.join(', ')}, fromUnixTimestamp64Milli({at:Int64}), 'override' FROM attributions WHERE ${chosen}`,
+            SELECT ${closedColumns.join(', ')}, fromUnixTimestamp64Milli({at:Int64}), 'override' FROM attributions
+            WHERE ${chosen}`,
     query_params,
   })
   const replaced: Record<string, string> = {
@@ -138,7 +143,8 @@ export async function closeRecords(
   }
   await store.command({
     query: `INSERT INTO attributions (${columns.join(', ')})
-            SELECT ${columns.map((name) => (name in replaced ? `${replaced[name]} AS new_${name}` : name)).join(', ')} FROM attributions WHERE ${chosen}`,
+            SELECT ${columns.map((name) => (name in replaced ? `${replaced[name]} AS new_${name}` : name)).join(', ')}
+            FROM attributions WHERE ${chosen}`,
     query_params,
   })
 }

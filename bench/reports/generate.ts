@@ -23,7 +23,8 @@ const EXPRESSIONS: Expressions = [
   ['own', `toUInt32(floor(${OWN_SERVICES} * pow(${random(3)}, 2)))`],
   [
     'service_rank',
-    `toUInt32(if(${random(4)} < 0.9, floor(${SERVICES} * pow(cityHash64(person, own) % 1009 / 1009., 1.5)), floor(${SERVICES} * ${random(5)})))`,
+    `toUInt32(if(${random(4)} < 0.9, floor(${SERVICES} * pow(cityHash64(person, own) % 1009 / 1009., 1.5)),
+     floor(${SERVICES} * ${random(5)})))`,
   ],
   ['service', "concat('service-', leftPad(toString(service_rank), 2, '0'))"],
   ['is_nobodys', `service_rank % 10 = 9 OR ${random(6)} < 0.03`],

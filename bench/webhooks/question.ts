@@ -69,7 +69,8 @@ function report(options: WebhooksOptions, result: WebhooksResult, file: string):
   const before = readResult<WebhooksResult>(file)
   writeResult(file, {
     question:
-      'webhook deliveries a second beside a bare undici loop; what hanging receivers do to the others and to the pipeline',
+      'webhook deliveries a second beside a bare undici loop; what hanging receivers do to the others and to the ' +
+      'pipeline',
     provenance: provenance(checkout),
     ...{ repeats, deliveries, connections, rounds, endpoints, seconds },
     ...{ steady_per_second: STEADY_PER_SECOND, ratio_bar: RATIO_BAR },
