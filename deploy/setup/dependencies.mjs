@@ -172,7 +172,10 @@ export function explainNpm(output) {
   const errors = output.split('\n').flatMap((line) => /^npm (?:error|ERR!) (.+)/.exec(line)?.[1] ?? [])
   const code = errors.flatMap((line) => /^code (\S+)/.exec(line)?.[1] ?? [])[0]
   if (code !== undefined && UNREACHABLE.has(code)) {
-    return `npm cannot reach its registry (${code}); check the network, or "npm config get registry" and the proxy settings`
+    return (
+      `npm cannot reach its registry (${code}); check the network, or "npm config get registry" and the proxy ` +
+      'settings'
+    )
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return `npm cannot write (${code}); change the owner of this folder, or copy the project to a folder of yours`

@@ -17,7 +17,9 @@ const KNOWN = new Set([
 ])
 
 const SUITES = ['forky', 'sid']
-const HOW = `install nats-server ${NATS_SERVER_LEAST} or newer (macOS: brew install nats-server) or name one in NATS_SERVER_BIN`
+const HOW =
+  `install nats-server ${NATS_SERVER_LEAST} or newer (macOS: brew install nats-server) or name one in ` +
+  'NATS_SERVER_BIN'
 
 /**
  * @typedef {object} Candidate
@@ -118,5 +120,8 @@ async function fetchNatsServer(root) {
  */
 export function noteOn(digest, version) {
   if (KNOWN.has(digest)) return undefined
-  return `the package of ${version.trim()} is signed by Debian, but not one that the tests have run with (SHA-256 ${digest})`
+  return (
+    `the package of ${version.trim()} is signed by Debian, but not one that the tests have run with (SHA-256 ` +
+    `${digest})`
+  )
 }
