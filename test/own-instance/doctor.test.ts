@@ -79,7 +79,8 @@ test('a healthy instance has no finding, and every part is looked at', async () 
   expect(findings.map(({ check }) => check)).toEqual(
     expect.arrayContaining(
       [
-        'disk permissions broker layout streams lag quarantine gateway attributor courier sentinel trainer exporter versions store',
+        'disk permissions broker layout streams lag quarantine gateway attributor courier sentinel trainer ' +
+          'exporter versions store',
         'schema parts copies mutations API',
       ]
         .join(' ')

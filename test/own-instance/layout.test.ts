@@ -31,8 +31,8 @@ test('a gateway with another number of partitions does not start, and says what 
 
   expect(exit).toEqual({ code: 1, signal: null })
   expect(lines).toEqual([
-    'gateway: --partitions (or ATTRIBUTION_PARTITIONS) is 5, but the layout of the broker has 2: leave the setting out, or ' +
-      'change the layout with "attribution streams apply --partitions 5"',
+    'gateway: --partitions (or ATTRIBUTION_PARTITIONS) is 5, but the layout of the broker has 2: leave the ' +
+      'setting out, or change the layout with "attribution streams apply --partitions 5"',
   ])
 })
 

@@ -176,7 +176,9 @@ describe('a file of the trace', () => {
     expect(named(fromCsv, 'TIMESTAMP WITH TIME ZONE')).toEqual(times)
     expect(named(fromCsv, 'BOOLEAN')).toEqual(flags)
 
-    const sums = `count(*), sum(BilledCost::DECIMAL(38, 18))::VARCHAR, sum(x_InvocationCount)::VARCHAR, count(SubAccountId), count(ChargeClass)`
+    const sums =
+      'count(*), sum(BilledCost::DECIMAL(38, 18))::VARCHAR, sum(x_InvocationCount)::VARCHAR, ' +
+      'count(SubAccountId), count(ChargeClass)'
     const asText = `read_csv('${csvFile}', types = {'BilledCost': 'DECIMAL(38,18)'})`
     const [[rows, cost, ...rest] = []] = await query(`SELECT ${sums} FROM '${parquetFile}'`)
     expect(await query(`SELECT ${sums} FROM ${asText}`)).toEqual([[rows, cost, ...rest]])

@@ -20,12 +20,16 @@ beforeAll(async () => {
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const store = storeOf(service)
   await store.command({
-    query: `INSERT INTO attributions (tenant_id, id, event_time, valid_from, provider, served_model, service, owner, cost_usd, confidence,
+    query: `INSERT INTO attributions (tenant_id, id, event_time, valid_from, provider, served_model, service, owner,
+            cost_usd, confidence,
               confidence_band, stage_origin, output_state, export_eligibility, cost_basis, input_tokens, identity_hash)
             WITH number % 40 AS s, cityHash64(number) % 500 + 1 AS person
-            SELECT {tenant:String}, sipHash128(number), toDateTime64('2026-11-01 00:00:00', 3, 'UTC') + number % 86400, toDateTime64('2026-11-02 00:00:00', 3, 'UTC'),
-              'openai', concat('model-', toString(number % 4)), concat('service-', toString(s)), concat('team-', toString(s % 7)),
-              toDecimal128('0.000000000000000001', 18) * (number + 1), 0.9, 'chargeback_ready', 'stage_a', 'deterministically_resolved', 'eligible', 'price_book', 10,
+            SELECT {tenant:String}, sipHash128(number), toDateTime64('2026-11-01 00:00:00', 3, 'UTC') + number % 86400,
+              toDateTime64('2026-11-02 00:00:00', 3, 'UTC'),
+              'openai', concat('model-', toString(number % 4)), concat('service-', toString(s)),
+                concat('team-', toString(s % 7)),
+              toDecimal128('0.000000000000000001', 18) * (number + 1), 0.9, 'chargeback_ready', 'stage_a',
+                'deterministically_resolved', 'eligible', 'price_book', 10,
               sipHash128(if(s = 0, person % 3 + 1000, person))
             FROM numbers(${CALLS})`,
     query_params: { tenant: service.credentials.tenant_id },

@@ -66,7 +66,8 @@ test('the totals by SQL are those of the API to the digit, and have nothing of a
   const page = await ask('GET', '/v1/attribution?limit=100')
 
   const sums =
-    'toString(sum(cost_usd)) AS cost_usd, toString(sum(energy_wh)) AS energy_wh, toString(sum(carbon_gco2e)) AS carbon_gco2e'
+    'toString(sum(cost_usd)) AS cost_usd, toString(sum(energy_wh)) AS energy_wh, toString(sum(carbon_gco2e)) ' +
+    'AS carbon_gco2e'
   const { cost_usd, energy_wh, carbon_gco2e, calls, input_tokens } = report.json.data[0]
   expect(calls).toBe(20)
   expect(

@@ -38,7 +38,8 @@ void loadLibchdb().runLocal([
   '--listen_host=127.0.0.1',
   `--config-file=${config}`,
   '--query',
-  'SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null',
+  'SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(1) FROM system.numbers SETTINGS ' +
+    'max_block_size = 1 FORMAT Null',
 ])
 // The test has ended. An exit would wait for the engine, whose statement never ends.
 process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'))

@@ -45,7 +45,8 @@ export async function tracesInStore(
   texts: readonly string[],
 ): Promise<string[]> {
   const columns = await store.query({
-    query: `SELECT table, name FROM system.columns WHERE database = {database:String} AND match(type, 'String|Map|Array')`,
+    query: `SELECT table, name FROM system.columns WHERE database = {database:String}
+            AND match(type, 'String|Map|Array')`,
     query_params: { database },
     format: 'JSONCompactEachRow',
   })

@@ -5,7 +5,8 @@ import { SELECT_VALUES } from '../../internal/store/tables/attribution-values.js
 export async function missingValues(store: ClickHouseClient): Promise<readonly string[]> {
   const result = await store.query({
     query: `SELECT concat(tenant_id, ' ', field, ' ', value) FROM (${SELECT_VALUES})
-            WHERE (tenant_id, field, value) NOT IN (SELECT tenant_id, field, value FROM attribution_values) ORDER BY ALL`,
+            WHERE (tenant_id, field, value) NOT IN (SELECT tenant_id, field, value FROM attribution_values)
+            ORDER BY ALL`,
     format: 'JSONCompactEachRow',
   })
   return (await result.json<[string]>()).map(([text]) => text)

@@ -110,7 +110,8 @@ test.each([
   "CREATE TABLE mine (a String) ENGINE = URL('http://127.0.0.1:1', CSV)",
   "CREATE TABLE mine (a String) ENGINE = Executable('x', TabSeparated)",
   'CREATE TABLE mine (a UInt8) ENGINE = Null',
-  "CREATE DICTIONARY mine (a UInt64) PRIMARY KEY a SOURCE(FILE(path '/etc/passwd' format 'CSV')) LAYOUT(FLAT()) LIFETIME(1)",
+  "CREATE DICTIONARY mine (a UInt64) PRIMARY KEY a SOURCE(FILE(path '/etc/passwd' format 'CSV')) " +
+    'LAYOUT(FLAT()) LIFETIME(1)',
   'CREATE FUNCTION mine AS (a) -> a + 1',
 ])('the service user is denied %s', async (query) => {
   expect((await ask(query, named('attribution', STORE_PASSWORD))).code).toBe('497')

@@ -187,7 +187,8 @@ test('a store on a folder in use exits with one clear line, and the other engine
 
   expect(await refused.exited).toEqual({ code: 1, signal: null })
   expect(refused.lines).toEqual([
-    `store: the folder ${join(first.dataDir, 'store')} is in use by another engine; stop it or choose another with --data-dir`,
+    `store: the folder ${join(first.dataDir, 'store')} is in use by another engine; stop it or choose another ` +
+      'with --data-dir',
   ])
   expect(await first.client.ping({ select: true })).toEqual({ success: true })
   await stopStore(first)
@@ -214,6 +215,7 @@ test('a store on a platform without the engine exits with one clear line', async
 
   expect(await refused.exited).toEqual({ code: 1, signal: null })
   expect(refused.lines).toEqual([
-    `store: no embedded engine for ${process.platform}-${process.arch}: the optional package chdb is not installed; point --store-url at a ClickHouse server instead`,
+    `store: no embedded engine for ${process.platform}-${process.arch}: the optional package chdb is not ` +
+      'installed; point --store-url at a ClickHouse server instead',
   ])
 })

@@ -55,6 +55,7 @@ test('a fetched binary that the tests have not run with is taken, and named with
     undefined,
   )
   expect(noteOn('ab'.repeat(32), 'nats-server: v2.16.0\n')).toBe(
-    `the package of nats-server: v2.16.0 is signed by Debian, but not one that the tests have run with (SHA-256 ${'ab'.repeat(32)})`,
+    'the package of nats-server: v2.16.0 is signed by Debian, but not one that the tests have run with ' +
+      `(SHA-256 ${'ab'.repeat(32)})`,
   )
 })

@@ -120,7 +120,9 @@ export function openCalls(options: CallsOptions): Calls {
     const word = answer === undefined ? 'no answer' : String(answer.status)
     answers.set(word, (answers.get(word) ?? 0) + 1)
     const duplicates = answer?.text.includes('"duplicate":true') ? ', duplicate' : ''
-    const line = `${sentAt} to ${now()} ms, ${url}, ${request.events.length === 1 ? 'single' : 'bulk'}, key ${request.key.slice(0, 8)}: ${word}${duplicates}`
+    const line =
+      `${sentAt} to ${now()} ms, ${url}, ${request.events.length === 1 ? 'single' : 'bulk'}, key ` +
+      `${request.key.slice(0, 8)}: ${word}${duplicates}`
     for (const event of request.events) event.history.push(line)
     if (answer?.status === 202) {
       noteAccepted(request, answer.text, unexpected)

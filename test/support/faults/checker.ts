@@ -97,7 +97,8 @@ function ofTotals({ tenantId, records, report, exported }: Shown): string[] {
     count === expected.count && steps(costUsd) === steps(expected.costUsd)
       ? []
       : [
-          `${tenantId}: the ${name} has ${count} calls, ${costUsd} USD; the records ${expected.count}, ${expected.costUsd}`,
+          `${tenantId}: the ${name} has ${count} calls, ${costUsd} USD; the records ${expected.count}, ` +
+            `${expected.costUsd}`,
         ],
   )
 }

@@ -84,8 +84,9 @@ export async function underLoad(options: LoadOptions, happens: (calls: Calls) =>
   const violations = violationsOf(facts)
   const accepted = calls.events.filter(({ told }) => told.size > 0).length
   print(
-    `seed ${options.seed}: ${calls.events.length} events, ${accepted} with a 202, answers ${JSON.stringify(Object.fromEntries(calls.answers))}, ` +
-      `${walks.length} walks, ${delivered.length} deliveries, ${facts.poisons.sent} undecodable messages, ${violations.length} violations`,
+    `seed ${options.seed}: ${calls.events.length} events, ${accepted} with a 202, answers ` +
+      `${JSON.stringify(Object.fromEntries(calls.answers))}, ${walks.length} walks, ${delivered.length} ` +
+      `deliveries, ${facts.poisons.sent} undecodable messages, ${violations.length} violations`,
   )
   if (violations.length > 0) print(['Violations', ...violations].join('\n'))
   return { violations, events: calls.events.length, accepted }
