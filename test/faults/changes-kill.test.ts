@@ -77,7 +77,7 @@ const historyOf = async (path: string): Promise<readonly string[]> =>
     ({ ended_by }: { ended_by: { change: string } }) => ended_by.change,
   )
 
-test('every accepted change is in the history exactly once, and rollups equal records, whichever process is killed', async () => {
+test('each accepted change is in the history exactly once, rollups equal records, whatever is killed', async () => {
   const killed: string[] = []
   const working = { isOver: false }
   const killing = (async () => {

@@ -110,7 +110,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(await allRecords(client)).toEqual(records)
   })
 
-  test('a broker that lost its data starts over, and no new batch is mistaken for an old one with the same sequences', async () => {
+  test('a broker that lost its data starts over; no new batch is taken for an old one of equal sequences', async () => {
     await service.stop()
     rmSync(join(service.dataDir, 'nats'), { recursive: true })
     service = await launchService({ ...OPTIONS, dataDir: service.dataDir, port: service.port })

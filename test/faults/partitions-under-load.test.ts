@@ -18,7 +18,7 @@ const BEFORE_MS = 4_000
 const AFTER_MS = 9_000
 const GATEWAYS = ['gateway', 'gateway-2'] as const
 
-test('the number of partitions changes under load, as the documents say: no event is lost, none becomes two records', async () => {
+test('partitions change under load as the documents say: no event is lost, none becomes two records', async () => {
   const members = ['attributor', ...GATEWAYS, 'store', 'exporter'] as const
   const fleet = await launchFleet(ROOT, members, ['--partitions', '2', ...RATES])
   const before = new Map<SentEvent, number>()

@@ -11,7 +11,7 @@ const seed = env['ATTRIBUTION_FAULTS_SEED'] ?? randomBytes(4).toString('hex')
 const minutes = Number(env['ATTRIBUTION_FAULTS_MINUTES'] ?? 0.5)
 const isLong = minutes > 1
 
-test('whatever fails, each 202 is one record, totals are exact, webhooks arrive and nothing crosses tenants', async () => {
+test('whatever fails, each 202 is one record, totals are exact, webhooks arrive, tenants stay apart', async () => {
   console.log(`ATTRIBUTION_FAULTS_SEED=${seed} repeats this run`)
   const { violations, faults, accepted } = await runFaults({
     seed,

@@ -59,7 +59,7 @@ async function ready(): Promise<void> {
 }
 
 describe('one key, one effect', () => {
-  test('the same key with the same body gets the same answer, marked as a replay, in any spelling of the key', async () => {
+  test('the same key and body get the same answer, marked as a replay, in any spelling of the key', async () => {
     const body = JSON.stringify(wireEvent())
     const key = randomUUID()
 
@@ -201,7 +201,7 @@ describe('many events in one request', () => {
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length)
   })
 
-  test('a bulk request gets 422 with pointers if no event is valid, 413 if it is too large or a compression bomb, and 422 if it is empty', async () => {
+  test('a bulk request gets 422 with pointers if no event is valid, also if empty, and 413 if too large', async () => {
     const none = await post(JSON.stringify([wireEvent({ provider: 5 }), 7]))
     const many = await post(JSON.stringify(Array.from({ length: 5_001 }, () => ({}))))
     const bomb = await post(gzipSync(Buffer.alloc(50 * 1024 * 1024, ' ')), randomUUID(), { 'content-encoding': 'gzip' })
@@ -247,7 +247,7 @@ describe('a key with ingestion layers', () => {
     return { ...answer, body: JSON.parse(answer.text) as Record<string, unknown> }
   }
 
-  test('a key with ingestion layers admits only those layers, and none if its list is empty, also in a replay of another key’s request', async () => {
+  test('a key with ingestion layers admits only those, and none if its list is empty, also in a replay', async () => {
     const [all, gateways, none] = await Promise.all([keyFor(undefined), keyFor(['gateway']), keyFor([])])
     const proxied = wireEvent({ ingestion_layer: 'proxy' })
     const key = randomUUID()
@@ -411,7 +411,7 @@ describe('while the broker is down', () => {
   const freezeBroker = () => freeze(service.pid('nats'))
   const thawBroker = () => thaw(service.pid('nats'))
 
-  test('events go to the spool, survive a kill of the gateway, and are attributed once the broker is back', async () => {
+  test('events go to the spool, survive a kill of the gateway, and are attributed with the broker', async () => {
     await freezeBroker()
     const bodies = Array.from({ length: 20 }, () => JSON.stringify(wireEvent({ requested_model: 'spooled' })))
     const answers = await Promise.all(bodies.map((body) => post(body)))

@@ -68,7 +68,7 @@ test('a key may ingest only its ingestion layers, and nothing when its list is e
   expect((await post(nothing.secret, 'gateway')).status).toBe(403)
 })
 
-test('after a rotation the old secret is valid until the overlap ends, and the new one at both gateways at once', async () => {
+test('after a rotation the old secret is valid for the overlap, and the new one everywhere at once', async () => {
   const [cut, overlapped] = [await newKey(), await newKey()]
 
   const atOnce = await admin('POST', `${PATH}/${cut.id}/rotate`)

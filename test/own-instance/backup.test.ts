@@ -226,7 +226,7 @@ test('what is called, decided, revoked, made and erased after the last backup is
   expect((await ask('GET', `/v1/attribution/${ofPerson}`)).json.owner).toBe('erased')
 })
 
-test('it is restored elsewhere after everything was killed and the read model lost: equal to the digit, nothing lost, nothing doubled', async () => {
+test('it is restored elsewhere after all was killed: equal to the digit, nothing lost, nothing doubled', async () => {
   const before = await totalsOf(ask)
   for (const role of ['up', 'gateway', 'attributor', 'courier', 'store', 'nats'])
     process.kill(service.pid(role), 'SIGKILL')
@@ -327,7 +327,7 @@ test('a restore that is killed leaves a folder that does not start', async () =>
   ])
 })
 
-test('without a folder that has survived, a restore lists what has to be done again; it refuses one that does not continue the backup', async () => {
+test('without a surviving folder, a restore lists what to repeat; it refuses one of another backup', async () => {
   const restored = await restoreTo(join(privateDataDir(), 'listed'))
   expect(restored, restored.said).toMatchObject({ code: 0 })
   expect(restored.said).toContain('erase the identities that were erased since')

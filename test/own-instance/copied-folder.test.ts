@@ -65,7 +65,7 @@ test('a copy with its run file removed starts on another port beside the origina
   expect(await ready()).toBe(200)
 })
 
-test('a folder copied while its instance was stopped starts, and its run file of another folder is ignored', async () => {
+test('a folder copied while its instance was stopped starts; its run file of another folder is ignored', async () => {
   await original.stop()
   const copy = privateDataDir()
   copyAll(original.dataDir, copy)

@@ -28,7 +28,7 @@ afterAll(() => service.stop())
 const send = (key: string, body: unknown) =>
   postTo(`${service.baseUrl}/api/v1/invocations`, key, JSON.stringify(body), randomUUID())
 
-test('a tenant that floods the log gets Retry-After while the others go on, and all accepted events are attributed', async () => {
+test('a tenant that floods the log gets Retry-After, others go on, and accepted events are attributed', async () => {
   await expect.poll(async () => (await send(other, wireEvent())).status).toBe(202)
   const pid = service.pid('attributor')
   await freeze(pid)

@@ -105,7 +105,7 @@ const expectShare = (value: number, share: number, total: number): void => {
   expect(value).toBeLessThan(most)
 }
 
-test('a gateway loads its share at the start, what falls to it after a departure, and no slot after a stall', async () => {
+test('a gateway loads its share at the start, more after a departure, and no slot after a stall', async () => {
   const second = await start()
   const ofSecond = await nextLoad(second, 0)
   for (const slots of [ofSecond.key_slots, ofSecond.event_slots]) expectShare(slots, 1 / 2, OWNER_SLOTS)

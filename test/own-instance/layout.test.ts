@@ -73,7 +73,7 @@ test('the size of the log changes while the service runs; the number of partitio
   ])
 })
 
-test('with three brokers: a role with one replica changes nothing, and three replicas are applied to every kind of stream', async () => {
+test('with three brokers: one replica changes nothing, three are applied to every kind of stream', async () => {
   const cluster = await launchCluster()
   const broker = await connectBroker({ url: cluster.url, user: '', password: '', name: 'test' })
   const { manager } = broker

@@ -47,7 +47,7 @@ test('while services look as they did, the live precision of the model and its a
   expect(await measured('attribution_model_withdrawn_tenants')).toBe(0)
 })
 
-test('after two services swap their habits, the model is withdrawn within 500 resolved calls, says why, and another is trained', async () => {
+test('after two services swap habits, the model is withdrawn within 500 calls, and another is trained', async () => {
   // Stated, so that stage A resolves them: each service now asks as the other one did.
   const calls = Array.from({ length: 500 }, (_, i) => {
     const { service, call } = plantedCall(i, Date.now() - 20 * 60 * 1000, false)

@@ -202,7 +202,7 @@ test('the previous version replaces a recalled one, records show it, and a resto
   expect(await interpretations([4])).toMatchObject([{ model_version: second, degradation_state: 'none' }])
 })
 
-test('with all versions recalled the baseline answers as advice; a decision can be repeated and is audited', async () => {
+test('with all versions recalled the baseline advises; a decision can be repeated and is audited', async () => {
   await command(instance.service, ['model', 'recall', first])
   await command(instance.service, ['model', 'recall', second])
   expect((await instance.untilEvents(6)).slice(5)).toEqual(['none degraded_serving'])

@@ -84,7 +84,7 @@ async function expectRecords(answers: readonly Sent[]): Promise<void> {
 }
 
 describe('an outage of the broker', () => {
-  test('with the broker down and the spool full, accepted events are kept, others get 503, and admission resumes with free space', async () => {
+  test('broker down, spool full: accepted events are kept, others get 503, free space resumes admission', async () => {
     await freezeBroker()
     const { taken, refused } = await fill()
     const ready = await fetch(`${service.baseUrl}/readyz?surface=ingestion`)
@@ -98,7 +98,7 @@ describe('an outage of the broker', () => {
     await expectRecords([...taken, later])
   })
 
-  test('with the broker down and the disk full, accepted events are kept, others get 503, and admission resumes with free space', async () => {
+  test('broker down, disk full: accepted events are kept, others get 503, free space resumes admission', async () => {
     const gateway = String(service.pid('gateway'))
     // No file of the gateway may grow beyond this: to it, the same as a disk without room.
     execFileSync('prlimit', ['--pid', gateway, '--fsize=65536:unlimited'])

@@ -83,7 +83,7 @@ async function untilStatus(id: string, status: string): Promise<Json> {
 
 const TOTAL = 30_000
 
-test('an override of 30,000 records takes what its dry run has shown, once, though processes are killed; so does its undo', async () => {
+test('an override of 30,000 records takes what its dry run showed, once, despite kills; so does its undo', async () => {
   const ids = await send([...legacyCalls(TOTAL, '2026-10-01'), wireEvent({ attributed_service: 'other' })])
   await untilRecorded('legacy', TOTAL)
   const [mine = '', changed = '', disputed = '', again = ''] = ids

@@ -39,7 +39,7 @@ async function recordsOf(count: number): Promise<readonly { readonly id: string 
   return records
 }
 
-test('fewer partitions are refused while events wait in the log, then taken; no event is lost, and duplicates are still recognised', async () => {
+test('fewer partitions are refused while events wait, then taken; none is lost, duplicates are known', async () => {
   const events = newEvents(40)
   service = await launchService({ roles: [], args: ['--partitions', '4'] })
   const attributor = service.pid('attributor')

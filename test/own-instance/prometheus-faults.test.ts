@@ -145,7 +145,7 @@ test('a read model that does not merge raises the alert of many parts, which end
   await expect.poll(watched.firing).not.toContain('AttributionManyParts')
 })
 
-test('attribution that stands still while events come raises the alert of a full stream, which ends when it goes on', async () => {
+test('attribution that stalls while events come raises the alert of a full stream until it goes on', async () => {
   await watched.whileFrozen('store', async () => {
     // Crowded, so that what is done leaves the stream at once: that is only when gateways refuse.
     await expect

@@ -142,7 +142,7 @@ test('re-attribution of a window uses the current directory and keeps prices, ov
   expect(rollups).toEqual(records)
 })
 
-test('a change dated in the past rewrites nothing by itself; a re-attribution applies it to the calls since then', async () => {
+test('a change dated in the past rewrites nothing by itself; a re-attribution applies it since then', async () => {
   const at = (day: number): string => `2026-02-${String(day).padStart(2, '0')}T10:00:00Z`
   await ask('POST', '/api/v1/directory/services', { name: 'ledger', owner: 'team-ledger' })
   await untilAttributed({ attributed_service: 'ledger' }, { owner: 'team-ledger' })
@@ -170,7 +170,7 @@ test('a change dated in the past rewrites nothing by itself; a re-attribution ap
   expect(await show(last.id)).toMatchObject({ service: 'general-ledger', owner: 'team-finance' })
 })
 
-test('a re-attribution job resumes after kills of the attributor and the store, without a duplicate version', async () => {
+test('a re-attribution job resumes after kills of attributor and store, without a duplicate version', async () => {
   const total = 24_000
   const events = Array.from({ length: total }, (_, i) =>
     wireEvent({

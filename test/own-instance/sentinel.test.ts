@@ -130,7 +130,7 @@ describe('budgets', () => {
     expect(refusalOf(answer)).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('a budget emits an event at 75, 100 and 150 percent, once each and in order, with exact amounts as numbers', async () => {
+  test('a budget emits an event at 75, 100 and 150 percent, once each, in order, with exact amounts', async () => {
     const { id } = await budget({ filter: { service: 'search' } })
     await listedAll(ask, [call('search', '7.499999999999999999'), call('chat', '100')])
     await listedAll(ask, [call('search', '0.000000000000000001')])

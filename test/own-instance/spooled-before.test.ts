@@ -17,7 +17,7 @@ const PATH = '/api/v1/invocations'
 const large = (): Record<string, unknown> =>
   wireEvent({ tags: Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`tag-${i}`, 'v'.repeat(256)])) })
 
-test('a gateway that starts with a spool and a full log serves requests that need no capacity, and then deduplicates the spooled events', async () => {
+test('a gateway with a spool and a full log serves what needs no capacity, then deduplicates the spool', async () => {
   const { api_key: apiKey } = service.credentials
   const port = await freePort()
   const second = `http://127.0.0.1:${port}`

@@ -22,7 +22,7 @@ async function untilLoaded(gateway: Launched, loads: number): Promise<void> {
   while (loadsOf(gateway) < loads) await sleep(20)
 }
 
-test('a key that a gateway took while it did not reach the broker is protected at the others, however long that was', async () => {
+test('a key that a gateway took without the broker is protected at the others, however long that was', async () => {
   const environment = gatewayEnvironment(service)
   const link = await linkTo(Number(new URL(environment['ATTRIBUTION_NATS_URL'] ?? '').port))
   const [nearPort, farPort] = [await freePort(), await freePort()]

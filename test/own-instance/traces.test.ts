@@ -58,7 +58,7 @@ describe('a call that states nothing', () => {
     expect(await attributed(ask, silent(traceId))).toMatchObject(CORRELATED)
   })
 
-  test('a call without labels gets a new version, at the same cost, when a later call states the service of the trace', async () => {
+  test('a call without labels gets a new version when a later call states the service of the trace', async () => {
     const traceId = randomUUID()
     const first = await attributed(ask, silent(traceId))
     expect(isCorrelated(first)).toBe(false)
@@ -75,7 +75,7 @@ describe('a call that states nothing', () => {
     ])
   })
 
-  test('a call without labels gets the service of its trace although the attributor was killed in between', async () => {
+  test('a call without labels gets its trace’s service although the attributor was killed in between', async () => {
     const traceIds = [randomUUID(), randomUUID()]
     const [early, late] = await attributedAll(ask, [silent(traceIds[0] ?? ''), stated(traceIds[1] ?? '')])
 

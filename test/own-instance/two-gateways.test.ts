@@ -73,7 +73,7 @@ test('one request sent to both gateways at once takes effect once, with the same
   expect(outcomes.every(({ texts, replays }) => texts === 1 && replays === 1)).toBe(true)
 })
 
-test('a key admitted at one gateway is replayed and protected at the other, also after a kill of the first', async () => {
+test('a key admitted at one gateway is replayed and protected at the other, also after a kill', async () => {
   const taken = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
       const [key, body] = [randomUUID(), event()]

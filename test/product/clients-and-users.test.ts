@@ -124,7 +124,7 @@ test('a new user signs in, and a password change ends earlier sign-ins', async (
   await untilStatus(401, again.tokens.access_token, '/api/v1/users')
 })
 
-test('a limited administrator cannot lift the limit; an owner can, and everybody can then give everything', async () => {
+test('a limited administrator cannot lift the limit; an owner can, and everybody can then give all', async () => {
   const settings = '/api/v1/settings'
   const { secret } = (await admin('POST', '/api/v1/api-keys', { name: 'Administrator', scopes: ['admin:config'] })).json
   const limited = (method: string, path: string, body: object) =>

@@ -90,7 +90,7 @@ test('what is no file, or not asked for, is refused', async () => {
   expect(refusalOf(await reader('GET', '/api/v1/directory/export'))).toEqual([403, 'INSUFFICIENT_SCOPE'])
 })
 
-test('two thousand identities are imported by the command line, and their import is audited without their names', async () => {
+test('two thousand identities are imported by command, and the import is audited without their names', async () => {
   const file = join(folder, 'people.csv')
   const people = Array.from({ length: 2_000 }, (_, i) => `identities,person-${i}@example.com,team-${i % 40}`)
   writeFileSync(file, ['kind,name,owner', ...people].join('\n'))

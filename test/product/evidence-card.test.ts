@@ -127,7 +127,7 @@ const isOverridden = ({ output_state }: ShownRecord): boolean => output_state ==
 const SERVED = { attributed_service: 'checkout-v2' }
 
 describe('the confidence table', () => {
-  test('a stated identity and service have confidence 0.95; the alias gives the service, the directory the owner', async () => {
+  test('stated identity and service have confidence 0.95; alias gives the service, directory the owner', async () => {
     expect(await recordOf({ ...SERVED, attributed_identity: 'ada' })).toMatchObject({
       service: 'checkout',
       owner: 'team-shop',
@@ -182,7 +182,7 @@ describe('the confidence table', () => {
     expect(await recordOf(call, asGateway)).toMatchObject({ owner: 'team-m', ...card('mapping_rule', 0.9) })
   })
 
-  test('a service that is missing in a required directory has confidence 0.70, no eligibility and no owner', async () => {
+  test('a service missing in a required directory has confidence 0.70, no eligibility and no owner', async () => {
     expect(await recordOf({ attributed_service: 'rogue', attributed_identity: 'eve' }, strict)).toMatchObject({
       service: 'rogue',
       owner: 'unassigned',
@@ -398,7 +398,7 @@ describe('cost', () => {
     })
   })
 
-  test('a call that nobody is billed for costs nothing, is not charged back, and shows what was stated and the price', async () => {
+  test('a call billed to nobody costs nothing, is not charged back, and shows stated cost and price', async () => {
     const notional = await recordOf({ ...SERVED, is_cost_notional: true, estimated_cost_usd: '0.0123' })
     const { cost, summary } = notional.explanation
 
@@ -407,7 +407,7 @@ describe('cost', () => {
     expect(summary).toContain('because nobody is billed for it')
   })
 
-  test('a stated cost far from the price, or above the ceiling of a call, counts but waits for an override', async () => {
+  test('a stated cost far from the price, or above a call’s ceiling, counts but waits for an override', async () => {
     const implausible = { cost_basis: 'client_estimate', ...card('service_resolved', 0.9, 'implausible_cost') }
     expect(await recordOf({ ...SERVED, estimated_cost_usd: '0.11' })).toMatchObject(card('service_resolved', 0.9))
     const tooHigh = await recordOf({ ...SERVED, estimated_cost_usd: '0.1101' })
@@ -460,7 +460,7 @@ describe('cost', () => {
     })
   })
 
-  test('a cost stated by a credential that is not trusted with it is shown beside the price, which counts', async () => {
+  test('a cost stated by a credential without trust is shown beside the price, which counts', async () => {
     const scopes = ['read:attribution']
     const made = await ask('POST', '/api/v1/api-keys', { name: 'Gateway', scopes, trusts_cost: false })
     expect(made.json).toMatchObject({ trusts_cost: false })

@@ -231,7 +231,7 @@ describe('a job', () => {
     expect(other.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('a job of another tenant gets the same refusal as a forged id; an unknown job of the own tenant gets 404', async () => {
+  test('a job of another tenant is refused like a forged id; an unknown one of the own tenant is a 404', async () => {
     const other = await addTenant(broker, service)
     await untilKnown(service.baseUrl, other.apiKey)
     const url = await order()

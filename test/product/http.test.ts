@@ -156,7 +156,7 @@ describe('a caller without permission', () => {
     expectProblem(await send(RECORDS, { headers: { authorization: 'Bearer x' } }), 'INVALID_CREDENTIALS', 401, RECORDS)
   })
 
-  test("a request for another tenant's record gets 403, whether it exists or not; for an unknown record of the own tenant 404", async () => {
+  test("another tenant's record is a 403, whether it exists or not; an unknown one of one's own a 404", async () => {
     const foreign = `${RECORDS}/${formatId('attr', new Uint8Array(16).fill(9))}`
     expectProblem(await send(foreign), 'TENANT_MISMATCH', 403, foreign)
 
@@ -217,7 +217,7 @@ describe('requests that no client would send', () => {
   ]
   const line = `POST ${INVOCATIONS}`
 
-  test('a request with Transfer-Encoding gets 411, and its connection closes without serving pipelined requests', async () => {
+  test('a request with Transfer-Encoding gets 411, and its connection serves no pipelined requests', async () => {
     const headers = ['Host: a', key(), 'Content-Type: application/json', `Idempotency-Key: ${randomUUID()}`]
     const chunked = rawRequest(
       line,
@@ -269,7 +269,7 @@ describe('requests that no client would send', () => {
     expect(answers.map(({ status }) => status)).toEqual([400])
   })
 
-  test('a request without Host, with length and encoding, with 120 headers, or with a truncated body is refused', async () => {
+  test('a request without Host, with length and encoding, 120 headers, or a truncated body is refused', async () => {
     const attempts = [
       rawRequest(line, whole().slice(1), body),
       rawRequest(line, [...whole(), 'Transfer-Encoding: chunked'], body),

@@ -127,7 +127,7 @@ test('a person is made at their first sign-in, and may do what their groups give
   await expect.poll(() => Promise.all(['user.create', 'user.update'].map(audited))).toEqual([1, 2])
 })
 
-test('who is in no known group, cancels there, or has the name of somebody else gets access_denied with the reason', async () => {
+test('who is in no known group, cancels, or has somebody else’s name gets access_denied with the reason', async () => {
   const refusals = [
     [{ sub: 's2', claims: { preferred_username: 'bob', groups: ['interns'] } }, 'None of your groups'],
     [undefined, 'did not confirm'],
@@ -241,7 +241,7 @@ test('a provider that cannot be reached is said, and the password still works', 
   await setProvider()
 })
 
-test('where the tenant wants a second factor, people set it up at their next sign-in and give a code at each', async () => {
+test('where the tenant wants a second factor, people set it up at their next sign-in and then use it', async () => {
   await admin('PATCH', '/api/v1/settings', { require_second_factor: true })
   const secretOn = ({ text }: Answer): string => (/Key: <code>([^<]+)</.exec(text)?.[1] ?? '').replaceAll(' ', '')
   const codeOf = (secret: string, steps = 0): string =>

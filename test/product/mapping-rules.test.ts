@@ -109,7 +109,7 @@ test('a rule is tried out on the past, saved, decides later calls, and is applie
   expect(await now(0)).toMatchObject({ service: 'unallocated', tags: { cost_center: null } })
 })
 
-test('a rule that changes from a day on keeps what it said of the days before; rules are listed as they are tried', async () => {
+test('a rule that changes from a day on keeps the days before; rules are listed as they are tried', async () => {
   const fields = {
     name: 'agents',
     priority: 7,

@@ -209,7 +209,7 @@ describe('a token request that cannot be granted', () => {
     })
   })
 
-  test('after many wrong secrets from one address, token requests get 429, and a right secret is still served', async () => {
+  test('after many wrong secrets from one address token requests get 429; a right secret is still served', async () => {
     const wrong = { ...credentialFields(), grant_type: 'client_credentials', client_secret: 'wrong' }
     const answers = await Promise.all(Array.from({ length: 60 }, () => postToken(wrong)))
     const limited = answers.find(({ status }) => status === 429)

@@ -60,7 +60,7 @@ describe('usage', () => {
     expect(report).toMatchObject({ from: '2026-10-01T00:00:00.000Z', to: '2026-11-01T00:00:00.000Z', group_by: [] })
   })
 
-  test('usage folds a service of three people together with the next smallest, and keeps one without people', async () => {
+  test('usage folds a service of three people with the next smallest, and keeps one without people', async () => {
     expect(costs(await usage('group_by=service'), 'service')).toEqual({ search: '0.7', sync: '5', '…': '0.9' })
   })
 

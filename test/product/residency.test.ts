@@ -11,7 +11,7 @@ beforeAll(async () => {
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
 })
 
-test('a tenant whose data stays in another region reads nothing of its calls, and gets no address of a file', async () => {
+test('a tenant whose data stays in another region reads nothing of its calls, and gets no file address', async () => {
   const created = await ask('POST', '/v1/exports/focus', {
     format: 'focus',
     period: { from: '2026-10-01', to: '2026-10-02' },

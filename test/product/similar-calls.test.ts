@@ -120,7 +120,7 @@ test('parallel calls of the same source, and calls without token counts, suggest
   expect(await idsOf(uncounted)).toEqual([])
 })
 
-test('a merged pair suggests nothing, neither while it is one record nor once a person has taken it apart', async () => {
+test('a merged pair suggests nothing, neither as one record nor once a person has taken it apart', async () => {
   const atMs = newMinuteMs()
   const call = { response_id: `chatcmpl-${randomUUID()}` }
   const ids = [await send(ask, atMs, call), await send(askOther, atMs, call)]

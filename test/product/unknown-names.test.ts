@@ -27,7 +27,7 @@ async function until(path: string, shows: (json: ShownRecord) => boolean): Promi
   }
 }
 
-test('an unknown name is listed with its cost and nearest services; one request makes it an alias and re-attributes', async () => {
+test('an unknown name is listed with cost and nearest services; one request aliases and re-attributes', async () => {
   const call = (attributed_service: string, estimated_cost_usd: string) => ({
     attributed_service,
     attributed_identity: 'ada@example.com',
@@ -76,7 +76,7 @@ test('an unknown name is listed with its cost and nearest services; one request 
   await until(PATH, ({ data }) => data.every(({ name }: { name: string }) => name !== 'chekout'))
 })
 
-test('a name cannot be made an alias of an unknown service, of a second service, or with hidden characters', async () => {
+test('a name cannot become an alias of an unknown service, a second one, or with hidden characters', async () => {
   await ask('POST', PATH, { name: 'serch-api', service: 'search-api' })
 
   expect(refusalOf(await ask('POST', PATH, { name: 'x', service: 'nowhere' }))).toEqual([422, 'VALIDATION_FAILED'])

@@ -41,7 +41,7 @@ const unpriced = async (query: string) => {
   return answer.json
 }
 
-test('unpriced calls are listed by model with their tokens; a model of two people folds with the smallest other', async () => {
+test('unpriced calls are listed by model with their tokens; a model of two people folds', async () => {
   const { data, page, report, suppressed } = await unpriced(MANY)
 
   expect(suppressed).toBeUndefined()
@@ -89,7 +89,7 @@ test('where one person has unpriced calls, the row is of all calls of the model 
   ])
 })
 
-test('a stated cost counts although the tokens contradict each other, and the sum is a lower bound for the call without one', async () => {
+test('a stated cost counts although tokens contradict, and the sum is a lower bound for the other call', async () => {
   const { json } = await ask('GET', `/v1/reports/usage?${FEW}`)
 
   // Five calls of gpt-4o at 0.00035 USD each, and a stated cost.

@@ -47,7 +47,7 @@ test.each([
   },
 )
 
-test('a repeated checkpoint write whose reply was lost succeeds; another owner’s write is not mistaken for it', async () => {
+test('a repeated checkpoint write whose reply was lost succeeds; another owner’s is not taken for it', async () => {
   let isLost = true
   const unheard: UpdateEntry = async (key, text, revision) => {
     const written = await byPublisher(key, text, revision)

@@ -63,7 +63,10 @@ test('a setting that contradicts the layout is refused in one line, and nothing 
   expect(await logSize()).toBe(2 ** 20)
 })
 
-test('a role that is no gateway leaves the number of partitions to the first one', async () => {
+test('a broker whose streams are older than layouts keeps them; the first gateway decides the partitions', async () => {
+  const { manager } = broker
+  await manager.streams.add({ ...INVOCATIONS, subjects: [...INVOCATIONS.subjects], max_bytes: 4 * 1024 ** 2 })
+
   const sentinel = await openStreams(broker, {}, false)
   expect(sentinel.partitions).toBeUndefined()
   expect(partitionsOf(sentinel)).toBe(2)
@@ -117,7 +120,7 @@ test('a change that the broker refuses leaves the layout as it was', async () =>
   expect((await found()).layout.replicas).toBe(1)
 })
 
-test('the number of partitions changes only when no gateway runs and every stage has worked its events off', async () => {
+test('the number of partitions changes only when no gateway runs and every stage has no events left', async () => {
   await openStreams(broker, { ...small, partitions: 2 }, true)
   const members = await broker.bucket(MEMBERS)
   await members.put('gateway.one', '{}')

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => buckets.close())
 
-test('an object of several chunks is read back unchanged by another process, and a missing one is reported as missing', async () => {
+test('another process reads an object of several chunks unchanged; a missing one is reported as missing', async () => {
   const bytes = Uint8Array.from({ length: 1_000_003 }, (_, i) => (i * 7) % 251)
   const writer = await buckets.connect()
   const reader = await buckets.connect()

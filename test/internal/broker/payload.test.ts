@@ -7,7 +7,7 @@ import { launchBroker } from '../../support/broker.js'
 
 const settings = (url: string) => ({ url, user: '', password: '', name: 'test' })
 
-test('a broker with default settings accepts a full group with its headers; a larger message is refused without losing the connection', async () => {
+test('a broker with defaults accepts a full group with headers; a larger message costs no connection', async () => {
   const { url } = await launchBroker()
   const broker = await connectBroker(settings(url))
   await broker.manager.streams.add({ ...INVOCATIONS, subjects: [...INVOCATIONS.subjects] })

@@ -101,7 +101,7 @@ function start(
 }
 
 describe('a batch', () => {
-  test('that a dead process has planned is formed again by the next owner, whatever messages have arrived since', async () => {
+  test('that a dead process has planned is formed again by the next owner, whatever has arrived since', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(3)
@@ -134,7 +134,7 @@ describe('a batch', () => {
     expect(sizes).toEqual([2, 2, 1])
   })
 
-  test('that is full is applied while the next messages are read, which form the next batch even if it fails at first', async () => {
+  test('that is full is applied while the next one is read, which is formed even if it fails at first', async () => {
     const log = newLog()
     const tried: number[][] = []
     let reads = 0
@@ -347,7 +347,7 @@ test('when all messages are processed the checkpoint has no plan, and a new owne
   expect(again[0]?.first).toBeGreaterThan(checkpoint?.done ?? 0)
 })
 
-test('a paused reader ends its batch, saves its checkpoint without a plan, and begins no other until the pause ends', async () => {
+test('a paused reader ends its batch, saves its checkpoint without a plan, and starts none until resumed', async () => {
   const log = newLog()
   const isPaused = followPauses(broker.connection)
   const applied: number[] = []

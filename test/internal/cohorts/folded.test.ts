@@ -94,7 +94,7 @@ describe('the cohort rule', () => {
     }
   })
 
-  test('a row has nobody or k people, only the row of a smaller root has fewer, and no group without people is folded', () => {
+  test('a row has nobody or k people, only a smaller root’s has fewer, and no group without people is folded', () => {
     fc.assert(
       fc.property(groupsOf(3, 6), (groups) => {
         const rows = foldedByRule(groups, 5)

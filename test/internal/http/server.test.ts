@@ -98,7 +98,7 @@ test.each([
   },
 )
 
-test('a GET route without declared query parameters refuses any, and one with declared parameters accepts them', async () => {
+test('a GET route without declared query parameters refuses any; one with declared ones accepts them', async () => {
   const headers = { 'x-api-key': 'read:attribution' }
   const refused = await ask('/records?x=1', { headers })
 

@@ -138,7 +138,7 @@ test('a bulk request costs as much as its events, and its replay as much as one'
   ])
 })
 
-test('a bulk request that the whole budget can never hold is a 413, even by one event: to repeat it would not help', async () => {
+test('a bulk request that the budget can never hold is a 413, even by one event: a repeat would not help', async () => {
   await start({ ingestPerSecond: 1 })
 
   const never = await gateway.post(`[${event()},${event()},${event()}]`, randomUUID())
@@ -295,7 +295,7 @@ describe.each(singleAndBulk)('the owner of the event of %s', (_, bodyOf) => {
   })
 })
 
-test('the events of a tenant that has the lane go there, alone and in bulk, and are counted; a repeat of an earlier one does not', async () => {
+test('events of a tenant with the lane go there, alone and in bulk, and are counted; repeats do not', async () => {
   const counted: string[] = []
   let isFlooding = false
   await start({
@@ -356,7 +356,7 @@ test('a call from before the tenant’s retention is refused, alone and in a bul
   expect(JSON.parse(bulk.text)).toMatchObject({ accepted: 1, rejected: 1 })
 })
 
-test('a bulk of which the log stored a part is a 503 that is logged with its reason; its repeat stores each event once', async () => {
+test('a bulk stored in part is a 503, logged with its reason; its repeat stores each event once', async () => {
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const refused = { kind: 'unavailable', detail: 'The log did not confirm in time.' } as const

@@ -267,7 +267,7 @@ describe('any other text', () => {
     expect(taken).toBeGreaterThan(100)
   })
 
-  test('has the schema’s characters in every field: what is read of one of a single ASCII character is what the schema accepts', () => {
+  test('has the schema’s characters in every field: of each ASCII character it reads what the schema accepts', () => {
     const names = Object.entries(wireEvent(FULL)).filter(([, value]) => typeof value === 'string')
     for (const [field] of names) {
       for (let code = 0; code < 128; code++) {

@@ -139,7 +139,7 @@ describe('names', () => {
     ])
   })
 
-  test('a text is accepted exactly when it has 1 to 256 bytes and neither control characters nor lone surrogates', () => {
+  test('a text is accepted if and only if it has 1 to 256 bytes, no control characters, no lone surrogates', () => {
     const units = fc.oneof(
       { weight: 100, arbitrary: fc.constantFrom('a', ' ', '"', '\\', 'é', '€', '😀', '\u2028') },
       { weight: 1, arbitrary: fc.constantFrom('\0', '\n', '\u001f', '\u007f', '\u009f', '\ud83d', '\ude00') },

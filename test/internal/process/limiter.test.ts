@@ -26,7 +26,7 @@ function held() {
 const aTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the tasks of one key', () => {
-  test('run up to the limit at a time; further ones wait up to their own limit, and the next is refused at once', async () => {
+  test('run up to the limit at a time; further ones wait up to their limit, and the next is refused', async () => {
     const limiter = new LimiterPerKey(RUNNING_MAX)
     const tasks = Array.from({ length: 5 }, held)
     const answers = tasks.map(({ task }) => limiter.tryRun('one', task, WAIT))

@@ -21,7 +21,7 @@ describe('the pairs of a record', () => {
     expect(pairsOf([], tags)).toEqual([])
   })
 
-  test('find a key that the event spells in other case; the declared spelling goes first, then the first of the event', () => {
+  test('find a key in other case; the declared spelling goes first, then the first one of the event', () => {
     expect(pairsOf(declared('Team'), { TEAM: 'a' })).toEqual(['team\ta'])
     expect(pairsOf(declared('team'), { TEAM: 'a', team: 'b' })).toEqual(['team\tb'])
     expect(pairsOf(declared('Team'), { ' team': 'a', team: 'b' })).toEqual(['team\ta'])

@@ -71,7 +71,7 @@ describe('eligibility', () => {
     expect(eligibilityOf({ ...record, confidence: CHARGEBACK_FLOOR - 1 })).toBe('below_floor')
   })
 
-  test('names the first reason that applies: residency, advisory, notional, implausible, unpriced, below the floor', () => {
+  test('names the first reason: residency, advisory, notional, implausible, unpriced, below the floor', () => {
     const restricted = {
       confidence: 0,
       isPriced: false,
@@ -157,7 +157,7 @@ describe('pathway', () => {
     expect(pathwayOf({ ingestionLayer: 'gateway', parentSpanId: 's' }, 'key_one')).toBe('gateway_mediated')
   })
 
-  test('what a partner’s connector sends is a connector’s import, whatever its layer, but for a batch and an agent’s step', () => {
+  test('what a partner’s connector sends is a connector’s import, except for a batch and an agent’s step', () => {
     expect(pathwayOf({ ingestionLayer: 'gateway' }, 'con_one')).toBe('connector_import')
     expect(pathwayOf({ ingestionLayer: 'data-cloud', serviceTier: 'batch' }, 'con_one')).toBe('batch')
     expect(pathwayOf({ ingestionLayer: 'data-cloud', traceId: 't', parentSpanId: 's' }, 'con_one')).toBe(

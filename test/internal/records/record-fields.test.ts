@@ -14,7 +14,7 @@ const wireMembers = (): string[] => {
   return [...Object.keys(rest), ...Object.keys(interpretation?.shape ?? {})]
 }
 
-test('every field of the record table is a column of the stored table, in the same order and with the type of its kind', () => {
+test('every field is a column of the stored table, in the same order and with the type of its kind', () => {
   expect(ATTRIBUTIONS.columns).toEqual(FIELDS.map(({ name }) => name))
   for (const { name, kind } of FIELDS) expect(CREATE_ATTRIBUTIONS).toContain(`  ${name} ${CODECS[kind].type},\n`)
 })
@@ -23,7 +23,7 @@ test('every field of the record table is a member of a finished row, and a row h
   expect(Object.keys(finishedRow())).toEqual(FIELDS.map(memberOf))
 })
 
-test('every field with a wire group is in the wire schema and in the SELECT list of a page, and nothing else is but ids and the stated provider', () => {
+test('every field with a wire group is in the wire schema and in a page’s SELECT list, and little else is', () => {
   const onWire = WIRE_GROUPS.flatMap(wireFields)
 
   expect(wireMembers().sort()).toEqual(

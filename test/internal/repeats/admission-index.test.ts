@@ -364,7 +364,7 @@ test('a key of another gateway is known exactly, but takes no place in a filter'
   expect(share.filterBytes).toBeLessThan(all.filterBytes / 2)
 })
 
-test('filters above their memory limit are folded: keys stay known, more of the others are looked up', () => {
+test('filters beyond their memory are folded: keys stay known, more of the others are looked up', () => {
   const KEYS = 200_000
   const filterBytesMax = 350_000
   const bounded = index({

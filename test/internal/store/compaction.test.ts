@@ -52,7 +52,7 @@ const countIn = async (table: string): Promise<number> => {
 }
 const hexOf = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
 
-test('compaction removes old versions replaced by a job or a trace, and keeps recent ones and those closed by people', async () => {
+test('compaction removes old versions replaced by a job or a trace; recent ones and those by people stay', async () => {
   const rows = [1, 2, 3, 4, 5].map((number) => rowOf(number))
   const foreign = rowOf(6, 'tnt_two')
   await insertRows(store.client, ATTRIBUTIONS, [...rows, foreign], 'rows')

@@ -121,7 +121,7 @@ test('two processes that settle at once, while records arrive, copy each record 
   await expectCopied(afterDay(8))
 })
 
-test('a process that was frozen in a range, and one that was stopped after any step, leave the copies whole', async () => {
+test('a process that froze in a range, or was stopped after any step, leaves the copies whole', async () => {
   await insertDays(0, 3)
   let steps = 0
   for (let isDone = false; !isDone; steps++) {

@@ -27,7 +27,7 @@ const batch = (index: number) =>
     }),
   )
 
-test('rows that several writers insert at once under one token are stored once, and counted once in rollups', async () => {
+test('rows that several writers insert at once under one token are stored and counted once', async () => {
   const writers = Array.from({ length: WRITERS }, () => connectStore(store.connection))
 
   for (let index = 0; index < BATCHES; index++) {

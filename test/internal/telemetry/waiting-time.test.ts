@@ -4,7 +4,7 @@ import { sayWhileWaiting } from '../../../internal/telemetry/waiting-time.js'
 beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 10, 24) }))
 afterEach(() => void vi.useRealTimers())
 
-test('a dependency that does not answer is named within 3 s: what, where, since when, without the password', async () => {
+test('a dependency that does not answer is named within 3 s: what, where, since when, no password', async () => {
   const lines: string[] = []
   let answer: (value: string) => void = () => undefined
   const pending = new Promise<string>((resolve) => {

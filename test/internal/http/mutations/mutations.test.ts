@@ -149,7 +149,7 @@ describe('a repeated mutation', () => {
     expect(things.size).toBe(1)
   })
 
-  test('sent a hundred times concurrently to two gateways has one effect and one reply, and costs one request', async () => {
+  test('sent a hundred times at once to two gateways has one effect and one reply, and costs one request', async () => {
     const { things, handle } = makesThings()
     const limits = { controlPerSecond: 1 }
     const [one, other] = [await gateway(handle, limits), await gateway(handle, limits)]

@@ -131,7 +131,7 @@ describe('a resource', () => {
     expect(bucket.size).toBe(2)
   })
 
-  test('replies 409 to a POST of a record that exists, and 201 to the repeat of the request that created it', async () => {
+  test('replies 409 to a POST of an existing record, and 201 to a repeat of the request that created it', async () => {
     const body = { id: idOfThing('one'), ...ONE }
     const reply = {
       status: 201,

@@ -83,7 +83,7 @@ test('a warning and a refusal are two events, and each tenant has its own', asyn
     .toEqual(['tnt_one refused', 'tnt_one warning', 'tnt_two warning'])
 })
 
-test('an event that the broker did not store is published at the next occasion, with the time of the first', async () => {
+test('an event that the broker did not store is published at the next occasion, with the first’s time', async () => {
   const { notices, causes, broken, clock } = await gateways(2)
   broken.isBroken = true
   notices[0]?.('tnt_late', 'refused')

@@ -21,7 +21,7 @@ test('a body has the same fingerprint wherever in a buffer it lies', () => {
   )
 })
 
-test('bodies that differ, if only by zeros at the end, have different fingerprints; so have those under another secret', () => {
+test('bodies that differ, if only by zeros at the end, have different fingerprints, also per secret', () => {
   const other = new BodyFingerprint(new Uint8Array(16).fill(9))
   const all = new Set<bigint>()
 

@@ -141,7 +141,7 @@ test('a callback that throws does not leave the others waiting', () => {
   expect(begin(1, 1)).toBeGreaterThanOrEqual(0)
 })
 
-test('in any order of events, one request proceeds per key, each gets one outcome, and at most one body per key is admitted', () => {
+test('in any order of events, one request proceeds per key, each gets one outcome, one body is admitted', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('begin' as const), key: fc.nat(3), body: fc.nat(2) }),
     fc.record({ kind: fc.constant('settle' as const), which: fc.nat(3), isAdmitted: fc.boolean() }),
@@ -193,7 +193,7 @@ test('in any order of events, one request proceeds per key, each gets one outcom
   )
 })
 
-test('notifyOverdue notifies the holder and the waiting requests of an overdue key once, and changes nothing else', () => {
+test('notifyOverdue notifies holder and waiting requests of an overdue key once, and changes nothing else', () => {
   let nowMs = 0
   const table = new InFlight<string>({ keysMax: 8, waitingMax: 8, clock: () => nowMs })
   const outcomes: string[] = []

@@ -40,7 +40,7 @@ afterAll(() => Promise.all(brokers.map((broker) => broker.close())))
 const one: Kept = { fingerprint: '1' }
 const two: Kept = { fingerprint: '2' }
 
-test('a record kept while the broker is unavailable is found here at once, and everywhere once it is back', async () => {
+test('a record kept during an outage of the broker is found here at once, and everywhere once it is back', async () => {
   let isUp = false
   const here = open(() => isUp)
   const elsewhere = open()

@@ -106,7 +106,7 @@ test('observations of every tenant are stored with all their fields', async () =
   ])
 })
 
-test('an event id counts once per tenant, by its first arrival, within a message, a batch and across batches', async () => {
+test('an event id counts once per tenant, by its first arrival, within a message, a batch and beyond', async () => {
   await send('tnt_three', [10, 11, 10], 'first')
   await send('tnt_three', [11], 'second')
   const actor = start()
@@ -146,7 +146,7 @@ test('a batch lands once when the process dies before its insert, or after it, o
   ])
 })
 
-test('observations from another log are recognised, and their sequences do not make a batch of this log a repeat', async () => {
+test('observations from another log are recognised; their sequences make no batch of this log a repeat', async () => {
   await send('tnt_five', [30])
   const before = start()
   await untilDone()
@@ -185,7 +185,7 @@ test('an unreadable message is quarantined, and the others are processed', async
   ])
 })
 
-test('a stream full of processed messages purges them; a stream full of unprocessed messages refuses new ones', async () => {
+test('a stream full of processed messages purges them; one full of unprocessed messages refuses new ones', async () => {
   const fill = async (tenantId: string): Promise<number> => {
     for (let sent = 0; ; sent++) {
       const data = encodeObservations([entryOf(tenantId, 1_000 + sent, 'x'.repeat(60_000))])

@@ -45,7 +45,7 @@ test("an observation that waits for a peer is a replay of the peer's record if t
   expect(gateway.stored.length).toBe(1)
 })
 
-test('a used key with a body that would be refused is a conflict; the body that is refused is refused again', async () => {
+test('a used key with a body that would be refused is a conflict; a refused body is refused again', async () => {
   const [key, other, body] = [randomUUID(), randomUUID(), observation()]
   const withoutType = JSON.stringify({ ...JSON.parse(body), type: undefined })
   await gateway.post(body, key, {}, PATH)
@@ -77,7 +77,7 @@ test('a used key with a body that would be refused is a conflict; the body that 
   expect(gateway.lookups()).toBe(8)
 })
 
-test('the answer to an observation that looks like a call says where calls belong, and so does its replay', async () => {
+test('the answer to an observation that looks like a call says where calls belong, also in its replay', async () => {
   const key = randomUUID()
   const body = JSON.stringify({ ...JSON.parse(observation()), data: { model: 'gpt-4o', total_tokens: 12 } })
 

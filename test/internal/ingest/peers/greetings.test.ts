@@ -45,7 +45,7 @@ test('a gateway that joins waits until the others see it and the log holds what 
   expect(steps).toEqual(['asked by joining', 'flushed', 'greeted'])
 })
 
-test('a dead gateway and one that does not answer hold up a gateway that joins for no longer than its patience', async () => {
+test('a dead or silent gateway delays a gateway that joins for no longer than its patience', async () => {
   old.connection.subscribe(greetingsSubject('stopped'), { callback: () => undefined })
   await old.connection.flush()
 

@@ -21,7 +21,7 @@ async function connected(): Promise<Broker> {
   return broker
 }
 
-test('an event is known to other gateways once one has admitted it, even if another is unavailable or unresponsive', async () => {
+test('an event is known to other gateways once one has admitted it, even if another does not answer', async () => {
   const [{ connection }, others] = [await connected(), await connected()]
   const known = Buffer.from(idOf(1)).toString('hex')
   answerForEvents(others.connection, 'one', () => false, log)

@@ -73,7 +73,7 @@ test('a log that was laid out otherwise since is not replayed', async () => {
   await writeLayout(old, layoutOf(PARTITIONS), 2)
 })
 
-test('of the later log, calls and decisions of people are taken over in their order, and what was purged is counted', async () => {
+test('of the later log, calls and decisions of people are taken in order, and what was purged is counted', async () => {
   const { messages, purged } = await replayLaterLog(deps)
 
   expect(Object.fromEntries(messages)).toEqual({ INVOCATIONS: 2, CHANGES: 2 })

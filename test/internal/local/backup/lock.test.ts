@@ -23,7 +23,7 @@ const heldBy = async (holder: object) => {
   return blobs
 }
 
-test('work is done under the lock by one at a time, and the lock is free afterwards, also after a failure', async () => {
+test('work under the lock is done one at a time; the lock is free afterwards, also after a failure', async () => {
   const blobs = place()
   const refused = await withLock(blobs, () =>
     withLock(blobs, async () => 'both').catch((cause: Error) => cause.message),

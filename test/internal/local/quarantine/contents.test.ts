@@ -38,7 +38,7 @@ test('a quarantined event that does not match the schema shows only its ids', ()
   expect(eventsIn(message(Buffer.from('never to be told')), hashOf)).toEqual([])
 })
 
-test('the tenant of a quarantined message comes from the events of a stage, and from the subject of every other log', () => {
+test('the tenant of a quarantined message is that of a stage’s events, or of the subject of another log', () => {
   const nothing = Buffer.from('{}')
 
   expect(tenantsIn(message(encodeGroup([entry(), entry()])))).toEqual(['tnt_one'])

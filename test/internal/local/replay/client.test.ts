@@ -45,7 +45,7 @@ test('the client does not retry a service whose certificate is for another name'
   await expect(page(files.certFile, '127.0.0.2')).rejects.toThrow(/certificate/)
 })
 
-test('an event whose answer is slow, cut off or says that the first attempt still runs is sent again with its key', async () => {
+test('an event whose answer is slow, cut off or still running is sent again with its key', async () => {
   const requests: { key: unknown; body: string }[] = []
   const slow = createPlainServer(async (request, response) => {
     let body = ''

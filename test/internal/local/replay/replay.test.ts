@@ -102,7 +102,7 @@ describe('a replay', () => {
     expect(progress).toEqual([1, 2, 3])
   })
 
-  test('a replay that keeps up takes as long as the trace, whatever its pace; one that lags takes as long as the service', () => {
+  test('a replay that keeps up takes as long as its trace; one that lags takes as long as the service', () => {
     const progress: Progress = { startedAt: 0, endsAt: 60_000, lagMs: 20, taken: 900, total: 1_000 }
 
     expect(timeLeftMs(progress, 6_000)).toBe(54_000)
@@ -165,7 +165,7 @@ describe('a replay', () => {
     })
   })
 
-  test('a replay polls until a record is visible, and measures this for a sample of at most some hundred events', async () => {
+  test('a replay polls until a record is visible, and measures this for some hundred events at most', async () => {
     const service = new MemoryService()
     let looks = 0
     const find = service.find.bind(service)

@@ -59,7 +59,7 @@ test('the first start creates working credentials that only their owner can read
   expect(await isPasswordOf((await userOf(made))?.password, made.admin_password)).toBe(true)
 })
 
-test('the first administrator owns the tenant, also where the first start ended before; others give what they hold', async () => {
+test('the first administrator owns the tenant, also one of an older version; others give what they hold', async () => {
   const made = await bootstrap()
   const tenants = bucketRecords<Tenant>(await broker.bucket(TENANTS), async () => undefined)
   const tenant = await tenants.read(made.tenant_id)

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => stopStore(store))
 
-test('a large part of a copy has its columns in one file, before a merge and after it; one of the main table does not', async () => {
+test('a large part of a copy has its columns in one file, also after a merge; one of the main table not', async () => {
   for (const from of [0, ROWS]) {
     await generateRecords(store.client, { tenantId: 'tnt_one', from, to: from + ROWS, total: 100 * ROWS })
   }

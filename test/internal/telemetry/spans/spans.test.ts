@@ -32,7 +32,7 @@ test('without a collector there are none', async () => {
   })
 })
 
-test('a request is sampled if its caller’s span is and the share has its trace; one without a caller by the share', async () => {
+test('a request is sampled if its caller’s span is and the share has its trace; by the share otherwise', async () => {
   const { url } = await launchCollector()
   const begin = (traceparent: string) => SPANS.beginRequest(traceparent, () => 'c'.repeat(32))
   const withEnd = (end: string): string => `00-${'a'.repeat(19)}${end}-${PARENT}-01`

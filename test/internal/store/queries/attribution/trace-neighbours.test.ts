@@ -17,7 +17,7 @@ function row(number: number, event: Stated['invocation'], stated: Stated = {}): 
   return finishedRow({ ...stated, id: idOf(number), invocation }, { verdict: {} })
 }
 
-test('the calls of a trace are given with the identity that each states, the earliest first, of one tenant', async () => {
+test('the calls of a trace are given with their stated identities, the earliest first, of one tenant', async () => {
   const rows = [
     row(1, { attributedIdentity: 'ada@example.com' }),
     row(2, { attributedIdentity: undefined }),

@@ -94,7 +94,7 @@ test('resolved calls, open calls and overrides of one tenant are told apart', as
   )
 })
 
-test('beyond its limit a window is sampled by whole traces, the same ones each time, and audits are all kept', async () => {
+test('beyond its limit a window is sampled by whole traces, always the same; audits are all kept', async () => {
   const tenantId = 'tnt_many'
   const rows = Array.from({ length: 2_000 }, (_, i) =>
     row(1_000 + i, {}, undefined, { tenantId, invocation: { traceId: `trace-${i >> 2}` } }),

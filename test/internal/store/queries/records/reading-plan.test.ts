@@ -133,7 +133,7 @@ describe('a page is looked for', () => {
     expect(planReading(question([['[provider][eq]', 'cheap']], BY_COST, '0.5'), cheap)?.byGranules).toBe(false)
   })
 
-  test('by the indexes of granules where all that matches is of a short time, since parts of other times hold none', () => {
+  test('by the indexes of granules where all that matches is of a short time: other parts hold none', () => {
     const recent = sampleWith((i) => (i > ROWS * 0.9 ? { provider: 'new' } : {}))
 
     expect(planReading(question([['[provider][eq]', 'new']]), recent)).toMatchObject({ byGranules: true })

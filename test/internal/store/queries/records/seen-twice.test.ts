@@ -34,7 +34,7 @@ async function found(tenantId: string, by: SharedBy, minutes: readonly number[] 
   return groups.map((members) => members.map(({ id }) => id).sort()).sort()
 }
 
-test('records of different sources with the same response id are found, near the inserted ones and of the tenant', async () => {
+test('records of other sources with the same response id are found, near in time and of the tenant', async () => {
   await insertRows(
     store.client,
     ATTRIBUTIONS,

@@ -158,7 +158,7 @@ test('without groups two whole periods are compared', async () => {
   expect(told(await page(NOVEMBER))).toEqual([['', '25', 'both', '30']])
 })
 
-test('for any calls, a previous figure is that of the previous report, and new and gone rows had or have no calls', async () => {
+test('a previous figure is that of the previous report; new and gone rows had or have no calls', async () => {
   const MONTHS = ['2026-10', '2026-11'] as const
   const calls = fc.array(
     fc.record({

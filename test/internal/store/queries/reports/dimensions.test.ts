@@ -41,7 +41,7 @@ async function counts(where = '1', params: Readonly<Record<string, unknown>> = {
   return Object.fromEntries((await result.json<[string, string]>()).map(([value, count]) => [value, Number(count)]))
 }
 
-test('a declared tag groups records by its value, those without it and those from before its declaration apart', async () => {
+test('a declared tag groups records by value; those without it, and older than its declaration, apart', async () => {
   expect(await counts()).toEqual({ '(not declared)': 10, '': 20, 'Team-0': 35, 'Team-1': 35 })
 })
 
@@ -57,7 +57,7 @@ test.each([
   expect(await counts(where, bindings.params)).toEqual(expected)
 })
 
-test('a tag that names people is the person of the calls of its group; elsewhere they are those that the calls state', async () => {
+test('a tag that names people is the person of its group’s calls; elsewhere the stated ones are', async () => {
   const people = async (personalTags: readonly TagField[]): Promise<Record<string, number>> => {
     const bindings = new Bindings()
     const scope = {

@@ -213,7 +213,7 @@ describe.each(['owner', 'service', 'pool', 'requested_model', 'tags.team'] as co
   })
 })
 
-test('a filter on a declared tag sums the records that have its value, with the other fields of the filter', async () => {
+test('a filter on a declared tag sums the records that have its value, with the other filters', async () => {
   const costOf = (rows: readonly AttributionRow[]) => formatQuantity(sum(rows.map(({ costUsd }) => costUsd)))
   const tagged = CURRENT.filter(({ dimensions }) => dimensions.includes('team\tteam-1'))
   const filter: SpendFilter = { provider: 'openai', tags: { team: 'team-1' } }
