@@ -21,8 +21,9 @@ export function requestsOf(file: string): () => string {
     const template = templates[made % templates.length]
     if (template === undefined) throw new Error('the file of requests is empty')
     if (made++ % 4 === 0) traceId = randomBytes(16).toString('hex')
+    const { head, before, between, after } = template
     // randomUUID draws from a pool of random bytes and costs a tenth of a microsecond.
-    return `${template.head}${randomUUID()}\r\n\r\n${template.before}${randomUUID()}${template.between}${traceId}${template.after}`
+    return `${head}${randomUUID()}\r\n\r\n${before}${randomUUID()}${between}${traceId}${after}`
   }
 }
 

@@ -182,5 +182,6 @@ function strangersLine(share: Spread | null): string {
   if (share === null) return ''
   const percent = (value: number): number => Math.round(value * 100)
   const judgement = share.median > 0.05 ? ': trust the ratios, not the rates, and repeat on a quiet machine' : ''
-  return `Other programs took ${percent(share.median)} % of the processors during a load (median; at most ${percent(share.max)} %)${judgement}.\n`
+  const [median, max] = [percent(share.median), percent(share.max)]
+  return `Other programs took ${median} % of the processors during a load (median; at most ${max} %)${judgement}.\n`
 }

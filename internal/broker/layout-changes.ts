@@ -59,8 +59,8 @@ export async function applyLayout(broker: Broker, found: FoundLayout | undefined
       await repeatedly(() => broker.manager.streams.update(stream, update))
     } catch (cause) {
       throw new ConfigError(
-        `the broker refuses the change of ${stream}: ${(cause as Error).message}; ${changed} of ${all.length} streams ` +
-          'are changed, and the layout is not: repeat the command, or apply the old values',
+        `the broker refuses the change of ${stream}: ${(cause as Error).message}; ${changed} of ${all.length} ` +
+          'streams are changed, and the layout is not: repeat the command, or apply the old values',
         { cause },
       )
     }

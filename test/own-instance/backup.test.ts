@@ -353,7 +353,8 @@ test('a restore refuses a folder that is in use, another passphrase, another key
     said: expect.stringContaining('not the master key of the backup'),
   })
   // As after a rotation: the newer key seals, the backup's opens.
-  const both = `${readFileSync(otherKey, 'utf8')}${readFileSync(join(service.dataDir, 'master.key'), 'utf8').trim()} until 2100-01-01T00:00:00Z\n`
+  const own = readFileSync(join(service.dataDir, 'master.key'), 'utf8').trim()
+  const both = `${readFileSync(otherKey, 'utf8')}${own} until 2100-01-01T00:00:00Z\n`
   writeFileSync(otherKey, both)
   const rotated = await restoreTo(folder(), '--master-key-file', otherKey)
   expect(rotated, rotated.said).toMatchObject({ code: 0 })

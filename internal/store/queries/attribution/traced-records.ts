@@ -37,8 +37,8 @@ export async function tracedRecordsSince(
 ): Promise<readonly TracedRecord[]> {
   const result = await store.query({
     query: `SELECT tenant_id, lower(hex(id)) AS id_hex, trace_id, service, owner,
-              JSONExtractString(evidence, 'owner_from') AS owner_from, confidence, stage_origin, evidence_basis, contested,
-              provider, ingestion_layer, principal, toUnixTimestamp64Milli(valid_from) AS valid_from_ms,
+              JSONExtractString(evidence, 'owner_from') AS owner_from, confidence, stage_origin, evidence_basis,
+              contested, provider, ingestion_layer, principal, toUnixTimestamp64Milli(valid_from) AS valid_from_ms,
               toUnixTimestamp64Milli(event_time) AS event_time_ms
             FROM ${ATTRIBUTIONS.name}
             WHERE source_partition = {partition:UInt16} AND trace_id != ''

@@ -11,8 +11,10 @@ const VIEWS = Object.entries<readonly ViewColumn[]>(VIEW_COLUMNS)
 /** A query whose rows are these, whatever the types are called. */
 function rowsSql(types: Readonly<Record<string, 'String' | 'UInt64' | 'UInt8'>>, rows: readonly Row[]): string {
   const members = Object.entries(types)
-  const tupleOf = (row: Row): string =>
-    `(${members.map(([name, type]) => `to${type}(${textSql(row[name] ?? (type === 'String' ? '' : '0'))})`).join(', ')})`
+  const tupleOf = (row: Row): string => {
+    const values = members.map(([name, type]) => `to${type}(${textSql(row[name] ?? (type === 'String' ? '' : '0'))})`)
+    return `(${values.join(', ')})`
+  }
   const values = rows.map(tupleOf)
   const none = tupleOf({})
   const list = values.length === 0 ? `arraySlice([${none}], 1, 0)` : `[${values.join(', ')}]`
