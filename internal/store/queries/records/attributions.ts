@@ -16,7 +16,7 @@ export const RECORD = ['lower(hex(id)) AS id_hex', ...FIELDS.filter(({ wire }) =
 
 const DETAIL = [RECORD, ...FIELDS.filter(({ isExplained }) => isExplained).map(selected)].join(', ')
 
-/** Later than every version. */
+/** An instant after every version. */
 export const END_OF_TIME_MS = Date.UTC(2200, 0, 1)
 
 /** Limits of a lookup. */
@@ -32,7 +32,7 @@ export interface RecordVersions {
 
 /**
  * Reads all versions of a record of a tenant. The caller chooses among them. For a record that is not readable yet,
- * this costs half as much as a query that leaves out closed versions: it needs no second one.
+ * this costs half as much as a query that excludes closed versions: no second query is needed.
  */
 export async function readVersions(
   store: ClickHouseClient,
@@ -80,5 +80,5 @@ export async function hasAttribution(
   return (await result.json()).length > 0
 }
 
-/** The column `id` stays bytes within the query, since it is compared and sorted by. */
+/** Within the query, the column `id` stays bytes, since it is compared and sorted. */
 export const namedRecord = <T extends { readonly id_hex: string }>({ id_hex, ...rest }: T) => ({ ...rest, id: id_hex })

@@ -24,7 +24,7 @@ export interface StoredClosed {
   readonly carbon_basis: string
 }
 
-/** The versions among these that were closed by an instant, as keys of `versionKey`. */
+/** Those of the versions that were closed by an instant, as keys of `versionKey`. */
 export async function closedAmong(
   store: ClickHouseClient,
   tenantId: string,
@@ -72,7 +72,7 @@ export async function closedVersionsOf(
   return result.json<StoredClosed>()
 }
 
-/** Tenants with at least so many closed versions that compaction has not removed. */
+/** Tenants with at least a given number of closed versions that compaction has not removed. */
 export async function tenantsWithClosed(store: ClickHouseClient, versionsMin: number): Promise<ReadonlySet<string>> {
   const result = await store.query({
     query: 'SELECT tenant_id FROM closed GROUP BY tenant_id HAVING count() >= {least:UInt32}',

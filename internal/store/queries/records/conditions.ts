@@ -45,7 +45,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
   return compare(column, operator, values, (value) => operandOf(type.kind, value, bindings))
 }
 
-/** An operand in its column's own type: another one, such as a float literal, would not use the index. */
+/** An operand in its column's own type: a float literal, for example, would not use the index. */
 export function operandOf(kind: FieldType['kind'], value: string, bindings: Bindings): string {
   switch (kind) {
     case 'text':
@@ -75,7 +75,7 @@ function compare(
   return `${column} ${COMPARISONS[operator as keyof typeof COMPARISONS]} ${operand(values[0] ?? '')}`
 }
 
-/** Any spelling finds a provider's records, however spelled. The column's few values are searched, not its rows. */
+/** Any spelling of a provider finds all its records. The column's few values are searched, not its rows. */
 function providerClause(operator: Operator, values: readonly string[], bindings: Bindings): string {
   const isNamed =
     operator === 'contains'
@@ -96,8 +96,8 @@ const containsClause = (field: FieldName, text: string, bindings: Bindings): str
       AND position(${foldCaseSql('value')}, ${bindings.bind(foldCase(text), 'String')}) > 0)`
 
 /**
- * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair of
- * the key, those without the tag one with an empty value.
+ * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair
+ * with the key; records without the tag have a pair with an empty value.
  */
 export function tagClause(
   key: string,
@@ -128,12 +128,12 @@ export function tagClause(
 
 const pairStartBytes = (key: string): number => Buffer.byteLength(pairStart(key))
 
-/** What DateTime64 can hold; no record lies beyond. */
+/** The range of DateTime64; no record is outside. */
 const FIRST_MS = Date.UTC(1900, 0, 1)
 const LAST_MS = Date.UTC(2299, 11, 31)
 const withinColumn = (ms: string): string => String(Math.min(Math.max(Number(ms), FIRST_MS), LAST_MS))
 
-/** Confidence is stored in ten-thousandths: an operand between two of them is moved to the one that asks the same. */
+/** Confidence is stored in ten-thousandths: an operand between two of them becomes the one with the same matches. */
 function confidenceClause(operator: Operator, values: readonly string[], bindings: Bindings): Clause {
   const bind = (steps: number): string => operandOf('confidence', decimalOf(Math.min(steps, STEPS_MAX)), bindings)
   const stored = values.map(stepsOf).filter(({ isExact, floor }) => isExact && floor <= STEPS_MAX)

@@ -12,21 +12,21 @@ import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
 import {
   type After,
-  type Look,
-  leftOfValue,
-  lookAt,
+  matchSample,
   mostSelectiveFirst,
   ordersOf,
   planReading,
   type ReadingPlan,
+  recordsLeftOfValue,
+  type SampleMatches,
 } from './reading-plan.js'
 import { keyOf, mergeInOrder } from './record-order.js'
 import type { RecordSample } from './record-sample.js'
 
 /**
- * A page of records by filters and sort: settled records from the copy that answers it with the fewest rows read, newer
- * ones from the base, where they are few (`store/settling.ts`), and those of months that no copy holds any more, from there, too
- * (`store/old-copies.ts`).
+ * A page of records by filters and sort. Settled records come from the sorted copy that needs the fewest rows read.
+ * Newer records come from the base table, where they are few (`store/settling.ts`). Records of months that no copy
+ * holds any more come from the base table, too (`store/old-copies.ts`).
  */
 
 /** The part of a tenant's records that a partner may see: those of some layers, without residency-restricted ones. */
@@ -47,56 +47,58 @@ export interface RecordsQuestion {
 }
 
 /**
- * Limits of a page query; a query that exceeds them fails instead of making the client wait. Its threads yield to those of
- * inserts, so that readers do not delay ingestion.
+ * Limits of a page query; a query that exceeds them fails instead of making the client wait. Its threads yield to those
+ * of inserts, so that readers do not delay ingestion.
  */
 const READ_LIMITS = {
   max_execution_time: 5,
   max_memory_usage: '400000000',
   max_threads: 2,
   os_threads_nice_value_query: 5,
-  // What decides is read first, as it is written; what was closed is looked at for what is left.
+  // Keeps our order of conditions: the selective ones are read first, closed versions are excluded last.
   optimize_move_to_prewhere: 0,
-  // Up to so many values found by text are looked for in indexes.
+  // The most values found by text that are looked up in indexes.
   use_index_for_in_with_subqueries_max_values: '1000',
   // Reads all columns only for the rows of the page.
   query_plan_optimize_lazy_materialization: 1,
   query_plan_max_limit_for_lazy_materialization: '1000',
-  // Looked through first, the granules' indexes leave out what need not be read (20 ms); looked at one by one, all is read (120).
+  // The granules' indexes are evaluated before reading (20 ms); evaluated while reading, all rows are read (120 ms).
   use_skip_indexes_on_data_read: 0,
-  // A page is full after few rows: do not read ahead in parts.
+  // A page is full after a few rows: do not read ahead in each part.
   read_in_order_use_buffering: 0,
 } as const
 
 /**
- * Without `use_skip_indexes`, parts would not be left out by their times either: what came in since the snapshot was read to
- * its end, for a first match that is not there.
+ * Names single indexes, since without `use_skip_indexes` no parts would be skipped by their times either: parts newer
+ * than the snapshot would be read to their end for a first match that they do not hold.
  */
 const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES.join(', ') } as const
 
 /**
- * A page that is found without the granules' indexes is found after few rows, by one thread: for two, parts are cut in pieces,
- * and one that lies further back in the order, where perhaps nothing matches, is read for its first match, which nobody
- * waits for (three million rows, 35 ms).
+ * A page found without the granules' indexes is found after a few rows, by one thread. With two threads the engine
+ * splits parts, and the second thread reads a piece further back in the order, perhaps without any match, for a first
+ * match that nobody needs (three million rows, 35 ms).
  */
 const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
 
-/** For records that are sorted: in the order of the base, of whose key they all have the beginning, one thread would read each part. */
+/**
+ * For sorting: read in the order of the base, whose key starts alike for all of them, each part would get one thread.
+ */
 const SORTED = { ...READ_LIMITS, optimize_read_in_order: 0 } as const
 
-/** Newer records are sorted. Their parts are found by their times, and so are their granules in parts that older records share. */
+/** Newer records are sorted. Their times find their parts, and their granules in parts shared with older records. */
 const NEWER_BY_TIME = {
   ...SORTED,
   ignore_data_skipping_indices: INDEXES_OF_GRANULES.filter((name) => name !== TIME_INDEX).join(', '),
 } as const
 
 /**
- * Records of old months are found by all indexes, and sorted. The least and the greatest value of a granule say, while it is
- * read, whether any of its rows can be on the page: of ten million records by cost, 0.1 s where all rows take 0.9.
+ * Records of old months are found by all indexes, and sorted. The minimum and maximum of a granule tell during the read
+ * whether any of its rows can be on the page: for ten million records by cost 0.1 s instead of 0.9 s for all rows.
  */
 const OLDER = {
   ...SORTED,
-  // A hundred million rows by a name take some seconds. A filter from a time on excludes them.
+  // A hundred million rows by a name take some seconds. A filter with a start time excludes them.
   max_execution_time: 30,
   use_skip_indexes_on_data_read: 1,
   use_skip_indexes_for_top_k: 1,
@@ -104,34 +106,35 @@ const OLDER = {
 } as const
 
 /**
- * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
+ * Up to this many rows it is cheaper to sort them than to read in the order of the sort; both ways then cost the same.
  */
 const SORTED_ROWS_MAX = 200_000
 
 /**
- * With more closed versions of the tenant, a page's rows are compared with these alone: to hold all in memory takes a sixth of
- * a millisecond a thousand, and a job that attributes a month again closes millions.
+ * With more closed versions of the tenant, only those of a page's rows are looked up: holding all in memory takes a
+ * sixth of a millisecond per thousand, and a job that re-attributes a month closes millions.
  */
 const CLOSED_MAX = 100_000
-/** Rounds that are read so, each of twice as many rows as the one before: where all were closed, what was not is rare. */
+/** Rounds of such reads. Each reads twice as many rows: where all rows of a round were closed, open ones are rare. */
 const ROUNDS_MAX = 4
-/** So many times a page is read at first: some of its rows are closed. */
+/** The first round reads this many times the page's rows, since some of them are closed. */
 const SPARE = 1.25
 
 /** Holds all records, in the order of `event_time`. */
 const BASE = tableSortedBy('event_time')
 
-/** Of so many pages a sample does not err by one. */
+/** For this many pages or more, a sample's estimate is not wrong by a whole page. */
 const LONG_PAGES = 8
 
 const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 
 /**
- * A tenant's records as of a snapshot, in three steps: where to look (`choosePlan`), the query's parts (`pageQuery`), and
- * the rows behind the last page (`rowsBehind`), either without closed versions at once, or (`withoutClosed`) in rounds.
+ * A tenant's records as of a snapshot, in three steps: choose the table (`choosePlan`), build the query's parts
+ * (`pageQuery`), and read the rows after the last page (`rowsBehind`): in one query that excludes closed versions, or
+ * in rounds that remove them afterwards (`withoutClosed`).
  *
  * @param copied `copiedInstants`, now or a little earlier
- * @param sample of the tenant's records, if there is one; without it the page is the same, but takes longer
+ * @param sample of the tenant's records, if there is one; without it the page is the same but takes longer
  * @param signal aborts the query when the client disconnects
  */
 export async function listRecords(
@@ -141,16 +144,16 @@ export async function listRecords(
   sample: RecordSample | undefined,
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
-  const look = lookAt(question.conditions, sample)
+  const sampled = matchSample(question.conditions, sample)
   const bindings = new Bindings()
-  const clauses = mostSelectiveFirst(question.conditions, look).map((condition) => clauseOf(condition, bindings))
+  const clauses = mostSelectiveFirst(question.conditions, sampled).map((condition) => clauseOf(condition, bindings))
   if (clauses.includes(false)) return []
-  const plan = await choosePlan(store, question, look, signal)
+  const plan = await choosePlan(store, question, sampled, signal)
   const conditions = [
     ...clauses.filter((clause) => typeof clause === 'string'),
     ...conditionsOfView(question, bindings),
   ]
-  const page = pageQuery({ store, question, copied, look, signal, bindings, conditions }, plan)
+  const page = pageQuery({ store, question, copied, sampled, signal, bindings, conditions }, plan)
   try {
     if (sample === undefined || sample.closedRows <= CLOSED_MAX)
       return await rowsBehind(page, question.after, question.limit, VALID)
@@ -165,7 +168,7 @@ interface PageParts {
   readonly store: ClickHouseClient
   readonly question: RecordsQuestion
   readonly copied: CopiedInstants
-  readonly look: Look | undefined
+  readonly sampled: SampleMatches | undefined
   readonly signal: AbortSignal
   readonly bindings: Bindings
   /** Of the question and its view, in SQL. */
@@ -178,7 +181,7 @@ interface PageQuery extends PageParts {
   /** `ORDER BY` without the tenant. */
   readonly order: string
   readonly direction: 'ASC' | 'DESC'
-  /** Exclusive end of the records that the copies hold, and both ends in SQL. */
+  /** Exclusive end of the records that the copies hold; then both ends in SQL. */
   readonly copiedEndMs: number
   readonly copiedFrom: string
   readonly copiedEnd: string
@@ -209,7 +212,7 @@ function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQu
   }
 }
 
-/** Up to `rowsMax` rows of the page's order, behind a record. */
+/** Up to `rowsMax` rows after a record, in the page's order. */
 async function rowsBehind(
   page: PageQuery,
   last: After | undefined,
@@ -280,7 +283,7 @@ const reachesBefore = (ms: number, conditions: readonly Condition[]): boolean =>
     return (field === 'materialized_at' && from >= ms) || (field === 'event_time' && from >= ms + FUTURE_MS_MAX)
   })
 
-/** Which versions a query leaves out; `closedMax`: more values to hold rows against make it fail, 0: none do. */
+/** Which versions a query excludes. It fails with more than `closedMax` closed versions to exclude; 0: no limit. */
 interface Validity {
   readonly clause: string
   readonly closedMax: number
@@ -289,7 +292,7 @@ const VALID: Validity = { clause: AS_OF_SNAPSHOT, closedMax: CLOSED_MAX }
 const VALID_AT_ANY_COST: Validity = { clause: AS_OF_SNAPSHOT, closedMax: 0 }
 const BEGUN: Validity = { clause: BEGUN_BY_SNAPSHOT, closedMax: 0 }
 
-/** A page of a tenant with so many closed versions that its rows are looked up among them instead. */
+/** A page of a tenant with more closed versions than a query can exclude: they are removed after each read. */
 async function withoutClosed(page: PageQuery): Promise<StoredAttribution[]> {
   const { tenantId, snapshotMs, sort, after, limit } = page.question
   const open: StoredAttribution[] = []
@@ -298,7 +301,7 @@ async function withoutClosed(page: PageQuery): Promise<StoredAttribution[]> {
     const rowsMax = Math.ceil(limit * SPARE) * 2 ** round
     const read = await rowsBehind(page, last, rowsMax, BEGUN)
     const isEnd = read.length < rowsMax
-    // Versions of one record may be next to each other, and the next round begins behind all of them.
+    // Versions of one record may be adjacent, and the next round begins after all of them.
     const rows = isEnd ? read : read.slice(0, read.findLastIndex(({ id }) => id !== read.at(-1)?.id) + 1)
     const closed = await closedAmong(page.store, tenantId, rows, snapshotMs, page.signal)
     open.push(...rows.filter((row) => !closed.has(versionKey(row))))
@@ -311,7 +314,7 @@ async function withoutClosed(page: PageQuery): Promise<StoredAttribution[]> {
   return [...open, ...(await rowsBehind(page, last, limit - open.length, VALID_AT_ANY_COST))]
 }
 
-/** A table to read, with conditions for `PREWHERE` and for what they leave. */
+/** A table to read, with the conditions for `PREWHERE` and those for the remaining rows. */
 interface Source {
   readonly from: string
   readonly conditions: readonly string[]
@@ -321,31 +324,31 @@ interface Source {
   readonly inOrder: boolean
 }
 
-/** A stretch of the order, in which a page is looked for. */
+/** A range of the order in which the page's rows are. */
 interface Stretch {
   /** For the primary index. */
   readonly bounds: readonly string[]
-  /** For what it leaves. */
+  /** For the remaining rows. */
   readonly left: readonly string[]
 }
 
 const EVERYTHING: Stretch = { bounds: [], left: [] }
 
 /**
- * The one place where the tenant comes in: no query over records is written without it. It comes last, since the primary
- * key leaves hardly a row of others to look at.
+ * The one place that adds the tenant: no query over records is written without it. It comes last, since the primary key
+ * already excludes nearly all rows of other tenants.
  */
 const ofTenant = (conditions: readonly string[]): string =>
   [...conditions, 'tenant_id = {tenant:String}'].map((condition) => `(${condition})`).join(' AND ')
 
 /**
- * What comes behind a record in the order, one stretch after the other. Where few sort values are shared by many records,
- * the index has to skip by the id too: else a page deep within one value reads all of it that comes before (1.7 million
- * records for page 1,000 of a model). Where hardly any is shared, a plain bound is found faster, by bisection. So is the rest
- * of one value, as a stretch of its own: as part of one question, each granule behind is looked at (10 ms for ten
- * million records).
+ * What comes after a record in the order, as one range or two. Where many records share few sort values, the index must
+ * skip by the id too: otherwise a page deep within one value reads everything before it (1.7 million records for page
+ * 1,000 of a model). Where hardly any value is shared, a plain bound is faster: it is found by bisection. So is the
+ * rest of one value as a range of its own: combined with the other values, each later granule would be examined (10 ms
+ * for ten million records).
  */
-function stretchesBehind(after: After, { question, table, look, bindings }: PageQuery): Stretch[] {
+function stretchesBehind(after: After, { question, table, sampled, bindings }: PageQuery): Stretch[] {
   const { field, isDescending } = question.sort
   const { value, idHex } = after
   const column = columnOf(field)
@@ -358,8 +361,8 @@ function stretchesBehind(after: After, { question, table, look, bindings }: Page
   }
   const [ofValue, ofOthers] = [`${column} = ${bound} AND id ${than} ${id}`, `${column} ${than} ${bound}`]
   const isInOrder = table === tableSortedBy(field)
-  // So many records are left of the value that the page is hardly ever longer.
-  const isLong = isInOrder && leftOfValue(after, question.sort, look) > LONG_PAGES * question.limit
+  // The value has so many records left that the page almost always ends within them.
+  const isLong = isInOrder && recordsLeftOfValue(after, question.sort, sampled) > LONG_PAGES * question.limit
   if (!isLong) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
   return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
 }
@@ -367,21 +370,21 @@ function stretchesBehind(after: After, { question, table, look, bindings }: Page
 const typeOf = (field: keyof typeof FILTER_FIELDS): Field['type'] => FILTER_FIELDS[field].type
 
 /**
- * Where the page is looked for: as the sample advises; where that does not know, the orders of filters are asked what they
- * would read, which takes the engine some ten milliseconds, and the order of the sort is read by the granules' indexes
- * where that is too much.
+ * Chooses the table for a page: by the sample, if it can tell. Otherwise the engine estimates what the tables sorted by
+ * a filter's field would read, which takes it some ten milliseconds; if that is too much, the table sorted like the
+ * page is read with the granules' indexes.
  */
 async function choosePlan(
   store: ClickHouseClient,
   { tenantId, snapshotMs, conditions, sort, after, limit }: RecordsQuestion,
-  look: Look | undefined,
+  sampled: SampleMatches | undefined,
   signal: AbortSignal,
 ): Promise<ReadingPlan> {
   if (conditions.some(findsFew)) return { table: BASE, byGranules: true }
-  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, look)
+  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, sampled)
   if (plan !== undefined) return plan
   const sorted = { table: tableSortedBy(sort.field), byGranules: true }
-  // As a rule, `ne` excludes hardly any record.
+  // `ne` usually excludes hardly any record.
   const candidates = ordersOf({ conditions, sort }).filter(({ known }) =>
     known.some(({ operator }) => operator !== 'ne'),
   )
@@ -390,16 +393,17 @@ async function choosePlan(
   const bindings = new Bindings()
   const clauses = conditions.map((condition) => clauseOf(condition, bindings)).filter((clause) => clause !== true)
   const where = ofTenant([...clauses.map(String), BEGUN_BY_SNAPSHOT])
+  const reads = candidates.map(({ table }) => `SELECT 1 FROM ${table} WHERE ${where}`)
   const result = await store.query({
-    query: `EXPLAIN ESTIMATE ${candidates.map(({ table }) => `SELECT 1 FROM ${table} WHERE ${where}`).join(' UNION ALL ')}`,
+    query: `EXPLAIN ESTIMATE ${reads.join(' UNION ALL ')}`,
     query_params: { ...snapshotParams(tenantId, snapshotMs), ...bindings.params },
     format: 'JSONEachRow',
-    // The order of one filter knows that filter by its primary key; of further ones the granules' indexes know.
+    // A table sorted by a filter's field finds it by its primary key; further filters need the granules' indexes.
     clickhouse_settings: conditions.length > 1 ? READ_LIMITS : { ...READ_LIMITS, ...IGNORING_GRANULES },
     abort_signal: signal,
   })
   const estimates = await result.json<{ table: string; rows: string }>()
-  // A table of which nothing would be read is not among the estimates.
+  // A table of which nothing would be read is missing from the estimates.
   const rowsOf = new Map(estimates.map(({ table, rows }) => [table, Number(rows)]))
   const [best] = candidates
     .map(({ table }) => ({ table, rows: rowsOf.get(table) ?? 0 }))

@@ -7,7 +7,7 @@ import { listRecords, type RecordsQuestion } from './list-records.js'
 import { keepRecordSamples, sampleRecords } from './record-sample.js'
 
 export interface Records {
-  /** @returns undefined when too many queries of the tenant wait already, or this one waited for too long */
+  /** @returns undefined when too many queries of the tenant are waiting, or this one waited too long */
   readonly list: (
     question: RecordsQuestion,
     signal: AbortSignal,
@@ -28,7 +28,7 @@ const WAIT = { waitingMax: 32, waitMsMax: 3_000 } as const
 /** Of all tenants together. */
 const CONNECTIONS_MAX = 16
 
-/** Reads records over connections of its own, so that no reader takes those on which events are looked up. */
+/** Reads records over separate connections, so that readers never occupy those that look up events. */
 export function openRecords(connection: StoreConnection): Records {
   const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
   const copied = followCopiedInstants(store)

@@ -1,11 +1,11 @@
 /**
- * Owners that are people: who owns calls under the name that the calls themselves state. Whatever names the owner of a
- * call that states nobody must not take such a name: nobody would appear in its group, which would be shown (k = 5).
+ * Owners that are people: they own calls that state their own name as identity. A call that states nobody must not get
+ * such a name as its owner: its group would contain nobody, and would therefore be shown (k = 5).
  */
 
 /**
- * Of a record: whether its owner is the identity that its call states. Quotes within a text are escaped: only a member
- * reads so.
+ * Whether a record's owner is the identity that its call states. Quotes within a text are escaped, so only a member can
+ * match.
  */
 export const IS_OWN = `position(evidence, '"owner_from":"event_identity"') > 0`
 

@@ -16,8 +16,8 @@ const OUR_NAMES: ReadonlySet<string> = new Set(PAIRS.map(([, name]) => name))
 export const providerSql = (column: string): string => renamed(column, `toString(${column})`)
 
 /**
- * Whether a provider has one of these names, computed per distinct spelling of a block. A name that is ours has a list
- * of spellings; any other is its own only spelling.
+ * Whether a provider has one of these names, computed per distinct spelling of a block. A name of our list has several
+ * spellings; any other name has only its own.
  *
  * @param names at least one, as `providerName` gives them
  * @param bind gives the placeholder of a text

@@ -4,19 +4,19 @@ import { BY_LABELS, LABEL_FIELDS, tableSortedBy } from '../../tables/sorted-copi
 import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValue, valueIn } from './record-sample.js'
 
 /**
- * Where a page of records is looked for, judged by a sample: a rule without reads.
+ * Chooses the table for a page of records by a sample: a pure rule that reads nothing.
  *
- * In the order of the sort, records are read on until the page is full, which is soon where many match. In the order of
- * a filter, what the filter finds is read and sorted, which is soon done where few match. What neither of them finds
- * soon, the granules' indexes may: then the engine is asked.
+ * In a table sorted like the page, records are read until the page is full, which is fast where many match. In a table
+ * sorted by a filter's field, the filter's records are read and then sorted, which is fast where few match. Where
+ * neither is fast, the granules' indexes may be: then the engine is asked for an estimate.
  */
 export interface ReadingPlan {
   readonly table: string
-  /** Whether the granules' indexes are looked through first, all of them: 5 to 20 ms for ten million records. */
+  /** Whether all granules' indexes are evaluated first: 5 to 20 ms for ten million records. */
   readonly byGranules: boolean
 }
 
-/** The last record of the page before: its sort value, as text (times in milliseconds), and its id. */
+/** The last record of the previous page: its sort value as text (times in milliseconds), and its id. */
 export interface After {
   readonly value: string
   readonly idHex: string
@@ -25,55 +25,58 @@ export interface After {
 export interface PlannedQuestion {
   readonly conditions: readonly Condition[]
   readonly sort: Sort
-  /** The sort value that the page begins behind. */
+  /** The sort value after which the page begins. */
   readonly afterValue: string | undefined
   readonly limit: number
 }
 
 /**
- * Processor time of the engine in µs, measured on ten million records: a row that is compared with the filter; one that
- * lies in a granule with a match, of which sort value, id and validity are read too; one that is found in another order
- * and sorted; a granule's index; and one that is asked for several values.
+ * Processor time of the engine in µs, measured on ten million records: per row that is compared with the filter; per
+ * row in a granule with a match, of which sort value, id and validity are read too; per row that is found in another
+ * order and sorted; per granule's index; and per granule's index that is checked for several values.
  */
-const US_A_ROW = 0.015
-const US_A_ROW_BESIDE_MATCH = 0.3
-const US_A_SORTED_ROW = 0.28
-const US_A_GRANULE = 1.2
-const US_A_GRANULE_OF_VALUES = 2.5
+const US_PER_ROW = 0.015
+const US_PER_ROW_BESIDE_MATCH = 0.3
+const US_PER_SORTED_ROW = 0.28
+const US_PER_GRANULE = 1.2
+const US_PER_GRANULE_OF_VALUES = 2.5
 const GRANULE_ROWS = 2_048
-/** More than so much is worth a question to the engine. */
+/** A higher estimate is worth asking the engine. */
 const KNOWN_TO_BE_CHEAP_US = 40_000
-/** So many times as far as were it spread evenly, the first match lies apart for a reason. */
+/** If the first match is this many times farther away than with evenly spread matches, that is no coincidence. */
 const FAR = 5
-/** Fewer in the sample do not tell how the matches lie. */
+/** With fewer matches in the sample, their distribution is unknown. */
 const MATCHES_MIN = 8
-/** A text that so many of the sample's values contain may be in more than the engine looks up in an index. */
+/** If more of the sample's values contain a text, all that do may be more than the engine looks up in an index. */
 const VALUES_MAX = 250
-/** More are not compared with the sample, which takes most of a millisecond each of the gateway's own time. */
+/** More conditions are not compared with the sample: each takes nearly a millisecond of the gateway's own time. */
 const CONDITIONS_MAX = 8
-/** Granules that an order of a filter reads in vain: the ends of what it finds, in every part. */
+/** Rows that a table sorted by a filter's field reads in vain: the ends of the matching range, in every part. */
 const ENDS_ROWS = 30_000
 
 /** Which records of a sample meet which of a question's conditions. */
-export interface Look {
+export interface SampleMatches {
   readonly sample: RecordSample
   readonly marksOf: ReadonlyMap<Condition, Marks>
 }
 
-/** Holds conditions against a sample: once a page. @returns undefined where nothing is known */
-export function lookAt(conditions: readonly Condition[], sample: RecordSample | undefined): Look | undefined {
+/** Compares conditions with a sample, once per page. @returns undefined where nothing is known */
+export function matchSample(
+  conditions: readonly Condition[],
+  sample: RecordSample | undefined,
+): SampleMatches | undefined {
   if (sample === undefined || conditions.length > CONDITIONS_MAX) return undefined
   return { sample, marksOf: new Map(conditions.map((condition) => [condition, marksFor(sample, condition)])) }
 }
 
-/** @returns undefined where no way is known to be cheap, or nothing is known */
-export function planReading(question: PlannedQuestion, look: Look | undefined): ReadingPlan | undefined {
+/** @returns undefined when no plan is known to be cheap, or nothing is known */
+export function planReading(question: PlannedQuestion, sampled: SampleMatches | undefined): ReadingPlan | undefined {
   const { conditions, sort } = question
   const bySort = tableSortedBy(sort.field)
-  if (look === undefined) return undefined
-  const { sample, marksOf } = look
+  if (sampled === undefined) return undefined
+  const { sample, marksOf } = sampled
   const meeting = (some: readonly Condition[]): Marks =>
-    both(
+    intersect(
       sample,
       some.map((one) => marksOf.get(one)),
     )
@@ -83,7 +86,7 @@ export function planReading(question: PlannedQuestion, look: Look | undefined): 
     { table: bySort, byGranules: false, us: inOrder.us },
     { table: bySort, byGranules: true, us: inOrder.byGranulesUs },
     ...ordersOf(question)
-      .filter(({ known }) => !known.some((condition) => isWide(condition, found)))
+      .filter(({ known }) => !known.some((condition) => matchesManyValues(condition, found)))
       .flatMap(({ table, known }) => {
         const sorting = costOfSorting(question, known, found)
         return [
@@ -96,25 +99,34 @@ export function planReading(question: PlannedQuestion, look: Look | undefined): 
   return best !== undefined && best.us <= KNOWN_TO_BE_CHEAP_US ? best : undefined
 }
 
-/** The conditions, those first that the fewest records meet: what they leave out is not looked at for the others. */
-export function mostSelectiveFirst(conditions: readonly Condition[], look: Look | undefined): readonly Condition[] {
-  if (look === undefined) return conditions
-  const counts = new Map([...look.marksOf].map(([condition, marks]) => [condition, countOf(marks)]))
+/** The conditions, the most selective first: rows that they exclude are not compared with the others. */
+export function mostSelectiveFirst(
+  conditions: readonly Condition[],
+  sampled: SampleMatches | undefined,
+): readonly Condition[] {
+  if (sampled === undefined) return conditions
+  const counts = new Map([...sampled.marksOf].map(([condition, marks]) => [condition, countOf(marks)]))
   return conditions.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
 }
 
-/** How many of the records that are asked for have the sort value of a page's last record, and come behind it. */
-export function leftOfValue({ value, idHex }: After, { field, isDescending }: Sort, look: Look | undefined): number {
-  if (look === undefined) return 0
-  const { sample, marksOf } = look
-  const sampled = sampledValue(field, value)
-  const marks = both(sample, [...marksOf.values()])
+/** How many matching records have the sort value of a page's last record and come after it. */
+export function recordsLeftOfValue(
+  { value, idHex }: After,
+  { field, isDescending }: Sort,
+  sampled: SampleMatches | undefined,
+): number {
+  if (sampled === undefined) return 0
+  const { sample, marksOf } = sampled
+  const valueSampled = sampledValue(field, value)
+  const marks = intersect(sample, [...marksOf.values()])
   const isBehind = ({ id }: SampledRecord): boolean => (isDescending ? id < idHex : id > idHex)
-  const left = sample.records.filter((record, i) => marks[i] === 1 && record[field] === sampled && isBehind(record))
+  const left = sample.records.filter(
+    (record, i) => marks[i] === 1 && record[field] === valueSampled && isBehind(record),
+  )
   return left.length * sample.rowsOfEach
 }
 
-/** Orders other than the sort's that know some of the conditions by their primary key. */
+/** Tables with another order than the sort's, whose primary key finds some of the conditions. */
 export function ordersOf({ conditions, sort }: Pick<PlannedQuestion, 'conditions' | 'sort'>) {
   return [
     ...SORT_FIELDS.filter((by) => by !== sort.field).map((by) => ({
@@ -127,14 +139,14 @@ export function ordersOf({ conditions, sort }: Pick<PlannedQuestion, 'conditions
 
 const isLabel = (field: FilterField): boolean => (LABEL_FIELDS as readonly FilterField[]).includes(field)
 
-/** For each record of the sample 1 or 0. */
+/** 1 or 0 for each record of the sample. */
 type Marks = Uint8Array
 
 interface Found {
   readonly sample: RecordSample
-  /** The records that are asked for, wherever the page begins. */
+  /** The records that meet all conditions, wherever the page begins. */
   readonly matching: Marks
-  /** The records that meet all of some conditions; all records where there are none. */
+  /** The records that meet all of the given conditions; all records when none are given. */
   readonly meeting: (conditions: readonly Condition[]) => Marks
 }
 
@@ -147,9 +159,10 @@ const marksFor = ({ records }: RecordSample, condition: Condition): Marks => {
   return marks
 }
 
-function both({ records }: RecordSample, looks: readonly (Marks | undefined)[]): Marks {
+function intersect({ records }: RecordSample, all: readonly (Marks | undefined)[]): Marks {
   const marks = new Uint8Array(records.length).fill(1)
-  for (const look of looks) for (let i = 0; i < marks.length; i++) marks[i] = (marks[i] ?? 0) & (look?.[i] ?? 0)
+  for (const marksOfOne of all)
+    for (let i = 0; i < marks.length; i++) marks[i] = (marks[i] ?? 0) & (marksOfOne?.[i] ?? 0)
   return marks
 }
 
@@ -157,7 +170,7 @@ const countOf = (marks: Marks): number => marks.reduce((sum, mark) => sum + mark
 
 function costInOrder({ conditions, sort, afterValue, limit }: PlannedQuestion, { sample, matching, meeting }: Found) {
   const { records, rowsOfEach } = sample
-  // Rows that the primary key excludes are not read. It excludes rows by `ne` too, but hardly ever many.
+  // Rows that the primary key excludes are not read. It excludes rows by `ne` too, but rarely many.
   const ofSort = conditions.filter(({ field, operator }) => field === sort.field && operator !== 'ne')
   const isAhead = comesAfter(sort, afterValue)
   const isInRange = meeting(ofSort)
@@ -170,7 +183,7 @@ function costInOrder({ conditions, sort, afterValue, limit }: PlannedQuestion, {
   })
   const all = (keys.length + 1) * rowsOfEach
   const matches = keys.filter((_, i) => marks[i])
-  if (matches.length === 0) return { us: all * US_A_ROW, byGranulesUs: Number.POSITIVE_INFINITY }
+  if (matches.length === 0) return { us: all * US_PER_ROW, byGranulesUs: Number.POSITIVE_INFINITY }
 
   const density = matches.length / keys.length
   const evenly = Math.min(all, limit / density)
@@ -179,23 +192,22 @@ function costInOrder({ conditions, sort, afterValue, limit }: PlannedQuestion, {
   const isApart = before > FAR / density
   const inVain = (isApart ? before : 0) + rowsInGaps(marks, density)
   const read = matches.length < MATCHES_MIN && conditions.length > ofSort.length ? all : evenly + inVain * rowsOfEach
-  const besideUs = evenly * (1 - Math.exp(-density * GRANULE_ROWS)) * US_A_ROW_BESIDE_MATCH
-  return { us: read * US_A_ROW + besideUs, byGranulesUs: costOfGranules(conditions, all) + besideUs }
+  const besideUs = evenly * (1 - Math.exp(-density * GRANULE_ROWS)) * US_PER_ROW_BESIDE_MATCH
+  return { us: read * US_PER_ROW + besideUs, byGranulesUs: costOfGranules(conditions, all) + besideUs }
 }
 
-/** Of looking through the indexes of the granules of so many rows. None knows where a value is not. */
+/** The cost of evaluating the granules' indexes over a number of rows. No index can exclude by `ne`. */
 function costOfGranules(conditions: readonly Condition[], rows: number): number {
   if (conditions.every(({ operator }) => operator === 'ne')) return Number.POSITIVE_INFINITY
   const isOfValues = conditions.some(({ operator }) => operator === 'in' || operator === 'contains')
-  return ((isOfValues ? US_A_GRANULE_OF_VALUES : US_A_GRANULE) * rows) / GRANULE_ROWS
+  return ((isOfValues ? US_PER_GRANULE_OF_VALUES : US_PER_GRANULE) * rows) / GRANULE_ROWS
 }
 
 /**
- * A part of a table is of a span of time, and one in which nothing matches is read to its end, whatever is found in
- * others.
+ * A part of a table covers a span of time. A part without any match is read to its end, whatever other parts hold.
  *
  * @param marks which records match, in the order of their time
- * @returns records within spans in which so many should have matched, and none does
+ * @returns records within spans that are so long that some should match, but none does
  */
 function rowsInGaps(marks: readonly boolean[], density: number): number {
   const least = (FAR + Math.log(Math.max(1, density * marks.length))) / density
@@ -210,7 +222,7 @@ function rowsInGaps(marks: readonly boolean[], density: number): number {
   return since > least ? rows + since : rows
 }
 
-const isWide = (condition: Condition, { sample, meeting }: Found): boolean => {
+const matchesManyValues = (condition: Condition, { sample, meeting }: Found): boolean => {
   if (condition.operator !== 'contains') return false
   const marks = meeting([condition])
   const values = sample.records.filter((_, i) => marks[i] === 1).map((record) => valueIn(record, condition.field))
@@ -233,18 +245,18 @@ function costOfSorting(question: PlannedQuestion, known: readonly Condition[], {
   const read = rowsWithin(known, sample) ?? found * sample.rowsOfEach
   const sorted = found === 0 ? read : (read * ahead) / found
   const rows = read + ENDS_ROWS
-  const sortingUs = sorted * US_A_SORTED_ROW
+  const sortingUs = sorted * US_PER_SORTED_ROW
   const rest = question.conditions.filter((condition) => !known.includes(condition) && condition.operator !== 'ne')
   const density = found === 0 ? 1 : countOf(meeting([...known, ...rest])) / found
   const left = rows * (1 - Math.exp(-density * GRANULE_ROWS))
-  return { us: rows * US_A_ROW + sortingUs, byGranulesUs: costOfGranules(rest, rows) + left * US_A_ROW + sortingUs }
+  return { us: rows * US_PER_ROW + sortingUs, byGranulesUs: costOfGranules(rest, rows) + left * US_PER_ROW + sortingUs }
 }
 
 /**
- * Records of a span of time. A sample is taken from places that lie hours apart, so that a short span holds all
- * neighbours of one, or of none; but how many records lie between two places is known.
+ * Records of a span of time. A sample is taken from places that are hours apart, so a short span contains all
+ * neighbours of one place or of none; but how many records are between two places is known.
  *
- * @returns undefined where the conditions are not of a time alone
+ * @returns undefined unless all conditions are bounds of one time
  */
 function rowsWithin(conditions: readonly Condition[], { records, rowsOfEach }: RecordSample): number | undefined {
   const [field] = new Set(conditions.map((condition) => condition.field))

@@ -17,7 +17,7 @@ export function keyOf(record: StoredAttribution, field: SortField): readonly [va
   }
 }
 
-/** Two lists in the same order as one, at most so many rows of it. */
+/** Merges two lists of the same order, up to a maximum of rows. */
 export function mergeInOrder(
   one: readonly StoredAttribution[],
   other: readonly StoredAttribution[],

@@ -11,32 +11,32 @@ import { CLOSED } from '../../tables/closed.js'
 import { columnOf } from '../../tables/sorted-copies.js'
 
 /**
- * Some thousand of a tenant's records, from all over the time it has any: by them is judged how many records a filter
- * finds, and how far apart they lie in an order. Numbers are rounded, and versions that were closed are among them.
+ * Some thousands of a tenant's records, from its whole history. They tell how many records a filter finds, and how far
+ * apart these are in a sort order. Numbers are rounded, and closed versions are included.
  */
 export interface RecordSample {
-  /** Records of the tenant that one of the sample stands for. */
+  /** How many records of the tenant each record of the sample represents. */
   readonly rowsOfEach: number
-  /** Versions of the tenant that are closed, about. */
+  /** Estimated number of closed versions of the tenant. */
   readonly closedRows: number
   /** In the order of `materialized_at`. */
   readonly records: readonly SampledRecord[]
 }
 
-/** The fields of a record, those that are numbers or times as numbers, ids as hex. */
+/** The fields of a record: numbers and times as numbers, ids as hex. */
 export type SampledRecord = Readonly<Record<FieldName, string | number>> & { readonly dimensions: readonly string[] }
 
-/** So many places of the table, and neighbours at each, a tenant's sample is taken from at most. */
+/** A tenant's sample comes from at most this many places of the table, with this many neighbours at each. */
 const PLACES = 192
 export const NEIGHBOURS = 16
-/** Places asked for at most, where the tenant has but a part of the table. */
+/** The most places to ask for, when the tenant has only a part of the table. */
 const PLACES_ASKED_MAX = 4_096
-/** Fewer say nothing, and of a tenant that has so few nothing needs to be known. */
+/** Fewer records prove nothing, and pages of a tenant with so few records are fast anyway. */
 const RECORDS_MIN = 500
-/** A neighbour is so many rows from the next: within one granule, past calls of the same trace. */
+/** Rows from one neighbour to the next: within one granule, but beyond calls of the same trace. */
 const STEP = 120
 
-/** It is nobody's page that waits for it. */
+/** No page waits for a sample. */
 const READ_LIMITS = {
   max_execution_time: 30,
   max_threads: 1,
@@ -45,7 +45,7 @@ const READ_LIMITS = {
   use_index_for_in_with_subqueries_max_values: String(PLACES_ASKED_MAX * NEIGHBOURS),
 } as const
 
-/** @returns undefined where the tenant has too few records for one */
+/** @returns undefined when the tenant has too few records for a sample */
 export async function sampleRecords(
   store: ClickHouseClient,
   tenantId: string,
@@ -102,7 +102,7 @@ const COLUMNS = NAMES.map((name) => {
   .concat('dimensions')
   .join(', ')
 
-/** Equal texts are one, so that a sample is small. */
+/** Equal texts share one string, so that a sample is small. */
 function sampled(row: SampledRow, texts: Map<string, string>): SampledRecord {
   const shared = (text: string): string => {
     const known = texts.get(text)
@@ -128,7 +128,7 @@ export function valueIn(record: SampledRecord, field: FilterField): string | num
   return record.dimensions.find((pair) => pair.startsWith(start))?.slice(start.length) ?? NOT_DECLARED
 }
 
-/** Whether a record meets a condition, but for what rounding does to numbers. */
+/** Whether a record meets a condition, apart from the rounding of numbers. */
 export function roughly({ field, operator, values }: Condition): (record: SampledRecord) => boolean {
   const [first = ''] = values
   // Any spelling of a provider finds its records.
@@ -157,17 +157,17 @@ export function roughly({ field, operator, values }: Condition): (record: Sample
 }
 
 /**
- * Samples of the tenants that ask, kept by each process for itself: made when a tenant first asks, and again now and
+ * Samples of the tenants that read pages, kept by each process: made at a tenant's first page, and renewed now and
  * then.
  */
 export interface RecordSamples {
-  /** @returns the newest there is; undefined as long as there is none, or none is made of so few records */
+  /** @returns the newest one; undefined while there is none, or when the tenant has too few records */
   of(tenantId: string): RecordSample | undefined
   /** Ends the one being made. */
   close(): void
 }
 
-/** What is common and what is rare changes slowly. */
+/** Which values are common or rare changes slowly. */
 const NEW_AFTER_MS = 10 * 60 * 1000
 /** A sample takes about 1 MB. */
 const TENANTS_MAX = 32

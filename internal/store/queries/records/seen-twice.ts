@@ -10,7 +10,7 @@ export interface SharedId {
   readonly eventTimeMs: number
 }
 
-/** What is the same in the records of a group. */
+/** What the records of a group have in common. */
 export type SharedBy = 'response_id' | 'trace_and_span'
 
 export interface SeenTwiceQuestion {
@@ -18,7 +18,7 @@ export interface SeenTwiceQuestion {
   readonly by: SharedBy
   /** Of the records that were just inserted. */
   readonly validFromMs: number
-  /** Where the events of the groups lie; they do not overlap. */
+  /** Windows that contain the events of the groups; they do not overlap. */
   readonly windows: readonly EventWindow[]
 }
 
@@ -29,9 +29,9 @@ const KEYS: Readonly<Record<SharedBy, { readonly key: string; readonly isStated:
 
 /**
  * Groups of records that have an id of a call in common with one that was just inserted, and come from at least two
- * sources. Of any provider: whose response ids are the same is for the caller to tell. Closed versions are among them.
+ * sources. Of any provider: the caller decides which providers share response ids. Closed versions are included.
  *
- * @param membersMax larger groups are left out
+ * @param membersMax larger groups are excluded
  * @throws when the store is unavailable or fails
  */
 export async function seenTwice(

@@ -17,8 +17,8 @@ import {
 import { readRows } from './versions.js'
 
 /**
- * The records that filters selected at an instant: versions that were valid then. A record that came later, or has
- * another version since, is not among them, so that the same selection never grows.
+ * The records that filters selected at an instant: versions that were valid then. Records and versions from later are
+ * not included, so that a selection never grows.
  */
 export interface Selection {
   readonly tenantId: string
@@ -31,7 +31,7 @@ export interface Selection {
 export interface SelectedOwner {
   readonly service: string
   readonly owner: string
-  /** Without those that people have decided on. */
+  /** Except those that people have decided on. */
   readonly records: string
   readonly costUsd: string
   readonly overridden: string
@@ -91,7 +91,7 @@ export async function versionsClosedByPeople(store: ClickHouseClient, tenantId: 
   return Number(found)
 }
 
-/** The place of the selected record that lies `count` of them behind another, or of the last before an instant. */
+/** The place of the selected record `count` after another, or of the last one before an instant. */
 export function selectedPlace(
   store: ClickHouseClient,
   { tenantId, conditions, snapshotMs }: Selection,
@@ -105,7 +105,7 @@ export function selectedPlace(
   return placeBehindOf(store, ATTRIBUTIONS.name, matching, params, beforeMs, count)
 }
 
-/** Of a slice, the selected versions that are still valid just before an instant. */
+/** The selected versions of a slice that are still valid just before an instant. */
 export function selectedRows(
   store: ClickHouseClient,
   { conditions, snapshotMs }: Selection,
@@ -121,7 +121,7 @@ export function selectedRows(
   )
 }
 
-/** The place of the record that lies `count` behind another, among those with a version that a job closed. */
+/** The place of the record `count` after another, among those with a version that a job closed. */
 export const placeClosedBy = (
   store: ClickHouseClient,
   tenantId: string,
@@ -142,7 +142,7 @@ export const placeClosedBy = (
 const CLOSED_BY_JOB = `id IN (
   SELECT id FROM closed WHERE ${IN_SLICE} AND change_id = {job:String})`
 
-/** Of a slice, the versions that are valid just before an instant, of records of which a job closed a version. */
+/** The versions of a slice that are valid just before an instant, of records with a version that a job closed. */
 export const rowsClosedBy = (
   store: ClickHouseClient,
   slice: Slice,
@@ -155,7 +155,7 @@ export const rowsClosedBy = (
     before: beforeMs,
   })
 
-/** Of a slice, the versions that a job closed. */
+/** The versions of a slice that a job closed. */
 export const versionsClosedBy = (store: ClickHouseClient, slice: Slice, jobId: string): Promise<AttributionRow[]> =>
   readRows(
     store,

@@ -2,13 +2,13 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 
-/** Where an event came from: no intake's name has a slash in it, so that both make one text. */
+/** The source of an event as one text: no intake's name contains a slash. */
 interface RecordedSource {
   readonly intake: string
   readonly principal: string
 }
 
-/** A record that other ones are compared with. */
+/** A record to compare others with. */
 export interface SimilarQuestion {
   readonly tenantId: string
   readonly snapshotMs: number
@@ -55,7 +55,7 @@ const FROM_THESE = `(concat(intake, '/', principal) IN {sources:Array(String)} O
     seen -> has({sources:Array(String)}, concat(seen.1, '/', seen.2)),
     JSONExtract(seen_by, 'also', 'Array(Tuple(intake String, principal String))')))`
 
-/** A person has taken the two apart: either of them may say so. */
+/** A person has taken the two apart; either record may state it. */
 const TAKEN_APART = `(lower(hex(id)) IN {apart:Array(String)}
     OR seen_by != '' AND has(JSONExtract(seen_by, 'apart', 'Array(String)'), {record:String}))`
 
@@ -63,8 +63,8 @@ const equals = (column: string, param: string, value: string | null): string =>
   value === null ? `isNull(${column})` : `${column} = {${param}:UInt64}`
 
 /**
- * Records that may show the same call as another one, though they have no id in common with it: the nearest in time
- * first. Reads the granules of the window alone.
+ * Records that may show the same call as another one although they share no id with it, the nearest in time first.
+ * Reads only the granules of the window.
  *
  * @throws when the store is unavailable or fails
  */

@@ -10,7 +10,7 @@ export interface Place {
   readonly recordId: string
 }
 
-/** A tenant's records between two places: behind the first, up to and with the second. */
+/** A tenant's records between two places: after the first, up to and including the second. */
 export interface Slice {
   readonly tenantId: string
   readonly after: Place
@@ -87,7 +87,7 @@ export const NOT_CLOSED_BEFORE = notClosed(IN_TIMES_OF_SLICE)
 const undecidedBefore = (timesOfClosed: string): string =>
   `valid_from < ${instant('before')} AND ${IS_UNDECIDED} AND ${notClosed(timesOfClosed)}`
 
-/** The versions of a slice that were valid just before an instant, but for those that people have decided on. */
+/** The versions of a slice that were valid just before an instant, except those that people have decided on. */
 export const undecidedRows = (store: ClickHouseClient, slice: Slice, beforeMs: number): Promise<AttributionRow[]> =>
   readRows(store, `WHERE ${IN_SLICE} AND ${undecidedBefore(IN_TIMES_OF_SLICE)}`, {
     ...sliceParams(slice),
@@ -112,7 +112,7 @@ export const rowsPricedByBook = (
 export const rowsValidFrom = (store: ClickHouseClient, slice: Slice, validFromMs: number): Promise<AttributionRow[]> =>
   readRows(store, `WHERE ${IN_SLICE} AND valid_from = ${instant('from')}`, { ...sliceParams(slice), from: validFromMs })
 
-/** Records of the same traces that lie outside a slice, by up to an hour: as they were valid just before an instant. */
+/** Records of the same traces up to an hour outside a slice, as they were valid just before an instant. */
 export const tracePeers = (store: ClickHouseClient, slice: Slice, beforeMs: number): Promise<AttributionRow[]> =>
   readRows(
     store,
@@ -126,7 +126,7 @@ const NEAR = `event_time >= ${instant('after_time')} - INTERVAL 1 HOUR
               AND event_time <= ${instant('until_time')} + INTERVAL 1 HOUR`
 const PEERS_MAX = 50_000
 
-/** Records and versions of a tenant whose events lie in a window: how much there is to look at, at most. */
+/** At most how many records and versions of a tenant have events in a window. */
 export async function countRecords(
   store: ClickHouseClient,
   tenantId: string,

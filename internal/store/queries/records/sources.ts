@@ -8,7 +8,7 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED_HISTORY } from '../../tables/closed.js'
 import { inSlots } from '../owner-slots.js'
 
-/** Which event a record came from, and where that event stood in stage A's log. */
+/** The event that a record came from, and its position in stage A's log. */
 export interface RecordSource {
   /** 16 bytes. */
   readonly id: Uint8Array
@@ -17,7 +17,7 @@ export interface RecordSource {
   readonly position: Position
 }
 
-/** A partition of the log, among as many as there are now. There may have been more when some records were written. */
+/** A partition of the log, and how many there are now; older records may come from a larger number. */
 export interface ConfiguredPartition {
   readonly partition: number
   readonly partitions: number
@@ -27,8 +27,10 @@ const COLUMNS = 'id, valid_from, source_log, source_sequence, source_index'
 const ROW_BYTES = 16 + 8 + 4 + 8 + 4
 
 /**
- * Events whose calls other records count, and whose own records compaction has removed: they are known all the same.
- * Their positions are not. @param which a condition over `id` and `valid_from`
+ * Events whose calls other records count, and whose own records compaction has removed: these events are still known,
+ * but not their positions.
+ *
+ * @param which a condition over `id` and `valid_from`
  */
 const merged = (columns: string, which: string): string => `SELECT ${columns} FROM ${CLOSED_HISTORY}
   WHERE change = 'merge' AND endsWith(change_id, lower(hex(id))) AND ${which}`
@@ -47,9 +49,9 @@ function readSource(bytes: Buffer, at: number): RecordSource {
 }
 
 /**
- * The sources of a partition's records that became valid since an instant, the oldest first, as they come; of merged
- * ones, of all partitions. Those of partitions that no longer exist belong to each partition: an event that comes again
- * may come there.
+ * Streams the sources of a partition's records that became valid since an instant, the oldest first; those of merged
+ * records of all partitions. Sources of partitions that no longer exist belong to every partition: a repeat of the
+ * event may arrive in any.
  */
 export function recordSourcesSince(
   store: ClickHouseClient,
@@ -71,8 +73,8 @@ export interface RecordedEvent {
 const EVENT_BYTES = 16 + 8
 
 /**
- * The events of all tenants in these slots whose records became valid since an instant, in any order, as they come. An
- * event comes once for each version of its record.
+ * Streams the events of all tenants in these slots whose records became valid since an instant, in any order. An event
+ * comes once per version of its record.
  */
 export function recordedEventsSince(
   store: ClickHouseClient,
@@ -92,8 +94,7 @@ function readEvent(bytes: Buffer, at: number, into: RecordedEvent): void {
 }
 
 /**
- * Where the events with these ids came from, as far as they have records, from whichever partition; the earliest
- * version of each.
+ * The sources of the events with these ids that have records, of any partition: the earliest version of each.
  */
 export async function recordSourcesOf(
   store: ClickHouseClient,

@@ -24,7 +24,7 @@ export interface Closing {
 
 const readRow = readerOf(FIELDS)
 
-/** The columns of a row, in the order in which they are read. */
+/** The columns of a row, in reading order. */
 const ROW_COLUMNS = ATTRIBUTIONS.columns.join(', ')
 
 /**
@@ -54,7 +54,7 @@ export async function readRows(
 
 const IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
 
-/** Times of events, inclusive; the search for records by their ids is then limited to it. */
+/** Times of events, inclusive; limits a search for records by id. */
 export interface EventWindow {
   readonly fromMs: number
   readonly toMs: number
@@ -106,7 +106,7 @@ interface StoredClosing {
   readonly actor: string
 }
 
-/** The versions among these that are stored: all of an insert, or none. */
+/** Those of the versions that are stored: all of an insert, or none. */
 export async function landedRows(
   store: ClickHouseClient,
   rows: readonly Pick<AttributionRow, 'id' | 'validFromMs'>[],
@@ -143,7 +143,7 @@ export async function insertVersions(
   token: string,
   isRepeat: boolean,
 ): Promise<readonly AttributionRow[]> {
-  // All rows of a batch share `valid_from` and so lie in one partition of each shard: there, all are stored, or none.
+  // All rows of a batch share `valid_from`, so they are in one partition per shard: all of them are stored, or none.
   const landed = isRepeat ? await landedRows(store, rows) : []
   const landedById = new Map(landed.map((row) => [idHex(row.id), row]))
   const inserted = landed.length === 0 ? rows : rows.map((row) => landedById.get(idHex(row.id)) ?? row)

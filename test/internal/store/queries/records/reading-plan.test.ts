@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { SortField } from '../../../../../internal/filters/filter-fields.js'
 import { parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import {
-  leftOfValue,
-  lookAt,
+  matchSample,
   mostSelectiveFirst,
   type PlannedQuestion,
   planReading as planFrom,
+  recordsLeftOfValue,
 } from '../../../../../internal/store/queries/records/reading-plan.js'
 import type { RecordSample, SampledRecord } from '../../../../../internal/store/queries/records/record-sample.js'
 
@@ -62,7 +62,7 @@ const question = (
   afterValue?: string,
 ): PlannedQuestion => ({ conditions: conditionsOf(...parameters), sort, afterValue, limit: 51 })
 const planReading = (asked: PlannedQuestion, sample: RecordSample | undefined) =>
-  planFrom(asked, lookAt(asked.conditions, sample))
+  planFrom(asked, matchSample(asked.conditions, sample))
 
 describe('a page is looked for', () => {
   test('in the order of the sort, without indexes, where many records match', () => {
@@ -196,7 +196,7 @@ test('the conditions that fewest records meet are looked at first', () => {
 
   const [first, second, third] = mostSelectiveFirst(
     conditions,
-    lookAt(
+    matchSample(
       conditions,
       sampleWith(() => ({})),
     ),
@@ -208,7 +208,7 @@ test('the conditions that fewest records meet are looked at first', () => {
 
 test('what is left of a value are those asked for that have it and come behind', () => {
   const look = (...parameters: readonly (readonly [string, string])[]) =>
-    lookAt(
+    matchSample(
       conditionsOf(...parameters),
       sampleWith((i) => ({
         id: i.toString(16).padStart(32, '0'),
@@ -217,7 +217,7 @@ test('what is left of a value are those asked for that have it and come behind',
       })),
     )
   const left = (field: SortField, value: string, isDescending: boolean, of: ReturnType<typeof look>): number =>
-    leftOfValue({ value, idHex: (300).toString(16).padStart(32, '0') }, { field, isDescending }, of)
+    recordsLeftOfValue({ value, idHex: (300).toString(16).padStart(32, '0') }, { field, isDescending }, of)
 
   expect(left('served_model', 'model-1', true, look())).toBe(150 * 3_333)
   expect(left('served_model', 'model-1', false, look())).toBe(1_350 * 3_333)
