@@ -16,8 +16,8 @@ import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/observation-actor.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
-import { sayWhileWaiting } from '../../internal/telemetry/waiting-time.js'
-import { watchSubscriptions } from '../../internal/webhooks/watch-webhooks.js'
+import { reportWhileWaiting } from '../../internal/telemetry/waiting-time.js'
+import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
 import { keepReadModel } from './read-model.js'
@@ -29,7 +29,7 @@ runMain('attributor', async () => {
   const partitions = partitionsOf(role.layout)
   const { storeConnection } = role
   const prepared = untilAvailable('the store', () => prepareSchema(store, storeConnection, config), log)
-  await sayWhileWaiting('the store', storeConnection.url, prepared)
+  await reportWhileWaiting('the store', storeConnection.url, prepared)
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const { publish } = createPublisher(broker.connection)
   const subscriptions = await watchSubscriptions(broker, onLost)

@@ -21,7 +21,7 @@ import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { UNCONFIRMED } from '../../streams/unconfirmed.js'
 import { ConfigError } from '../config/settings.js'
-import { sayWhileWaiting } from '../telemetry/waiting-time.js'
+import { reportWhileWaiting } from '../telemetry/waiting-time.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
 
 export interface BrokerSettings {
@@ -66,7 +66,7 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     // Capturing a stack trace per request takes half of the client's time (measured).
     noAsyncTraces: true,
   })
-  const connection = await sayWhileWaiting('NATS', url, connecting)
+  const connection = await reportWhileWaiting('NATS', url, connecting)
   const payloadBytesMax = connection.info?.max_payload ?? 0
   if (payloadBytesMax < PAYLOAD_BYTES_MIN) {
     await connection.close()

@@ -112,8 +112,8 @@ interface Kind {
 }
 
 /**
- * Thins out what fails again and again: an outage of an hour, in which twenty loops try again twice a second, is some
- * hundred lines, not a hundred thousand.
+ * Thins out repeated failures: an outage of an hour in which twenty loops retry twice per second is some hundred lines,
+ * not a hundred thousand.
  */
 export class RepeatedLines {
   private readonly clock: () => number

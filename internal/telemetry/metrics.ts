@@ -98,44 +98,44 @@ export class TimeHistogram<L extends string> {
   }
 }
 
-type Look = () => void | Promise<void>
-const looks = new Set<Look>()
+type GaugeUpdate = () => void | Promise<void>
+const gaugeUpdates = new Set<GaugeUpdate>()
 
 /**
- * Sets gauges when the metrics are read: what nobody reads costs nothing.
+ * Sets gauges when the metrics are read, so that gauges nobody reads cost nothing.
  *
- * @returns stops looking
+ * @returns removes the update
  */
-export function whenRead(look: Look): () => void {
-  looks.add(look)
-  return () => void looks.delete(look)
+export function whenRead(update: GaugeUpdate): () => void {
+  gaugeUpdates.add(update)
+  return () => void gaugeUpdates.delete(update)
 }
 
 /** A store or a broker that hangs must not hide the metrics by which that shows. */
-const LOOK_MS_MAX = 1_500
-/** Looks that have not ended. None is begun a second time meanwhile. */
-const looking = new Map<Look, Promise<void>>()
+const UPDATE_MS_MAX = 1_500
+/** Updates that have not ended. None is started twice at a time. */
+const running = new Map<GaugeUpdate, Promise<void>>()
 
 /**
- * Sets all gauges. Those of a look that takes longer than a second and a half keep their last values, until it ends.
+ * Sets all gauges. Gauges of an update that takes longer than 1.5 s keep their last values until it ends.
  *
- * @param failed called with what a look throws: its gauges keep their last values
+ * @param failed called with what an update throws; its gauges keep their last values
  */
 export async function readAll(failed: (cause: unknown) => void): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LOOK_MS_MAX)
+    timer = setTimeout(resolve, UPDATE_MS_MAX)
   })
-  await Promise.race([late, Promise.all([...looks].map((look) => lookOnce(look, failed)))])
+  await Promise.race([late, Promise.all([...gaugeUpdates].map((update) => updateOnce(update, failed)))])
   clearTimeout(timer)
 }
 
-function lookOnce(look: Look, failed: (cause: unknown) => void): Promise<void> {
-  const begun = looking.get(look)
+function updateOnce(update: GaugeUpdate, failed: (cause: unknown) => void): Promise<void> {
+  const begun = running.get(update)
   if (begun !== undefined) return begun
-  const done = (async () => look())()
+  const done = (async () => update())()
     .catch(failed)
-    .finally(() => looking.delete(look))
-  looking.set(look, done)
+    .finally(() => running.delete(update))
+  running.set(update, done)
   return done
 }

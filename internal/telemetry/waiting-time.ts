@@ -1,12 +1,12 @@
-/** How long a dependency may take to answer before the terminal says what is waited for. */
+/** How long a dependency may take to answer before a line names it. */
 const QUIET_MS = 700
 const REPEAT_MS = 30_000
 
 /**
- * Writes one line on stderr, within a second and then every thirty, while `pending` does: what is waited for, where,
- * and since when.
+ * While `pending` is pending, writes a line to stderr within a second and then every 30: the dependency, its address,
+ * and since when it has not answered.
  */
-export async function sayWhileWaiting<T>(
+export async function reportWhileWaiting<T>(
   what: string,
   url: string,
   pending: Promise<T>,
@@ -15,11 +15,11 @@ export async function sayWhileWaiting<T>(
   const since = new Date().toISOString()
   // A password in the address is not for the terminal.
   const where = url.replace(/\/\/[^/@,]*@/g, '//')
-  const say = (): void => {
+  const report = (): void => {
     write(`waiting for ${what} at ${where} since ${since}: it does not answer`)
-    timer = setTimeout(say, REPEAT_MS)
+    timer = setTimeout(report, REPEAT_MS)
   }
-  let timer = setTimeout(say, QUIET_MS)
+  let timer = setTimeout(report, QUIET_MS)
   try {
     return await pending
   } finally {

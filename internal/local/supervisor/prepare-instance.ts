@@ -10,7 +10,7 @@ import { serviceVersion } from '../../config/version.js'
 import { untilAvailable } from '../../process/main.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { createLog } from '../../telemetry/log.js'
-import { sayWhileWaiting } from '../../telemetry/waiting-time.js'
+import { reportWhileWaiting } from '../../telemetry/waiting-time.js'
 import { bootstrapTenant, type Credentials } from './bootstrap.js'
 import { answersAt } from './readiness.js'
 import type { Addresses } from './role-addresses.js'
@@ -41,7 +41,7 @@ export async function prepareInstance(
   await broker.close()
   if (store.ownPort === undefined) {
     const answers = answersAt(`${store.url}/ping`)(new AbortController().signal)
-    await sayWhileWaiting('the store', store.url, answers, print)
+    await reportWhileWaiting('the store', store.url, answers, print)
   }
   return credentials
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { sayWhileWaiting } from '../../../internal/telemetry/waiting-time.js'
+import { reportWhileWaiting } from '../../../internal/telemetry/waiting-time.js'
 
 beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 10, 24) }))
 afterEach(() => void vi.useRealTimers())
@@ -11,7 +11,7 @@ test('a dependency that does not answer is named within 3 s: what, where, since 
     answer = resolve
   })
 
-  const waiting = sayWhileWaiting('NATS', 'nats://user:s3cret@broker:4222', pending, (line) => lines.push(line))
+  const waiting = reportWhileWaiting('NATS', 'nats://user:s3cret@broker:4222', pending, (line) => lines.push(line))
   await vi.advanceTimersByTimeAsync(3_000)
   expect(lines).toEqual(['waiting for NATS at nats://broker:4222 since 2026-11-24T00:00:00.000Z: it does not answer'])
 
