@@ -48,9 +48,9 @@ export interface HealthDeps {
   /** The mirror of credentials, which can be stale although the broker responds. */
   readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
   /** Capacity of the stream: events that exceed it are refused and not spooled. */
-  readonly room: Pick<StreamCapacity, 'has'>
+  readonly logCapacity: Pick<StreamCapacity, 'has'>
   /** Holds events while the stream is unreachable. */
-  readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
+  readonly spool: { readonly isEmpty: boolean; hasCapacityFor(bytes: number): boolean }
 }
 
 /**
@@ -58,12 +58,12 @@ export interface HealthDeps {
  * full stream refuses events but affects nothing else: that is `degraded`. `/readyz?surface=ingestion` checks only
  * whether events can be admitted.
  */
-export function healthRoutes({ broker, store, credentials, room, spool }: HealthDeps): readonly Route[] {
+export function healthRoutes({ broker, store, credentials, logCapacity, spool }: HealthDeps): readonly Route[] {
   // While the spool is not empty, new events are appended to it: it needs capacity even after the broker is back.
   const canAdmit = (): boolean => {
     const goesToLog = broker.awayMs() === 0 && spool.isEmpty
-    const hasRoom = goesToLog ? room.has(EVENT_BYTES_MAX) : spool.hasRoomFor(EVENT_BYTES_MAX)
-    return hasRoom && credentials.awayMs() <= CREDENTIALS_TRUSTED_MS
+    const hasCapacity = goesToLog ? logCapacity.has(EVENT_BYTES_MAX) : spool.hasCapacityFor(EVENT_BYTES_MAX)
+    return hasCapacity && credentials.awayMs() <= CREDENTIALS_TRUSTED_MS
   }
   const ready = (exchange: Exchange): void => {
     const read = readQuery(exchange.query, ['surface'])
@@ -165,7 +165,7 @@ export function watchBroker(broker: Broker, clock: () => number): DependencyWatc
 
 const STORE_CHECK_EVERY_MS = 1_000
 /**
- * Of the checks of a store that was up, one in so many is a query: it costs the store 3 ms of processor time, a ping
+ * While the store is up, one check in this many is a query: it costs the store 3 ms of processor time, a ping
  * nearly nothing.
  */
 const QUERIED_EVERY_CHECKS = 10

@@ -59,7 +59,7 @@ export interface RunningAdmission {
   /** For the routes of other areas that ingest events. */
   readonly deps: BulkDeps
   /** Space for further events in the log and the spool. */
-  readonly space: Pick<HealthDeps, 'room' | 'spool'>
+  readonly space: Pick<HealthDeps, 'logCapacity' | 'spool'>
   /** Resolves when the log, or the spool, holds every accepted event. */
   close(): Promise<void>
 }
@@ -116,12 +116,12 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     ],
     deps,
     space: {
-      room: { has: (bytes) => delivery.isDone && capacity.has(bytes) },
+      logCapacity: { has: (bytes) => delivery.isDone && capacity.has(bytes) },
       spool: {
         get isEmpty() {
           return spool.isEmpty
         },
-        hasRoomFor: (bytes) => delivery.isDone && spool.hasRoomFor(bytes),
+        hasCapacityFor: (bytes) => delivery.isDone && spool.hasCapacityFor(bytes),
       },
     },
     async close() {

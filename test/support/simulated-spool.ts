@@ -23,7 +23,7 @@ export class SimulatedSpool {
   get isEmpty(): boolean {
     return this.count === 0 && this.appending === 0
   }
-  hasRoomFor(): boolean {
+  hasCapacityFor(): boolean {
     return true
   }
 

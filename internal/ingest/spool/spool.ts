@@ -116,7 +116,7 @@ export class Spool {
   }
 
   /** @param bytes of records as they are encoded */
-  hasRoomFor(bytes: number): boolean {
+  hasCapacityFor(bytes: number): boolean {
     return this.bytes + bytes <= this.settings.bytesMax && this.appender.queuedBytes + bytes <= QUEUED_BYTES_MAX
   }
 
@@ -136,7 +136,7 @@ export class Spool {
       encoded.push(bytes)
       size += bytes.length
     }
-    if (!this.hasRoomFor(size)) return { kind: 'full' }
+    if (!this.hasCapacityFor(size)) return { kind: 'full' }
     return this.appender.append(encoded, size)
   }
 

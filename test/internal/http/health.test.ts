@@ -28,12 +28,12 @@ beforeAll(async () => {
     broker: watched(() => broker),
     store: watched(() => store),
     credentials: watched(() => credentials),
-    room: { has: () => hasLogRoom },
+    logCapacity: { has: () => hasLogRoom },
     spool: {
       get isEmpty() {
         return spool.isEmpty
       },
-      hasRoomFor: (bytes) => spool.hasRoomFor(bytes),
+      hasCapacityFor: (bytes) => spool.hasCapacityFor(bytes),
     },
   })
   server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {

@@ -91,11 +91,11 @@ describe('the limit', () => {
     await appendAll(spool, [0])
 
     expect(await spool.append([recordOf(0)])).toEqual({ kind: 'full' })
-    expect(spool.hasRoomFor(1)).toBe(false)
+    expect(spool.hasCapacityFor(1)).toBe(false)
     await drained(spool)
 
     expect(spool.bytes).toBe(0)
-    expect([bytesOf(0), bytesOf(0) + 1].map((bytes) => spool.hasRoomFor(bytes))).toEqual([true, false])
+    expect([bytesOf(0), bytesOf(0) + 1].map((bytes) => spool.hasCapacityFor(bytes))).toEqual([true, false])
     expect(await spool.append([recordOf(0)])).toEqual({ kind: 'stored' })
   })
 })
