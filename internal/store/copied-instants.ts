@@ -43,7 +43,7 @@ export function followCopiedInstants(
 ): () => Promise<CopiedInstants> {
   let known: (CopiedInstants & { readonly askedAtMs: number }) | undefined
   let askedAtMs = Number.NEGATIVE_INFINITY
-  let asking: Promise<CopiedInstants> | undefined
+  let pending: Promise<CopiedInstants> | undefined
   const ask = async (): Promise<CopiedInstants> => {
     const atMs = clock()
     askedAtMs = atMs
@@ -56,10 +56,10 @@ export function followCopiedInstants(
     return known
   }
   const askOnce = (): Promise<CopiedInstants> => {
-    asking ??= ask().finally(() => {
-      asking = undefined
+    pending ??= ask().finally(() => {
+      pending = undefined
     })
-    return asking
+    return pending
   }
   return async () => {
     if (known === undefined || clock() - known.askedAtMs > OLD_AFTER_MS) return askOnce()

@@ -16,21 +16,21 @@ export const FAILED_WRITES = "SELECT value FROM system.events WHERE event = 'Wri
 /** The disk of the store failed to take a write; whatever was inserted meanwhile may be lost. */
 export class FailedWriteError extends Error {}
 
-const LOOKS = new WeakMap<ClickHouseClient, () => Promise<void>>()
+const CHECKS = new WeakMap<ClickHouseClient, () => Promise<void>>()
 
 /**
- * To be called after the acknowledgement of an insert. Calls that come in while one look at the engine is under way
+ * To be called after the acknowledgement of an insert. Calls that come in while one check of the engine is running
  * share the next one.
  *
  * @throws FailedWriteError when a write of this engine has failed
  */
 export function expectNoFailedWrite(store: ClickHouseClient): Promise<void> {
-  const look = LOOKS.get(store) ?? shared(lookAt(store))
-  LOOKS.set(store, look)
-  return look()
+  const check = CHECKS.get(store) ?? shared(checkOf(store))
+  CHECKS.set(store, check)
+  return check()
 }
 
-function lookAt(store: ClickHouseClient): () => Promise<void> {
+function checkOf(store: ClickHouseClient): () => Promise<void> {
   let isEmbedded: boolean | undefined
   return async () => {
     isEmbedded ??= await isEmbeddedEngine(store)

@@ -63,7 +63,7 @@ export async function settleNowAndThen(deps: SettlingDeps, signal: AbortSignal):
  *
  * @param beforeMs milliseconds since the epoch; no record that becomes valid before it may be inserted any more
  * @param isOwner false: stops before the next range
- * @param rowsMax of a range, but for rows that became valid at the same instant
+ * @param rowsMax of a range, except that rows of one instant stay together
  */
 export async function settle(
   store: ClickHouseClient,
@@ -175,7 +175,7 @@ async function record(store: ClickHouseClient, state: SettlingState, { fromMs, t
 /** A repair can be overtaken by an erasure; the next round goes on. */
 const ATTEMPTS_MAX = 4
 
-/** Makes the copies of a range equal to the records. @returns false if it was told to stop */
+/** Makes the copies of a range equal to the records. @returns false if it was stopped */
 async function copyRange(store: ClickHouseClient, range: Range, goesOn: () => boolean): Promise<boolean> {
   for (let attempt = 0; ; attempt++) {
     const differing = await differingCopies(store, range)

@@ -4,7 +4,7 @@ import { AUDIT_LOG, type AuditLogRow } from '../tables/audit-log.js'
 /** What a page of a tenant's audit log is asked for. */
 export interface AuditQuestion {
   readonly tenantId: string
-  /** Only records before this one; undefined: from the newest on. */
+  /** Only records before this one; undefined: the newest ones. */
   readonly before: number | undefined
   readonly action: string | undefined
   readonly actor: string | undefined

@@ -12,7 +12,7 @@ export interface EventPlace {
 export interface EventQuestion {
   readonly tenantId: string
   readonly types: readonly string[]
-  /** Only events before this place; undefined: from the newest on. */
+  /** Only events before this place; undefined: the newest ones. */
   readonly before: EventPlace | undefined
   /** Milliseconds since the epoch: at or after. */
   readonly fromMs: number

@@ -5,7 +5,7 @@ import { type AttemptRow, WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js
 export interface AttemptQuestion {
   readonly tenantId: string
   readonly endpointId: string
-  /** Only attempts before this place of the log; undefined: from the newest on. */
+  /** Only attempts before this place of the log; undefined: the newest ones. */
   readonly before: { readonly log: number; readonly sequence: number; readonly index: number } | undefined
   readonly eventId: string | undefined
   readonly eventType: string | undefined

@@ -7,7 +7,7 @@ import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ALLOCATION_WEIGHTS } from '../../tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 
-/** A weight as the read model holds it; an empty service stands for what stays in the pool. */
+/** A weight as the read model holds it; an empty service is the part that stays in the pool. */
 export interface StoredWeight {
   readonly service: string
   readonly owner: string

@@ -13,7 +13,7 @@ export interface StoredNeighbour {
   readonly identity_hash_hex: string | null
 }
 
-/** Recorded calls of a tenant's traces, at most so many of each, the earliest first. */
+/** Recorded calls of a tenant's traces, the earliest first, up to a limit per trace. */
 export async function traceNeighbours(
   store: ClickHouseClient,
   { tenantId, fromMs, toMs, asOfMs }: CountedWindow,

@@ -86,7 +86,7 @@ function less(from: string, ...parts: readonly string[]): string {
   return present.length === 0 ? from : `(${[from, ...present].join(' - ')})`
 }
 
-/** Tokens of audio or images: as many as possible are taken to be uncached. */
+/** Tokens of audio or images: as many as possible are counted as uncached. */
 function modality(tokens: string, uncached: string, cached: string): { uncached: string; cached: string } {
   if (tokens === '0') return { uncached: '0', cached: '0' }
   const first = `least(${tokens}, ${uncached})`

@@ -70,8 +70,8 @@ export function personExpression({ workloads, personalTags }: ExportPeople, aske
 export const QUERY_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * How many of the filters, from the first on, may be applied: so many that they select nobody or k people or
- * more, of all records of the period and of the exported ones. Without any filter, everything is selected.
+ * How many of the first filters may be applied: the most with which nobody, or k people or more, are selected, both of
+ * all records of the period and of the exported ones. Without any filter, everything is selected.
  */
 export async function countHoldingFilters(
   store: ClickHouseClient,

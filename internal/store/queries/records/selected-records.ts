@@ -47,7 +47,7 @@ export interface SelectedOwner {
 const IS_IMPLAUSIBLE = "export_eligibility = 'implausible_cost'"
 
 /**
- * @param caller stands for each person who owns her own calls
+ * @param caller the owner's name to show for each person who owns their own calls
  * @returns the selected records by service and owner, the most costly first
  */
 export async function selectedOwners(

@@ -108,7 +108,7 @@ export const rowsPricedByBook = (
     { ...sliceParams(slice), ...snapshotParams(slice.tenantId, snapshotMs) },
   )
 
-/** The versions of a slice that are valid from an instant on. */
+/** The versions of a slice that became valid at an instant. */
 export const rowsValidFrom = (store: ClickHouseClient, slice: Slice, validFromMs: number): Promise<AttributionRow[]> =>
   readRows(store, `WHERE ${IN_SLICE} AND valid_from = ${instant('from')}`, { ...sliceParams(slice), from: validFromMs })
 
