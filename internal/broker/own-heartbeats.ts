@@ -53,7 +53,7 @@ export class OwnHeartbeats {
   }
 }
 
-/** What a process's heartbeats say of messages that it had kept on its disk and the log holds now. */
+/** What a process's heartbeats state about messages that were kept on its disk and are in the log now. */
 export interface Late {
   /** Of announcements so far. */
   readonly count: number

@@ -63,7 +63,7 @@ async function bytesBehind(manager: JetStreamManager, log: ReadLogOf, done: numb
   const others = await Promise.all(
     Array.from({ length: PLACES - 1 }, (_, i) => sizesFrom(manager, log, done + 1 + step * (i + 1))),
   )
-  // Each place stands for the messages up to the next one.
+  // Each place represents the messages up to the next one.
   const places = [first, ...others]
   const parts = places.map(({ pending: from, sizes }, i) => {
     const count = Math.max(0, from - (places[i + 1]?.pending ?? 0))

@@ -3,7 +3,7 @@
  * itself:
  *
  * 1. A group with nobody in it, or with k people or more, has a row of its own, except for those that 3 joins.
- * 2. A group of 1 to k-1 people folds into its nearest ancestor (the first so many labels, within one root) of k people
+ * 2. A group of 1 to k-1 people folds into its nearest ancestor (its first labels, within one root) of k people
  *    or more; if none has as many, into the root. What folds into one ancestor is one row.
  * 3. If that row has fewer than k people, as a single group always has, the row below the same ancestor with the lowest
  *    cost among those with k people or more joins it; of several the one with the fewest people, then the first by its
@@ -154,7 +154,7 @@ function foldedAt(level: number, { root, labels }: CohortTable, rows: string, k:
       uniqExactMergeIf(${own('persons')}, ${kept} = ${level}) ${over} AS folded_people,
       minIf(rank, ${kept} > ${level} AND row_people >= ${k}) ${over} AS cheapest FROM (${rows})`
   const isSmall = `folded_people BETWEEN 1 AND ${k - 1}`
-  // Where no row has so many people, there is no cheapest, and its number of people is 0.
+  // If no row has that many people, there is no cheapest one, and its number of people is 0.
   const lifted = level === 0 ? '0' : `if(cheapest.2 > 0, ${level}, ${level - 1})`
   return `SELECT * EXCEPT (${kept}, row_people, rank, folded_people, cheapest),
           multiIf(${kept} = ${level}, if(${isSmall}, ${lifted}, ${level}),

@@ -179,7 +179,7 @@ export const withTags = <F extends string>(
   return { ...fields, ...tags } as Readonly<Record<F | TagField, Field>>
 }
 
-/** Fields with one that stands for every declared tag key, for the OpenAPI document. */
+/** Fields plus one that represents every declared tag key, for the OpenAPI document. */
 export const withTagPattern = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> => ({
   ...fields,
   [`${TAG_PREFIX}<key>`]: {

@@ -110,7 +110,7 @@ export class EventWriter {
     this.at += this.bytes.write(json, this.at)
   }
 
-  /** Makes room for a text of so many characters and for what is around it. */
+  /** Reserves space for a text of a number of characters and for what surrounds it. */
   private reserve(characters: number): void {
     const needed = this.at + characters * ESCAPED_BYTES_MAX + BESIDES_BYTES_MAX
     if (needed <= this.bytes.length) return

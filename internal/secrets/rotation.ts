@@ -21,7 +21,7 @@ import { resealed } from './seal.js'
 export const REPLACED_KEY_OPENS_MS = 24 * 60 * 60 * 1000
 
 /**
- * Adds a new key at the top of a master key file: it seals from now on, and the others can still open. Processes that
+ * Adds a new key at the top of a master key file: it seals from then on, and the others can still open. Processes that
  * use the file see it at once.
  *
  * @returns the ids of the previous and the new sealing key

@@ -7,7 +7,7 @@ const EXAMPLE_BITS = '7v3k9q2m4x8n5c1r6t0w3y9zb0'
 
 export const exampleId = (prefix: IdPrefix): string => `${prefix}_${EXAMPLE_BITS}`
 
-/** An identifier; opaque but for its prefix. */
+/** An identifier; opaque except for its prefix. */
 export const idOf = (prefix: IdPrefix) =>
   z
     .string()

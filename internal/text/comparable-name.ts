@@ -3,7 +3,7 @@
  */
 export function comparableName(name: string): string {
   if (isComparable(name)) return name
-  // Lower case folds all letters except these two: a capital may stand for either spelling of them.
+  // Lower case folds all letters except these two: a capital may be either spelling of them.
   return name.trim().normalize('NFC').toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ').normalize('NFC')
 }
 

@@ -99,6 +99,6 @@ export const instant = () =>
     .refine((text) => parseInstant(text) !== undefined, 'must be an RFC 3339 time in UTC')
     .meta({ instant: true })
 
-/** Whether a text has at most so many bytes in UTF-8; short ones are not counted. */
+/** Whether a text has at most a number of bytes in UTF-8; the bytes of short texts are not counted. */
 export const hasBytesAtMost = (text: string, bytesMax: number): boolean =>
   text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax

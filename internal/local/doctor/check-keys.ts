@@ -29,7 +29,7 @@ export async function* checkKeys(broker: Broker, settings: KeySettings, nowMs: n
   if (settings.tlsCertFile !== '') yield checkCertificate(settings.tlsCertFile, nowMs)
 }
 
-/** The instance has this key from its first start on. */
+/** The instance has this key since its first start. */
 const ANY_SIGNING_KEY = 'ids'
 
 async function checkMasterKey(signing: KV, settings: KeySettings): Promise<Finding> {

@@ -15,8 +15,8 @@ const WEEKEND_SHARE = 0.25
 const STEPS_MAX = 6
 
 /**
- * The calls of the last days up to now, oldest first. The calls of a day depend on seed and date only: later runs add new
- * days and repeat the same events for the others.
+ * The calls of the last days up to now, oldest first. The calls of a day depend on seed and date only: later runs add
+ * new days and repeat the same events for the others.
  *
  * @param days including today
  */
@@ -95,7 +95,9 @@ function call(
   }
 }
 
-/** The service and identity of a call. Most calls state both, some one, a few none: those cannot be resolved by facts. */
+/**
+ * The service and identity of a call. Most calls state both, some one, a few none: those cannot be resolved by facts.
+ */
 function statements({ name, aliases, people }: SandboxService, random: Random): Partial<CallFields> {
   const stated = random.pick([name, name, ...(aliases ?? [])])
   const person = random.pick(people)
@@ -122,7 +124,7 @@ function tokenDetails(model: SandboxModel, input: number, output: number, random
   }
 }
 
-/** In USD, exact, at so many percent of the model's rates. */
+/** In USD, exact, at a percentage of the model's rates. */
 function statedCost({ rates: [ofInput, ofOutput] }: SandboxModel, input: number, output: number, percent: number) {
   const atRates = BigInt(input) * ofInput + BigInt(output) * ofOutput
   return formatQuantity(quantityOfSteps((atRates * BigInt(percent)) / 100n))
