@@ -10,8 +10,8 @@ import { RECORD_TABLES } from './tables/sorted-copies.js'
  * (`reattribution-in-slices.md`). People close few versions; a job that re-attributes a window closes one per record.
  * So versions that such a job, or a trace, replaced are removed from the record tables once no snapshot can include
  * them, and their entries move to `closed_history`, where the history of a record finds them. Versions closed by
- * people's decisions stay, because undoing the decision restores them; what a merge of two events of one call has
- * closed can no longer be restored.
+ * people's decisions stay, because undoing the decision restores them; what a merge of two events of one call closed
+ * cannot be restored afterwards.
  */
 
 /** An hour longer than snapshots are readable, for pages and exports in progress. */

@@ -2,8 +2,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { isUnknownTable } from './failures.js'
 
 /**
- * Of which instants of `valid_from` the sorted copies hold all records, in milliseconds since the epoch: from the
- * first, before the second. They hold none where the second is not after the first.
+ * The instants of `valid_from` of which the sorted copies hold all records, in milliseconds since the epoch: from the
+ * first (inclusive) to the second (exclusive). They hold none if the second is not after the first.
  */
 export interface CopiedInstants {
   /** Months before it have been dropped from the copies, or will be (`old-copies.ts`). */
@@ -33,7 +33,7 @@ export const settledBefore = async (store: ClickHouseClient): Promise<number> =>
 
 /** Older instants are as correct, but a page then sorts more records. */
 const RENEWED_AFTER_MS = 1_000
-/** But for months that have been dropped meanwhile: that happens `DROPPED_AFTER_MS` later. */
+/** Except for months dropped meanwhile, which happens `DROPPED_AFTER_MS` later. */
 const OLD_AFTER_MS = 60_000
 
 /** `copiedInstants` for pages: asked again at most once per second, and only while pages are read. */

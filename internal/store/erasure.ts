@@ -149,7 +149,7 @@ async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void
   await run(`INSERT INTO usage_15m (${key}, ${USAGE_MEASURES.join(', ')}, people)
              WITH owned AS (${owned})
              SELECT ${columns('{erased:String}', '')} FROM owned UNION ALL SELECT ${columns('owner', '-')} FROM owned`)
-  // One look for all parts of the table: the next part would else be compared with what the last one has lost already.
+  // One lookup for all parts of the table: a later part must not be compared with what an earlier one has already lost.
   await run(`DELETE FROM usage_15m WHERE ${OWNED}
              AND NOT has((SELECT groupArray(tuple(${key})) FROM (${owned})), tuple(${key}))`)
 }

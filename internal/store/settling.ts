@@ -15,8 +15,8 @@ import { COPIED_COLUMNS, RECORD_TABLES, SORTED_COPIES, type SortedCopy } from '.
  *
  * A range is settled once no record can be added to it (`broker/watermark.ts`). Records in it still change: people are
  * erased, and old records are deleted. Both change `attributions` first. So after a range has been copied, both tables
- * are compared, and differences are repaired; what changes later is changed in the copies, too. An erasure that is at
- * work during the comparison may still leave a difference: so a range is compared once more before the next one is
+ * are compared, and differences are repaired; what changes later is changed in the copies, too. An erasure that
+ * runs during the comparison may still leave a difference, so a range is compared once more before the next one is
  * copied.
  *
  * Two processes may settle at once, if one was frozen while it owned this work. The plan of a range is inserted under a
@@ -78,7 +78,7 @@ export async function settle(
     const { fromMs } = await copiedInstants(store)
     const range = await planRange(store, Math.max(last?.toMs ?? 0, fromMs), beforeMs, rowsMax)
     if (range === undefined) return
-    // What was dropped from the copies is not compared.
+    // Months that were dropped from the copies are not compared.
     const compared = last !== undefined && { fromMs: Math.max(last.fromMs, fromMs), toMs: last.toMs }
     if (compared && compared.fromMs < compared.toMs && !(await copyRange(store, compared, goesOn))) return
     if (!(await copyRange(store, range, goesOn))) return
@@ -87,7 +87,7 @@ export async function settle(
   }
 }
 
-/** Where the next range begins: behind what is copied, and what the copies no longer hold. */
+/** Where the next range begins: after what is copied, and after what the copies no longer hold. */
 async function endOfCopied(store: ClickHouseClient): Promise<number> {
   const { fromMs, beforeMs } = await copiedInstants(store)
   return Math.max(fromMs, beforeMs)
@@ -184,7 +184,7 @@ async function copyRange(store: ClickHouseClient, range: Range, goesOn: () => bo
     if (attempt > ATTEMPTS_MAX) throw new Error(`${first.copy.table} differs from the records after ${attempt} repairs`)
     for (const { copy, isEmpty } of differing) {
       if (!goesOn()) return false
-      // A copy whose token was used is not made again by it.
+      // The engine drops a copy whose token was used before.
       await (isEmpty && attempt === 0 ? fill(store, copy, range) : repair(store, copy, range))
     }
   }
@@ -222,7 +222,7 @@ const ONE_BLOCK = {
   min_insert_block_size_rows: String(4 * 1024 ** 2),
   min_insert_block_size_bytes: '0',
   max_insert_block_size: String(4 * 1024 ** 2),
-  // Pages come first.
+  // Pages have priority.
   os_threads_nice_value_query: 10,
   max_execution_time: 600,
   wait_end_of_query: 1,
@@ -250,7 +250,7 @@ async function fillValues(store: ClickHouseClient, range: Range): Promise<void> 
   })
 }
 
-/** Deletes what the copy should not have, adds what it lacks, and removes doubles. */
+/** Deletes what the copy should not have, adds what is missing, and removes duplicates. */
 async function repair(store: ClickHouseClient, { table, key }: SortedCopy, range: Range): Promise<void> {
   const query_params = rangeParams(range)
   const versionsOf = (from: string) => `(SELECT ${VERSION} FROM ${from} WHERE ${IN_RANGE})`
@@ -280,7 +280,7 @@ async function repair(store: ClickHouseClient, { table, key }: SortedCopy, range
   if (found === undefined || found.doubles === '0') return
   const columns = [...new Set(['tenant_id', ...key, 'id', 'valid_from'])].join(', ')
   for (const partition of found.partitions) {
-    // Does nothing while parts of the partition are being merged; the comparison finds that out.
+    // Does nothing while parts of the partition are being merged; the comparison then finds the difference.
     await store.command({
       query: `OPTIMIZE TABLE ${table} PARTITION ID '${partition}' FINAL DEDUPLICATE BY ${columns}`,
       clickhouse_settings: { max_execution_time: 600 },
