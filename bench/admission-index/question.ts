@@ -10,7 +10,7 @@ import { measurePlainMap, type PlainMap } from './plain-map.js'
 /**
  * Question: what does the admission index cost in memory and time, and does it stay that way as it grows?
  *
- * Bars: 10 million keys with 5 % duplicates, no wrong verdict; at most 64 bytes a key; the time of a request at 10
+ * Bars: 10 million keys with 5 % duplicates, no wrong verdict; at most 64 bytes per key; the time of a request at 10
  * million at most twice that at 1 million (caches are left behind on the way, nothing else may grow); no pause of
  * more than 2 ms. Beside it: a Map, SipHash and SHA-256.
  */

@@ -18,7 +18,7 @@ import { table } from '../table.js'
  * Question: how long does a backup of a large instance take, for how long do readers pause, how large is what a later
  * one adds, and how long is it from nothing to an instance that answers (RTO)?
  *
- * The product runs as `npm start` starts it, with the calls of `reports`, settled, and takes 20 calls a second
+ * The product runs as `npm start` starts it, with the calls of `reports`, settled, and takes 20 calls per second
  * meanwhile.
  */
 export interface BackupOptions {
@@ -150,7 +150,7 @@ const call = () => ({
   output_tokens: 200,
 })
 
-/** Twenty calls a second; of every tenth, the time from its 202 until it can be read. */
+/** Twenty calls per second; of every tenth, the time from its 202 until it can be read. */
 function steady(client: HttpServiceClient) {
   const times: number[] = []
   let isOver = false

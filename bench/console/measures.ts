@@ -53,7 +53,8 @@ export const roundsOf = (page: Page): Promise<{ rounds: number; reports: number;
       if (rounds === 0 || startTime >= endsAt) { rounds++; endsAt = responseEnd }
       else endsAt = Math.min(endsAt, responseEnd)
     }
-    ;({ rounds, reports: asked.length, reports_ms: Math.max(...asked.map((each) => each.responseEnd)) - asked[0].startTime })
+    const lastAt = Math.max(...asked.map((each) => each.responseEnd))
+    ;({ rounds, reports: asked.length, reports_ms: lastAt - asked[0].startTime })
   }`)
 
 /** Interaction to next paint: below fifty interactions it is the longest one. */

@@ -96,9 +96,9 @@ async function answer(
           await bench.timed(() => runByHand(store, grain)),
           await bench.timed(() => bench.exported(grain)),
         ]
-        process.stderr.write(
-          `${grain}: by hand ${Math.round(alone.ms)} ms (core ${alone.coreMs} ms), export ${Math.round(ours.ms)} ms (core ${ours.coreMs} ms)\n`,
-        )
+        const said = ({ ms, coreMs }: { readonly ms: number; readonly coreMs: number }): string =>
+          `${Math.round(ms)} ms (core ${coreMs} ms)`
+        process.stderr.write(`${grain}: by hand ${said(alone)}, export ${said(ours)}\n`)
         if (i < 0) continue // the first one warms up
         byHand.push(alone)
         exported.push(ours)
@@ -258,9 +258,10 @@ function report(
     same_file_after_kill: true,
   })
   const seconds = ({ median }: Spread): string => (median / 1_000).toFixed(2)
+  const peakMib = Math.round(result.exporter_peak_bytes / 1024 ** 2)
   process.stdout.write(
-    `\n${records.toLocaleString('en')} records; time by hand ÷ time of the export, bar ${BAR}; exporter at most ${Math.round(result.exporter_peak_bytes / 1024 ** 2)} MiB\n\n${table(
-      [
+    `\n${records.toLocaleString('en')} records; time by hand ÷ time of the export, bar ${BAR}; ` +
+      `exporter at most ${peakMib} MiB\n\n${table([
         ['', 'rows', 'file MiB', 'by hand s', 'export s', 'min', 'median', 'max', 'before', 'by core time'],
         ...(Object.entries(result.grains) as [Grain, GrainResult][]).map(
           ([grain, { rows, file_bytes, by_hand_ms, export_ms, ratio, core_ratio }]) => [
@@ -274,7 +275,6 @@ function report(
             core_ratio.median.toFixed(2),
           ],
         ),
-      ],
-    )}`,
+      ])}`,
   )
 }

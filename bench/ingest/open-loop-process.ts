@@ -4,7 +4,7 @@
  * that a stall of the server, or of this process, is in the figure of every request that met it (no coordinated
  * omission).
  *
- * Arguments: port, file of requests, connections, requests a second, seconds. Writes one JSON line, an
+ * Arguments: port, file of requests, connections, requests per second, seconds. Writes one JSON line, an
  * `OpenLoopResult`.
  */
 import { createConnection, type Socket } from 'node:net'

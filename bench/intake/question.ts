@@ -18,8 +18,8 @@ import { CALLS_PER_BODY, type Form, forms } from './bodies.js'
  * Question: what does a call cost the gateway that comes in another's form, beside the same call as an event of ours?
  *
  * Each form's bodies are sent once, over a few connections, right after those of the native bulk route; what counts is
- * the gateway's processor time a call, all its threads. Bars: calls a core of OTLP in protobuf with 4 KB of content
- * each ÷ native bulk events a core ≥ 0.4 plain, ≥ 0.2 gzip. LiteLLM is stated.
+ * the gateway's processor time per call, all its threads. Bars: calls per core of OTLP in protobuf with 4 KB of content
+ * each ÷ native bulk events per core ≥ 0.4 plain, ≥ 0.2 gzip. LiteLLM is stated.
  */
 export interface IntakeOptions {
   readonly checkout: string

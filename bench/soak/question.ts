@@ -18,7 +18,7 @@ import { table } from '../table.js'
  * Events at a constant rate through gateway, broker, attributor and store. Half-way the broker stops for ten
  * seconds, so that the spool fills and is drained. Memory and open files of each process, bytes of the spool and of the
  * log are read each ten seconds. What may grow with the number of events is the admission index, up to its own limit:
- * 96 bytes an event, a key and an event id.
+ * 96 bytes per event: a key and an event id.
  */
 export interface SoakOptions {
   readonly checkout: string
@@ -102,9 +102,8 @@ async function answer(options: SoakOptions, folder: string, processes: Processes
       (spool_bytes / 1e6).toFixed(1),
       (log_bytes / 1e6).toFixed(0),
     ])
-  process.stdout.write(
-    `\n${accepted} events accepted. Resident MB / open files; MB of spool and log.\n\n${table([['at', ...names, 'spool', 'log'], ...rows])}`,
-  )
+  const shown = table([['at', ...names, 'spool', 'log'], ...rows])
+  process.stdout.write(`\n${accepted} events accepted. Resident MB / open files; MB of spool and log.\n\n${shown}`)
 }
 
 async function sample(pids: Readonly<Record<string, number>>, ground: Ground, atS: number): Promise<Sample> {

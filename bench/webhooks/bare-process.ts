@@ -1,6 +1,6 @@
 /**
  * The plain alternative: a loop of `undici` requests on each connection, the same body to the same receiver, and
- * nothing else. Prints requests a second, and microseconds of processor time a request.
+ * nothing else. Prints requests per second, and microseconds of processor time per request.
  *
  * In its favour, as with the courier: certificates are read once, TLS sessions are resumed, and what is measured
  * comes behind requests that are not.
