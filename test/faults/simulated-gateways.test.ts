@@ -18,7 +18,7 @@ async function failuresOf(first: number, histories: number, ...breakage: string[
 }
 
 test(
-  'each 202 is in the log, no event leaves two records, and every gateway knows every key, whatever dies, stalls or gets lost',
+  'each 202 is in the log, no event has two records, every gateway knows every key, whatever fails',
   async () => {
     expect(await failuresOf(0, HISTORIES)).toEqual([])
   },

@@ -156,7 +156,8 @@ describe('a connection that keeps the server waiting', () => {
     ['never ends its headers', line, 'x'],
     [
       'never ends its body',
-      `${line}X-API-Key: {key}\r\nContent-Type: application/json\r\nIdempotency-Key: ${randomUUID()}\r\nContent-Length: 400\r\n\r\n{`,
+      `${line}X-API-Key: {key}\r\nContent-Type: application/json\r\n` +
+        `Idempotency-Key: ${randomUUID()}\r\nContent-Length: 400\r\n\r\n{`,
       ' ',
     ],
   ])('and %s is closed', async (_, first, then) => {

@@ -92,7 +92,8 @@ export function launchCommand(command: string, options: LaunchOptions = {}): Lau
           else
             reject(
               new Error(
-                `${[command, ...(options.args ?? [])].join(' ')} ended (${JSON.stringify(exit)}) without ${pattern}:\n${lines.join('\n')}`,
+                `${[command, ...(options.args ?? [])].join(' ')} ended (${JSON.stringify(exit)}) ` +
+                  `without ${pattern}:\n${lines.join('\n')}`,
               ),
             )
         }

@@ -10,10 +10,11 @@ export interface Books {
   readonly rollups: readonly Group[]
 }
 
-const DIMENSIONS = `tenant_id, bucket, provider, served_model, service, owner, pathway_category, ingestion_layer, stage_origin,
-  output_state, evidence_basis, confidence_band, degradation_state, export_eligibility`
+const DIMENSIONS = `tenant_id, bucket, provider, served_model, service, owner, pathway_category, ingestion_layer,
+  stage_origin, output_state, evidence_basis, confidence_band, degradation_state, export_eligibility`
 
-const OF_RECORDS = `SELECT ${DIMENSIONS.replace('bucket', "toString(toDateTime(toStartOfFifteenMinutes(event_time), 'UTC')) AS bucket")},
+const BUCKET = "toString(toDateTime(toStartOfFifteenMinutes(event_time), 'UTC')) AS bucket"
+const OF_RECORDS = `SELECT ${DIMENSIONS.replace('bucket', BUCKET)},
   toString(count()), toString(sum(cost_usd)), toString(sum(energy_wh)), toString(sum(carbon_gco2e)),
   toString(sum(ifNull(input_tokens, 0))), toString(sum(ifNull(output_tokens, 0))),
   toString(sum(ifNull(cached_input_tokens, 0))), toString(sum(ifNull(cache_write_tokens, 0))),

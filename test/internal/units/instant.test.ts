@@ -129,7 +129,8 @@ describe('the common form, which has its own code path', () => {
     )
     .map(
       ([[year, month, day, hour, minute, second], fraction]) =>
-        `${padded(year, 4)}-${padded(month)}-${padded(day)}T${padded(hour)}:${padded(minute)}:${padded(second)}${fraction}`,
+        `${padded(year, 4)}-${padded(month)}-${padded(day)}T` +
+        `${padded(hour)}:${padded(minute)}:${padded(second)}${fraction}`,
     )
 
   test('is read as the general path reads it', () => {

@@ -145,7 +145,9 @@ const eventOf = (events: readonly SentEvent[], costUsd: string): SentEvent | und
 }
 
 const told = ({ eventId, tenant, told: ids, costUsd, history }: SentEvent): string =>
-  `event ${eventId} of tenant ${tenant}, ${costUsd} USD, told ${[...ids].join() || 'nothing'}\n    ${history.join('\n    ')}`
+  [`event ${eventId} of tenant ${tenant}, ${costUsd} USD, told ${[...ids].join() || 'nothing'}`, ...history].join(
+    '\n    ',
+  )
 
 const DECIMALS = 12
 

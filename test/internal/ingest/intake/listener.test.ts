@@ -196,7 +196,9 @@ describe('the body', () => {
 
   test('that is too long is refused before it is all here', async () => {
     const gateway = await start()
-    const head = `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\nTransfer-Encoding: chunked\r\n\r\n`
+    const head =
+      `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\n` +
+      'Transfer-Encoding: chunked\r\n\r\n'
     const chunk = Buffer.alloc(1024 * 1024, ' ')
     const chunks = Array.from({ length: 24 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
 
