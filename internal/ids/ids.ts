@@ -62,7 +62,7 @@ export function deriveTenantIds(idsKey: Uint8Array, tenantId: string): TenantIds
   return { tag: derived.subarray(0, TAG_BYTES), sip: sipKey(derived.subarray(16, 32)) }
 }
 
-/** `deriveTenantIds`, worked out once a tenant. */
+/** `deriveTenantIds`, worked out once per tenant. */
 export function tenantIdsCache(idsKey: Uint8Array): (tenantId: string) => TenantIds {
   const known = new Map<string, TenantIds>()
   // Almost always asked for again: a comparison costs a fifth of a look-up.
