@@ -17,7 +17,7 @@ import { openObservations } from '../../internal/ingest/observations/observation
 import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { prepareSchema } from '../../internal/store/migrations/prepare-schema.js'
 import { reportWhileWaiting } from '../../internal/telemetry/waiting-time.js'
-import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
+import { watchSubscriptions } from '../../internal/webhooks/watch-webhooks.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
 import { keepReadModel } from './read-model.js'

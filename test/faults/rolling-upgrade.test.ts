@@ -28,10 +28,7 @@ test.skipIf(olderBuild === undefined)(
       const stoppedAt = performance.now()
       await fleet.start(member, ROOT)
       const [stopping, starting] = [stoppedAt - beganAt, performance.now() - stoppedAt].map(Math.round)
-      print(
-        `${member}: ${root === older ? 'released' : 'this'} build, ended after ${stopping} ms, works after ` +
-          `${starting} ms`,
-      )
+      print(`${member}: ended after ${stopping} ms, works after ${starting} ms`)
       await sleep(EACH_MS)
     }
 
