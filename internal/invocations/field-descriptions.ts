@@ -98,12 +98,12 @@ export const EVENT_FIELD_DESCRIPTIONS = {
  *
  * - `person`: always. No record keeps it, only its hash (`identity_hash`), by which reports count people and
  *   `attribution erase-identity` forgets them.
- * - `perhaps`: free text, in which a sender may name someone. Records keep it; it is nowhere grouped by unless the tenant declares
- *   it, and `internal/store/erasure.ts` erases names in it.
+ * - `perhaps`: free text, in which a sender may name someone. Records keep it; reports group by it only where the tenant
+ *   declares it, and `internal/store/erasure.ts` erases names in it.
  * - `no`: names of systems, counts and ids of calls.
  *
- * What callers say of themselves in headers and metadata is no field: what looks like a person there, a session too, is dropped
- * (`callerTags` in `internal/ingest/adapters/fields.ts`).
+ * What callers say of themselves in headers and metadata is no field: what looks like a person there, a session too, is
+ * dropped (`callerTags` in `internal/ingest/adapters/fields.ts`).
  */
 export const NAMES_PEOPLE = {
   event_id: 'no',
