@@ -122,19 +122,9 @@ export function createIndexLoader(
       else readModel.ask(key, fingerprint, answer)
     },
   }
-  const untilSearched = async (): Promise<void> => {
-    // An unavailable broker must not hold up a request; a slow one is waited for.
-    if (!(await isDoneWithin(PATIENCE_MS, pending)) && isBrokerAnswering())
-      await isDoneWithin(PATIENCE_MORE_MS, pending)
-  }
+  const untilSearched = (): Promise<void> => waitPatiently(pending, isBrokerAnswering)
   const confirmIn = (source: KeyConfirmation, key: KeyHash, fingerprint: Fingerprint): Promise<Rechecked> =>
-    new Promise((resolve) => {
-      source.ask(key, fingerprint, (found, admittedAtMs, flags, recorded) => {
-        // A conflict, too: it must not be forgotten while the read model is unavailable.
-        if (found !== 'unknown') index.keys.admit(key, recorded, flags, admittedAtMs)
-        resolve({ found, flags })
-      })
-    })
+    askAndKeep(source, index.keys, key, fingerprint)
 
   /** @param isForAll whether to keep what the log holds of other gateways, too */
   const begin = (missing: Missing, isForAll: boolean): Promise<void> => {
@@ -201,6 +191,26 @@ export function createIndexLoader(
     },
   }
 }
+
+/** An unavailable broker must not hold up a request; a slow one is waited for. */
+async function waitPatiently(pending: Promise<unknown>, isBrokerAnswering: () => boolean): Promise<void> {
+  if (!(await isDoneWithin(PATIENCE_MS, pending)) && isBrokerAnswering()) await isDoneWithin(PATIENCE_MORE_MS, pending)
+}
+
+/** Asks for a key, and adds what is found to the index. */
+const askAndKeep = (
+  source: KeyConfirmation,
+  keys: LoadedIndex['keys'],
+  key: KeyHash,
+  fingerprint: Fingerprint,
+): Promise<Rechecked> =>
+  new Promise((resolve) => {
+    source.ask(key, fingerprint, (found, admittedAtMs, flags, recorded) => {
+      // A conflict, too: it must not be forgotten while the read model is unavailable.
+      if (found !== 'unknown') keys.admit(key, recorded, flags, admittedAtMs)
+      resolve({ found, flags })
+    })
+  })
 
 const NOTHING_GAINED: Missing = { gained: [], unheardMs: 0 }
 

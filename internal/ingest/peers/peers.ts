@@ -107,9 +107,7 @@ export interface PeersDeps {
 export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   const { connection, join, self, local, owners, owned, ownerChanges, flushed, partitions, clock, log } = deps
   const { answerWithinMs = CLAIM_ANSWER_MS, eventAnswerWithinMs = EVENT_CLAIM_ANSWER_MS } = deps
-  const random = randomBytes(12)
-  const sender: PeerId = { word0: random.readInt32LE(0), word1: random.readInt32LE(4) }
-  const nextId = wordsAfter(random.readUInt32LE(8))
+  const { sender, nextId } = newSender()
   const outbox = new Outbox({
     sendClaims: (peer, claims) => void requests.send(peer, claims),
     sendSettlements: (peer, settlements) => void notices.send(peer, settlements),
@@ -137,14 +135,7 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
     log,
   })
   const listener = answerPeers(connection, self, local, owned, clock, log)
-  const forget = (departed: readonly string[]): number => {
-    let silentMs = 0
-    for (const peer of departed) {
-      requests.forgetOwner(peer)
-      silentMs = Math.max(silentMs, events.forgetOwner(peer))
-    }
-    return silentMs
-  }
+  const forget = (departed: readonly string[]): number => forgetOwners(departed, requests, events)
   const untilMember = async (name: string): Promise<void> => (await joined).departures.untilMember(name)
   const greetings = answerGreetings(connection, self, untilMember, flushed, log)
 
@@ -189,13 +180,36 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
       outbox.flush()
       listener.stopSweeping()
       greetings.unsubscribe()
-      try {
-        await members.leave()
-        await listener.drain()
-      } catch (cause) {
-        log.warn({ err: cause }, 'could not deregister; peers will see the heartbeat expire')
-      }
+      await leave(members, listener, log)
     },
+  }
+}
+
+/** Identifies this process, and each of its claims. */
+function newSender(): { readonly sender: PeerId; readonly nextId: () => number } {
+  const random = randomBytes(12)
+  return {
+    sender: { word0: random.readInt32LE(0), word1: random.readInt32LE(4) },
+    nextId: wordsAfter(random.readUInt32LE(8)),
+  }
+}
+
+/** @returns for how long the longest silent of them has not answered */
+function forgetOwners(departed: readonly string[], requests: ClaimRequests, events: EventClaims): number {
+  let silentMs = 0
+  for (const peer of departed) {
+    requests.forgetOwner(peer)
+    silentMs = Math.max(silentMs, events.forgetOwner(peer))
+  }
+  return silentMs
+}
+
+async function leave(members: PeerMembers, listener: ReturnType<typeof answerPeers>, log: Logger): Promise<void> {
+  try {
+    await members.leave()
+    await listener.drain()
+  } catch (cause) {
+    log.warn({ err: cause }, 'could not deregister; peers will see the heartbeat expire')
   }
 }
 
