@@ -6,11 +6,11 @@ import { storedRows } from './stored-rows.js'
 import { SORTED_COPIES } from './tables/sorted-copies.js'
 
 /**
- * Drops old months from the sorted copies, which take several times the disk of the records themselves. Pages that may show
- * records of those months read them from `attributions` and sort them when asked (`list-records.ts`).
+ * Drops old months from the sorted copies, which take several times the disk of the records themselves. Pages that may
+ * show records of those months read them from `attributions` and sort them when asked (`list-records.ts`).
  *
- * First the instant before which the copies count as empty is recorded, and only at a later look the months before it are
- * dropped: by then every reader that could still ask for the newest instants has done so.
+ * First the instant before which the copies count as empty is recorded, and only at a later look the months before it
+ * are dropped: by then every reader that could still ask for the newest instants has done so.
  */
 
 /** Much longer than a reader goes on with the instants that it knows (`copied-instants.ts`), and a query takes. */
@@ -67,7 +67,8 @@ const startOfMonth = (ms: number): number => {
 /** From now on, pages read records that became valid before an instant from `attributions`. */
 export const recordDropped = (store: ClickHouseClient, beforeMs: number): Promise<unknown> =>
   store.command({
-    query: `INSERT INTO settling SELECT 'dropped', fromUnixTimestamp64Milli(0, 'UTC'), fromUnixTimestamp64Milli({before:Int64}, 'UTC')`,
+    query: `INSERT INTO settling SELECT 'dropped', fromUnixTimestamp64Milli(0, 'UTC'),
+            fromUnixTimestamp64Milli({before:Int64}, 'UTC')`,
     query_params: { before: beforeMs },
   })
 

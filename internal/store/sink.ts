@@ -18,8 +18,8 @@ const KNOWN_VALUES = new WeakMap<ClickHouseClient, KnownValues>()
 
 /**
  * Inserts a batch exactly once: ClickHouse drops a second insert with the same token. A repeat must use the same rows:
- * other rows under a used token are lost (measured). So a token identifies one planned batch. Tokens of different tables
- * are independent.
+ * other rows under a used token are lost (measured). So a token identifies one planned batch. Tokens of different
+ * tables are independent.
  *
  * The rows of one partition are stored atomically. Each partition becomes a part of its own that is deduplicated by
  * itself, so repeating the insert completes one that a crash interrupted between partitions.
@@ -38,8 +38,8 @@ export async function insertRows<Row>(
 }
 
 /**
- * Writes the values of records before the records. A view would do so within each insert, for 10 ms of processor time; here an
- * insert without new values costs nothing.
+ * Writes the values of records before the records. A view would do so within each insert, for 10 ms of processor time;
+ * here an insert without new values costs nothing.
  */
 async function insertNewValues(store: ClickHouseClient, records: readonly AttributionRow[]): Promise<void> {
   const known = KNOWN_VALUES.get(store) ?? new KnownValues()

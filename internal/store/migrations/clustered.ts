@@ -3,12 +3,15 @@
  * Distributed table in front of it has the name that every query and insert uses, so that the code is the same. Records
  * lie by tenant: all of a tenant's rows of all tables are on one shard, and subqueries stay there.
  *
- * Tested with two embedded engines as shards, which have neither `ON CLUSTER` nor replication, with ClickHouse's parser, and a
- * file with the expected statements; not tested on a real cluster.
+ * Tested with two embedded engines as shards, which have neither `ON CLUSTER` nor replication, with ClickHouse's
+ * parser, and a file with the expected statements; not tested on a real cluster.
  */
 import { quoted } from '../on-shards.js'
 
-/** A repeated batch is compared with what was stored before: a week is longer than a role is down. ClickHouse's default is an hour. */
+/**
+ * A repeated batch is compared with what was stored before: a week is longer than a role is down. ClickHouse's default
+ * is an hour.
+ */
 const TOKENS_KEPT_S = 7 * 24 * 60 * 60
 
 /** @param cluster as the servers' configuration names it, with the macros `{shard}` and `{replica}` on each */

@@ -48,9 +48,9 @@ const TABLES: readonly string[] = [
 ]
 
 /**
- * The schema's steps, in order. The first makes the tables in their newest form; each later one brings the tables of an earlier
- * version to that form and finds nothing to do in a new database. A released one is kept as it is, since 0.3.0 all are. Each
- * statement is safe to repeat, so that two processes that start at once, or a crash half-way, do no harm.
+ * The schema's steps, in order. The first makes the tables in their newest form; each later one brings the tables of an
+ * earlier version to that form and finds nothing to do in a new database. A released one is kept as it is, since 0.3.0
+ * all are. Each statement is safe to repeat, so that two processes that start at once, or a crash half-way, do no harm.
  */
 export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'tables', statements: TABLES }]
 

@@ -1,8 +1,8 @@
 import type { RowBinaryTable } from '../row-binary.js'
 
 /**
- * A weight by which a tenant's pools may be spread, as of an instant; the weights of one instant sum to exactly 1. An empty
- * service means the share that stays in the pool.
+ * A weight by which a tenant's pools may be spread, as of an instant; the weights of one instant sum to exactly 1. An
+ * empty service means the share that stays in the pool.
  */
 export interface AllocationWeightRow {
   readonly tenantId: string

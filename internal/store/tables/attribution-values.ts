@@ -2,9 +2,9 @@ import type { AttributionRow } from '../../records/record-fields.js'
 import type { RowBinaryTable } from '../row-binary.js'
 
 /**
- * Distinct values of the searchable columns and pairs of declared tags, against which `contains` and providers are resolved. Has
- * at least those of all records: `sink.ts` writes a value before the first record that has it, and `settling.ts` those of
- * settled records once more. May contain duplicates until a merge.
+ * Distinct values of the searchable columns and pairs of declared tags, against which `contains` and providers are
+ * resolved. Has at least those of all records: `sink.ts` writes a value before the first record that has it, and
+ * `settling.ts` those of settled records once more. May contain duplicates until a merge.
  */
 export const CREATE_VALUES = `
 CREATE TABLE IF NOT EXISTS attribution_values (

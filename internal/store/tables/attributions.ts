@@ -16,8 +16,8 @@ export const ATTRIBUTION_COLUMNS: readonly (readonly [name: string, type: string
 const DEDUPLICATION_WINDOW = 10_000
 
 /**
- * Partitioned by the month in which a row became valid, not by the event's month: a batch then lands in one atomic part,
- * however old its events are (deploy/decisions/snapshots.md).
+ * Partitioned by the month in which a row became valid, not by the event's month: a batch then lands in one atomic
+ * part, however old its events are (deploy/decisions/snapshots.md).
  */
 export const CREATE_ATTRIBUTIONS = `
 CREATE TABLE IF NOT EXISTS attributions (

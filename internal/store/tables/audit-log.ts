@@ -23,8 +23,8 @@ export interface AuditLogRow {
 export const AUDIT_LOG_KEPT_DAYS = 400
 
 /**
- * Append-only: the embedded engine grants nobody the right to change, drop or truncate it (`engine/config-files.ts`), and its
- * records are chained. Records past retention are dropped by whole months, so that no part is ever rewritten.
+ * Append-only: the embedded engine grants nobody the right to change, drop or truncate it (`engine/config-files.ts`),
+ * and its records are chained. Records past retention are dropped by whole months, so that no part is ever rewritten.
  */
 export const CREATE_AUDIT_LOG = `
 CREATE TABLE IF NOT EXISTS audit_log (

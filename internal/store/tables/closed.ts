@@ -3,8 +3,9 @@ import type { RowBinaryTable } from '../row-binary.js'
 import { CODECS, writerOf } from './field-codec.js'
 
 /**
- * Why a version of a record was closed: a person's decision or its withdrawal, a job that re-attributed or re-valued it, later
- * evidence from its trace, or another event of the same call: a version that is closed by `merge` may have no successor.
+ * Why a version of a record was closed: a person's decision or its withdrawal, a job that re-attributed or re-valued
+ * it, later evidence from its trace, or another event of the same call: a version that is closed by `merge` may have no
+ * successor.
  */
 export const CHANGES = [
   'override',
@@ -28,7 +29,9 @@ export interface ClosedRow {
   readonly change: Change
   /** Id of the request or the job. */
   readonly changeId: string
-  /** Id of the requesting credential; `cli` for the command line, `stage_a` for a correction, `same_call` for a merge. */
+  /**
+   * Id of the requesting credential; `cli` for the command line, `stage_a` for a correction, `same_call` for a merge.
+   */
   readonly actor: string
 }
 
@@ -36,7 +39,10 @@ export interface ClosedRow {
 export const mergeId = (winner: string, absorbed: string): string => `merge.${winner}.${absorbed}`
 const MERGE_ID = /^merge\.([0-9a-f]{32})\.([0-9a-f]{32})$/
 
-/** @returns the hex id of the record that takes the place of one whose last version this change closed; undefined: none does */
+/**
+ * @returns the hex id of the record that takes the place of one whose last version this change closed; undefined: none
+ * does
+ */
 export function absorberOf(recordId: string, changeId: string): string | undefined {
   const [, winner, absorbed] = MERGE_ID.exec(changeId) ?? []
   return absorbed === recordId ? winner : undefined
@@ -65,7 +71,7 @@ ORDER BY (tenant_id, id, valid_from)
 SETTINGS non_replicated_deduplication_window = 10000`
 
 /**
- * The versions that are no longer valid (design section 6). Not partitioned, so an insert is one atomic part.
+ * The versions that are no longer valid. Not partitioned, so an insert is one atomic part.
  */
 export const CREATE_CLOSED = create('closed')
 

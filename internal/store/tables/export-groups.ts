@@ -1,12 +1,12 @@
 import { DIMENSIONS_MAX } from '../../records/dimensions.js'
 
 /**
- * Groups of records from which an export job writes its file. The groups of a job are one partition, dropped when the job
- * ends; an unfinished slice leaves rows under a name that no query selects.
+ * Groups of records from which an export job writes its file. The groups of a job are one partition, dropped when the
+ * job ends; an unfinished slice leaves rows under a name that no query selects.
  *
- * A group is a set of calls: its rows, one per meter, share the `key`, and one of them `has_calls`. `persons` are the people
- * who made its calls, `people_count` is their number, and `calls_cost` the cost of all its rows. `is_thin`: its meters are not
- * shown because few people have tokens of one of them.
+ * A group is a set of calls: its rows, one per meter, share the `key`, and one of them `has_calls`. `persons` are the
+ * people who made its calls, `people_count` is their number, and `calls_cost` the cost of all its rows. `is_thin`: its
+ * meters are not shown because few people have tokens of one of them.
  */
 export const EXPORT_GROUPS = 'export_groups'
 
@@ -62,8 +62,8 @@ TTL staged_at + INTERVAL 3 DAY
 SETTINGS ttl_only_drop_parts = 1`
 
 /**
- * Which groups of a job fold into which row: one row per group (`key`), with the labels that the folded row keeps; the others
- * have their types' default values. `fold` is one attempt to fold a month.
+ * Which groups of a job fold into which row: one row per group (`key`), with the labels that the folded row keeps; the
+ * others have their types' default values. `fold` is one attempt to fold a month.
  */
 export const EXPORT_FOLDS = 'export_folds'
 

@@ -23,8 +23,8 @@ export interface ObservationRow {
 }
 
 /**
- * Kept for 30 days after receipt. A batch that spans two months lands in two parts, each deduplicated by itself, so that
- * repeating the insert completes one that a crash interrupted.
+ * Kept for 30 days after receipt. A batch that spans two months lands in two parts, each deduplicated by itself, so
+ * that repeating the insert completes one that a crash interrupted.
  */
 export const CREATE_OBSERVATIONS = `
 CREATE TABLE IF NOT EXISTS observations (

@@ -1,9 +1,10 @@
 /** What the tables that hold whole records share: `attributions` and its sorted copies. */
 
 /**
- * Skip indexes. A granule that passes such an index for one filter contains a match, except for `ne`, for `in` and `eq` of a
- * number, and for one false positive in a hundred: so a page reads hardly more than one granule per record, wherever in the
- * order its records lie. Bloom filters for labels as well: checking a set of values for all granules costs more.
+ * Skip indexes. A granule that passes such an index for one filter contains a match, except for `ne`, for `in` and `eq`
+ * of a number, and for one false positive in a hundred: so a page reads hardly more than one granule per record,
+ * wherever in the order its records lie. Bloom filters for labels as well: checking a set of values for all granules
+ * costs more.
  */
 const INDEXES: readonly (readonly [column: string, type: string])[] = [
   ...['id', 'event_time', 'valid_from', 'cost_usd', 'energy_wh', 'carbon_gco2e', 'confidence'].map(
@@ -47,8 +48,8 @@ export const INDEXES_OF_GRANULES: readonly string[] = [...[...INDEXES, TRACE_IND
 export const TIME_INDEX = '`valid_from_minmax`'
 
 /**
- * Indexes that merges build instead of inserts: building them makes an insert of a few rows three times as slow, and the parts
- * without them are small. For the setting `exclude_materialize_skip_indexes_on_insert`.
+ * Indexes that merges build instead of inserts: building them makes an insert of a few rows three times as slow, and
+ * the parts without them are small. For the setting `exclude_materialize_skip_indexes_on_insert`.
  */
 export const INDEXES_LEFT_TO_MERGES: string = INDEXES.map(quotedName).join(', ')
 
@@ -56,15 +57,15 @@ export const INDEXES_LEFT_TO_MERGES: string = INDEXES.map(quotedName).join(', ')
 const GRANULE_ROWS = 2_048
 
 /**
- * Parts of a month older than a day are merged into one regardless of size, because a page reads from each part, which costs
- * half a millisecond or more of CPU. So each record of the current month is rewritten once per day.
+ * Parts of a month older than a day are merged into one regardless of size, because a page reads from each part, which
+ * costs half a millisecond or more of CPU. So each record of the current month is rewritten once per day.
  */
 const SETTLED_AFTER_S = 24 * 60 * 60
 
 /**
- * Settings of parts: no column statistics, which none of our queries uses and which cost a third of merge time; the indexes of a
- * small part in one file; small compressed blocks, because the records of a page may lie far apart, and each of their columns
- * is a block to decompress.
+ * Settings of parts: no column statistics, which none of our queries uses and which cost a third of merge time; the
+ * indexes of a small part in one file; small compressed blocks, because the records of a page may lie far apart, and
+ * each of their columns is a block to decompress.
  */
 export const PART_SETTINGS = `index_granularity = ${GRANULE_ROWS}, auto_statistics_types = '', \
 packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536, \

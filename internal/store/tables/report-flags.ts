@@ -1,6 +1,6 @@
 /**
- * What reports count and sum by, as bits of one number per record: a report reads it instead of seven columns of texts. The engine
- * computes it from them, also again when an erasure changes one.
+ * What reports count and sum by, as bits of one number per record: a report reads it instead of seven columns of texts.
+ * The engine computes it from them, also again when an erasure changes one.
  *
  * A column of `attributions` only, which no insert names. Bits keep their places: stored rows have them.
  */
@@ -11,7 +11,7 @@ const FLAGS = {
   chargeback_ready: "confidence_band = 'chargeback_ready'",
   provisional: "confidence_band = 'provisional'",
   default_pool: "output_state = 'unresolved'",
-  // The owner of a call that has none (design section 5).
+  // The owner of a call that has none.
   no_owner: "owner = 'unassigned'",
   below_floor: "export_eligibility = 'below_floor'",
   advisory: "export_eligibility = 'advisory'",

@@ -1,6 +1,7 @@
 /**
- * Rows of answers that have more than one page, in their order, so that all pages show the figures as of the first page and
- * any gateway can continue. An answer is identified by a name of its own; rows of an answer that no cursor names are not read.
+ * Rows of answers that have more than one page, in their order, so that all pages show the figures as of the first page
+ * and any gateway can continue. An answer is identified by a name of its own; rows of an answer that no cursor names
+ * are not read.
  */
 export const REPORT_ROWS = 'report_rows'
 

@@ -4,8 +4,9 @@ import { CODECS } from './field-codec.js'
 import { indexesOf, PART_SETTINGS } from './record-storage.js'
 
 /**
- * One table per sort key, with the columns that a page of records shows or filters by (design section 6). Records are copied
- * into them a while after they were inserted into `attributions` (`store/settling.ts`).
+ * One table per sort key, with the columns that a page of records shows or filters by
+ * (`deploy/decisions/sorted-copies.md`). Records are copied into them a while after they were inserted into
+ * `attributions` (`store/settling.ts`).
  *
  * Code that deletes or updates rows of `attributions` (retention, erasure) must do so in all `RECORD_TABLES`.
  */
@@ -17,8 +18,8 @@ const COLUMNS = FIELDS.filter(({ name, wire }) => KEY.has(name) || wire !== unde
 )
 
 /**
- * Numbers and times: of a record's bytes in a copy, two thirds beside its id. Compressed like this they take 40 % less than by
- * the engine's default, LZ4, and so a copy a fifth.
+ * Numbers and times: of a record's bytes in a copy, two thirds beside its id. Compressed like this they take 40 % less
+ * than by the engine's default, LZ4, and so a copy a fifth.
  */
 const COMPRESSED: ReadonlySet<string> = new Set([
   ...['cost_usd', 'energy_wh', 'carbon_gco2e', 'input_tokens', 'output_tokens'],
@@ -50,8 +51,8 @@ export interface SortedCopy {
 const copyOf = (field: SortField): SortedCopy => ({ table: `attributions_by_${field}`, key: [columnOf(field)] })
 
 /**
- * Labels from closed lists, ordered by how often their rare values are filtered for. In a table sorted by all of them the rows
- * of a rare label lie close together. Serves filters only, no sort field.
+ * Labels from closed lists, ordered by how often their rare values are filtered for. In a table sorted by all of them
+ * the rows of a rare label lie close together. Serves filters only, no sort field.
  */
 export const LABEL_FIELDS = [
   'output_state',
@@ -81,9 +82,9 @@ export const RECORD_TABLES: readonly string[] = ['attributions', ...SORTED_COPIE
 export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
 
 /**
- * A part of a copy up to this uncompressed size keeps all columns in one file: a page, whose rows lie in most parts, then opens
- * one file per part instead of one per part and column, and a merge reads its rows once. A larger part has one file per
- * column, so that a deletion does not rewrite it.
+ * A part of a copy up to this uncompressed size keeps all columns in one file: a page, whose rows lie in most parts,
+ * then opens one file per part instead of one per part and column, and a merge reads its rows once. A larger part has
+ * one file per column, so that a deletion does not rewrite it.
  */
 const COMPACT_PART_BYTES_MAX = 1024 ** 3
 

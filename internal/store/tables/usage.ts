@@ -1,10 +1,10 @@
 /**
- * Usage per quarter of an hour (time zones such as +05:30 need it), by the dimensions of reports. Materialized views maintain
- * it like a ledger: an inserted version of a record adds its figures once, a closed version subtracts them once, so sums
- * cover the versions valid now.
+ * Usage per quarter of an hour (time zones such as +05:30 need it), by the dimensions of reports. Materialized views
+ * maintain it like a ledger: an inserted version of a record adds its figures once, a closed version subtracts them
+ * once, so sums cover the versions valid now.
  *
- * Changing a record inserts the new version and closes the old one in two steps: for some milliseconds both count. Figures as
- * of a snapshot must be computed from the records.
+ * Changing a record inserts the new version and closes the old one in two steps: for some milliseconds both count.
+ * Figures as of a snapshot must be computed from the records.
  */
 const DIMENSIONS = [
   'provider',
@@ -25,8 +25,8 @@ const COUNT = 'SimpleAggregateFunction(sum, Int64)'
 const AMOUNT = 'SimpleAggregateFunction(sum, Decimal(38, 18))'
 
 /**
- * Sums: column, type, and the amount that one record adds. The `unknown` and `unpriced` counts are records whose amount or
- * tokens are 0 because they are unknown: a sum that includes such records is a lower bound.
+ * Sums: column, type, and the amount that one record adds. The `unknown` and `unpriced` counts are records whose amount
+ * or tokens are 0 because they are unknown: a sum that includes such records is a lower bound.
  */
 const MEASURES = [
   ['calls', COUNT, 'toInt64(1)'],
@@ -66,8 +66,8 @@ const PEOPLE = 'Map(FixedString(16), Int64)'
  * Sums of Int64 and Decimal(38, 18) are exact; a person is in a group when the sum of its signed counts in `people` is
  * above 0. Several rows may share a group until a merge: queries must sum them.
  *
- * Not partitioned: each insert adds one atomic part, however old its events are. Repeated inserts are deduplicated here too, by
- * the token of the insert that feeds the view.
+ * Not partitioned: each insert adds one atomic part, however old its events are. Repeated inserts are deduplicated here
+ * too, by the token of the insert that feeds the view.
  */
 export const CREATE_USAGE = `
 CREATE TABLE IF NOT EXISTS usage_15m (

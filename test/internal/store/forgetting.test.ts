@@ -36,7 +36,8 @@ afterAll(() => stopStore(store))
 // Each step of forgetting looks at every part of a table, also those with rows of other tenants alone.
 afterEach(async () => {
   const result = await store.client.query({
-    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND total_rows > 0
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+            AND total_rows > 0
               AND name != 'schema_migrations'`,
     format: 'JSONCompactEachRow',
   })

@@ -58,7 +58,9 @@ async function expectMonths(months: readonly string[]): Promise<void> {
   for (const { table } of SORTED_COPIES) expect([table, Object.keys(await monthsOf(table))]).toEqual([table, months])
 }
 
-/** The ids of all records by each sort, and of those of one provider, one of them ascending and the other descending. */
+/**
+ * The ids of all records by each sort, and of those of one provider, one of them ascending and the other descending.
+ */
 async function allPages(copied: CopiedInstants): Promise<readonly (readonly string[])[]> {
   const answers: string[][] = []
   for (const [i, field] of SORT_FIELDS.entries()) {

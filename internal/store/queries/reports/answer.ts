@@ -39,7 +39,9 @@ export interface ReportQuery extends AnswerScope {
   readonly previous?: AnswerScope | undefined
 }
 
-/** By time, a label, a figure or the number of people; by a quotient of two figures; by how much one of these changed. */
+/**
+ * By time, a label, a figure or the number of people; by a quotient of two figures; by how much one of these changed.
+ */
 export type SortKey = ValueKey | { readonly kind: 'change'; readonly of: ValueKey; readonly isPercent: boolean }
 export type ValueKey =
   | { readonly kind: 'start' }
@@ -108,7 +110,8 @@ export async function readAnswer(
   const bindings = new Bindings()
   const rows = rowsSql(query, bindings)
   const result = await store.query({
-    query: `SELECT ${rows.columns.join(', ')} FROM (${rows.from}) ORDER BY ${rows.order} LIMIT ${bindings.bind(limit, 'UInt32')}`,
+    query: `SELECT ${rows.columns.join(', ')} FROM (${rows.from}) ORDER BY ${rows.order}
+            LIMIT ${bindings.bind(limit, 'UInt32')}`,
     query_params: { ...snapshotParams(query.scope.tenantId, query.scope.snapshotMs), ...bindings.params },
     format: 'JSONCompactEachRow',
     clickhouse_settings: LIMITS,
@@ -126,7 +129,8 @@ export async function stageAnswer(store: ClickHouseClient, query: ReportQuery, s
   await store.command({
     query: `INSERT INTO ${REPORT_ROWS} (tenant_id, answer, position, row)
             SELECT {tenant:String}, unhex(${bindings.bind(answer, 'String')}), rowNumberInAllBlocks(), ${row}
-            FROM (SELECT ${rows.columns.map((column, i) => `${column} AS c${i}`).join(', ')} FROM (${rows.from}) ORDER BY ${rows.order})`,
+            FROM (SELECT ${rows.columns.map((column, i) => `${column} AS c${i}`).join(', ')} FROM (${rows.from})
+              ORDER BY ${rows.order})`,
     query_params: { ...snapshotParams(query.scope.tenantId, query.scope.snapshotMs), ...bindings.params },
     clickhouse_settings: { ...LIMITS, max_insert_threads: '1', deduplicate_insert_select: 'disable' },
     abort_signal: signal,
@@ -167,7 +171,8 @@ export async function hasClosedIn(
 ): Promise<boolean> {
   const result = await store.query({
     query: `SELECT 1 FROM ${CLOSED.name} WHERE tenant_id = {tenant:String}
-              AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})
+              AND event_time >= fromUnixTimestamp64Milli({from:Int64})
+              AND event_time < fromUnixTimestamp64Milli({to:Int64})
               AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}) LIMIT 1`,
     query_params: { ...snapshotParams(tenantId, snapshotMs), from: fromMs, to: toMs },
     format: 'JSONCompactEachRow',
@@ -181,8 +186,8 @@ type WireRow = readonly (string | number)[]
 const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'notional', 'total_people'] as const
 
 /**
- * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of the
- * tenant. With filters it may be the calls of one person, so that the period is the root.
+ * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of
+ * the tenant. With filters it may be the calls of one person, so that the period is the root.
  */
 export const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
   grouping.interval !== undefined && scope.filters.length > 0

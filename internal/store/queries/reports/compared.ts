@@ -5,16 +5,16 @@ import { type Grouping, labelColumn, PEOPLE, START } from './groups.js'
 import { intervalEnd } from './intervals.js'
 
 /**
- * Two answers row by row: that of a period and that of the period before, each folded by itself (`compare=previous`). So a previous
- * figure is shown only where its row is shown in its own period.
+ * Two answers row by row: that of a period and that of the period before, each folded by itself (`compare=previous`).
+ * So a previous figure is shown only where its row is shown in its own period.
  */
 
 /** Column of the folded rows: the start and the labels of all groups of a row. */
 export const MEMBERS = 'members'
 
 /**
- * How a row compares: its group has a row in both periods; had no calls before (`new`) or has none now (`gone`, whose figures
- * are 0); or its previous figures are not shown, since the row is folded in one of the periods.
+ * How a row compares: its group has a row in both periods; had no calls before (`new`) or has none now (`gone`, whose
+ * figures are 0); or its previous figures are not shown, since the row is folded in one of the periods.
  */
 export const COMPARED = ['both', 'new', 'gone', 'not_shown'] as const
 export type Compared = (typeof COMPARED)[number]
@@ -63,19 +63,30 @@ export function comparedSql(current: string, previous: string, comparing: Compar
       ARRAY JOIN arrayConcat([${own}], if(${KEPT} < ${leaf}, arrayMap(m -> ${member}, ${MEMBERS}), [])) AS line`
   }
   const shifted = `if(toUnixTimestamp(${START}) = 0, ${START}, toDateTime(${next}, 'UTC'))`
-  const all = `${lines(current, NOW, START, 'm.1')} UNION ALL ${lines(previous, BEFORE, shifted, `toDateTime(${nextOfMember}, 'UTC')`)}`
+  const all =
+    `${lines(current, NOW, START, 'm.1')} UNION ALL ` +
+    `${lines(previous, BEFORE, shifted, `toDateTime(${nextOfMember}, 'UTC')`)}`
   const side = `line.${labels.length + 3}`
   const has = (of: number): string => `countIf(${side} = ${of}) > 0`
   const paired = `SELECT line.1 AS ${START}, ${labels.map((label, i) => `line.${i + 2} AS ${label}, `).join('')}
       line.${labels.length + 2} AS ${KEPT}, sumIf(l.${GROUPS}, ${side} = ${NOW}) AS ${GROUPS},
-      uniqExactMergeStateIf(l.${PEOPLE}, ${side} = ${NOW}) AS ${PEOPLE}, uniqExactMergeStateIf(l.${PEOPLE}, ${side} = ${BEFORE}) AS persons_before,
-      ${figures.map((name) => `sumIf(l.${figureColumn(name)}, ${side} = ${NOW}) AS ${figureColumn(name)}, sumIf(l.${figureColumn(name)}, ${side} = ${BEFORE}) AS ${previousColumn(name)}`).join(', ')},
-      ${has(NOW)} AS is_now, ${has(BEFORE)} AS is_before, ${has(FOLDED_NOW)} AS is_folded_now, ${has(FOLDED_BEFORE)} AS is_folded_before
+      uniqExactMergeStateIf(l.${PEOPLE}, ${side} = ${NOW}) AS ${PEOPLE},
+        uniqExactMergeStateIf(l.${PEOPLE}, ${side} = ${BEFORE}) AS persons_before,
+      ${figures
+        .map(
+          (name) => `sumIf(l.${figureColumn(name)}, ${side} = ${NOW}) AS ${figureColumn(name)},
+        sumIf(l.${figureColumn(name)}, ${side} = ${BEFORE}) AS ${previousColumn(name)}`,
+        )
+        .join(', ')},
+      ${has(NOW)} AS is_now, ${has(BEFORE)} AS is_before, ${has(FOLDED_NOW)} AS is_folded_now,
+        ${has(FOLDED_BEFORE)} AS is_folded_before
     FROM (${all}) AS l GROUP BY ${[START, ...labels, KEPT].join(', ')}`
   const people = 'uniqExactMerge(persons_before) OVER ()'
   const mayShow = isFiltered ? `${people} = 0 OR ${people} >= ${cohortMin}` : 'true'
-  const totals = `SELECT *, ${mayShow} AS may_show, sum(${previousColumn('cost_usd')}) OVER () AS total_before FROM (${paired})`
-  const compared = `multiIf(NOT may_show OR ${KEPT} < ${leaf}, 'not_shown', is_now AND is_before, 'both', is_before, 'gone',
+  const totals = `SELECT *, ${mayShow} AS may_show, sum(${previousColumn('cost_usd')}) OVER () AS total_before
+                  FROM (${paired})`
+  const compared = `multiIf(NOT may_show OR ${KEPT} < ${leaf}, 'not_shown', is_now
+                    AND is_before, 'both', is_before, 'gone',
       is_folded_before, 'not_shown', 'new')`
   return `SELECT ${[START, ...labels, KEPT, GROUPS, PEOPLE, ...figures.map(figureColumn), ...figures.map(previousColumn)].join(', ')},
       finalizeAggregation(persons_before) AS ${PREVIOUS_PEOPLE}, ${compared} AS ${COMPARED_COLUMN},

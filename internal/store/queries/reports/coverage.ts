@@ -5,7 +5,10 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 export interface SeenLayer {
   readonly pathway: string
   readonly layer: string
-  /** Event time of the newest call: its quarter of an hour, or exact after `withNewestCalls`; milliseconds since the epoch. */
+  /**
+   * Event time of the newest call: its quarter of an hour, or exact after `withNewestCalls`; milliseconds since the
+   * epoch.
+   */
   readonly lastEventAtMs: number
   /** Calls in the last 24 hours. */
   readonly calls: number
@@ -32,7 +35,8 @@ export async function seenLayers(
 ): Promise<SeenLayer[]> {
   const result = await store.query({
     query: `SELECT pathway_category, ingestion_layer, toUnixTimestamp(maxIf(bucket, calls > 0)),
-              toInt64(sumIf(calls, bucket >= recent)), toInt64(sumIf(calls, bucket >= recent AND evidence_basis = 'default_pool')),
+              toInt64(sumIf(calls, bucket >= recent)),
+                toInt64(sumIf(calls, bucket >= recent AND evidence_basis = 'default_pool')),
               uniqExactIf(toDate(bucket), bucket < recent AND bucket >= recent - INTERVAL 7 DAY AND calls > 0)
             FROM usage_15m
             WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({now:UInt32}) - INTERVAL 30 DAY
@@ -59,7 +63,10 @@ export async function seenLayers(
 /** Layers whose newest call is looked up; of a tenant with more, the others keep the quarter of an hour. */
 const LOOKED_UP_MAX = 100
 
-/** The same layers with the exact event time of their newest calls, from the records of the quarters of an hour that hold them. */
+/**
+ * The same layers with the exact event time of their newest calls, from the records of the quarters of an hour that
+ * hold them.
+ */
 export async function withNewestCalls(
   store: ClickHouseClient,
   tenantId: string,
@@ -78,7 +85,8 @@ export async function withNewestCalls(
   const result = await store.query({
     query: `SELECT pathway_category, ingestion_layer, toUnixTimestamp64Milli(max(event_time))
             FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND (${within.join(' OR ')})
-              AND (toString(pathway_category), toString(ingestion_layer), toUnixTimestamp(toStartOfFifteenMinutes(event_time)))
+              AND (toString(pathway_category), toString(ingestion_layer),
+                toUnixTimestamp(toStartOfFifteenMinutes(event_time)))
                 IN (SELECT arrayJoin({places:Array(Tuple(String, String, UInt32))}))
             GROUP BY pathway_category, ingestion_layer`,
     query_params: {

@@ -19,8 +19,8 @@ export function dimensionSql(name: GroupField): string {
 }
 
 /**
- * The value of a tag: empty for calls without it, `NOT_DECLARED` for those from before the declaration. The key is written as hex
- * digits, so that it is never read as SQL.
+ * The value of a tag: empty for calls without it, `NOT_DECLARED` for those from before the declaration. The key is
+ * written as hex digits, so that it is never read as SQL.
  */
 function tagSql(field: TagField): string {
   const start = Buffer.from(pairStart(keyOfTagField(field)))

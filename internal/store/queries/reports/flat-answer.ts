@@ -8,8 +8,8 @@ import { orderOf } from './flat-order.js'
 import { countedGroupsSql, presentSql } from './groups.js'
 
 /**
- * Answers with one label or less, folded and sorted in this process: ClickHouse needs longer to plan these two steps than to carry
- * them out. Groups come from one plain `GROUP BY`.
+ * Answers with one label or less, folded and sorted in this process: ClickHouse needs longer to plan these two steps
+ * than to carry them out. Groups come from one plain `GROUP BY`.
  */
 
 /** More groups are left to ClickHouse. */

@@ -1,7 +1,9 @@
 import type { AnswerRow, ReportQuery, SortKey } from './answer.js'
 import { figureSteps } from './figures.js'
 
-/** The order of an answer's rows as `answer.ts` has it in SQL, for answers that are not compared with a period before. */
+/**
+ * The order of an answer's rows as `answer.ts` has it in SQL, for answers that are not compared with a period before.
+ */
 export function orderOf({ sort }: Pick<ReportQuery, 'sort'>): (one: AnswerRow, other: AnswerRow) => number {
   const asked = sort.map(({ key, isDescending }) => {
     const compare = comparing(key)

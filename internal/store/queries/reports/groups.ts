@@ -55,8 +55,8 @@ export function groupsSql(
 }
 
 /**
- * The same with `PEOPLE` as a number: `START`, the end of the interval, the labels, `PEOPLE`, people of which there are at most
- * `fewMax` (all where the group has no more), and the figures.
+ * The same with `PEOPLE` as a number: `START`, the end of the interval, the labels, `PEOPLE`, people of which there are
+ * at most `fewMax` (all where the group has no more), and the figures.
  */
 export function countedGroupsSql(
   scope: ReportScope,
@@ -66,12 +66,15 @@ export function countedGroupsSql(
   fewMax: number,
 ): string {
   const { isPerson, person } = peopleSql(scope, grouping.groupBy)
-  const people = `uniqExactIf(${person}, ${isPerson}) AS ${PEOPLE}, groupUniqArrayIf(${fewMax})(${SOMEBODY}, ${isPerson})`
+  const people = `uniqExactIf(${person}, ${isPerson}) AS ${PEOPLE},
+                  groupUniqArrayIf(${fewMax})(${SOMEBODY}, ${isPerson})`
   const end = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
   return groupedSql(scope, grouping, figures, bindings, 'true', people, [end])
 }
 
-/** The query of how many of some people are among those of a group. @param of the values of `START` and of the labels */
+/**
+ * The query of how many of some people are among those of a group. @param of the values of `START` and of the labels
+ */
 export function presentSql(
   scope: ReportScope,
   grouping: Grouping,
@@ -129,8 +132,8 @@ function conditionsOf({ hasClosed, fromMs, toMs, filters }: ReportScope, binding
 const SOMEBODY = 'somebody'
 
 /**
- * The people of a group: identities that are no workloads. A tag that names people names the person of a call without such an
- * identity, and of every call where the report groups or filters by it.
+ * The people of a group: identities that are no workloads. A tag that names people names the person of a call without
+ * such an identity, and of every call where the report groups or filters by it.
  *
  * Half of a hash is enough to tell people apart: two with the same half would count as one.
  */

@@ -24,7 +24,10 @@ export interface SpendWindow {
 
 const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } as const
 
-/** For each combination with enough spend in an hour: that hour, the same hour in previous weeks, and the preceding hours. */
+/**
+ * For each combination with enough spend in an hour: that hour, the same hour in previous weeks, and the preceding
+ * hours.
+ */
 export async function hourlySpendOf(
   store: ClickHouseClient,
   tenantId: string,
@@ -33,7 +36,8 @@ export async function hourlySpendOf(
 ): Promise<HourlySpend[]> {
   const group = `service, owner, ${providerSql('provider')}`
   const candidates = `SELECT ${group} FROM usage_15m
-    WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32}) AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
+    WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32})
+    AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
     GROUP BY ${group} HAVING sum(cost_usd) >= {atLeast:Decimal(38, 18)}`
   // An hour is small, and in most hours of most tenants nothing costs that much: the weeks are then not read.
   const first = await store.query({
@@ -45,9 +49,11 @@ export async function hourlySpendOf(
   if ((await first.json()).length === 0) return []
   const result = await store.query({
     query: `SELECT service, owner, named, groupArrayIf((toUnixTimestamp(hour), toString(cost)),
-                (dateDiff('hour', hour, at) % 168 = 0 OR dateDiff('hour', hour, at) <= {trailing:UInt32})), toUnixTimestamp(min(hour))
+                (dateDiff('hour', hour, at) % 168 = 0 OR dateDiff('hour', hour, at) <= {trailing:UInt32})),
+                  toUnixTimestamp(min(hour))
             FROM (
-              SELECT service, owner, ${providerSql('provider')} AS named, toStartOfHour(bucket) AS hour, sum(cost_usd) AS cost, toDateTime({hour:UInt32}) AS at
+              SELECT service, owner, ${providerSql('provider')} AS named, toStartOfHour(bucket) AS hour,
+                sum(cost_usd) AS cost, toDateTime({hour:UInt32}) AS at
               FROM usage_15m
               WHERE tenant_id = {tenant:String} AND bucket < at + INTERVAL 1 HOUR
                 AND bucket >= at - toIntervalWeek({weeks:UInt32})

@@ -3,8 +3,8 @@ export const INTERVALS = ['15m', 'hour', 'day', 'week', 'month'] as const
 export type Interval = (typeof INTERVALS)[number]
 
 /**
- * Start and end of the interval of an instant, in a time zone where days may have 23 or 25 hours. The end is computed from
- * an instant within the next interval: start plus one day would be off by an hour when clocks change.
+ * Start and end of the interval of an instant, in a time zone where days may have 23 or 25 hours. The end is computed
+ * from an instant within the next interval: start plus one day would be off by an hour when clocks change.
  */
 interface IntervalSql {
   /** @param at expression of the type DateTime */

@@ -41,7 +41,8 @@ export async function missingPriceOf(
   { provider, servedModel, fromMs, toMs }: UnpricedModel,
 ): Promise<{ readonly reason: MissingPriceReason; readonly firstMs: number } | undefined> {
   const result = await store.query({
-    query: `SELECT JSONExtractString(cost_details, 'reason') AS reason, toUnixTimestamp64Milli(min(event_time)) AS firstMs
+    query: `SELECT JSONExtractString(cost_details, 'reason') AS reason,
+            toUnixTimestamp64Milli(min(event_time)) AS firstMs
             FROM attributions
             WHERE tenant_id = {tenant:String} AND ${IN_PERIOD}
               AND provider = {provider:String} AND served_model = {model:String} AND cost_basis = 'unpriced'

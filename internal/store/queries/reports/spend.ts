@@ -36,8 +36,8 @@ const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } a
 const SUMS_MAX = 100
 
 /**
- * What current spend is summed from: the rollups where they have all dimensions that are asked for, else the records. For
- * some milliseconds a record that changes may count twice in either.
+ * What current spend is summed from: the rollups where they have all dimensions that are asked for, else the records.
+ * For some milliseconds a record that changes may count twice in either.
  */
 interface Source {
   /** Table and condition on the tenant and a span of time. */
@@ -50,7 +50,8 @@ interface Source {
 const ROLLUPS: Source = {
   from: (span, bindings) => `usage_15m WHERE ${OF_TENANT} AND ${ROLLUPS.within(span, bindings)}`,
   within: ({ fromMs, toMs }, bindings) =>
-    `bucket >= toDateTime(${bindings.bind(fromMs / 1000, 'UInt32')}) AND bucket < toDateTime(${bindings.bind(toMs / 1000, 'UInt32')})`,
+    `bucket >= toDateTime(${bindings.bind(fromMs / 1000, 'UInt32')})
+     AND bucket < toDateTime(${bindings.bind(toMs / 1000, 'UInt32')})`,
   hasCalls: 'sum(calls) > 0',
 }
 
@@ -61,10 +62,12 @@ const RECORDS: Source = {
   from(span, bindings) {
     const within = RECORDS.within(span, bindings)
     const snapshot = bindings.bind(NEWEST_MS, 'Int64')
-    return `${ATTRIBUTIONS.name} WHERE ${OF_TENANT} AND ${within} AND ${asOfSnapshotWithin(within).replaceAll('{snapshot:Int64}', snapshot)}`
+    return `${ATTRIBUTIONS.name} WHERE ${OF_TENANT} AND ${within}
+            AND ${asOfSnapshotWithin(within).replaceAll('{snapshot:Int64}', snapshot)}`
   },
   within: ({ fromMs, toMs }, bindings) =>
-    `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')}) AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`,
+    `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')})
+     AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`,
   hasCalls: 'count() > 0',
 }
 
@@ -77,8 +80,8 @@ const sourceOf = (filter: SpendFilter, per?: GroupField): Source =>
     : RECORDS
 
 /**
- * Cost of calls by selection: one query for many selections, however many groups the tenant has. Decimal texts in the order
- * of the selections.
+ * Cost of calls by selection: one query for many selections, however many groups the tenant has. Decimal texts in the
+ * order of the selections.
  */
 export async function spendOf(
   store: ClickHouseClient,
@@ -157,7 +160,8 @@ export async function topGroups(
   const found = await rows<readonly [string, string, string, string]>(
     store,
     `SELECT value, cost, count() OVER (), sum(cost) OVER () FROM (
-       SELECT ${dimensionSql(selection.per)} AS value, sum(cost_usd) AS cost FROM ${where} GROUP BY value HAVING ${source.hasCalls}
+       SELECT ${dimensionSql(selection.per)} AS value, sum(cost_usd) AS cost FROM ${where} GROUP BY value
+       HAVING ${source.hasCalls}
      ) ORDER BY cost DESC, value LIMIT {most:UInt32}`,
     { ...bindings.params, tenant: tenantId, most: limit },
     signal,

@@ -16,8 +16,8 @@ export interface SpreadMonth {
 }
 
 /**
- * The figures that are spread, with their decimals: money, energy, carbon; and what goes with the cost: its confidence and
- * reasons. All calls in pools have the lowest band.
+ * The figures that are spread, with their decimals: money, energy, carbon; and what goes with the cost: its confidence
+ * and reasons. All calls in pools have the lowest band.
  */
 const SPREAD = {
   cost_usd: 18,
@@ -51,8 +51,9 @@ interface Spreading {
 }
 
 /**
- * Spreads the amounts of cost pools over services and owners, after folding: a pool of fewer people than a cohort, and one
- * whose own row is folded, keeps its amounts. A share for a group that is folded is a row of its own. Sums stay exact.
+ * Spreads the amounts of cost pools over services and owners, after folding: a pool of fewer people than a cohort, and
+ * one whose own row is folded, keeps its amounts. A share for a group that is folded is a row of its own. Sums stay
+ * exact.
  *
  * @param rows query of the folded rows
  */
@@ -63,7 +64,9 @@ export function spreadSql(rows: string, spreading: Spreading, bindings: Bindings
     .map((month) => movesSql(month, spreading, bindings))
   if (pools.length === 0) return rows
   const labels = grouping.groupBy.map((_, i) => labelColumn(i))
-  const none = `('', '', ${SPREAD_NAMES.map(() => 'toInt256(0)').join(', ')}, ${PASSED_ON.map(() => 'toInt64(0)').join(', ')})`
+  const none =
+    `('', '', ${SPREAD_NAMES.map(() => 'toInt256(0)').join(', ')}, ` +
+    `${PASSED_ON.map(() => 'toInt64(0)').join(', ')})`
   const members = isCompared ? [MEMBERS] : []
   const base = [
     START,
@@ -105,7 +108,8 @@ export function spreadSql(rows: string, spreading: Spreading, bindings: Bindings
     return `sum(CAST(${column} AS Decimal(76, ${SPREAD[name]})) + ${amount}) AS s_${column}`
   })
   const kept = [...labels, KEPT]
-  return `SELECT ${START}, ${labels.map((label) => `l_${label} AS ${label}, `).join('')} ${KEPT}, s_${GROUPS} AS ${GROUPS},
+  return `SELECT ${START}, ${labels.map((label) => `l_${label} AS ${label}, `).join('')} ${KEPT},
+          s_${GROUPS} AS ${GROUPS},
       s_${PEOPLE} AS ${PEOPLE}, ${figures.map((name) => `s_${figureColumn(name)} AS ${figureColumn(name)}`).join(', ')}
       ${members.map((column) => `, s_${column} AS ${column}`).join('')}
     FROM (
@@ -155,10 +159,12 @@ function movesSql(
     ...PASSED_ON.map(() => 'toInt64(0)'),
   ].join(', ')
   const n = `finalizeAggregation(${PEOPLE})`
-  return `SELECT ${START}, ${grouping.groupBy.map((_, i) => `toString(${labelColumn(i)}) AS ${labelColumn(i)}, `).join('')}
+  return `SELECT ${START},
+          ${grouping.groupBy.map((_, i) => `toString(${labelColumn(i)}) AS ${labelColumn(i)}, `).join('')}
       arrayFilter(m -> ${isHeld('m.1', 'm.2')}, arrayConcat(
         [(toString(${owner}), toString(${service}), ${loses})],
-        arrayMap(i -> (${texts(weights.map((weight) => weight.owner))}[i], ${texts(weights.map((weight) => weight.service))}[i], ${shareOf('i')}),
+        arrayMap(i -> (${texts(weights.map((weight) => weight.owner))}[i],
+          ${texts(weights.map((weight) => weight.service))}[i], ${shareOf('i')}),
           range(1, ${weights.length + 1})))) AS moves,
       ${isHeld(`toString(${owner})`, `toString(${service})`)} AS needs_row
     FROM (SELECT *, [${parts}] AS parts, ${shares.join(', ')} FROM (${pools}) WHERE ${n} = 0 OR ${n} >= ${cohortMin})`
@@ -166,10 +172,15 @@ function movesSql(
 
 /** Shares of a figure in its smallest steps, by the largest remainder, as `records/allocation-weights.ts` splits. */
 function sharesSql(name: Spread): string {
-  const steps = `toInt256(toDecimal256(${figureColumn(name)}, ${SPREAD[name]}) * toDecimal256('1${'0'.repeat(SPREAD[name])}', 0))`
+  const steps =
+    `toInt256(toDecimal256(${figureColumn(name)}, ${SPREAD[name]}) * ` +
+    `toDecimal256('1${'0'.repeat(SPREAD[name])}', 0))`
   const whole = `toInt256('${WEIGHT_PARTS}')`
   const cut = `arrayMap(part -> intDiv(${steps} * part, ${whole}), parts)`
   const byRemainder = `arraySort(i -> (-(${steps} * parts[i] % ${whole}), i), arrayEnumerate(parts))`
   const missing = `toUInt32(${steps} - arraySum(${cut}))`
-  return `arrayMap((share, i) -> share + toInt256(has(arraySlice(${byRemainder}, 1, ${missing}), i)), ${cut}, arrayEnumerate(parts))`
+  return (
+    `arrayMap((share, i) -> share + toInt256(has(arraySlice(${byRemainder}, 1, ${missing}), i)), ${cut}, ` +
+    'arrayEnumerate(parts))'
+  )
 }

@@ -6,8 +6,8 @@ import { CLUSTER, CLUSTERED_SCHEMA, clusteredSchema } from '../../../support/clu
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 /**
- * The schema of a cluster, as far as one engine can judge it: its parser takes every statement, and what it makes of them
- * is kept in a file, so that a change of the schema shows what it means there. No cluster runs here.
+ * The schema of a cluster, as far as one engine can judge it: its parser takes every statement, and what it makes of
+ * them is kept in a file, so that a change of the schema shows what it means there. No cluster runs here.
  */
 
 let store: RunningStore
