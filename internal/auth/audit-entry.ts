@@ -2,8 +2,8 @@ import type { ErrorCode } from '../problems/problem-catalogue.js'
 import type { CanonicalValue } from '../text/canonical-json.js'
 
 /**
- * The closed list of audited actions, `<object>.<verb>`. Ingestion is not in it, because each event has a record of its own;
- * neither are reads, except those by SQL.
+ * The closed list of audited actions, `<object>.<verb>`. Ingestion is not in it, because each event has a record of its
+ * own; neither are reads, except those by SQL.
  */
 export const AUDIT_ACTIONS = [
   'api_key.create',
@@ -97,7 +97,10 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** Recorded by the writer of the logs itself: the signed head of this log was missing, so that records may be missing too. */
+/**
+ * Recorded by the writer of the logs itself: the signed head of this log was missing, so that records may be missing
+ * too.
+ */
 export const HEAD_LOST = 'audit.head_lost' satisfies AuditAction
 
 export const AUDIT_OUTCOMES = ['succeeded', 'refused', 'failed'] as const

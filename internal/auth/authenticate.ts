@@ -48,7 +48,10 @@ export interface Origin {
 
 export interface Authenticator {
   authenticate(credentials: Credentials, nowMs: number, origin: Origin): Authentication
-  /** Drops the verdicts that depend on an API key, token, token key, client, person or sign-in; to be called when it changes. */
+  /**
+   * Drops the verdicts that depend on an API key, token, token key, client, person or sign-in; to be called when it
+   * changes.
+   */
   forget(id: string): void
 }
 
@@ -110,13 +113,13 @@ const DISAGREEING_KEYS = refused('INVALID_CREDENTIALS', 'Two different API keys 
 const EXPIRED = refused('EXPIRED', 'The API key has expired.')
 
 /**
- * Checks credentials against the watched copies of keys, clients, people and revocations. An API key may be sent as X-API-Key or
- * as a bearer. Verdicts are cached; a change of
- * a record that one depends on drops it at once, and its times are checked on every call.
+ * Checks credentials against the watched copies of keys, clients, people and revocations. An API key may be sent as
+ * X-API-Key or as a bearer. Verdicts are cached; a change of a record that one depends on drops it at once, and its
+ * times are checked on every call.
  *
- * An API key and a token sent together must both be valid, belong to one tenant and have the same scopes and layers; the
- * token is then the credential that acts. Any other pair is refused, whichever of the two is at fault, but an expired key
- * beside a valid token is reported as expired.
+ * An API key and a token sent together must both be valid, belong to one tenant and have the same scopes and layers;
+ * the token is then the credential that acts. Any other pair is refused, whichever of the two is at fault, but an
+ * expired key beside a valid token is reported as expired.
  *
  * Failures are limited per address, and affect nobody else at the same address: a valid credential is always accepted.
  * Only signatures are costly to verify. They have a far larger budget of their own, which neither a text that cannot be

@@ -9,8 +9,8 @@ const VERDICTS_MAX = 10_000
 
 /**
  * A cache of verdicts, with an index by the ids that they depend on. A Map that is emptied when it is full, and not
- * lru-cache: every ingest request reads it, and lru-cache makes authentication with 16 to 1,000 keys in use about a quarter
- * slower.
+ * lru-cache: every ingest request reads it, and lru-cache makes authentication with 16 to 1,000 keys in use about a
+ * quarter slower.
  */
 export class Verdicts<V extends Dependent> {
   private readonly byKey = new Map<string, V>()

@@ -45,8 +45,8 @@ export interface Broker {
 const CONNECT_MS_MAX = 3_000
 
 /**
- * Connects to NATS, waits for it without a time limit (the terminal says so), and reconnects without one. A JetStream request fails after 2 s,
- * so that no caller hangs on an unavailable broker.
+ * Connects to NATS, waits for it without a time limit (the terminal says so), and reconnects without one. A JetStream
+ * request fails after 2 s, so that no caller hangs on an unavailable broker.
  *
  * @throws ConfigError when the broker's `max_payload` is too small
  */
@@ -71,7 +71,8 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
   if (payloadBytesMax < PAYLOAD_BYTES_MIN) {
     await connection.close()
     throw new ConfigError(
-      `the broker accepts messages of at most ${payloadBytesMax} bytes: set its max_payload to ${PAYLOAD_BYTES_MIN} or more`,
+      `the broker accepts messages of at most ${payloadBytesMax} bytes: set its max_payload to ` +
+        `${PAYLOAD_BYTES_MIN} or more`,
     )
   }
   const manager = await jetstreamManager(connection, { timeout: 2_000, checkAPI: false })
@@ -96,9 +97,9 @@ const CONNECTIONS = new WeakMap<KV, NatsConnection>()
 export const connectionOf = (bucket: KV): NatsConnection | undefined => CONNECTIONS.get(bucket)
 
 /**
- * The client makes the consumer of a watch in the stream's storage. On disk, the broker then writes a file, and renames it, for
- * nearly every message that a watch delivers: 40 % of what an idle broker used. A watch needs no state: after a restart of the
- * broker it begins again (`mirror.ts`).
+ * The client makes the consumer of a watch in the stream's storage. On disk, the broker then writes a file, and renames
+ * it, for nearly every message that a watch delivers: 40 % of what an idle broker used. A watch needs no state: after a
+ * restart of the broker it begins again (`mirror.ts`).
  */
 function withWatchesInMemory(js: JetStreamClient): JetStreamClient {
   const { consumers } = js
@@ -117,7 +118,9 @@ export interface Placement {
 /** What a layout (`layout.ts`) says about streams. */
 export interface StreamSettings {
   readonly replicas: number
-  /** Maximum bytes of INVOCATIONS; at nine tenths (`stream-capacity.ts`) the gateway replies 503, and nothing is lost. */
+  /**
+   * Maximum bytes of INVOCATIONS; at nine tenths (`stream-capacity.ts`) the gateway replies 503, and nothing is lost.
+   */
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
   readonly observationsBytesMax: number
@@ -149,8 +152,8 @@ export const SIZED_STREAMS: ReadonlySet<string> = new Set([INVOCATIONS.name, OBS
 
 /**
  * Creates the streams and buckets that are missing, as the layout says, and updates the others to their declared
- * configuration, except for what belongs to the layout: replicas, placement and sizes change by `applyLayout` only. Safe to
- * repeat, also by several roles concurrently.
+ * configuration, except for what belongs to the layout: replicas, placement and sizes change by `applyLayout` only.
+ * Safe to repeat, also by several roles concurrently.
  */
 export async function ensureStreams(broker: Broker, settings: StreamSettings): Promise<void> {
   const declared = declaredStreams(settings)
@@ -209,7 +212,8 @@ async function ensureStream(
   try {
     await broker.manager.streams.add({ ...config, num_replicas: settings.replicas, ...placementOf(settings) })
   } catch (cause) {
-    // Another process created it meanwhile. The broker checks the disk space before it checks whether the stream exists.
+    // Another process created it meanwhile. The broker checks the disk space before it checks whether the stream
+    // exists.
     if ((await findStream(broker, name)) !== undefined) return
     throw brokerErrorCode(cause) === NO_ROOM ? new Error(noRoomFor(stream, declared), { cause }) : cause
   }

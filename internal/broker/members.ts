@@ -19,18 +19,22 @@ export interface Membership {
   /** Whether this process is surely a member, and sees the members as they are (`own-heartbeats.ts`). */
   isCurrent(): boolean
   /**
-   * Calls back when `isCurrent` is true again that was false: with how long it had been so; 0 when it is true for the first time.
+   * Calls back when `isCurrent` is true again that was false: with how long it had been so; 0 when it is true for the
+   * first time.
    */
   onCurrentAgain(listener: (lapsedMs: number) => void): void
   /**
-   * Lets the other members know that the log holds what this process had kept on its disk while it did not reach the broker.
+   * Lets the other members know that the log holds what this process had kept on its disk while it did not reach the
+   * broker.
    *
    * @param waitedMs how long the first of it had waited
    */
   announceLate(waitedMs: number): void
   /** Calls back when another member has announced it; perhaps more than once for one announcement. */
   onLate(listener: (waitedMs: number) => void): void
-  /** Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires. */
+  /**
+   * Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires.
+   */
   onChange(listener: () => void): void
   leave(): Promise<void>
 }
@@ -68,8 +72,8 @@ const EXPIRED_MS = 3_000
 
 /**
  * Joins the members of a role and assigns ownership by rendezvous hashing: a key belongs to the live member with the
- * highest hash of both names, so that a change of members moves as few keys as possible. Two members may briefly disagree:
- * all owned work must be fenced by a compare-and-set of its own.
+ * highest hash of both names, so that a change of members moves as few keys as possible. Two members may briefly
+ * disagree: all owned work must be fenced by a compare-and-set of its own.
  *
  * @param bucket members
  * @param member unique among the role's processes; one that restarts under its old name regains its share at once

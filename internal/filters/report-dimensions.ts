@@ -16,9 +16,9 @@ const choice = <V extends string>(values: readonly V[], description: string, exa
   ({ type: { kind: 'choice', values }, operators: EQUALITY, description, example }) as const
 
 /**
- * The dimensions that reports group and filter by, in the one place that declares them: adding an entry makes it a value of
- * `group_by`, a filter of reports, exports, budgets and the console, and a member of their rows. One whose value is not the
- * column of the same name has its SQL in `internal/store/queries/reports/dimensions.ts`.
+ * The dimensions that reports group and filter by, in the one place that declares them: adding an entry makes it a
+ * value of `group_by`, a filter of reports, exports, budgets and the console, and a member of their rows. One whose
+ * value is not the column of the same name has its SQL in `internal/store/queries/reports/dimensions.ts`.
  */
 export const DIMENSIONS = {
   owner: text('Attributed owner.', 'team-support'),

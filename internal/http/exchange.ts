@@ -73,7 +73,10 @@ export class Exchange {
   route = ''
   private readonly begunMs = turnNow()
   private settled = false
-  /** Neither Content-Length nor Transfer-Encoding is visible: a body may be hidden, so that the reply waits for the next turn. */
+  /**
+   * Neither Content-Length nor Transfer-Encoding is visible: a body may be hidden, so that the reply waits for the next
+   * turn.
+   */
   private readonly isUnframed: boolean
   private isReplied = false
   private readonly hooks: ExchangeHooks
@@ -117,7 +120,9 @@ export class Exchange {
     return this.settled || this.isReplied
   }
 
-  /** The first value of a header that few routes need; empty when absent. Valid only until the route's handler returns. */
+  /**
+   * The first value of a header that few routes need; empty when absent. Valid only until the route's handler returns.
+   */
   header(name: string): string {
     return this.request.getHeader(name)
   }
@@ -243,8 +248,8 @@ export class Exchange {
   }
 
   /**
-   * Replies on the next event-loop turn. A reply within the handler, or within a promise continuation of it, would still
-   * serve a request that arrived behind this one; after a later reply uWebSockets.js has closed such a connection
+   * Replies on the next event-loop turn. A reply within the handler, or within a promise continuation of it, would
+   * still serve a request that arrived behind this one; after a later reply uWebSockets.js has closed such a connection
    * (`deploy/decisions/http-parser.md`).
    */
   private nextTurn(status: number, write: () => void): void {

@@ -57,8 +57,8 @@ const readHeader = (name: string, value: string): void => {
 }
 
 /**
- * Keeps the header if we need it, and returns its bit. By length first, so that few strings are compared; a table of names
- * and fields would cost 60 ns more per request.
+ * Keeps the header if we need it, and returns its bit. By length first, so that few strings are compared; a table of
+ * names and fields would cost 60 ns more per request.
  */
 function keep(name: string, value: string): number {
   switch (name.length) {

@@ -2,8 +2,8 @@ import type { RateClass } from '../auth/rate-limits.js'
 import { counter, TimeHistogram, type TimeSeries, whenRead } from '../telemetry/metrics.js'
 
 /**
- * `probe`, `public` and `unknown` (no such path, or refused before its path was looked at) are no budgets of requests; `intake` and
- * `sql` are the listeners beside the API.
+ * `probe`, `public` and `unknown` (no such path, or refused before its path was looked at) are no budgets of requests;
+ * `intake` and `sql` are the listeners beside the API.
  */
 type RequestClass = RateClass | 'probe' | 'public' | 'unknown' | 'intake' | 'sql'
 

@@ -174,7 +174,10 @@ function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem 
   return limitBy(budgetOfAddress(exchange.address, nowMs), exchange, nowMs)
 }
 
-/** A request without a route is charged to the caller's reads, which the answer then shows; without a credential to the address. */
+/**
+ * A request without a route is charged to the caller's reads, which the answer then shows; without a credential to the
+ * address.
+ */
 function limitUnknown(exchange: Exchange, served: Served): Problem | undefined {
   const { apiKey, authorization } = exchange.headers
   if (apiKey === '' && authorization === '') return limitAddress(exchange, served)
@@ -251,7 +254,8 @@ function beginExchange(
     return undefined
   }
   if (read.headers.contentLength === '' && carriesBody(request.getMethod())) {
-    // A field with an empty name ends the header list: a length behind it is hidden, and its body would be the next request.
+    // A field with an empty name ends the header list: a length behind it is hidden, and its body would be the next
+    // request.
     exchange.refuseAndClose(
       problem('LENGTH_REQUIRED', 'POST, PUT and PATCH need a Content-Length; without a body send "Content-Length: 0".'),
     )
@@ -301,8 +305,8 @@ function logFailure({ traceId, path, loggedPath = path }: Exchange, cause: unkno
 }
 
 /**
- * Listens while the service starts: `/healthz` replies 200, everything else 503. Each reply closes its connection, so that
- * the next request opens a new one and reaches the service once it is ready.
+ * Listens while the service starts: `/healthz` replies 200, everything else 503. Each reply closes its connection, so
+ * that the next request opens a new one and reaches the service once it is ready.
  *
  * @returns stops listening
  */
@@ -399,8 +403,8 @@ const fitting = (response: HttpResponse, request: HttpRequest): HttpResponse =>
   request.getMethod() === 'head' ? withoutBody(response) : response
 
 /**
- * Turns a GET reply into a HEAD reply: same headers and length, no body (RFC 9110 section 9.3.2). The length is written as
- * a header: when it is passed to `endWithoutBody`, this build of uWebSockets.js stops serving the connection.
+ * Turns a GET reply into a HEAD reply: same headers and length, no body (RFC 9110 section 9.3.2). The length is written
+ * as a header: when it is passed to `endWithoutBody`, this build of uWebSockets.js stops serving the connection.
  */
 function withoutBody(response: HttpResponse): HttpResponse {
   let head = ''

@@ -32,8 +32,9 @@ const UNUSUAL = -1
 
 /**
  * Reads an event in the common form from its bytes, without making objects of it, at a fraction of what it costs to
- * parse and to check it: ASCII without escapes, the schema's fields alone, each once, without nulls and line breaks within. `validateInvocation` certainly accepts such a text, and it holds only fields that are kept. Of any other text it
- * says only that it is not usual: whether it is valid is then to be seen.
+ * parse and to check it: ASCII without escapes, the schema's fields alone, each once, without nulls and line breaks
+ * within. `validateInvocation` certainly accepts such a text, and it holds only fields that are kept. Of any other text
+ * it says only that it is not usual: whether it is valid is then to be seen.
  *
  * @param nowMs against which the event's time is checked
  * @returns the fields, valid until the next call; undefined if the text is not in the common form
@@ -186,8 +187,9 @@ const tagKeys = new Uint8Array(TAG_SLOTS * TAG_SLOT_BYTES)
 const tagKeysReadIn = new Float64Array(TAG_SLOTS)
 
 /**
- * Whether a key may be that of a tag, and no other tag of the event has it. Keys are the same few in most events: no string is
- * made of one that was seen before. Of two keys with one slot, the second is refused, as a key that comes twice is.
+ * Whether a key may be that of a tag, and no other tag of the event has it. Keys are the same few in most events: no
+ * string is made of one that was seen before. Of two keys with one slot, the second is refused, as a key that comes
+ * twice is.
  */
 function isNewTagKey(bytes: Buffer, start: number, end: number): boolean {
   const length = end - start
@@ -298,7 +300,9 @@ type SharedSchema =
 type FieldOfItsOwn = {
   [F in keyof typeof EVENT_FIELDS]: (typeof EVENT_FIELDS)[F] extends SharedSchema ? never : F
 }[keyof typeof EVENT_FIELDS]
-/** Every other field has a form of its own here: an event with a field without one would always be parsed as a whole. */
+/**
+ * Every other field has a form of its own here: an event with a field without one would always be parsed as a whole.
+ */
 const OWN_FORMS: Readonly<Record<FieldOfItsOwn, Form> & Partial<Record<keyof InvocationEvent, Form>>> = {
   event_id: eventId,
   ingestion_layer: layer,

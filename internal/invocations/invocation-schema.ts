@@ -13,7 +13,9 @@ import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
  * `input_tokens` is the total: cache reads and writes are parts of it. `output_tokens` includes reasoning.
  */
 
-/** Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`hot-reader.ts`). */
+/**
+ * Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`hot-reader.ts`).
+ */
 export const OPTIONAL_COUNT = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish()
 export const OPTIONAL_FLAG = z.boolean().nullish()
 export const OPTIONAL_AMOUNT = z.string().regex(AMOUNT_TEXT).nullish()

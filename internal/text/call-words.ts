@@ -1,8 +1,8 @@
 /** Closed lists of words that events and their records share. */
 
 /**
- * How well the token counts of a call are known: `reported` by the provider; `partial`, as of a stream that was interrupted;
- * `estimated` by the sender; `unknown`.
+ * How well the token counts of a call are known: `reported` by the provider; `partial`, as of a stream that was
+ * interrupted; `estimated` by the sender; `unknown`.
  */
 export const USAGE_BASES = ['reported', 'partial', 'estimated', 'unknown'] as const
 export type UsageBasis = (typeof USAGE_BASES)[number]
@@ -24,7 +24,9 @@ export const SERVICE_TIERS = [
 ] as const
 export type ServiceTier = (typeof SERVICE_TIERS)[number]
 
-/** Names of errors by which programs say that the caller stopped waiting: `AbortError`, `asyncio.CancelledError`, ... */
+/**
+ * Names of errors by which programs say that the caller stopped waiting: `AbortError`, `asyncio.CancelledError`, ...
+ */
 const CANCELLATION = /abort|cancel|client_?(?:disconnect|closed)/i
 
 /** @param error name or class of an error */

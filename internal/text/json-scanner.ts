@@ -28,8 +28,8 @@ const NEAR_BYTES = 48
 const FIRST_PRINTABLE = 0x20
 
 /**
- * Finds where values of a JSON text end, without parsing them: it looks at brackets and strings only, and leaves the rest of JSON's
- * grammar to those who read the values.
+ * Finds where values of a JSON text end, without parsing them: it looks at brackets and strings only, and leaves the
+ * rest of JSON's grammar to those who read the values.
  *
  * Bytes of 0x80 and above never look like any of these, in valid UTF-8 or not.
  */

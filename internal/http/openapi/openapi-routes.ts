@@ -18,8 +18,8 @@ const GET_DESCRIPTION: Operation = {
 }
 
 /**
- * Adds `GET /openapi.json`, which describes all routes including itself, to an instance's routes. Built when it is first asked
- * for, once: most gateways are never asked, and building it took a quarter of their start.
+ * Adds `GET /openapi.json`, which describes all routes including itself, to an instance's routes. Built when it is
+ * first asked for, once: most gateways are never asked, and building it took a quarter of their start.
  */
 export function withDescription(instance: Instance, routes: readonly Route[]): readonly Route[] {
   let document: Promise<PublicDocument> | undefined

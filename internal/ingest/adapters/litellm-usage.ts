@@ -3,8 +3,8 @@ import type { Selected } from '../../text/select-json.js'
 import { aboveZero, countOf, wholeInput } from './fields.js'
 
 /**
- * The tokens of a LiteLLM payload. It writes 0 where it knows nothing; details are in `usage_object`, which some versions
- * write as the text that Python prints for it.
+ * The tokens of a LiteLLM payload. It writes 0 where it knows nothing; details are in `usage_object`, which some
+ * versions write as the text that Python prints for it.
  */
 export function usageOf(payload: Selected, metadata: Selected) {
   const usage = metadata['usage_object']

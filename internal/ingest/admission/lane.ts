@@ -34,12 +34,13 @@ const CALM_MS = 5_000
 const CALM_LAG_MS = 1_000
 
 /**
- * Sends the events of tenants that send more than is worked off to a partition of their own, the lane, so that the others wait for
- * one batch of it at a time, not behind all of it. Those that have sent more than the usual since the backlog began go there, until
- * the lane has none.
+ * Sends the events of tenants that send more than is worked off to a partition of their own, the lane, so that the
+ * others wait for one batch of it at a time, not behind all of it. Those that have sent more than the usual since the
+ * backlog began go there, until the lane has none.
  *
- * A tenant that is alone has no lane. The event of a trace that has been begun before is no longer compared with the rest of it; and
- * the lane knows no event of the other partitions, so whether it is a repeat must be certain before (`answerHere`, `OwnedEvents`).
+ * A tenant that is alone has no lane. The event of a trace that has been begun before is no longer compared with the
+ * rest of it; and the lane knows no event of the other partitions, so whether it is a repeat must be certain before
+ * (`answerHere`, `OwnedEvents`).
  */
 export class Lane {
   private readonly deps: LaneDeps

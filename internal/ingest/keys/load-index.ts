@@ -15,7 +15,8 @@ import type { Confirmation, KeyConfirmation, Rechecked } from './key-confirmatio
 
 const LOADS = counter(
   'admission_index_loads_total',
-  'Loads of the keys and events that were admitted before: at the start, and of what may be missing after a gateway has left or was silent.',
+  'Loads of the keys and events that were admitted before: at the start, and of what may be missing after a ' +
+    'gateway has left or was silent.',
 )
 
 /** Sources of the keys and events admitted before this process started. */
@@ -51,14 +52,14 @@ export const KEY_WINDOW_MS = 24 * 60 * 60 * 1000
 export const EVENT_WINDOW_MS = 7 * 24 * 60 * 60 * 1000
 
 /**
- * A silent peer admits nothing more: a search of the log for keys of all gateways that began after its last admission is complete. A
- * load of this gateway's own share is none.
+ * A silent peer admits nothing more: a search of the log for keys of all gateways that began after its last admission
+ * is complete. A load of this gateway's own share is none.
  */
 const SEARCH_AGAIN_AFTER_MS = 1_000
 
 /**
- * Notices that did not arrive are of requests that ended shortly before their owner was found silent or dead: after 8 s at most.
- * The rest is for clocks that differ, for times are those of the gateway that admitted.
+ * Notices that did not arrive are of requests that ended shortly before their owner was found silent or dead: after 8 s
+ * at most. The rest is for clocks that differ, for times are those of the gateway that admitted.
  */
 const TAIL_MS = 10 * 60 * 1000
 
@@ -68,8 +69,8 @@ const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
 
 export interface IndexLoader {
   /**
-   * Whether this gateway owns the key and its index holds all that was admitted of it; until then each new key must be confirmed,
-   * and each new event is unsure.
+   * Whether this gateway owns the key and its index holds all that was admitted of it; until then each new key must be
+   * confirmed, and each new event is unsure.
    */
   isLoaded(key: KeyHash): boolean
   /** The number of this gateway's slots whose history is being loaded. */
@@ -79,8 +80,9 @@ export interface IndexLoader {
   /** `confirm` for a key whose owner does not answer: searches the log and the read model for its admissions. */
   recheck(key: KeyHash, fingerprint: Fingerprint): Promise<Rechecked>
   /**
-   * Loads this gateway's share of the history on start, or what is missing of it. Resolves when the part that only the log holds
-   * is loaded: the first request must wait for it, since its key may not be new. The read model's part is loaded afterwards.
+   * Loads this gateway's share of the history on start, or what is missing of it. Resolves when the part that only the
+   * log holds is loaded: the first request must wait for it, since its key may not be new. The read model's part is
+   * loaded afterwards.
    */
   load(missing?: Missing): Promise<void>
   /** Resolves when everything is loaded that has been begun. */
@@ -111,7 +113,9 @@ export function createIndexLoader(
 ): IndexLoader {
   let hasBegun = false
   const loads = new Map<Load, Promise<void>>()
-  /** Of all loads, the part that only the log holds; a search for one key must not be over when a later load of less is. */
+  /**
+   * Of all loads, the part that only the log holds; a search for one key must not be over when a later load of less is.
+   */
   let pending: Promise<unknown> = Promise.resolve()
   let pendingLoads = 0
   let searchedAtMs = Number.NEGATIVE_INFINITY
@@ -257,8 +261,8 @@ async function loadTail(
 }
 
 /**
- * Adds everything that the read model holds of the slots gained, as far as they are still this gateway's: after an outage of the
- * broker, in which each gateway saw all others depart, they are not.
+ * Adds everything that the read model holds of the slots gained, as far as they are still this gateway's: after an
+ * outage of the broker, in which each gateway saw all others depart, they are not.
  */
 async function loadGained(
   history: AdmissionHistory,

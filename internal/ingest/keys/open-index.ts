@@ -44,7 +44,9 @@ export interface IndexSettings extends LoaderSettings {
   readonly stopping: AbortSignal
 }
 
-/** Creates the empty index of admitted keys and events, with the loader that fills it from the log and the read model. */
+/**
+ * Creates the empty index of admitted keys and events, with the loader that fills it from the log and the read model.
+ */
 export function openIndex(
   { history, findKeys }: IndexSources,
   owners: IndexOwners,

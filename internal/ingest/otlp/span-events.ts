@@ -22,7 +22,10 @@ export interface MappingContext {
   readonly isGateway: boolean
 }
 
-/** Gateways by the name of their instrumentation scope: the service that sends their spans is their own, not the caller's. */
+/**
+ * Gateways by the name of their instrumentation scope: the service that sends their spans is their own, not the
+ * caller's.
+ */
 const GATEWAY_LAYERS: readonly (readonly [scope: RegExp, layer: string])[] = [
   [/^litellm\b/, 'gateway'],
   [/^envoyproxy\//, 'gateway'],
@@ -133,7 +136,9 @@ function litellmLabels(span: Telemetry, isGateway: boolean) {
 export const isLiteLlm = ({ scope, facts }: Telemetry): boolean =>
   scope === 'litellm' && facts.get(FACT.requestType) !== undefined
 
-/** LiteLLM states the two models the other way round: its request is the deployment, its response the alias asked for. */
+/**
+ * LiteLLM states the two models the other way round: its request is the deployment, its response the alias asked for.
+ */
 function modelsOf(span: Telemetry): { readonly requested: string | undefined; readonly served: string | undefined } {
   const requested = nameOf(span.facts.get(FACT.requestedModel))
   const served = nameOf(span.facts.get(FACT.servedModel))

@@ -86,9 +86,9 @@ export class EventClaims {
   }
 
   /**
-   * Reports whether the log holds a claimed event now. The owner needs to know that it does not; or that it does, if the
-   * owner has changed. If the owner was not sure, or silent, all others get to know it, and the owner again: the claim may
-   * have been lost.
+   * Reports whether the log holds a claimed event now. The owner needs to know that it does not; or that it does, if
+   * the owner has changed. If the owner was not sure, or silent, all others get to know it, and the owner again: the
+   * claim may have been lost.
    *
    * @param owner the result of `claim`, or undefined for an event that was admitted without a claim
    */

@@ -3,9 +3,10 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import { ALL_SLOTS, type Slots, slotOf } from '../../ids/owner-slots.js'
 
 /**
- * Which of the live gateways owns which key: keys are in slots, and a slot belongs to the gateway with the highest mix of the
- * slot's number and its own name (rendezvous hashing), so that a gateway that comes or goes moves only its own share. One look
- * into a table per key. Every gateway computes the same for the same members: the key's hash holds the tenant already.
+ * Which of the live gateways owns which key: keys are in slots, and a slot belongs to the gateway with the highest mix
+ * of the slot's number and its own name (rendezvous hashing), so that a gateway that comes or goes moves only its own
+ * share. One look into a table per key. Every gateway computes the same for the same members: the key's hash holds the
+ * tenant already.
  */
 export class KeyOwners {
   private readonly self: string

@@ -27,8 +27,8 @@ import { SettlementNotices } from './settlement-notices.js'
  * each claim was settled, and repeats the notice until the owner confirms it.
  *
  * Two gateways may both admit one key, with different bodies, only
- * - while its owner does not answer, or did not receive the settlement: the others then decide for themselves. What was spooled
- *   meanwhile they hear of when the log holds it (`announceLate` of the members)
+ * - while its owner does not answer, or did not receive the settlement: the others then decide for themselves. What was
+ *   spooled meanwhile they hear of when the log holds it (`announceLate` of the members)
  * - while its owner changes: the new owner does not know the claims in flight, and until every gateway has seen the
  *   change (milliseconds) some still ask the old one. A new owner lacks the old one's knowledge (`onDeparture`)
  * - when a request takes longer than its lease of 4 s
@@ -53,13 +53,16 @@ export interface Peers {
    * @param flags 0 to 255; other requests get them with 'same'
    */
   settled(ticket: PeerTicket, isAdmitted: boolean, flags: number): void
-  /** Reports a key that was admitted without a claim to its owner, if that is another gateway. The caller must not change it. */
+  /**
+   * Reports a key that was admitted without a claim to its owner, if that is another gateway. The caller must not
+   * change it.
+   */
   admitted(admitted: Pick<SettlementRecord, 'key' | 'fingerprint' | 'flags'>): void
   /**
-   * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection; when an
-   * owner of events answers again that was silent; and when this gateway's own heartbeats are stored again, which others may have
-   * counted as dead meanwhile. This gateway does not know what they decided: load what is missing, and confirm each new key
-   * until then.
+   * Calls back when gateways have departed: dead, or unreachable for seconds because of this gateway's own connection;
+   * when an owner of events answers again that was silent; and when this gateway's own heartbeats are stored again,
+   * which others may have counted as dead meanwhile. This gateway does not know what they decided: load what is
+   * missing, and confirm each new key until then.
    */
   onDeparture(listener: (departed: readonly string[], missing: Missing) => void): void
   /** Sends the pending settlements and leaves. Claims in flight become unanswered. */

@@ -16,8 +16,8 @@ const LOOK_EVERY_MS = 20
 const ATTEMPTS_MAX = 5
 
 /**
- * Takes something of the log and of the read model as of one moment, at which no batch is open: all readers pause. Whether they
- * all did shows afterwards, since a reader that went on has moved its checkpoint; then it is taken again.
+ * Takes something of the log and of the read model as of one moment, at which no batch is open: all readers pause.
+ * Whether they all did shows afterwards, since a reader that went on has moved its checkpoint; then it is taken again.
  *
  * @param take must be quick; it is called once per attempt
  * @returns what the successful attempt took, and for how long readers paused
@@ -89,7 +89,9 @@ async function stateOf(broker: Broker, store: ClickHouseClient): Promise<State> 
   return { moved: `${moved.sort().join('\n')}\n${text}`, open }
 }
 
-/** @returns a text that changes whenever the read model does other than by inserts, and whether a range is being copied */
+/**
+ * @returns a text that changes whenever the read model does other than by inserts, and whether a range is being copied
+ */
 async function readModelState(
   store: ClickHouseClient,
 ): Promise<{ readonly text: string; readonly isCopying: boolean }> {

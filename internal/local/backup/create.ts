@@ -56,8 +56,9 @@ const LEFT_OUT = new Set(
 )
 
 /**
- * Backs up a running instance. Streams come first, which takes as long as it takes; then, while readers pause for a moment, what
- * they got since, and hard links of the read model's parts, which are copied afterwards. Gateways take events all the time.
+ * Backs up a running instance. Streams come first, which takes as long as it takes; then, while readers pause for a
+ * moment, what they got since, and hard links of the read model's parts, which are copied afterwards. Gateways take
+ * events all the time.
  */
 export async function createBackup(deps: BackupDeps): Promise<IndexEntry & { readonly pausedMs: number }> {
   const { broker, store, storeDataFolder, repository, say } = deps

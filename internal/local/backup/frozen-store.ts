@@ -26,7 +26,8 @@ const shadowOf = (dataFolder: string, name: string): string => join(dataFolder, 
 /** Freezes all tables, one after the other: nothing may be written meanwhile. */
 export async function freeze(store: ClickHouseClient, database: string, name: string): Promise<void> {
   const tables = await store.query({
-    query: `SELECT name FROM system.tables WHERE database = {database:String} AND engine LIKE '%MergeTree' ORDER BY name`,
+    query: `SELECT name FROM system.tables WHERE database = {database:String} AND engine LIKE '%MergeTree'
+            ORDER BY name`,
     query_params: { database },
     format: 'JSONEachRow',
   })

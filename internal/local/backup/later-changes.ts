@@ -92,7 +92,8 @@ export interface LaterChanges {
 }
 
 /**
- * Reads the broker of a data folder that has survived. Works on a copy, which is removed afterwards: the folder stays as it is.
+ * Reads the broker of a data folder that has survived. Works on a copy, which is removed afterwards: the folder stays
+ * as it is.
  *
  * @param beside where the copy is made: it needs as much of that disk as the old log takes
  * @throws ConfigError when an instance runs on the folder, or its broker is not there any more
@@ -165,9 +166,9 @@ function requireStopped(folder: string): void {
 }
 
 /**
- * Holds when the folder is what became of the instance after the backup. Of an older folder, or of another instance's, the
- * credentials would bring back what was revoked before the backup. A bucket numbers its changes: a later one ends no earlier, and what it had
- * when the backup read it and has not changed since is the same in the backup.
+ * Holds when the folder is what became of the instance after the backup. Of an older folder, or of another instance's,
+ * the credentials would bring back what was revoked before the backup. A bucket numbers its changes: a later one ends
+ * no earlier, and what it had when the backup read it and has not changed since is the same in the backup.
  *
  * @param broker the restored one, before anything is applied
  * @param streams of the backup
@@ -210,8 +211,8 @@ const lastRevisionOf = async (bucket: Bucket, { manager }: Broker): Promise<numb
   (await manager.streams.info(streamOf(bucket))).state.last_seq
 
 /**
- * Gives a restored broker the entries of buckets as they were last: what was revoked or removed since the backup is so again, what
- * was replaced has its newer value, what was made since is there.
+ * Gives a restored broker the entries of buckets as they were last: what was revoked or removed since the backup is so
+ * again, what was replaced has its newer value, what was made since is there.
  *
  * @returns how many entries of each bucket changed
  */
@@ -240,7 +241,10 @@ export async function applyBuckets(
   return changed
 }
 
-/** Copies the files of the price books that the restored broker does not have. Before their entries in the bucket: a book without its file stops attribution. */
+/**
+ * Copies the files of the price books that the restored broker does not have. Before their entries in the bucket: a
+ * book without its file stops attribution.
+ */
 export async function copyPriceBooks(broker: Broker, { configuration, broker: old }: LaterChanges): Promise<void> {
   const books = configuration.find(({ bucket }) => bucket === PRICE_BOOKS)
   if (books === undefined || books.entries.size === 0) return

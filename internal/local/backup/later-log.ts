@@ -35,7 +35,9 @@ const EVENTS_AND_MORE: readonly LaterLog[] = [
   { stream: AUDIT.name, isWanted: () => true },
 ]
 
-/** When the records are there of which they are changes. Corrections are found again; the jobs of slices are not known. */
+/**
+ * When the records are there of which they are changes. Corrections are found again; the jobs of slices are not known.
+ */
 const DECISIONS: LaterLog = {
   stream: CHANGES.name,
   isWanted: ({ header, data }) => !isSliceMessage(header?.get('Nats-Msg-Id') ?? '') && isDecision(data),
@@ -70,8 +72,9 @@ export interface ReplayDeps {
 }
 
 /**
- * Takes over what the old log got after the backup, and waits until the attributor has worked it off: calls first, then what people
- * decided about them. In the order of the old log, so that the same calls are attributed with the same neighbours.
+ * Takes over what the old log got after the backup, and waits until the attributor has worked it off: calls first, then
+ * what people decided about them. In the order of the old log, so that the same calls are attributed with the same
+ * neighbours.
  *
  * @throws Error when the attributor makes no progress
  */
@@ -99,7 +102,9 @@ const OTHER_LOGS: readonly ReadLogOf[] = [
   { key: AUDIT_CHECKPOINT, stream: AUDIT.name, subject: AUDIT_OF_ALL },
 ]
 
-/** Undefined when they are not the same: the calls of a partition that the backup does not have would be read by nobody. */
+/**
+ * Undefined when they are not the same: the calls of a partition that the backup does not have would be read by nobody.
+ */
 async function samePartitions({ broker, old }: ReplayDeps): Promise<number | undefined> {
   const [now, later] = await Promise.all([readLayout(broker), readLayout(old)])
   if (now === undefined || later === undefined) return undefined

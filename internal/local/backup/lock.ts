@@ -17,15 +17,18 @@ interface Holder {
 
 const LOCK = 'backup-lock/holder.json'
 const RENEWED_EVERY_MS = 10_000
-/** A holder that has not renewed it for this long has ended, however far apart the clocks of two machines usually are. */
+/**
+ * A holder that has not renewed it for this long has ended, however far apart the clocks of two machines usually are.
+ */
 const ABANDONED_MS = 120_000
 
 /**
- * Does work that no other process does meanwhile, on a place of backups or for the instance that is backed up. Of two on one place, each would
- * write an index without the other's backup, or remove parts that the other's needs; of two of one instance, one would remove
- * the links of the other.
+ * Does work that no other process does meanwhile, on a place of backups or for the instance that is backed up. Of two
+ * on one place, each would write an index without the other's backup, or remove parts that the other's needs; of two of
+ * one instance, one would remove the links of the other.
  *
- * @param work gets a function that throws when another process has taken the place over, which takes a pause of two minutes
+ * @param work gets a function that throws when another process has taken the place over, which takes a pause of two
+ * minutes
  * @throws ConfigError with the process that works on it
  */
 export async function withLock<T>(blobs: BlobStore, work: (assertHeld: () => Promise<void>) => Promise<T>): Promise<T> {

@@ -4,8 +4,9 @@ import type { BlobStore } from '../../exports/blobs/blob-store.js'
 import { type Blob, blobsOf, type IndexEntry, type Manifest } from './backup-manifest.js'
 
 /**
- * The place of backups: a folder or a bucket. Parts of tables are stored once for all backups that have them (`parts/`); the
- * rest of a backup is in a folder of its own. A backup exists once it is in the index, which is written last.
+ * The place of backups: a folder or a bucket. Parts of tables are stored once for all backups that have them
+ * (`parts/`); the rest of a backup is in a folder of its own. A backup exists once it is in the index, which is written
+ * last.
  */
 export class Repository {
   private readonly blobs: BlobStore

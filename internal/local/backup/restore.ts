@@ -72,11 +72,12 @@ export interface AppliedChanges {
 const READ_BY_SEQUENCE = new Set<string>([INVOCATIONS.name, CHANGES.name])
 
 /**
- * Makes the data folder of an instance from a backup. The instance is started afterwards, as any other; it refuses to start while a
- * restore is not finished, or was ended in the middle.
+ * Makes the data folder of an instance from a backup. The instance is started afterwards, as any other; it refuses to
+ * start while a restore is not finished, or was ended in the middle.
  *
  * @returns the changes after the backup that were applied; undefined when they are not known
- * @throws ConfigError when the folder is in use, the master key is not the backup's, or the later changes do not continue the backup
+ * @throws ConfigError when the folder is in use, the master key is not the backup's, or the later changes do not
+ * continue the backup
  * @throws Error when a blob of the backup is damaged or missing; the folder is then of no use
  */
 export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Promise<AppliedChanges | undefined> {
@@ -124,7 +125,10 @@ interface ChangedInstance extends RestoreDeps {
   readonly secrets: InstanceSecrets
 }
 
-/** Credentials and configuration first, by which the later log is attributed; erasures last, so that they find the calls of it, too. */
+/**
+ * Credentials and configuration first, by which the later log is attributed; erasures last, so that they find the calls
+ * of it, too.
+ */
 async function applyLaterChanges(
   changes: LaterChanges,
   manifest: Manifest,
@@ -205,8 +209,8 @@ async function keysFor(
   const masterKeys = readMasterKeys({ masterKey, masterKeyFile: '' })
   if (masterKeys.find(manifest.master_key_id) === undefined) {
     throw new ConfigError(
-      `this is not the master key of the backup: it is ${masterKeys.current().id}, the backup's is ${manifest.master_key_id}; ` +
-        'if it was replaced since, write the older one on a second line of the file',
+      `this is not the master key of the backup: it is ${masterKeys.current().id}, the backup's is ` +
+        `${manifest.master_key_id}; if it was replaced since, write the older one on a second line of the file`,
     )
   }
   return keys

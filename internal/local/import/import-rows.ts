@@ -4,8 +4,8 @@ import { CsvReader, type CsvRecord } from '../../text/csv.js'
 export type Row = Readonly<Record<string, unknown>>
 
 /**
- * CSV (RFC 4180): the first line names the columns; quoted fields may have line breaks. Empty fields that are not quoted are
- * absent, as PostgreSQL writes NULL.
+ * CSV (RFC 4180): the first line names the columns; quoted fields may have line breaks. Empty fields that are not
+ * quoted are absent, as PostgreSQL writes NULL.
  *
  * @throws Error that names the line of a row with another number of fields
  */

@@ -1,6 +1,6 @@
 /**
- * The teams of a LiteLLM proxy as identities of the directory. LiteLLM names who calls by the address of a user, else by its id
- * (`ingest/adapters/litellm.ts`): both are identities here.
+ * The teams of a LiteLLM proxy as identities of the directory. LiteLLM names who calls by the address of a user, else
+ * by its id (`ingest/adapters/litellm.ts`): both are identities here.
  */
 
 export interface Member {

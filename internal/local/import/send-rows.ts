@@ -19,8 +19,8 @@ const ROWS_PER_REQUEST = 500
 const REJECTIONS_MAX = 20
 
 /**
- * Sends payloads to a source's route of the intake port, in batches. An import that was interrupted can be repeated: what
- * is there already is counted as duplicates.
+ * Sends payloads to a source's route of the intake port, in batches. An import that was interrupted can be repeated:
+ * what is there already is counted as duplicates.
  *
  * @throws Error when the service refuses a whole batch, such as for its credential
  */

@@ -1,6 +1,6 @@
 /**
- * Sends spans by OTLP/HTTP in protobuf. OpenTelemetry's exporter encodes them, repeats what a busy collector refuses, and
- * reads OTLP's own variables for headers, compression and certificates. It is loaded only where spans are wanted.
+ * Sends spans by OTLP/HTTP in protobuf. OpenTelemetry's exporter encodes them, repeats what a busy collector refuses,
+ * and reads OTLP's own variables for headers, compression and certificates. It is loaded only where spans are wanted.
  */
 import { randomBytes } from 'node:crypto'
 import { SpanKind as OtelKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'

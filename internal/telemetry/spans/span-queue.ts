@@ -15,8 +15,8 @@ const EXPORTED = counter('spans_exported_total', 'Spans that the collector has t
 const DROPPED = counter('spans_dropped_total', 'Spans that were dropped, by reason.', ['reason'])
 
 /**
- * Spans on their way to the collector. The caller that adds one never waits: beyond its bound, and when the collector does not take
- * them, spans are dropped and counted.
+ * Spans on their way to the collector. The caller that adds one never waits: beyond its bound, and when the collector
+ * does not take them, spans are dropped and counted.
  */
 export class SpanQueue {
   private readonly send: SendSpans

@@ -5,10 +5,11 @@ import { SpanQueue } from './span-queue.js'
 import { isWithinRatio, parseTraceparent, type TraceContext } from './trace-context.js'
 
 /**
- * The spans of this process: requests of a gateway, batches and inserts of an attributor. Off unless a collector is named;
- * a path that every request or event takes then asks `SPANS.isOn` and does nothing else.
+ * The spans of this process: requests of a gateway, batches and inserts of an attributor. Off unless a collector is
+ * named; a path that every request or event takes then asks `SPANS.isOn` and does nothing else.
  *
- * Attributes are bounded by the code: none holds a tenant, an identity, content, or a path, which may be a capability URL.
+ * Attributes are bounded by the code: none holds a tenant, an identity, content, or a path, which may be a capability
+ * URL.
  */
 
 /** A span that has begun: its context is already known to those who link to it. */
@@ -83,7 +84,9 @@ export async function openSpans(
   log.info({ ratio }, 'exporting spans')
 }
 
-/** The span of an HTTP request, with the names of OpenTelemetry's conventions. @param route `POST /api/v1/invocations` */
+/**
+ * The span of an HTTP request, with the names of OpenTelemetry's conventions. @param route `POST /api/v1/invocations`
+ */
 export function endRequest(
   { context, parentSpanId }: BegunSpan,
   route: string,
