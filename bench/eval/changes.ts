@@ -13,9 +13,9 @@ import { byHeuristicOf, byMajorityOf, byNaiveBayes, byPosterior } from './compan
 import { type Figures, figuresOf, type Verdict } from './figures.js'
 
 /**
- * Question (family d): how soon does the watch see that a company has changed? Half-way its two largest services swap their
- * habits, or a service makes its first call. By the mathematics alone: stage A, training, watch and prediction are the
- * product's, in this process; the watch looks after every ten newly resolved events.
+ * Question (family d): how soon does the watch see that a company has changed? Half-way its two largest services swap
+ * their habits, or a service makes its first call. By the mathematics alone: stage A, training, watch and prediction
+ * are the product's, in this process; the watch looks after every ten newly resolved events.
  */
 const PROFILE: Profile = { services: 12, largest: 0.3, shadow: 0.05, differ: 1.2 }
 const CHANGE_MS = LENGTH_MS / 2
@@ -46,7 +46,9 @@ interface NewServiceOutcome {
   readonly class_after_days: number | null
   /** Share of its unresolved calls until then that are claimed for others at 0.80. */
   readonly claimed: number
-  /** The ceiling here knows all of the company as it was before the service's first call, and the service not at all. */
+  /**
+   * The ceiling here knows all of the company as it was before the service's first call, and the service not at all.
+   */
   readonly claimed_beside: Beside<number>
   /** Share of its unresolved calls from a day after its 50th label on that are named rightly. */
   readonly named: number | null

@@ -7,8 +7,8 @@ const DAY_MS = 86_400_000
 const INSERTS = 20
 
 /**
- * Fills the tables that an index is loaded from: keys of the last 24 hours and events of the last 7 days, evenly spread, with a little
- * distance from either end. Without sorted copies, which a load does not read.
+ * Fills the tables that an index is loaded from: keys of the last 24 hours and events of the last 7 days, evenly
+ * spread, with a little distance from either end. Without sorted copies, which a load does not read.
  */
 export async function fill(store: ClickHouseClient, keys: number, nowMs: number): Promise<void> {
   const run = (query: string): Promise<unknown> =>
@@ -27,8 +27,10 @@ export async function fill(store: ClickHouseClient, keys: number, nowMs: number)
   for (let i = 0; i < INSERTS; i++) {
     const from = `FROM numbers(${Math.floor((i * keys) / INSERTS)}, ${Math.floor(keys / INSERTS)})`
     await run(`INSERT INTO admission_keys (key_hash, fingerprint, flags, admitted_at)
-      SELECT reinterpretAsFixedString(sipHash128(number)), reinterpretAsFixedString(sipHash64(number)), 0, ${at(1)} ${from}`)
+      SELECT reinterpretAsFixedString(sipHash128(number)), reinterpretAsFixedString(sipHash64(number)), 0,
+        ${at(1)} ${from}`)
     await run(`INSERT INTO attributions (tenant_id, id, event_time, valid_from)
-      SELECT concat('tnt_', toString(number % 20)), reinterpretAsFixedString(sipHash128(number, 1)), ${at(7)} AS at, at ${from}`)
+      SELECT concat('tnt_', toString(number % 20)), reinterpretAsFixedString(sipHash128(number, 1)), ${at(7)} AS at,
+        at ${from}`)
   }
 }

@@ -22,8 +22,9 @@ import { fill } from './data.js'
 /**
  * Question: what does a gateway load when it starts as one of five, and what when one of five has left?
  *
- * Bar: one of five is ready in a quarter of the time in which a gateway loaded everything before, and its memory is in proportion to its
- * share. In each round: everything as before; everything as now; the share of one of five; what falls to one of the four that remain.
+ * Bar: one of five is ready in a quarter of the time in which a gateway loaded everything before, and its memory is in
+ * proportion to its share. In each round: everything as before; everything as now; the share of one of five; what falls
+ * to one of the four that remain.
  */
 export interface IndexLoadOptions {
   readonly checkout: string

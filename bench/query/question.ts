@@ -47,7 +47,9 @@ export interface QueryOptions {
   readonly sorts: readonly SortField[]
   /** So many of the newest records are not settled when the pages are read. */
   readonly newer: number
-  /** So many of the newest records are in the sorted copies, as if the others were of old months; at least `rows`: all. */
+  /**
+   * So many of the newest records are in the sorted copies, as if the others were of old months; at least `rows`: all.
+   */
   readonly copied: number
 }
 
@@ -307,10 +309,12 @@ async function askByHand(
   const position =
     after === undefined
       ? ''
-      : `AND ${key} ${than}= ${literal(after.value)} AND (${key}, id) ${than} (${literal(after.value)}, toFixedString(unhex('${after.idHex}'), 16))`
+      : `AND ${key} ${than}= ${literal(after.value)}
+         AND (${key}, id) ${than} (${literal(after.value)}, toFixedString(unhex('${after.idHex}'), 16))`
   const startedAt = performance.now()
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND ${filter.sql} ${position}
+    query: `SELECT ${RECORD} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}
+            AND ${filter.sql} ${position}
             ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT ${LIMIT + 1}`,
     query_params: snapshotParams(TENANT, SNAPSHOT_MS),
     format: 'JSONEachRow',
@@ -359,7 +363,8 @@ async function knownValues(store: ClickHouseClient, rows: number): Promise<Known
     ).q
   const record = await one<Record<string, string>>(
     `SELECT lower(hex(id)) AS id_hex, trace_id, cost_usd, energy_wh, carbon_gco2e FROM attributions
-     WHERE tenant_id = {tenant:String} AND trace_id != '' AND cityHash64(id) % 1000 = 7 ORDER BY event_time LIMIT 1 OFFSET 300`,
+     WHERE tenant_id = {tenant:String} AND trace_id != '' AND cityHash64(id) % 1000 = 7 ORDER BY event_time
+     LIMIT 1 OFFSET 300`,
   )
   const span = await one<{ first: string; last: string }>(
     `SELECT toUnixTimestamp64Milli(min(event_time)) AS first, toUnixTimestamp64Milli(max(event_time)) AS last

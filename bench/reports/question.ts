@@ -23,9 +23,10 @@ import { generateCalls, LAST_AT_MS } from './generate.js'
 /**
  * Question: does a report of any company answer in one request, as fast as the GROUP BY that a person would write?
  *
- * Twelve months of calls of 500 people who use 40 services and six models, made inside the engine, some of them closed. Each
- * report, with its 28 figures, the cohort rule, order and paging, beside a GROUP BY by hand of the same calls: as of the same
- * snapshot, with distinct people, once with six sums and once with all figures. Then a month by service while records arrive.
+ * Twelve months of calls of 500 people who use 40 services and six models, made inside the engine, some of them closed.
+ * Each report, with its 28 figures, the cohort rule, order and paging, beside a GROUP BY by hand of the same calls: as
+ * of the same snapshot, with distinct people, once with six sums and once with all figures. Then a month by service
+ * while records arrive.
  */
 export interface ReportsOptions {
   readonly checkout: string

@@ -1,7 +1,10 @@
 import type { TrainingRecord } from '../../internal/inference/learning/examples.js'
 import { type Random, seededRandom } from '../../internal/local/sandbox/random.js'
 
-/** Events of many services that differ in models and sizes. It is only for cost: how right a model of them is says nothing. */
+/**
+ * Events of many services that differ in models and sizes. It is only for cost: how right a model of them is says
+ * nothing.
+ */
 export interface PlantedService {
   readonly name: string
   readonly inputTokens: number

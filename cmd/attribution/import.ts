@@ -17,8 +17,9 @@ export const importCommand = (): Command =>
   new Command('import').description('Imports calls from what other systems have kept.').addCommand(
     new Command('litellm-spend-logs')
       .description(
-        'Imports rows of the table LiteLLM_SpendLogs. They have the ids of the callback: what came already is a duplicate, so that an ' +
-          'import closes the gaps that lost batches left. Who called is believed if the key has is_gateway.',
+        'Imports rows of the table LiteLLM_SpendLogs. They have the ids of the callback: what came already is a ' +
+          'duplicate, so that an import closes the gaps that lost batches left. Who called is believed if the key ' +
+          'has is_gateway.',
       )
       .argument('<file>', 'CSV with a header, or one JSON object per line (.jsonl)')
       .option('--intake-url <url>', 'address of the intake port', 'http://127.0.0.1:4318')
@@ -43,8 +44,8 @@ async function runImport(file: string, options: ImportOptions): Promise<void> {
 
 /** Which of them came with the callback cannot be told from the table. */
 const RESPONSE_IDS =
-  'rows have the id of a response, not of a call: if your callback sends litellm_call_id, calls that came with it are now there twice. ' +
-  'For such versions import only the time that the callback missed.'
+  'rows have the id of a response, not of a call: if your callback sends litellm_call_id, calls that came ' +
+  'with it are now there twice. For such versions import only the time that the callback missed.'
 
 async function* payloadsOf(file: string, seen: { responseIds: number }): AsyncGenerator<unknown> {
   for await (const row of rowsOf(file)) {

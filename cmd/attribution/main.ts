@@ -3,7 +3,10 @@ import { Command } from 'commander'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { serviceVersion } from '../../internal/config/version.js'
 
-/** In the order in which the help lists them. One that is named is loaded alone: to load all takes a tenth of a second more. */
+/**
+ * In the order in which the help lists them. One that is named is loaded alone: to load all takes a tenth of a second
+ * more.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./demo.js')).demoCommand(),
   tenant: async () => (await import('./tenant.js')).tenantCommand(),

@@ -33,8 +33,9 @@ export const pricesCommand = (): Command =>
     .addCommand(
       new Command('import')
         .description(
-          'Imports a price book. It prices the calls since its effective date that are attributed after the import; ' +
-            'existing records keep their price. Rows that look wrong are left out, or keep their previous price, and are listed.',
+          'Imports a price book. It prices the calls since its effective date that are attributed after the ' +
+            'import; existing records keep their price. Rows that look wrong are left out, or keep their previous ' +
+            'price, and are listed.',
         )
         .argument('<file>', 'JSON in the format of internal/valuation/cost/prices.data.json')
         .option(

@@ -41,16 +41,18 @@ interface ReattributeOptions extends InstanceOption {
 }
 
 const POLL_EVERY_MS = 200
-/** After this time without progress the job's next message may have been lost with the process that was to publish it. */
+/**
+ * After this time without progress the job's next message may have been lost with the process that was to publish it.
+ */
 const STALLED_MS = 10_000
 
 export const reattributeCommand = (): Command =>
   new Command('reattribute')
     .description(
-      'Re-attributes the records of a time window with the current directory, pools and models. A record with another ' +
-        'result gets a new version. Cost, energy and carbon are unchanged; with --fill-unpriced or --reprice-book only ' +
-        'they change. Overridden and disputed records are unchanged. The job runs in the service: it continues when this ' +
-        'command ends, and after a restart of the service.',
+      'Re-attributes the records of a time window with the current directory, pools and models. A record with ' +
+        'another result gets a new version. Cost, energy and carbon are unchanged; with --fill-unpriced or ' +
+        '--reprice-book only they change. Overridden and disputed records are unchanged. The job runs in the ' +
+        'service: it continues when this command ends, and after a restart of the service.',
     )
     .option('--tenant <id>', 'tenant of the records')
     .option('--from <time>', 'start of the window, inclusive: a date, or RFC 3339 in UTC', readTime)

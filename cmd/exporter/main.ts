@@ -1,6 +1,6 @@
 /**
- * The exporter: writes the files of export jobs from the read model, and delivers those of schedules to tenants' buckets. Any
- * number of exporters share the work.
+ * The exporter: writes the files of export jobs from the read model, and delivers those of schedules to tenants'
+ * buckets. Any number of exporters share the work.
  */
 
 import { auditOnce } from '../../internal/audit/audit-sink.js'

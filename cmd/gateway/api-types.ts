@@ -1,6 +1,6 @@
 /**
- * Writes the types of the API: `attribution-service/sdk/api`. Runs before the sources are compiled, since some of them import
- * these types (`deploy/setup/api-types.mjs`).
+ * Writes the types of the API: `attribution-service/sdk/api`. Runs before the sources are compiled, since some of them
+ * import these types (`deploy/setup/api-types.mjs`).
  *
  * @example node dist/cmd/gateway/api-types.js dist/sdk/api.d.ts
  */

@@ -1,6 +1,6 @@
 /**
- * dist/sdk/api.d.ts: the types of the API, written from its description. Sources import them, so that they are written before
- * anything is compiled, and again when a file changes that they are written from.
+ * dist/sdk/api.d.ts: the types of the API, written from its description. Sources import them, so that they are written
+ * before anything is compiled, and again when a file changes that they are written from.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** dist/: the compiled sources, the bundles of the roles, the console, the data files, and no outputs of deleted sources. */
+/**
+ * dist/: the compiled sources, the bundles of the roles, the console, the data files, and no outputs of deleted
+ * sources.
+ */
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,

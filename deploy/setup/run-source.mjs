@@ -1,6 +1,6 @@
 /**
- * Runs a program of the sources although nothing is compiled yet, or the sources do not compile: types are stripped, not
- * checked.
+ * Runs a program of the sources although nothing is compiled yet, or the sources do not compile: types are stripped,
+ * not checked.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * `npm run test:faults`: the set-up, then the random faults for ten minutes, or for as long as ATTRIBUTION_FAULTS_MINUTES says.
- * With the argument `upgrade`, each role of the last released version is replaced under load instead, within one minute. Further
- * arguments go to vitest.
+ * `npm run test:faults`: the set-up, then the random faults for ten minutes, or for as long as
+ * ATTRIBUTION_FAULTS_MINUTES says. With the argument `upgrade`, each role of the last released version is replaced
+ * under load instead, within one minute. Further arguments go to vitest.
  */
 import { join } from 'node:path'
 import { foreground } from './commands.mjs'
