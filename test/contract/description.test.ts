@@ -74,7 +74,7 @@ test('the examples of the OpenAPI description match their schemas', () => {
 })
 
 describe('routes that need no credential', () => {
-  /** Spec 4.1, 4.6 and 5 rule 1; design section 7. Whatever else is public must be written down here. */
+  /** Whatever is public must be listed here. */
   const PUBLIC = [
     'GET /healthz',
     'GET /readyz',
@@ -106,8 +106,9 @@ describe('routes that need no credential', () => {
 
 describe('unknown members of request bodies', () => {
   /**
-   * Events and reports of other systems, which may be newer than this instance, and OAuth requests (RFC 6749 section 3.2):
-   * unknown members are ignored and, in events, counted. Every other body is closed; a new exception must be listed here.
+   * Events and reports of other systems, which may be newer than this instance, and OAuth requests (RFC 6749 section
+   * 3.2): unknown members are ignored and, in events, counted. Every other body is closed; a new exception must be
+   * listed here.
    */
   const OPEN = [
     'ingestInvocations',

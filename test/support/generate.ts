@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes what is generated and committed. The API baselines of `test/baselines/` get additions, the table
- * of `deploy/docs/access.md` and the schema of a cluster follow the sources.
+ * `npm run generate`: writes what is generated and committed. The API baselines of `test/baselines/` get additions, the
+ * table of `deploy/docs/access.md` and the schema of a cluster follow the sources.
  */
 import { writeFileSync } from 'node:fs'
 import { query } from 'chdb'

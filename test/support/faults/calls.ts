@@ -1,6 +1,6 @@
 /**
- * The producers of a run: each event has a cost of its own, so that a record names its event without any id of the service. They
- * send single events and bulk, repeat both, give up on some, and note what they were told.
+ * The producers of a run: each event has a cost of its own, so that a record names its event without any id of the
+ * service. They send single events and bulk, repeat both, give up on some, and note what they were told.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'

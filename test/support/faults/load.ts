@@ -1,6 +1,6 @@
 /**
- * Producers, walks, exports and webhook endpoints on a running instance, while something happens to it, and the check of what it
- * shows afterwards.
+ * Producers, walks, exports and webhook endpoints on a running instance, while something happens to it, and the check
+ * of what it shows afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Broker } from '../../../internal/broker/connect.js'

@@ -1,6 +1,6 @@
 /**
- * Which fault happens when, to what, and for how long: a pure function of a seed, so that a run can be repeated. What the faults
- * do is in `deployment.ts`.
+ * Which fault happens when, to what, and for how long: a pure function of a seed, so that a run can be repeated. What
+ * the faults do is in `deployment.ts`.
  */
 import { type Random, seededRandom } from '../../../internal/local/sandbox/random.js'
 
@@ -13,8 +13,9 @@ export type OwnRole = (typeof OWN_ROLES)[number]
 export const BROKERS = [0, 1, 2] as const
 export type BrokerNumber = (typeof BROKERS)[number]
 /**
- * Those of which a disk can be full: what else writes keeps nothing there that it needs. Not the store, whose engine would also
- * lose lines of its log of tokens by this form of it (`deploy/decisions/failed-writes-of-the-embedded-engine.md`).
+ * Those of which a disk can be full: what else writes keeps nothing there that it needs. Not the store, whose engine
+ * would also lose lines of its log of tokens by this form of it
+ * (`deploy/decisions/failed-writes-of-the-embedded-engine.md`).
  */
 export const DISK_USERS = ['gateway', 'exporter', 'gateway-2', ...BROKERS] as const
 export type DiskUser = (typeof DISK_USERS)[number]
@@ -85,7 +86,8 @@ const CLOCK_JUMP_MS_MAX = 10_000
 export const DELAY_MS = 60
 
 /**
- * Every kind happens once before any happens again, in an order of chance. Faults may overlap. The last one is over by the end.
+ * Every kind happens once before any happens again, in an order of chance. Faults may overlap. The last one is over by
+ * the end.
  */
 export function scheduleOf(seed: string, options: ScheduleOptions): readonly ScheduledFault[] {
   const random = seededRandom(`faults ${seed}`)
