@@ -35,8 +35,9 @@ export const streamsCommand = (): Command =>
       withLayoutOptions(
         new Command('apply')
           .description(
-            'Changes the layout, and all streams, buckets and object stores that differ from it. Roles that set an old value ' +
-              'no longer start. The number of partitions changes only while no gateway runs and all events are worked off.',
+            'Changes the layout, and all streams, buckets and object stores that differ from it. Roles that set ' +
+              'an old value no longer start. The number of partitions changes only while no gateway runs and all ' +
+              'events are worked off.',
           )
           .action((options: StreamsOptions) => onBroker(options, runApply)),
       ),

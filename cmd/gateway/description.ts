@@ -13,8 +13,8 @@ import { openRoutes } from './routes.js'
  * What `GET /openapi.json` answers, without a service: the types of the API are written from it before anything is
  * compiled.
  *
- * Routes are opened on stand-ins, and only asked what they promise. A part of the gateway that an area gets by a spread,
- * and uses while it opens its routes, is listed in `PARTS`; one that is missing fails the build.
+ * Routes are opened on stand-ins, and only asked what they promise. A part of the gateway that an area gets by a
+ * spread, and uses while it opens its routes, is listed in `PARTS`; one that is missing fails the build.
  */
 export async function describeApi(baseUrl = 'http://127.0.0.1') {
   const addresses = { baseUrl, errorDocsUrl: `${baseUrl}/docs/errors` }
@@ -24,7 +24,9 @@ export async function describeApi(baseUrl = 'http://127.0.0.1') {
 
 const PARTS: readonly (keyof Gateway)[] = ['onLost', 'records', 'broker', 'signal']
 
-/** Has the given members; every other one is a stand-in, too. It is also a function, an empty list and an empty text. */
+/**
+ * Has the given members; every other one is a stand-in, too. It is also a function, an empty list and an empty text.
+ */
 const standIn = (given: object = {}): never =>
   new Proxy(
     Object.assign(() => standIn(), given),

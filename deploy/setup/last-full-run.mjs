@@ -1,4 +1,7 @@
-/** The last run of `npm run test:all` that passed: a committed file, so that everybody sees when everything was tested last. */
+/**
+ * The last run of `npm run test:all` that passed: a committed file, so that everybody sees when everything was tested
+ * last.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { collect } from './commands.mjs'

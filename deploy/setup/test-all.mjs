@@ -1,6 +1,6 @@
 /**
- * `npm run test:all`: both rings of the suite, then ten minutes of random faults (`test-faults.mjs`). Records the commit, the
- * date and the duration of a run that passes.
+ * `npm run test:all`: both rings of the suite, then ten minutes of random faults (`test-faults.mjs`). Records the
+ * commit, the date and the duration of a run that passes.
  */
 import { join } from 'node:path'
 import { foreground } from './commands.mjs'

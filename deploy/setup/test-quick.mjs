@@ -1,6 +1,7 @@
 /**
- * `npm run test:quick`: of an uncommitted change, within 20 seconds: the compiler, the linter, the layers and documents, and those
- * unit tests that stand in the folder of a changed file or import it themselves. Builds nothing and starts no process of the product.
+ * `npm run test:quick`: of an uncommitted change, within 20 seconds: the compiler, the linter, the layers and
+ * documents, and those unit tests that stand in the folder of a changed file or import it themselves. Builds nothing
+ * and starts no process of the product.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * `npm test`: the set-up, then the linter over everything unless the arguments name files, then the tests of the inner ring
- * (`test/support/run/rings.ts`), or those of both with TEST_RING=all; arguments go to vitest. Files that failed run a second
- * time, alone. Ends with the exit code of the first that fails.
+ * `npm test`: the set-up, then the linter over everything unless the arguments name files, then the tests of the inner
+ * ring (`test/support/run/rings.ts`), or those of both with TEST_RING=all; arguments go to vitest. Files that failed
+ * run a second time, alone. Ends with the exit code of the first that fails.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

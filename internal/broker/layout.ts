@@ -13,8 +13,8 @@ import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
 import { mirrorBucket } from './mirror.js'
 
 /**
- * How a broker's streams, buckets and object stores are laid out. The broker has one, in the bucket `layout`; the settings of
- * processes may only agree with it.
+ * How a broker's streams, buckets and object stores are laid out. The broker has one, in the bucket `layout`; the
+ * settings of processes may only agree with it.
  */
 export interface Layout {
   /** Of the layout: each change has the next one. 0: not written yet. */
@@ -68,8 +68,8 @@ export async function readLayout(broker: Broker): Promise<FoundLayout | undefine
 }
 
 /**
- * The layout of a broker, checked against the settings of this process. A broker that has none gets one, as the settings
- * say.
+ * The layout of a broker, checked against the settings of this process. A broker that has none gets one, as the
+ * settings say.
  *
  * @param decidesPartitions whether this process decides the number of partitions if nobody has: streams do not show it
  * @throws ConfigError when a setting contradicts the layout; nothing is changed then
@@ -112,7 +112,10 @@ export async function watchPartitions(
   })
 }
 
-/** @param revision of the entry that it replaces; undefined: there is none. @returns false when another process came first */
+/**
+ * @param revision of the entry that it replaces; undefined: there is none. @returns false when another process came
+ * first
+ */
 export async function writeLayout(broker: Broker, layout: Layout, revision: number | undefined): Promise<boolean> {
   const text = JSON.stringify(toStored(layout))
   try {

@@ -42,9 +42,9 @@ export interface ErasedAgainDeps {
 }
 
 /**
- * Erases a person again from an older state. The name, which owners and tags may have, is found by its id among the names that this state
- * has: in the directory and in the read model. Where it has none, only the hash is left to erase, as for a person of the name that
- * erased owners have.
+ * Erases a person again from an older state. The name, which owners and tags may have, is found by its id among the
+ * names that this state has: in the directory and in the read model. Where it has none, only the hash is left to erase,
+ * as for a person of the name that erased owners have.
  */
 export async function eraseAgain(erasure: Erasure, deps: ErasedAgainDeps): Promise<void> {
   const { tenantId, identityId, hash } = erasure
