@@ -113,8 +113,8 @@ function atOurBucket(value: Json): Json {
 const WAYS_OF_REPLAY = [['event_id'], ['from_sequence', 'to_sequence'], ['from', 'to'], ['dead_letters']]
 
 /**
- * No schema can tell that a replay names events in one way: of several that are named, the last stays, since the first, an
- * event by its id, hardly ever exists.
+ * No schema can tell that a replay names events in one way: of several that are named, the last stays, since the first,
+ * an event by its id, hardly ever exists.
  */
 function inOneWay(value: Json): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
@@ -368,7 +368,7 @@ const makeService = ({ base_url, api_key }: Target['credentials']): Promise<Answ
     body: JSON.stringify({ name: SERVICE, owner: 'team-search' }),
   })
 
-test(`${CASES} valid and invalid requests to all operations get the answers that the OpenAPI description promises`, async () => {
+test(`${CASES} valid and invalid requests to all operations get the answers that are described`, async () => {
   const { described, credentials } = target
   const wrongIn = answerChecker(described)
   const { ours, cookie } = await openSignIn(target)

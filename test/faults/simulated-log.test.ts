@@ -5,8 +5,8 @@ import { drawn } from '../support/run/rings.js'
 /**
  * Simulated histories of a planned log (`test/support/simulated-log.ts`).
  *
- * `ATTRIBUTION_TEST_HISTORIES=100000 npm test -- test/faults/simulated-log.test.ts` runs as many. A failure names its seed:
- * `node dist/test/support/simulated-log.js <seed> 1` repeats it.
+ * `ATTRIBUTION_TEST_HISTORIES=100000 npm test -- test/faults/simulated-log.test.ts` runs as many. A failure names its
+ * seed: `node dist/test/support/simulated-log.js <seed> 1` repeats it.
  */
 const HISTORIES = Number(process.env['ATTRIBUTION_TEST_HISTORIES'] ?? drawn(1_000))
 

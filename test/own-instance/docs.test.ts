@@ -1,7 +1,7 @@
 /**
- * Runs the commands of the documents as they are printed, from a folder that looks like a checkout, against an instance that
- * the README's `npm start` has started. Blocks that are marked as needing a cluster or an outside service are left out. The
- * inner ring runs those of the README, and of the documents that have changed since both rings passed.
+ * Runs the commands of the documents as they are printed, from a folder that looks like a checkout, against an instance
+ * that the README's `npm start` has started. Blocks that are marked as needing a cluster or an outside service are left
+ * out. The inner ring runs those of the README, and of the documents that have changed since both rings passed.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'

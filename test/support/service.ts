@@ -97,8 +97,8 @@ export function upArgs(dataDir: string, port: number, roles: readonly Background
 }
 
 /**
- * The data folder of an instance that has been started and stopped: creating its streams and tables takes as long as all
- * else of a start. Instances from it share keys and the first tenant's credentials, and nothing else.
+ * The data folder of an instance that has been started and stopped: creating its streams and tables takes as long as
+ * all else of a start. Instances from it share keys and the first tenant's credentials, and nothing else.
  */
 export async function startedDataDir(folder: string, args: readonly string[]): Promise<string> {
   // The first tenant's credentials are those of a mode, and the broker's layout has the numbers of its first start.
@@ -116,7 +116,10 @@ export async function startedDataDir(folder: string, args: readonly string[]): P
   return folder
 }
 
-/** The attributor makes the tables, also after `up` is ready: those that are missing in a template, each copy would make. */
+/**
+ * The attributor makes the tables, also after `up` is ready: those that are missing in a template, each copy would
+ * make.
+ */
 async function untilMigrated(dataDir: string): Promise<void> {
   const environment = environmentIn(dataDir)
   const store = connectStore({

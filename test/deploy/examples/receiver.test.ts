@@ -128,7 +128,7 @@ describe('the receiver', () => {
   }
   const event = { id: 'evt_one', type: 'export.failed', data: {} }
 
-  test('the example receiver processes an event once over retries and replays, also when the answer to a replay is lost', async () => {
+  test('the example receiver processes an event once over retries and replays, also if an answer is lost', async () => {
     const { taken, deliver, stop } = await start()
     for (const sent of [event, event, { ...event, replayed: true }, { ...event, replayed: true }]) {
       expect(await deliver(sent)).toBe(204)

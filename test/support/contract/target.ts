@@ -35,7 +35,9 @@ export interface Target {
 /** Limits of a new instance, high because contract tests do not test limits. */
 const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [`--rate-${name}`, '100000'])
 
-/** @param isOwn whether a new instance belongs to the test alone: its webhooks reach a receiver, and it may be filled */
+/**
+ * @param isOwn whether a new instance belongs to the test alone: its webhooks reach a receiver, and it may be filled
+ */
 export async function openTarget(isOwn = false): Promise<Target> {
   const file = process.env['ATTRIBUTION_CONTRACT_CREDENTIALS']
   const receiver = file === undefined && isOwn ? await launchReceiver() : undefined
@@ -80,7 +82,10 @@ export interface Sent {
   readonly body?: string | Buffer
 }
 
-/** Number of loopback addresses that share the failed attempts of a test: with one, its rate limit would delay the test by minutes. */
+/**
+ * Number of loopback addresses that share the failed attempts of a test: with one, its rate limit would delay the test
+ * by minutes.
+ */
 const ADDRESSES = 200
 // Without keep-alive: the instance closes an idle connection, and a request on it would fail.
 const agents = Array.from(

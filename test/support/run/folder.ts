@@ -7,9 +7,15 @@ import { PARSER_ENVIRONMENT } from '../../../internal/http/builds.js'
 import { ROOT } from '../docs.js'
 import { holdSharedProcesses } from './shared-processes.js'
 
-/** A folder in memory: a run writes and deletes tens of thousands of small files, on which a disk spends seconds per instance. */
+/**
+ * A folder in memory: a run writes and deletes tens of thousands of small files, on which a disk spends seconds per
+ * instance.
+ */
 const IN_MEMORY = '/dev/shm'
-/** NATS reserves 14 GiB for the streams of an instance, of three quarters of the free space. A run holds a tenth of that. */
+/**
+ * NATS reserves 14 GiB for the streams of an instance, of three quarters of the free space. A run holds a tenth of
+ * that.
+ */
 const SPACE_BYTES_MIN = 20 * 1024 ** 3
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3
 
@@ -23,8 +29,8 @@ function hasRoomInMemory(): boolean {
 }
 
 /**
- * Global set-up: temporary files of the tests and of their processes go into one folder, removed when the run ends. Workers
- * inherit the environment.
+ * Global set-up: temporary files of the tests and of their processes go into one folder, removed when the run ends.
+ * Workers inherit the environment.
  */
 export default async function runFolder(): Promise<() => Promise<void>> {
   const parent = process.env['TMPDIR'] === undefined && hasRoomInMemory() ? IN_MEMORY : tmpdir()
@@ -37,7 +43,8 @@ export default async function runFolder(): Promise<() => Promise<void>> {
   const endSharedProcesses = holdSharedProcesses(folder)
   return async () => {
     await endSharedProcesses()
-    // A process that has just received its signal may still write. Not synchronously: vitest waits for its workers meanwhile.
+    // A process that has just received its signal may still write. Not synchronously: vitest waits for its workers
+    // meanwhile.
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The suite has two rings. `npm test` runs the inner one, in which every invariant of `internal/README.md` has a test, within
- * 1,000 seconds of processor time; `npm run test:all` runs both. A file belongs to the inner ring unless it is listed here.
+ * The suite has two rings. `npm test` runs the inner one, in which every invariant of `internal/README.md` has a test,
+ * within 1,000 seconds of processor time; `npm run test:all` runs both. A file belongs to the inner ring unless it is
+ * listed here.
  */
 
 /** Set by `npm run test:all`. */
@@ -10,8 +11,8 @@ export const RUNS_BOTH_RINGS = process.env['TEST_RING'] === 'all'
 export const drawn = (cases: number): number => (RUNS_BOTH_RINGS ? cases : Math.ceil(cases / 5))
 
 /**
- * The files of the outer ring, each with what it alone would catch. Most take ten seconds of processor time and more, and the
- * inner ring holds a part of what they do.
+ * The files of the outer ring, each with what it alone would catch. Most take ten seconds of processor time and more,
+ * and the inner ring holds a part of what they do.
  */
 export const OUTER: Readonly<Record<string, string>> = {
   // Kills: the inner ring has those of gateways and brokers, and simulations of all that the log and the gateways do.

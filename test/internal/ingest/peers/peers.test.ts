@@ -278,7 +278,7 @@ async function playedBy(
   await connection.flush()
 }
 
-test('one of two different bodies sent at once under one key to two gateways is admitted, the other conflicts', async () => {
+test('of two different bodies sent at once under one key to two gateways one is admitted, one conflicts', async () => {
   const [a, b] = await gateways('a', 'b')
   if (a === undefined || b === undefined) throw new Error('unreachable')
 
@@ -289,7 +289,7 @@ test('one of two different bodies sent at once under one key to two gateways is 
   for (const pair of fates) expect([...pair].sort()).toEqual(['admitted', 'conflict'])
 })
 
-test('one of equal bodies sent at once under one key to three gateways is admitted, the others are replays', async () => {
+test('of equal bodies sent at once under one key to three gateways one is admitted, others are replays', async () => {
   const all = await gateways('a', 'b', 'c')
 
   const fates = await Promise.all(
@@ -585,7 +585,7 @@ test('an event that could not be stored is free again, in the partition of its f
   }
 })
 
-test('an event that was claimed at another owner, or at none, is made known to its owner once it is stored', async () => {
+test('an event claimed at another owner, or at none, is announced to its owner once it is stored', async () => {
   const [a, b] = await gateways('a', 'b')
   if (a === undefined || b === undefined) throw new Error('unreachable')
   const event = keyOwnedBy(b.name, a)
@@ -648,7 +648,7 @@ test('nobody waits for an owner of events that is silent, which still hears of t
   expect(returned).toEqual([nameB])
 })
 
-test('a gateway that has lost others gets the slots that fell to it, and for how long it may have missed something', async () => {
+test('a gateway that has lost others gets their slots, and for how long it may have missed something', async () => {
   nextRun()
   const names = ['a', 'b', 'c'].map(named)
   const [nameA = '', nameB = '', nameC = ''] = names

@@ -473,7 +473,8 @@ describe('what came in since the snapshot', () => {
   test('is left out by the parts it is in, and granules’ indexes are ignored by all of their names', async () => {
     const result = await store.client.query({
       query:
-        'SELECT DISTINCT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table IN {tables:Array(String)}',
+        'SELECT DISTINCT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table IN ' +
+        '{tables:Array(String)}',
       query_params: { tables: [...RECORD_TABLES] },
       format: 'JSONCompactEachRow',
     })
@@ -487,20 +488,23 @@ describe('what came in since the snapshot', () => {
 /** Last: it closes versions for all that follows. */
 describe('the pages of a tenant that has closed more versions than are held in memory', () => {
   beforeAll(async () => {
-    // As a job does that attributes a provider's calls anew: each is closed, and a version of the same keys stands beside.
+    // As a job does that attributes a provider's calls anew: each is closed, and a version of the same keys stands
+    // beside.
     const at = new Date(LAST_AT_MS + 30_000).toISOString().replace('Z', '')
     const run = (query: string) =>
       store.client.command({ query, query_params: { ...snapshotParams(TENANT, LAST_AT_MS + 20_000), at } })
     const chosen = `(SELECT * FROM attributions
                      WHERE tenant_id = {tenant:String} AND provider = 'provider-0' AND ${AS_OF_SNAPSHOT})`
     await run(`INSERT INTO attributions SELECT * REPLACE (
-                 {at:DateTime64(3, 'UTC')} AS valid_from, 'provider-7' AS provider, 'trained_inference' AS evidence_basis)
+                 {at:DateTime64(3, 'UTC')} AS valid_from, 'provider-7' AS provider,
+                   'trained_inference' AS evidence_basis)
                FROM ${chosen}`)
     await run(`INSERT INTO closed (tenant_id, id, valid_from, event_time, closed_at, change)
                SELECT tenant_id, id, valid_from, event_time, {at:DateTime64(3, 'UTC')}, 'reattribution' FROM ${chosen}`)
     // Of records that no page shows.
     await run(`INSERT INTO closed (tenant_id, id, valid_from, closed_at, change)
-               SELECT {tenant:String}, sipHash128(number, 77), {at:DateTime64(3, 'UTC')}, {at:DateTime64(3, 'UTC')}, 'reattribution'
+               SELECT {tenant:String}, sipHash128(number, 77), {at:DateTime64(3, 'UTC')}, {at:DateTime64(3, 'UTC')},
+                 'reattribution'
                FROM numbers(120000)`)
     records = await allAsOf(SNAPSHOT_MS)
   })
