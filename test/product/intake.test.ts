@@ -80,30 +80,24 @@ test('spend logs of LiteLLM close the gaps, and add no call that is there', asyn
   const startTime = Math.floor(Date.now() / 1_000) - 60
   await send(apiKey, [litellmPayload({ litellm_call_id: undefined, id: 'there', startTime })])
   const file = join(service.dataDir, 'spend.jsonl')
-  const dump = join(service.dataDir, 'spend.sql')
+  const table = join(service.dataDir, 'spend.csv')
   const row = { call_type: 'acompletion', model: 'gpt-4o-mini', custom_llm_provider: 'openai', prompt_tokens: 1 }
   // Ids that are no UUID count with their second.
   const startedAt = new Date(startTime * 1_000).toISOString()
   const rowOf = (id: string) => ({ ...row, request_id: id, startTime: startedAt, completion_tokens: 1 })
   writeFileSync(file, ['there', 'lost'].map((id) => JSON.stringify(rowOf(id))).join('\n'))
-  const rows = ['there', 'lost', 'dumped'].map((id) => `${Object.values(rowOf(id)).join('\t')}\n`).join('')
-  const columns = Object.keys(rowOf('')).map((name) => (name === 'startTime' ? `"${name}"` : name))
-  writeFileSync(dump, `COPY public."LiteLLM_SpendLogs" (${columns.join(', ')}) FROM stdin;\n${rows}\\.\n`)
+  const rows = ['there', 'lost', 'copied'].map((id) => Object.values(rowOf(id)).join())
+  writeFileSync(table, [Object.keys(rowOf('')).join(), ...rows, ''].join('\n'))
 
   const importing = (path: string) =>
     run(process.execPath, [CLI, 'import', 'litellm-spend-logs', path, '--intake-url', url, '--json'], {
       env: { ATTRIBUTION_API_KEY: apiKey },
     })
-  const [first, second, third] = [await importing(file), await importing(file), await importing(dump)]
+  const [first, second, third] = [await importing(file), await importing(file), await importing(table)]
 
   expect(JSON.parse(first.stdout)).toMatchObject({ received: 2, accepted: 1, duplicates: 1 })
   expect(JSON.parse(second.stdout)).toMatchObject({ received: 2, accepted: 0, duplicates: 2 })
   expect(JSON.parse(third.stdout)).toMatchObject({ received: 3, accepted: 1, duplicates: 2 })
-  writeFileSync(dump, `COPY public."LiteLLM_SpendLogs" (request_id) FROM stdin;\nthere\n`)
-  await expect(importing(dump)).rejects.toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('the dump is cut off'),
-  })
 })
 
 test('an instance whose intake port is taken says so, and starts', async () => {
