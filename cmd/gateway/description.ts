@@ -24,9 +24,7 @@ export async function describeApi(baseUrl = 'http://127.0.0.1') {
 
 const PARTS: readonly (keyof Gateway)[] = ['onLost', 'records', 'broker', 'signal']
 
-/**
- * Has the given members; every other one is a stand-in, too. It is also a function, an empty list and an empty text.
- */
+/** Has the given members; every other one is a stand-in too. It is also a function, an empty list and an empty text. */
 const standIn = (given: object = {}): never =>
   new Proxy(
     Object.assign(() => standIn(), given),

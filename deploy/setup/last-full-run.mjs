@@ -1,7 +1,4 @@
-/**
- * The last run of `npm run test:all` that passed: a committed file, so that everybody sees when everything was tested
- * last.
- */
+/** The last run of `npm run test:all` that passed: a committed file, so that everybody sees when that was. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { collect } from './commands.mjs'

@@ -113,8 +113,8 @@ export async function watchPartitions(
 }
 
 /**
- * @param revision of the entry that it replaces; undefined: there is none. @returns false when another process came
- * first
+ * @param revision of the entry that it replaces; undefined: there is none
+ * @returns false when another process came first
  */
 export async function writeLayout(broker: Broker, layout: Layout, revision: number | undefined): Promise<boolean> {
   const text = JSON.stringify(toStored(layout))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-/** The console as the set-up has built it (`deploy/setup/console.mjs`): a document, and files whose names have a hash. */
+/** The console as `deploy/setup/console.mjs` has built it: a document, and files whose names have a hash. */
 export interface BuiltConsole {
   readonly document: string
   readonly files: ReadonlyMap<string, ConsoleFile>

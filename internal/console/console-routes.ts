@@ -7,8 +7,8 @@ import { type BuiltConsole, encodingFor } from './built.js'
 import { GET_CONSOLE, GET_CONSOLE_FILE, GET_CONSOLE_PAGE } from './console-contract.js'
 
 /**
- * What the page may do: run and read what this service serves, nothing inline, nothing from elsewhere; no text becomes HTML or
- * a script, whatever a name from outside contains (Trusted Types).
+ * What the page may do: run and read what this service serves, nothing inline, nothing from elsewhere; no text becomes
+ * HTML or a script, whatever a name from outside contains (Trusted Types).
  */
 const POLICY = [
   "default-src 'none'",
@@ -78,7 +78,7 @@ export function consoleRoutes(
   ]
 }
 
-/** A person types `localhost` where the service calls itself `127.0.0.1`, and only that address may receive their sign-in. */
+/** A person types `localhost` where the service is `127.0.0.1`, and only that address may receive their sign-in. */
 function addressByNumber({ headers, path, query }: Exchange, baseUrl: string): string | undefined {
   const { host, port, hostname } = new URL(baseUrl)
   const isNamed = headers.host === `localhost:${port}` && hostname === '127.0.0.1' && host !== headers.host

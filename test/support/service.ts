@@ -116,10 +116,7 @@ export async function startedDataDir(folder: string, args: readonly string[]): P
   return folder
 }
 
-/**
- * The attributor makes the tables, also after `up` is ready: those that are missing in a template, each copy would
- * make.
- */
+/** The attributor makes the tables, also after `up` is ready; each copy would make what a template lacks. */
 async function untilMigrated(dataDir: string): Promise<void> {
   const environment = environmentIn(dataDir)
   const store = connectStore({

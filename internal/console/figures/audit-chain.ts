@@ -15,8 +15,8 @@ export type ChainState =
   | { readonly kind: 'broken'; readonly sequence: number }
 
 /**
- * Whether each record has the hash that follows from the one before it. The oldest is taken as it is: only the whole log,
- * with its signatures, proves that.
+ * Whether each record has the hash that follows from the one before it. The oldest is taken as it is: only the whole
+ * log, with its signatures, proves that.
  *
  * @param records newest first, as the API lists them
  */

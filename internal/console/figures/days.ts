@@ -19,7 +19,8 @@ export function lastMonth(nowMs: number): readonly [string, string] {
 }
 
 /**
- * An instant that a person chose in their zone (`2026-11-24T09:30`). One that a clock that is set back shows twice is the later one.
+ * An instant that a person chose in their zone (`2026-11-24T09:30`). One that a clock that is set back shows twice is
+ * the later one.
  *
  * @returns undefined for a text that is none
  */

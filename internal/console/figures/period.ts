@@ -1,6 +1,6 @@
 import { DAY_MS, dayOf, startOfDay } from '../../units/time-zone.js'
 
-/** The period that a person looks at, as the address names it: `30d`, or days as `2026-11-01..2026-11-23`, both included. */
+/** The period that a person looks at, as the address names it: `30d`, or `2026-11-01..2026-11-23`, both included. */
 
 export const PRESETS = {
   '24h': 'Last 24 hours',
@@ -67,7 +67,7 @@ export function periodOf(text: string, zone: string, nowMs: number): Period {
   }
 }
 
-/** @returns the first and last day, as midnights of UTC; undefined for another text, or where the first is after the last */
+/** @returns the first and last day, as midnights of UTC; undefined for another text, or where they are swapped */
 export function daysOf(text: string): { readonly first: number; readonly last: number } | undefined {
   const [, from, to] = DAYS.exec(text) ?? []
   const [first, last] = [Date.parse(`${from}T00:00:00Z`), Date.parse(`${to}T00:00:00Z`)]

@@ -1,6 +1,6 @@
 import { priceShown } from './shown.js'
 
-/** Rates as `GET /api/v1/prices` has them: decimal texts in USD, for a million tokens of each kind; tiers have rates of their own. */
+/** Rates of `GET /api/v1/prices`: decimal texts in USD, for a million tokens of each kind; tiers have their own. */
 export type RateTable = Readonly<Record<string, unknown>>
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { parseSum } from '../../units/quantity.js'
 
 /**
- * Exact decimals as people read them. Rounded here alone, half to even, by the number formats of the browser, which take decimal
- * text: nothing becomes a float.
+ * Exact decimals as people read them. Rounded here alone, half to even, by the number formats of the browser, which
+ * take decimal text: nothing becomes a float.
  */
 
 type DecimalText = Intl.StringNumericLiteral

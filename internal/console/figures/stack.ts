@@ -1,7 +1,7 @@
 import { formatQuantity, parseSum, plus, type Quantity, type Unit, zero } from '../../units/quantity.js'
 import { isNobodys, type Measure, measureText, type UsageRow } from './usage.js'
 
-/** The stacked chart of a report: for each interval its total, and the parts of it that have a colour. Exact decimals. */
+/** The stacked chart of a report: for each interval its total, and its parts that have a colour. Exact decimals. */
 export interface Stack {
   /** From the bottom up, the largest first; the last may be the sum of the rest. */
   readonly series: readonly Series[]

@@ -18,8 +18,9 @@ type Usd = Quantity<'USD'>
 type Trusted = Pick<UsageRow, 'cost_usd_by_band' | 'unattributed_cost_usd' | 'reasons'>
 
 /**
- * The parts of a row. A report gives the cost at each band and the cost of unattributed calls, but not how these overlap. Calls
- * of the default pool are estimated by their rule; those of a known service without an owner are taken from the highest band down.
+ * The parts of a row. A report gives the cost at each band and the cost of unattributed calls, but not how these
+ * overlap. Calls of the default pool are estimated by their rule; those of a known service without an owner are taken
+ * from the highest band down.
  */
 export function trustOf(row: Trusted): Trust {
   const left = {

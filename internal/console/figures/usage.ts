@@ -1,13 +1,13 @@
 import type { Page, ReportScope, UsageRow as Row, SuppressedFilters } from 'attribution-service/sdk/api'
 
-/** The answers of `GET /v1/reports/usage` that the console reads; unknown members are ignored (spec 9.2). */
+/** The answers of `GET /v1/reports/usage` that the console reads; it ignores members that it does not know. */
 
 /** Dimensions of declared tags are members, too. */
 export type UsageRow = Row & { readonly [dimension: string]: unknown }
 
 /**
- * Whether a row is the calls of nobody. A report by owner says so of services without an owner alone; calls without a service have
- * the name of the default pool for an owner.
+ * Whether a row is the calls of nobody. A report by owner says so of services without an owner alone; calls without a
+ * service have the name of the default pool for an owner.
  */
 export const isNobodys = (row: UsageRow, dimension: string): boolean =>
   row.unattributed ||

@@ -18,9 +18,9 @@ export interface Model {
 }
 
 /**
- * Columns are the classes in the order of the card, then the unknown class. The logits of the known classes are linear; the last
- * column's is the logit of "none of the known classes", and open classes, which only overrides have named, share what falls to
- * that one.
+ * Columns are the classes in the order of the card, then the unknown class. The logits of the known classes are linear;
+ * the last column's is the logit of "none of the known classes", and open classes, which only overrides have named,
+ * share what falls to that one.
  */
 export interface ModelParameters {
   /** Feature slots that have weights, ascending. */

@@ -82,10 +82,7 @@ export interface Sent {
   readonly body?: string | Buffer
 }
 
-/**
- * Number of loopback addresses that share the failed attempts of a test: with one, its rate limit would delay the test
- * by minutes.
- */
+/** Number of loopback addresses that share the failed attempts of a test: the rate limit of one takes minutes. */
 const ADDRESSES = 200
 // Without keep-alive: the instance closes an idle connection, and a request on it would fail.
 const agents = Array.from(

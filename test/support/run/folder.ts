@@ -7,15 +7,9 @@ import { PARSER_ENVIRONMENT } from '../../../internal/http/builds.js'
 import { ROOT } from '../docs.js'
 import { holdSharedProcesses } from './shared-processes.js'
 
-/**
- * A folder in memory: a run writes and deletes tens of thousands of small files, on which a disk spends seconds per
- * instance.
- */
+/** A folder in memory: a run writes and deletes many thousand small files; a disk takes seconds per instance. */
 const IN_MEMORY = '/dev/shm'
-/**
- * NATS reserves 14 GiB for the streams of an instance, of three quarters of the free space. A run holds a tenth of
- * that.
- */
+/** NATS reserves 14 GiB for the streams of an instance, of three quarters of the free space. A run holds a tenth. */
 const SPACE_BYTES_MIN = 20 * 1024 ** 3
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3
 
@@ -43,8 +37,7 @@ export default async function runFolder(): Promise<() => Promise<void>> {
   const endSharedProcesses = holdSharedProcesses(folder)
   return async () => {
     await endSharedProcesses()
-    // A process that has just received its signal may still write. Not synchronously: vitest waits for its workers
-    // meanwhile.
+    // A process that has just received its signal may still write. Asynchronous, since vitest waits for its workers.
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }

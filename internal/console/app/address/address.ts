@@ -26,7 +26,7 @@ export function goTo(href: string): void {
   dispatchEvent(new Event(CHANGED))
 }
 
-/** Changes parameters of the page that is open. What can be undone by the same control replaces, and needs no step back. */
+/** Changes parameters of the open page. What can be undone by the same control replaces, and needs no step back. */
 export function setParams(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   const { page, params } = read()
   const href = addressOf(page, changed(params, changes))

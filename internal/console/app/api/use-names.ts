@@ -2,7 +2,7 @@ import { hasScope } from '../session/session.js'
 import { readUsage } from './usage.js'
 import { useAnswer } from './use-answer.js'
 
-/** Names that calls of the last 30 days have, the most expensive first, to choose from; none where the person may not read them. */
+/** Names of calls of the last 30 days, the most expensive first; none where the person may not read them. */
 export function useNames(dimension: string): readonly string[] {
   const isNamed = NAMED.includes(dimension) && hasScope('read:reporting')
   const { value } = useAnswer(isNamed ? dimension : '', async (signal) => {

@@ -25,7 +25,7 @@ interface BulkOverrideProps {
   readonly onChanged: () => void
 }
 
-/** Gives all calls that the filters select to one service: first what would change, then the change, then its undoing. */
+/** Gives all calls that the filters select to one service: shows what would change, changes it, can undo it. */
 export function BulkOverride({ filters, onChanged }: BulkOverrideProps) {
   const [preview, setPreview] = useState<Preview | undefined>()
   const [running, setRunning] = useState<Running | undefined>()

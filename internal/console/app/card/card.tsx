@@ -18,7 +18,7 @@ interface CardProps {
   readonly onChanged: () => void
 }
 
-/** The evidence card: who one call is attributed to, why, how sure that is, and what it cost, in figures that add up. */
+/** The evidence card: whose one call is, why, how sure that is, and what it cost, in figures that add up. */
 export function Card({ id, zone, onChanged }: CardProps) {
   const answer = useAnswer(id, (signal) => ask<Explained>(`/v1/attribution/${encodeURIComponent(id)}`, { signal }))
   const changed = (): void => {
@@ -150,7 +150,7 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
 const chanceShown = (probability: string | number): string =>
   Number(probability) === 0 ? '< 0.1 %' : shareShown(String(probability))
 
-/** How often the model was right about calls that show as much of their caller: their service was known and hidden from it. */
+/** How often the model was right about calls that show as much of their caller, whose service was hidden from it. */
 function Measured({ of: { classes, precision_at_floor: precision } }: { readonly of: ComparedWith }) {
   return (
     <>

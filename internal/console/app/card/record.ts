@@ -1,6 +1,6 @@
 import type { AttributionRecord, ExplainedAttributionRecord, Explanation } from 'attribution-service/sdk/api'
 
-/** Records of `GET /v1/attribution` and their explanation (spec 2.2 and 2.3). */
+/** Records of `GET /v1/attribution`, as a list has them and, explained, as one has them alone. */
 export type RecordRow = AttributionRecord
 
 export type Explained = ExplainedAttributionRecord

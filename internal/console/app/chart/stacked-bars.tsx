@@ -5,8 +5,9 @@ import { useWidth } from '../parts/use-width.js'
 import { colourOf } from './colours.js'
 
 /**
- * Stacked bars over time, as SVG of our own: a chart library is fifty times as large and draws neither our fills nor a table behind
- * the chart. Lengths in pixels are the only floats; every number that is written comes from exact decimals.
+ * Stacked bars over time, as SVG of our own: a chart library is fifty times as large and draws neither our fills nor a
+ * table behind the chart. Lengths in pixels are the only floats; every number that is written comes from exact
+ * decimals.
  */
 
 interface BarsProps {

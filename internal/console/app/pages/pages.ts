@@ -11,7 +11,7 @@ export interface Page {
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
 }
 
-/** The pages, in the order of the menu. To add one: its folder, with `page.tsx` that exports `Page`, and a line here. */
+/** The pages, in the order of the menu. To add one: a folder whose `page.tsx` exports `Page`, and a line here. */
 export const PAGES: readonly Page[] = [
   { path: '', title: 'Overview', scope: 'read:reporting', load: () => import('./overview/page.js') },
   { path: 'explorer', title: 'Explorer', scope: 'read:attribution', load: () => import('./explorer/page.js') },

@@ -10,7 +10,7 @@ interface MenuProps {
   readonly children: ComponentChildren
 }
 
-/** What opens below its button, and closes with Escape, when the focus leaves it, and when one of its links is followed. */
+/** Opens below its button; closes with Escape, when the focus leaves it, and when one of its links is followed. */
 export function Menu({ label, summary, isCurrent = false, children }: MenuProps) {
   const details = useRef<HTMLDetailsElement>(null)
   const close = (): void => {

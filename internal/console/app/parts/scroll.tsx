@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 /** What follows the last column is no figure. */
 const CELL_PADDING_PX = 16
 
-/** Scrolls by itself where it is wider than the page, also with the arrow keys. Its edge has a shadow while there is more beyond it. */
+/** Scrolls where it is wider than the page, also with the arrow keys. A shadow at its edge says that there is more. */
 export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   const frame = useRef<HTMLElement>(null)
   const [hasMore, setMore] = useState(false)

@@ -8,8 +8,8 @@ type Waiting = (isSignedIn: boolean) => void
 let openDialog: ((waiting: Waiting) => void) | undefined
 
 /**
- * Does what may need a recent sign-in. Where the service asks for one, the person signs in again in a window of their own, and it is
- * done once more.
+ * Does what may need a recent sign-in. Where the service asks for one, the person signs in again in a window of their
+ * own, and it is done once more.
  *
  * @param change must send the same Idempotency-Key each time
  * @throws ApiProblem STEP_UP_REQUIRED when the person did not sign in

@@ -12,8 +12,8 @@ import {
 /**
  * The sign-in of this browser tab: how it begins, is renewed, is shared with other tabs, and ends.
  *
- * Tokens are in memory only, so that a closed browser has forgotten them. Tabs hand them to each other over a BroadcastChannel, and
- * renew them one at a time (Web Locks): a refresh token is valid once.
+ * Tokens are in memory only, so that a closed browser has forgotten them. Tabs hand them to each other over a
+ * BroadcastChannel, and renew them one at a time (Web Locks): a refresh token is valid once.
  */
 
 const TENANT_KEY = 'attribution.tenant'
@@ -72,8 +72,8 @@ function forget(): void {
 }
 
 /**
- * Signs in from what the address holds (the answer of the sign-in page, or a one-time link), else from another tab. Removes from
- * the address what must not stay there.
+ * Signs in from what the address holds (the answer of the sign-in page, or a one-time link), else from another tab.
+ * Removes from the address what must not stay there.
  *
  * @returns why nobody is signed in; undefined when somebody is
  * @throws SignInRefused when the address held a sign-in that is not valid any more

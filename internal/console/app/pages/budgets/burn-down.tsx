@@ -6,8 +6,8 @@ import { useWidth } from '../../parts/use-width.js'
 import type { Budget, Current } from './budget.js'
 
 /**
- * The rest of a budget over its period: the line falls from the ceiling, and is dashed where it is a forecast. Lengths in
- * pixels are the only floats.
+ * The rest of a budget over its period: the line falls from the ceiling, and is dashed where it is a forecast. Lengths
+ * in pixels are the only floats.
  */
 
 const HEIGHT = 220

@@ -76,7 +76,7 @@ const MapCell = ({ cell }: { readonly cell: Cell }) => (
   </td>
 )
 
-/** What the intake port took and made no calls of: why a pathway that sends is silent, or fewer calls come than expected. */
+/** What the intake port took and made no calls of: why a pathway is silent, or fewer calls come than expected. */
 function PassedOver({ pathways }: { readonly pathways: readonly Pathway[] }) {
   const rows = pathways.flatMap(({ pathway, passed_over: passedOver }) =>
     passedOver.map((each) => ({ pathway, ...each })),

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks'
 import type { RecordRow } from '../../card/record.js'
 
-/** Where the card of the open call is. It stays there while the call leaves the list or comes back, so that nothing jumps. */
+/** Where the card of the open call is. It stays while the call leaves the list or comes back: nothing jumps. */
 interface Place {
   readonly open: string
   readonly query: string

@@ -4,8 +4,8 @@ import { useNewest } from '../../api/use-newest.js'
 import type { RecordRow } from '../../card/record.js'
 
 /**
- * Reads the list again when newer calls have come, as long as the person reads its first page alone: else they are asked, since
- * rows would move under their eyes.
+ * Reads the list again when newer calls have come, as long as the person reads its first page alone: else they are
+ * asked, since rows would move under their eyes.
  *
  * @param open the call whose evidence is being read
  * @returns whether there are calls that came after the list; reads them

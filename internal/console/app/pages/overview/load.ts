@@ -5,7 +5,7 @@ import { ApiProblem } from '../../api/ask.js'
 import { readUsage, type UsageReport } from '../../api/usage.js'
 import { readNewest } from '../../api/use-newest.js'
 
-/** Everything that the overview shows: answers of one endpoint, all as of the same instant, so that its totals agree. */
+/** Everything that the overview shows: answers of one endpoint, all as of one instant, so that its totals agree. */
 export interface OverviewFigures {
   /** What was asked: while another question is on its way, these figures still belong to this one. */
   readonly period: Period
@@ -38,8 +38,8 @@ interface Asked {
 }
 
 /**
- * Loads all reports at once, as of the newest record: nothing is newer. Where no record of the last minutes can be seen, the first
- * report says as of when the others are asked.
+ * Loads all reports at once, as of the newest record: nothing is newer. Where no record of the last minutes can be
+ * seen, the first report says as of when the others are asked.
  */
 export async function loadOverview(asked: Asked, signal: AbortSignal): Promise<OverviewFigures> {
   const newestAtMs = asked.newestAtMs ?? (await readNewest())?.atMs

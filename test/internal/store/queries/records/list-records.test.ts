@@ -488,8 +488,7 @@ describe('what came in since the snapshot', () => {
 /** Last: it closes versions for all that follows. */
 describe('the pages of a tenant that has closed more versions than are held in memory', () => {
   beforeAll(async () => {
-    // As a job does that attributes a provider's calls anew: each is closed, and a version of the same keys stands
-    // beside.
+    // As a job that attributes a provider's calls anew: each is closed, and a version of the same keys stands beside.
     const at = new Date(LAST_AT_MS + 30_000).toISOString().replace('Z', '')
     const run = (query: string) =>
       store.client.command({ query, query_params: { ...snapshotParams(TENANT, LAST_AT_MS + 20_000), at } })
