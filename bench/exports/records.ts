@@ -37,7 +37,8 @@ SELECT '${BENCH_TENANT}', sipHash128(number) AS id, generateUUIDv4(),
   'gateway_mediated', 'deterministically_resolved', 'stage_a', 0.95, 'chargeback_ready',
     'identity_and_service_resolved',
   'rules-1', 'none', 'fresh', if(number % 50 = 0, 'disputed', 'eligible'), 'price_book', 'modelled', 'modelled', '{}',
-  concat('{"basis":"price_book","book_as_of":"2026-09-23","price":{"source":"price_book","service_tier":"standard","rates":{"input":"',
+  concat('{"basis":"price_book","book_as_of":"2026-09-23","price":{"source":"price_book",',
+    '"service_tier":"standard","rates":{"input":"',
     ${rate('m + 1')}, '","output":"', ${rate('4 * (m + 1)')}, '"}}}'),
   inputs, outputs, 'gateway', sipHash128(sipHash64(number, 3) % 5000), time
 FROM (

@@ -149,10 +149,11 @@ function print({ provenance: { cpu, cores, commit }, figures, strangers_share: s
     'messages/1,000 events',
     'bytes/event',
   ]
+  const share = strangers === null ? 'an unknown share' : `${(100 * strangers.median).toFixed(0)} %`
   process.stdout.write(`
 ${cpu}, ${cores} cores; ${commit.slice(0, 7)}; medians of ${REPEATS} repeats of ${SECONDS} s
 
 ${table([head, ...rows])}
-other programs took ${strangers === null ? 'an unknown share' : `${(100 * strangers.median).toFixed(0)} %`} of the processors
+other programs took ${share} of the processors
 `)
 }

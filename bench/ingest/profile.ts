@@ -53,8 +53,9 @@ export async function profileGateway(
   const rows = times
     .slice(0, ROWS)
     .map(([name, micros]) => [name, (micros / events).toFixed(2), `${((micros / total) * 100).toFixed(1)} %`])
+  const perEvent = measured.serverCpuUs?.toFixed(1) ?? '-'
   process.stdout.write(`
-With the profiler on: ${Math.round(measured.eventsPerSecond)} events/s, ${measured.serverCpuUs?.toFixed(1) ?? '-'} us of processor time an event,
+With the profiler on: ${Math.round(measured.eventsPerSecond)} events/s, ${perEvent} us of processor time an event,
 ${(total / events).toFixed(1)} us of it in JavaScript and its callees, which are the rows. ${file}
 
 ${table([['function', 'us/event', 'share'], ...rows])}`)

@@ -143,9 +143,11 @@ export function printReport(result: IngestResult, earlierResult: IngestResult | 
   }
   const earlier = before === undefined ? 'before' : before.provenance.commit.slice(0, 7)
 
+  const commit = `${provenance.commit.slice(0, 7)}${provenance.modified ? ' and changes' : ''}`
   process.stdout.write(`
 Single-event ingest, ${load.body_bytes} bytes an event; ${result.generator}, ${load.connections} connections
-${provenance.cpu}, ${provenance.cores} cores, Node ${provenance.node}; ${provenance.commit.slice(0, 7)}${provenance.modified ? ' and changes' : ''}; ${load.repeats} repeats of ${load.seconds} s
+${provenance.cpu}, ${provenance.cores} cores, Node ${provenance.node}; ${commit}; \
+${load.repeats} repeats of ${load.seconds} s
 
 ${table([
   ['', 'events/s min', 'median', 'max', 'p50 ms', 'p99 ms', 'p99 max', 'cpu us/event: server', 'broker', 'generator'],

@@ -70,15 +70,25 @@ export function printSweep(result: SweepResult): void {
   ]
   const head = ['events/s', 'bare', 'ratio', 'p50 ms', 'p99 ms', 'bare p50', 'bare p99', 'gateway cpu us/event']
   const strangers = result.strangers_share
+  const toSingle = `${ratio.min.toFixed(2)} to ${ratio.max.toFixed(2)}, median ${ratio.median.toFixed(2)}`
+  const isMet = ratio.median >= result.bars.bulk_to_single
+  const others =
+    strangers === null
+      ? ''
+      : `Other programs took ${Math.round(strangers.median * 100)} % of the processors ` +
+        `(median; at most ${Math.round(strangers.max * 100)} %).\n`
+  const commit = `${provenance.commit.slice(0, 7)}${provenance.modified ? ' and changes' : ''}`
   process.stdout.write(`
-${provenance.cpu}, ${provenance.cores} cores; ${result.generator}; ${provenance.commit.slice(0, 7)}${provenance.modified ? ' and changes' : ''}; medians of ${load.repeats} repeats of ${load.seconds} s
+${provenance.cpu}, ${provenance.cores} cores; ${result.generator}; ${commit}; \
+medians of ${load.repeats} repeats of ${load.seconds} s
 
 ${table([
   ['closed loop', ...head],
   ...[result.bulk, result.single, ...result.connections, ...result.sizes, ...result.processes].map(row),
 ])}
 ${table([['open loop, latency from the time due', ...head], ...result.open_loop.map(row)])}
-bulk / single: ${ratio.min.toFixed(2)} to ${ratio.max.toFixed(2)}, median ${ratio.median.toFixed(2)}; bar >= ${result.bars.bulk_to_single}: ${ratio.median >= result.bars.bulk_to_single ? 'met' : 'MISSED'}
-Every answer was a 202, and the log holds each of those ${result.events_counted.toLocaleString('en')} events once. Bare is one process throughout.
-${strangers === null ? '' : `Other programs took ${Math.round(strangers.median * 100)} % of the processors (median; at most ${Math.round(strangers.max * 100)} %).\n`}`)
+bulk / single: ${toSingle}; bar >= ${result.bars.bulk_to_single}: ${isMet ? 'met' : 'MISSED'}
+Every answer was a 202, and the log holds each of those ${result.events_counted.toLocaleString('en')} events once. \
+Bare is one process throughout.
+${others}`)
 }

@@ -492,7 +492,8 @@ function report(figures: readonly Figure[], previous: readonly Figure[] | undefi
   const missed = figures.filter(isMissed).toSorted((one, other) => other.p50_ms - one.p50_ms)
   for (const { filter, sort, page, p50_ms, max_ms, by_hand_ms } of missed.slice(0, 60)) {
     process.stdout.write(
-      `  missed: ${filter}  sort=${sort}  page ${page}: ${p50_ms.toFixed(0)} / ${max_ms.toFixed(0)} ms, by hand ${by_hand_ms.toFixed(0)}\n`,
+      `  missed: ${filter}  sort=${sort}  page ${page}: ` +
+        `${p50_ms.toFixed(0)} / ${max_ms.toFixed(0)} ms, by hand ${by_hand_ms.toFixed(0)}\n`,
     )
   }
 }

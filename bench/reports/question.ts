@@ -128,7 +128,9 @@ async function answer(options: ReportsOptions, folder: string, processes: Proces
   process.stdout.write(`\n${table([head, ...lines])}\n`)
   const p99 = quantile(beside, 0.99)
   process.stdout.write(
-    `  month, by service, beside ${ingest} records/s (${arrived} arrived): p50 ${quantile(beside, 0.5).toFixed(0)}, p99 ${p99.toFixed(0)} ms; bar ${BESIDE_INGEST_MS_MAX}${p99 <= BESIDE_INGEST_MS_MAX ? '' : ', missed'}\n`,
+    `  month, by service, beside ${ingest} records/s (${arrived} arrived): ` +
+      `p50 ${quantile(beside, 0.5).toFixed(0)}, p99 ${p99.toFixed(0)} ms; bar ${BESIDE_INGEST_MS_MAX}` +
+      `${p99 <= BESIDE_INGEST_MS_MAX ? '' : ', missed'}\n`,
   )
 }
 

@@ -92,12 +92,11 @@ function report(options: WebhooksOptions, result: WebhooksResult, file: string):
       ['', 'bare', 'courier', 'ratio min', 'median', 'max', 'before', 'bare us', 'courier us'],
       rates('connections kept', result.kept, before?.kept),
       rates('a connection each', result.closed, before?.closed),
-    ])}\n${endpoints} endpoints, ${STEADY_PER_SECOND} deliveries a second, ${rounds} rounds of ${seconds} s; ms\n\n${table(
-      [
-        ['', 'event to first attempt p50', 'p99', '202 to visible p50', 'p99'],
-        times('none hangs', result.none_hangs),
-        times('one in ten hangs: the others', result.tenth_hangs),
-      ],
-    )}`,
+    ])}\n${endpoints} endpoints, ${STEADY_PER_SECOND} deliveries a second, \
+${rounds} rounds of ${seconds} s; ms\n\n${table([
+      ['', 'event to first attempt p50', 'p99', '202 to visible p50', 'p99'],
+      times('none hangs', result.none_hangs),
+      times('one in ten hangs: the others', result.tenth_hangs),
+    ])}`,
   )
 }

@@ -114,10 +114,11 @@ async function runTrain(options: TrainOptions): Promise<void> {
   const { outcome, model_id } = await outcomeOf(broker, tenantId, request.id)
   const reasons = model_id === null ? [] : (await findVersion(broker, model_id)).card.gate.reasons
   await broker.close()
+  const shown = `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}`
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify({ outcome, model_id, reasons })}\n`
-      : `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}\n${reasons.map((reason) => `  ${WHY[reason]}\n`).join('')}`,
+      : `${shown}\n${reasons.map((reason) => `  ${WHY[reason]}\n`).join('')}`,
   )
   if (outcome === 'failed') throw new ConfigError('training failed: see the log of the trainer')
 }
@@ -160,7 +161,8 @@ async function runList(options: JsonOption & { readonly tenant: string }): Promi
       options.json === true
         ? `${JSON.stringify({ id, status, created_at, validation })}\n`
         : `${id}  ${created_at}  ${status.padEnd(9)}  ${passed ? 'passed' : 'failed'}  ` +
-            `accuracy ${served_traffic.accuracy.toFixed(3)}  calibration error ${served_traffic.calibration_error.toFixed(3)}\n`,
+            `accuracy ${served_traffic.accuracy.toFixed(3)}  ` +
+            `calibration error ${served_traffic.calibration_error.toFixed(3)}\n`,
     )
   }
 }

@@ -35,9 +35,9 @@ export const streamsCommand = (): Command =>
       withLayoutOptions(
         new Command('apply')
           .description(
-            'Changes the layout, and all streams, buckets and object stores that differ from it. Roles that set ' +
-              'an old value no longer start. The number of partitions changes only while no gateway runs and all ' +
-              'events are worked off.',
+            'Changes the layout, and all streams, buckets and object stores that differ from it. Roles that set an ' +
+              'old value no longer start. The number of partitions changes only while no gateway runs and all events ' +
+              'are worked off.',
           )
           .action((options: StreamsOptions) => onBroker(options, runApply)),
       ),
@@ -136,5 +136,6 @@ function asText({ before, after, changes }: Plan): string {
   const streams = changes.map(
     ({ stream, property, from, to }) => `  ${stream.padEnd(28)} ${property.padEnd(10)} ${from} -> ${to}\n`,
   )
-  return `layout\n${layout.join('')}${streams.length === 0 ? 'every stream is as the layout says\n' : `changes\n${streams.join('')}`}`
+  const changed = streams.length === 0 ? 'every stream is as the layout says\n' : `changes\n${streams.join('')}`
+  return `layout\n${layout.join('')}${changed}`
 }

@@ -225,8 +225,9 @@ export const placementOf = ({ placement }: Pick<StreamSettings, 'placement'>) =>
 
 function noRoomFor(config: Sized, all: readonly Sized[]): string {
   const bytes = all.reduce((sum, { max_bytes = 0 }) => sum + Math.max(0, max_bytes), 0)
-  return `nats-server cannot reserve ${config.max_bytes} bytes of disk for stream ${config.name} (all streams need ${bytes}): \
-free some disk space or set max_file_store; by default it uses three quarters of the space that is free when it starts`
+  return `nats-server cannot reserve ${config.max_bytes} bytes of disk for stream ${config.name} \
+(all streams need ${bytes}): free some disk space or set max_file_store; \
+by default it uses three quarters of the space that is free when it starts`
 }
 type Sized = { readonly name: string; readonly max_bytes?: number }
 

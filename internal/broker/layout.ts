@@ -148,8 +148,8 @@ export function contradictions(layout: Layout, wanted: WantedLayout): string[] {
     if (value === undefined || has === undefined || value === has) return []
     const setting = SETTINGS[name as keyof WantedLayout]
     const { flag } = setting
-    return `${shownFlag(setting)} (or ${shownVariable(setting)}) is ${value}, but the layout of the broker has ${has}: leave the setting out, or change \
-the layout with "attribution streams apply ${flag} ${value}"`
+    return `${shownFlag(setting)} (or ${shownVariable(setting)}) is ${value}, but the layout of the broker has ${has}: \
+leave the setting out, or change the layout with "attribution streams apply ${flag} ${value}"`
   })
 }
 

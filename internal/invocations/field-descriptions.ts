@@ -19,9 +19,8 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'Number of all output tokens, including reasoning, audio and image tokens. Absent means unknown, not zero.',
   cached_input_tokens: "Number of input tokens read from the provider's prompt cache; part of input_tokens.",
   cache_write_tokens:
-    "Number of all input tokens written to the provider's prompt cache, for any lifetime; part of " +
-    'input_tokens. Default: the sum of cache_write_5m_tokens and cache_write_1h_tokens, if one of them is ' +
-    'stated.',
+    "Number of all input tokens written to the provider's prompt cache, for any lifetime; part of input_tokens. " +
+    'Default: the sum of cache_write_5m_tokens and cache_write_1h_tokens, if one of them is stated.',
   cache_write_ttl_seconds:
     'Lifetime of the prompt-cache entry that this call wrote, in seconds. It selects the price of the ' +
     'cache_write_tokens that the two counters by lifetime do not contain.',
@@ -43,11 +42,11 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'Number of searches of stored files that the provider ran for this call and charges for. Without a fee for ' +
     'them, the call is unpriced.',
   code_execution_calls:
-    'Number of code executions that the provider ran for this call and charges for each. Without a fee for ' +
-    'them, the call is unpriced.',
+    'Number of code executions that the provider ran for this call and charges for each. Without a fee for them, ' +
+    'the call is unpriced.',
   service_tier:
-    "Service tier that served the call, as the provider's response states it, not the one that was requested; " +
-    'it selects the price. `default` is the same as `standard`.',
+    "Service tier that served the call, as the provider's response states it, not the one that was requested; it " +
+    'selects the price. `default` is the same as `standard`.',
   served_from_cache:
     "True if the caller's own response cache answered and nothing was bought from the provider: the cost is " +
     'then 0.',
@@ -58,26 +57,26 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'Cost of the call in USD as the producer computed it: a decimal string. It takes precedence over price ' +
     'overrides and the price book.',
   is_cost_notional:
-    'True if nobody is billed for the call, such as one that a subscription covers: the cost of its record is ' +
-    'then 0, and its export_eligibility notional. estimated_cost_usd is kept and shown beside it.',
+    'True if nobody is billed for the call, such as one that a subscription covers: the cost of its record is then ' +
+    '0, and its export_eligibility notional. estimated_cost_usd is kept and shown beside it.',
   latency_ms: 'Duration of the call in milliseconds.',
   response_id:
-    "The provider's id of the response, such as `chatcmpl-...` or `msg_...`. A call that two sources show " +
-    'with the same provider and response_id is one record (setting `merge_seen_calls`).',
+    "The provider's id of the response, such as `chatcmpl-...` or `msg_...`. A call that two sources show with the " +
+    'same provider and response_id is one record (setting `merge_seen_calls`).',
   usage_basis:
-    'How well the token counts are known: `reported` by the provider, `partial` (as of an interrupted ' +
-    'stream), `estimated` by the producer, or `unknown`. Default: `unknown` if neither input_tokens nor ' +
-    'output_tokens is stated, else `partial` for a cancelled call and `reported` for any other.',
+    'How well the token counts are known: `reported` by the provider, `partial` (as of an interrupted stream), ' +
+    '`estimated` by the producer, or `unknown`. Default: `unknown` if neither input_tokens nor output_tokens is ' +
+    'stated, else `partial` for a cancelled call and `reported` for any other.',
   outcome:
-    'How the call ended: `success`, `error`, or `cancelled` before its end, as an interrupted stream. ' +
-    'Absent means unknown.',
+    'How the call ended: `success`, `error`, or `cancelled` before its end, as an interrupted stream. Absent means ' +
+    'unknown.',
   attributed_identity:
     'Identity that made the call, such as a user or a service account. Records keep only a keyed hash of it.',
   attributed_service: 'Service that made the call. If the directory knows it, the call is attributed to it.',
   trace_id: 'Id of the trace or agent workflow that the call belongs to; it correlates the calls of one workflow.',
   span_id:
-    'Id of the span of this call within trace_id. A call that two sources show with the same trace_id and ' +
-    'span_id is one record.',
+    'Id of the span of this call within trace_id. A call that two sources show with the same trace_id and span_id ' +
+    'is one record.',
   parent_span_id: 'Id of the span within trace_id that made the call.',
   attribution_confidence:
     "Producer's confidence in attributed_identity and attributed_service, a number from 0 to 0.95. It caps the " +

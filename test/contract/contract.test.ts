@@ -368,7 +368,7 @@ const makeService = ({ base_url, api_key }: Target['credentials']): Promise<Answ
     body: JSON.stringify({ name: SERVICE, owner: 'team-search' }),
   })
 
-test(`${CASES} valid and invalid requests to all operations get the answers that are described`, async () => {
+test(`${CASES} valid and invalid requests to all operations get what their description promises`, async () => {
   const { described, credentials } = target
   const wrongIn = answerChecker(described)
   const { ours, cookie } = await openSignIn(target)

@@ -51,7 +51,7 @@ const fresh = (): Sent => {
   return { body: JSON.stringify(wireEvent({ event_id: eventId })), key: randomUUID(), eventId }
 }
 
-test('with both gateways and the broker killed in turn, each 202 is one record and every answer is final', async () => {
+test('both gateways and the broker killed in turn under load: each 202 is one record, answers are final', async () => {
   const answered = new Map<string, string>()
   const unclear: string[] = []
   let slowestMs = 0

@@ -171,7 +171,8 @@ test('at 1,000 events per second every event is delivered in order, whichever pr
     }
   }
   process.stdout.write(
-    `${Math.round(perSecond)} events/s told, ${repeated} delivered twice and ${retriedEvents} retried over ${KILLS.length} kills\n`,
+    `${Math.round(perSecond)} events/s told, ` +
+      `${repeated} delivered twice and ${retriedEvents} retried over ${KILLS.length} kills\n`,
   )
   expect(retriedEvents).toBeLessThan((SECONDS * EVENTS_PER_SECOND) / 10)
   // When a courier or the broker died: what was in flight, one a tenant, and what was acknowledged and not yet written

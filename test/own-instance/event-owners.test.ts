@@ -167,7 +167,7 @@ describe.each(RUNS_BOTH_RINGS ? ([0, 1] as const) : ([0] as const))(
   },
 )
 
-test('events whose owner is stopped have one record each, though nobody could confirm that they are new', async () => {
+test('events whose owner is stopped have one record each, although nobody could say that they are new', async () => {
   const third = await launchGateway(service, await freePort(), { ATTRIBUTION_METRICS_PORT: '0' })
   const before = await unconfirmed()
   const events = Array.from({ length: 3 * EVENTS }, () => traced())

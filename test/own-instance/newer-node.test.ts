@@ -41,7 +41,8 @@ interface Report {
 const found = await newerNode()
 
 test.skipIf(found.node === undefined)(
-  `on Node 24 with uWebSockets.js 20.57 the same tests pass${found.reason === undefined ? '' : ` (skipped: ${found.reason})`}`,
+  'on Node 24 with uWebSockets.js 20.57 the same tests pass' +
+    (found.reason === undefined ? '' : ` (skipped: ${found.reason})`),
   { timeout: 1_500_000, retry: 0 },
   async () => {
     const node = found.node ?? ''

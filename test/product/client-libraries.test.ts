@@ -87,7 +87,9 @@ sys.dont_write_bytecode = True
 spec = importlib.util.spec_from_file_location("attribution_service", sys.argv[1])
 library = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(library)
-print(json.dumps([library.is_signed(sys.argv[2].encode(), header, ["whsec_b", "whsec_a"]) for header in json.loads(sys.argv[3])]))`
+secrets = ["whsec_b", "whsec_a"]
+signed = [library.is_signed(sys.argv[2].encode(), header, secrets) for header in json.loads(sys.argv[3])]
+print(json.dumps(signed))`
   const { stdout } = await promisify(execFile)('python3', ['-c', script, LIBRARY, body, JSON.stringify(cases)])
 
   expect(JSON.parse(stdout)).toEqual([true, false, false, false, false])

@@ -17,7 +17,8 @@ writeFileSync(
   users,
   `<clickhouse>
   <profiles><default/></profiles><quotas><default/></quotas>
-  <users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
+  <users><default><password></password><networks><ip>127.0.0.1</ip></networks>
+  <profile>default</profile><quota>default</quota></default></users>
 </clickhouse>`,
 )
 const config = join(folder, 'config.xml')

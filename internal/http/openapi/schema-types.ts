@@ -10,7 +10,8 @@ export function typesOf(schemas: Readonly<Record<string, JsonSchema>>): string {
   const types = Object.entries(schemas).map(([name, schema]) => {
     const shown = typeOf(schema, '')
     const isObject = schema['properties'] !== undefined
-    return `${commentOf(schema, '')}${isObject ? `export interface ${name} ${shown}` : `export type ${name} = ${shown}`}\n`
+    const declared = isObject ? `export interface ${name} ${shown}` : `export type ${name} = ${shown}`
+    return `${commentOf(schema, '')}${declared}\n`
   })
   return `${HEAD}\n${types.join('\n')}`
 }
@@ -59,7 +60,8 @@ function objectOf({ properties, required, additionalProperties }: JsonSchema, in
     const isNeeded = needed.has(name)
     const key = /^[A-Za-z_]\w*$/.test(name) ? name : literal(name)
     const shown = typeOf(schema, inner)
-    return `${commentOf(schema, inner)}${inner}readonly ${key}${isNeeded ? '' : '?'}: ${shown}${isNeeded ? '' : ' | undefined'}\n`
+    const member = isNeeded ? `${key}: ${shown}` : `${key}?: ${shown} | undefined`
+    return `${commentOf(schema, inner)}${inner}readonly ${member}\n`
   })
   return `{\n${members.join('')}${indent}}`
 }

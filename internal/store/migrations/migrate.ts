@@ -65,7 +65,8 @@ export async function createDatabase(account: Omit<StoreConnection, 'database'>,
 }
 
 const CREATE_SCHEMA_MIGRATIONS = `
-CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+CREATE TABLE IF NOT EXISTS schema_migrations (\
+version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
 ENGINE = MergeTree ORDER BY version`
 
 /**
@@ -97,8 +98,8 @@ export async function migrate(
 function refuseNewer(applied: number, known: number): void {
   if (applied <= known) return
   throw new ConfigError(
-    `the read model is that of a newer version (schema ${applied}, this version knows ${known}): start that version, or \
-restore a backup from before the upgrade`,
+    `the read model is that of a newer version (schema ${applied}, this version knows ${known}): \
+start that version, or restore a backup from before the upgrade`,
   )
 }
 

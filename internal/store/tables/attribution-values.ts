@@ -51,6 +51,7 @@ export const ATTRIBUTION_VALUES: RowBinaryTable<AttributionValue> = {
 
 /** The values of records. A condition over `attributions` may follow. */
 export const SELECT_VALUES = `SELECT DISTINCT tenant_id, field, value FROM attributions
-ARRAY JOIN arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> '${VALUES_OF_TAGS}', dimensions)) AS field,
+ARRAY JOIN arrayConcat(['provider', 'served_model', 'service', 'owner'], \
+arrayMap(pair -> '${VALUES_OF_TAGS}', dimensions)) AS field,
   arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)],
     CAST(dimensions, 'Array(String)')) AS value`

@@ -97,5 +97,6 @@ ${indexesOf(key)}
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (${[...new Set(['tenant_id', ...key, 'id'])].join(', ')})
-SETTINGS non_replicated_deduplication_window = 10000, ${PART_SETTINGS}, min_bytes_for_wide_part = ${COMPACT_PART_BYTES_MAX}`,
+SETTINGS non_replicated_deduplication_window = 10000, \
+${PART_SETTINGS}, min_bytes_for_wide_part = ${COMPACT_PART_BYTES_MAX}`,
 )

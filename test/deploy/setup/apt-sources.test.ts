@@ -52,7 +52,8 @@ Signed-By:
  -----END PGP PUBLIC KEY BLOCK-----`)
 
   expect(source?.signedBy).toBe(
-    '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mDMEY865UxYJKwYBBAHaRw8BAQdAd7Z0srwuhlB6JKFkcf4HU4SSS\n -----END PGP PUBLIC KEY BLOCK-----',
+    '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n ' +
+      'mDMEY865UxYJKwYBBAHaRw8BAQdAd7Z0srwuhlB6JKFkcf4HU4SSS\n -----END PGP PUBLIC KEY BLOCK-----',
   )
 })
 

@@ -11,7 +11,8 @@ test.each(['ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n', 'ID=alpine\n',
 })
 
 test('an unreachable mirror is reported', () => {
-  const output = `W: Failed to fetch http://one.example/debian/dists/sid/InRelease  Temporary failure resolving 'one.example'
+  const output = `W: Failed to fetch http://one.example/debian/dists/sid/InRelease  \
+Temporary failure resolving 'one.example'
 E: Some index files failed to download.
 `
 

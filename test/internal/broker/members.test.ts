@@ -69,7 +69,7 @@ test('a member without listed parts can own all parts, and keys without a part a
   for (const membership of joined) await membership.leave()
 })
 
-test('a member that has joined has a current view; without stored heartbeats it has none any more', async () => {
+test('a member that has joined has a current view, and one whose heartbeats are not stored has none', async () => {
   // Without its bucket it also loses its watch.
   const joined = await joinMembers(await buckets.open(MEMBERS), 'current', 'one', () => undefined)
   expect(joined.isCurrent()).toBe(true)

@@ -158,7 +158,8 @@ function Measured({ of: { classes, precision_at_floor: precision } }: { readonly
       <dd>
         {precision === null
           ? 'Not measured for calls that show as much of their caller.'
-          : `Of known calls that show as much of their caller and that the model named at 0.80 or more, ${shareShown(String(precision))} were right.`}{' '}
+          : 'Of known calls that show as much of their caller and that the model named at 0.80 or more, ' +
+            `${shareShown(String(precision))} were right.`}{' '}
         It was compared with {countShown(classes)} other {classes === 1 ? 'service' : 'services'}.
       </dd>
     </>
@@ -174,14 +175,12 @@ function History({ record, zone }: { readonly record: Explained; readonly zone: 
       <dt>history</dt>
       <dd>
         <ol class="history">
-          {history.map((version) => (
-            <li key={version.valid_from}>
-              <Instant ms={Date.parse(version.valid_from)} zone={zone} /> {wordOf(version.output_state)}:{' '}
-              <Whose service={version.service} owner={version.owner} />
+          {history.map(({ valid_from: from, valid_to: to, output_state: state, service, owner, ended_by: end }) => (
+            <li key={from}>
+              <Instant ms={Date.parse(from)} zone={zone} /> {wordOf(state)}: <Whose service={service} owner={owner} />
               <span class="muted">
                 {' '}
-                until <Instant ms={Date.parse(version.valid_to)} zone={zone} />, {wordOf(version.ended_by.change)} by{' '}
-                {version.ended_by.actor}
+                until <Instant ms={Date.parse(to)} zone={zone} />, {wordOf(end.change)} by {end.actor}
               </span>
             </li>
           ))}

@@ -56,7 +56,8 @@ export function Console() {
 const RELOADED: Phase = {
   kind: 'signed out',
   reason:
-    'Loading the page anew has ended your sign-in: no browser keeps it, and no other tab of this console is open. Sign in, and you are back at the same place.',
+    'Loading the page anew has ended your sign-in: no browser keeps it, and no other tab of this console is open. ' +
+    'Sign in, and you are back at the same place.',
   isByChoice: true,
 }
 
@@ -73,7 +74,7 @@ function Pages() {
   }, [page])
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it handles clicks that bubble from links, which have keyboards.
+    // biome-ignore lint/a11y/noStaticElementInteractions: handles clicks that bubble from links, which have keyboards.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
     <div class="console" onClick={followLink}>
       <a class="skip" href="#main">

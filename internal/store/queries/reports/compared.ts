@@ -57,10 +57,11 @@ export function comparedSql(current: string, previous: string, comparing: Compar
   const next = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
   const nextOfMember = intervalEnd(grouping.interval, 'm.1', bindings.bind(grouping.zone, 'String'))
   const lines = (rows: string, side: number, start: string, startOfMember: string): string => {
-    const own = `(${[start, ...labels.map((label) => `toString(${label})`), `toUInt8(${KEPT})`, `toUInt8(${side})`].join(', ')})`
-    const member = `(${[startOfMember, ...labels.map((_, i) => `m.${i + 2}`), `toUInt8(${leaf})`, `toUInt8(${side + 2})`].join(', ')})`
+    const own = [start, ...labels.map((label) => `toString(${label})`), `toUInt8(${KEPT})`, `toUInt8(${side})`]
+    const member = [startOfMember, ...labels.map((_, i) => `m.${i + 2}`), `toUInt8(${leaf})`, `toUInt8(${side + 2})`]
+    const members = `arrayMap(m -> (${member.join(', ')}), ${MEMBERS})`
     return `SELECT ${GROUPS}, ${[PEOPLE, ...figures.map(figureColumn)].join(', ')}, line FROM (${rows})
-      ARRAY JOIN arrayConcat([${own}], if(${KEPT} < ${leaf}, arrayMap(m -> ${member}, ${MEMBERS}), [])) AS line`
+      ARRAY JOIN arrayConcat([(${own.join(', ')})], if(${KEPT} < ${leaf}, ${members}, [])) AS line`
   }
   const shifted = `if(toUnixTimestamp(${START}) = 0, ${START}, toDateTime(${next}, 'UTC'))`
   const all =
@@ -88,7 +89,8 @@ export function comparedSql(current: string, previous: string, comparing: Compar
   const compared = `multiIf(NOT may_show OR ${KEPT} < ${leaf}, 'not_shown', is_now
                     AND is_before, 'both', is_before, 'gone',
       is_folded_before, 'not_shown', 'new')`
-  return `SELECT ${[START, ...labels, KEPT, GROUPS, PEOPLE, ...figures.map(figureColumn), ...figures.map(previousColumn)].join(', ')},
+  const columns = [...figures.map(figureColumn), ...figures.map(previousColumn)]
+  return `SELECT ${[START, ...labels, KEPT, GROUPS, PEOPLE, ...columns].join(', ')},
       finalizeAggregation(persons_before) AS ${PREVIOUS_PEOPLE}, ${compared} AS ${COMPARED_COLUMN},
       if(may_show, toString(total_before), '') AS ${PREVIOUS_TOTAL}
     FROM (${totals}) WHERE is_now OR (is_before AND NOT is_folded_now AND may_show AND ${KEPT} = ${leaf})`

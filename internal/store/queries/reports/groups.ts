@@ -108,7 +108,8 @@ function groupedSql(
   const labels = groupBy.map((name, i) => `${dimensionSql(name)} AS ${labelColumn(i)}`)
   const sums = figures.map((name) => `${figureSql(name)} AS ${figureColumn(name)}`)
   const keys = [...(interval === undefined ? [] : [START]), ...groupBy.map((_, i) => labelColumn(i))]
-  return `SELECT ${[`${startSql(interval, zone, bindings)} AS ${START}`, ...leading, ...labels, people, ...sums].join(', ')}
+  const columns = [`${startSql(interval, zone, bindings)} AS ${START}`, ...leading, ...labels, people, ...sums]
+  return `SELECT ${columns.join(', ')}
     FROM ${ATTRIBUTIONS.name} WHERE ${where}
     ${keys.length === 0 ? 'HAVING count() > 0' : `GROUP BY ${keys.join(', ')}`}`
 }

@@ -108,12 +108,21 @@ export function spreadSql(rows: string, spreading: Spreading, bindings: Bindings
     return `sum(CAST(${column} AS Decimal(76, ${SPREAD[name]})) + ${amount}) AS s_${column}`
   })
   const kept = [...labels, KEPT]
+  const moveColumns = [
+    START,
+    ...toLabels,
+    KEPT,
+    `sum(${GROUPS}) AS s_${GROUPS}`,
+    `uniqExactMergeState(${PEOPLE}) AS s_${PEOPLE}`,
+    ...sums,
+    ...members.map((column) => `groupArrayArray(${column}) AS s_${column}`),
+  ]
   return `SELECT ${START}, ${labels.map((label) => `l_${label} AS ${label}, `).join('')} ${KEPT},
           s_${GROUPS} AS ${GROUPS},
       s_${PEOPLE} AS ${PEOPLE}, ${figures.map((name) => `s_${figureColumn(name)} AS ${figureColumn(name)}`).join(', ')}
       ${members.map((column) => `, s_${column} AS ${column}`).join('')}
     FROM (
-      SELECT ${[START, ...toLabels, KEPT, `sum(${GROUPS}) AS s_${GROUPS}`, `uniqExactMergeState(${PEOPLE}) AS s_${PEOPLE}`, ...sums, ...members.map((column) => `groupArrayArray(${column}) AS s_${column}`)].join(', ')}
+      SELECT ${moveColumns.join(', ')}
       FROM (${moved}) ARRAY JOIN moves AS move
       WHERE is_base OR has_row OR NOT needs_row
       GROUP BY ${[START, ...kept.map((name) => (name === KEPT ? name : `l_${name}`))].join(', ')})`

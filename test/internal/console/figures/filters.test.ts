@@ -13,7 +13,8 @@ import { DIMENSIONS as REPORT_FIELDS } from '../../../../internal/filters/report
 
 test('filters are read from the address as the API names them, and what is none is left out', () => {
   const params = new URLSearchParams(
-    'filter[service][eq]=a,b&filter[cost_usd][gte]=0.05&filter[service][gt]=x&filter[toString][eq]=x&filter[tags.team][in]=p&sort=-cost_usd',
+    'filter[service][eq]=a,b&filter[cost_usd][gte]=0.05&filter[service][gt]=x' +
+      '&filter[toString][eq]=x&filter[tags.team][in]=p&sort=-cost_usd',
   )
 
   expect(filtersOf(params)).toEqual([

@@ -74,7 +74,8 @@ test('every single bit of a body flips half of the fingerprint on average', () =
 test('a million similar bodies have a million fingerprints, whose halves meet as often as chance has it', () => {
   const count = 1_000_000
   const base = Buffer.from(
-    '{"event_id":"b1e7d3a0-5b1c-4f6e-9a55-000000000000","timestamp":"2026-11-14T10:15:00.000Z","tokens":{"input":000000,"output":000000},"cost":"0.0001"}',
+    '{"event_id":"b1e7d3a0-5b1c-4f6e-9a55-000000000000","timestamp":"2026-11-14T10:15:00.000Z",' +
+      '"tokens":{"input":000000,"output":000000},"cost":"0.0001"}',
   )
   const out = new Int32Array(2)
   const all = new BigUint64Array(count)

@@ -148,7 +148,7 @@ test('what another gateway takes over during a load is not kept, and not asked f
   expect(a.known()).toEqual({ keys: owned[0], events: owned[1] })
 })
 
-test('after a departure a gateway asks for the slots it gained, and for the last minutes of the others', async () => {
+test('after a departure a gateway asks for the slots it got, and of the others for the last minutes', async () => {
   a.setMembers(GATEWAYS)
   await a.loader.load()
   await a.loader.loaded()

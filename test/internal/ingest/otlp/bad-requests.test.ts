@@ -103,7 +103,8 @@ test('deep JSON, an empty text and other texts are refused', async () => {
   const texts = [
     '['.repeat(5 * MIB),
     '{"resourceSpans":'.repeat(100_000),
-    `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":${'{"arrayValue":{"values":['.repeat(50_000)}`,
+    '{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":' +
+      `${'{"arrayValue":{"values":['.repeat(50_000)}`,
     `{"a":[${'[],'.repeat(6 * MIB)}0]}`,
     `{"resourceSpans":[{"scopeSpans":[{"spans":[${'{},'.repeat(200_000)}{}]}]}]}`,
     '[]',

@@ -289,7 +289,7 @@ test('of two different bodies sent at once under one key to two gateways one is 
   for (const pair of fates) expect([...pair].sort()).toEqual(['admitted', 'conflict'])
 })
 
-test('of equal bodies sent at once under one key to three gateways one is admitted, others are replays', async () => {
+test('of equal bodies sent at once under one key to three gateways one is admitted, the rest are replays', async () => {
   const all = await gateways('a', 'b', 'c')
 
   const fates = await Promise.all(
@@ -585,7 +585,7 @@ test('an event that could not be stored is free again, in the partition of its f
   }
 })
 
-test('an event claimed at another owner, or at none, is announced to its owner once it is stored', async () => {
+test('an event claimed at another owner, or at none, is made known to its owner once it is stored', async () => {
   const [a, b] = await gateways('a', 'b')
   if (a === undefined || b === undefined) throw new Error('unreachable')
   const event = keyOwnedBy(b.name, a)

@@ -133,7 +133,8 @@ const ASKED = {
   second_factor: [
     'Reset the second factor of',
     'Reset it',
-    'For who has lost their authenticator app. It ends all their sign-ins; where the tenant asks for a second factor, they set up another one at the next.',
+    'For who has lost their authenticator app. It ends all their sign-ins; where the tenant asks for a second ' +
+      'factor, they set up another one at the next.',
   ],
   deactivate: [
     'Deactivate',

@@ -77,7 +77,8 @@ export function SignInSettings() {
 
 /** Only the operator may set a provider: its addresses are called from inside the network of the service. */
 function Command({ tenant, isSet }: { readonly tenant: string; readonly isSet: boolean }) {
-  const lines = `npx attribution identity-provider set ${tenant} --file provider.json --client-secret-file provider-secret`
+  const files = '--file provider.json --client-secret-file provider-secret'
+  const lines = `npx attribution identity-provider set ${tenant} ${files}`
   return (
     <details class="behind">
       <summary>{isSet ? 'Change the identity provider' : 'Let people sign in with their company’s account'}</summary>

@@ -167,7 +167,8 @@ function Chain({ entries }: { readonly entries: readonly Entry[] }) {
       ) : (
         <p class="muted" role="status" data-chain={state.kind}>
           {state.kind === 'whole'
-            ? `Entries ${countShown(state.first)} to ${countShown(state.last)} follow each other: each has the hash of the one before it.`
+            ? `Entries ${countShown(state.first)} to ${countShown(state.last)} follow each other: ` +
+              'each has the hash of the one before it.'
             : 'Each entry has the hash of the one before it. Without filters, this page checks that.'}
         </p>
       )}

@@ -35,7 +35,10 @@ export function Page({ params }: PageProps) {
     <ListSection
       title="Coverage"
       what="the coverage"
-      about="The last 24 hours: which layers send the calls of each pathway to the providers, and which are expected and do not."
+      about={
+        'The last 24 hours: which layers send the calls of each pathway to the providers, ' +
+        'and which are expected and do not.'
+      }
       list={list}
       head={['pathway', 'status', ...layers, 'newest call', '#nobody']}
       empty="No calls have come on any pathway yet, and the directory expects none."

@@ -41,7 +41,10 @@ export function Rules({ zone }: { readonly zone: string }) {
       <ListSection
         title="Mapping rules"
         what="the mapping rules"
-        about="To which service calls belong that name none which the directory knows. The first rule that matches decides."
+        about={
+          'To which service calls belong that name none which the directory knows. ' +
+          'The first rule that matches decides.'
+        }
         actions={
           <button type="button" onClick={() => setOpen({ what: 'add' })}>
             Add a rule
@@ -49,7 +52,10 @@ export function Rules({ zone }: { readonly zone: string }) {
         }
         list={list}
         head={HEAD}
-        empty="None yet. A rule names the service of calls by the alias or team of their key, a namespace, user agent, identity, model or tag."
+        empty={
+          'None yet. A rule names the service of calls by the alias or team of their key, ' +
+          'a namespace, user agent, identity, model or tag.'
+        }
         row={(rule) => (
           <tr key={rule.id}>
             <th scope="row">

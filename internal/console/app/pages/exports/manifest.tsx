@@ -52,7 +52,9 @@ export function ManifestShown({ job, zone }: ManifestProps) {
             <dd>
               {manifest.cohorts.groups_folded === 0
                 ? `none: every row covers at least ${manifest.cohorts.k} people`
-                : `${countShown(manifest.cohorts.groups_folded)} of fewer than ${manifest.cohorts.k} people each, together in ${countShown(manifest.cohorts.rows_of_folded_groups)} ${manifest.cohorts.rows_of_folded_groups === 1 ? 'row' : 'rows'}`}
+                : `${countShown(manifest.cohorts.groups_folded)} of fewer than ${manifest.cohorts.k} people each, ` +
+                  `together in ${countShown(manifest.cohorts.rows_of_folded_groups)} ` +
+                  `${manifest.cohorts.rows_of_folded_groups === 1 ? 'row' : 'rows'}`}
             </dd>
           </dl>
           <Sum manifest={manifest} />

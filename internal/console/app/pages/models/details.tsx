@@ -25,7 +25,8 @@ const DECISIONS: Readonly<Record<Decision, { readonly verb: string; readonly abo
   recall: {
     verb: 'Recall it',
     about:
-      'It stops serving. The version before it takes over, or the heuristic baseline, whose results are advisory. Records that it has made stay as they are.',
+      'It stops serving. The version before it takes over, or the heuristic baseline, whose results are advisory. ' +
+      'Records that it has made stay as they are.',
   },
   restore: { verb: 'Restore it', about: 'The recall is undone: it serves again if it did before.' },
 }

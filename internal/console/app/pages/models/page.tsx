@@ -21,7 +21,10 @@ export function Page({ params, zone }: PageProps) {
       about="They name the service of calls that no fact proves. Sure: a confidence of 0.80 or more."
       list={list}
       head={HEAD}
-      empty="None yet. A model is trained once there are enough calls whose service is proved; until then, a heuristic baseline gives advisory results."
+      empty={
+        'None yet. A model is trained once there are enough calls whose service is proved; ' +
+        'until then, a heuristic baseline gives advisory results.'
+      }
       row={(model) => (
         <Fragment key={model.id}>
           <tr>

@@ -34,6 +34,7 @@ export function OverTime({ figures, measure }: OverTimeProps) {
   const stack = stackOf(figures.intervals.rows, figures.cells, intervalsOf(period, zone), by, order, measure)
   const { title, unit } = MEASURED[measure]
   const dimension = DIMENSIONS[by] ?? by
+  const step = period.interval === '15m' ? '15 minutes' : period.interval
   const nameOf = ({ kind, key }: Series): string =>
     kind === 'named' ? labelShown(by, key) : kind === 'nobody' ? 'nobody' : 'other'
   if (figures.intervals.rows.length === 0) return <p class="state muted">No calls in {period.label}.</p>
@@ -47,7 +48,7 @@ export function OverTime({ figures, measure }: OverTimeProps) {
         nameOf={nameOf}
         write={writers[measure]}
         writeTick={(amount) => tickShown(amount, measure)}
-        label={`${title} per ${period.interval === '15m' ? '15 minutes' : period.interval} by ${dimension}, ${period.label}.`}
+        label={`${title} per ${step} by ${dimension}, ${period.label}.`}
       />
       {stack.together !== '0' && (
         <p class="notice">

@@ -32,6 +32,8 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
   const calls = rows.reduce((all, row) => all + row.calls, 0)
   const unpriced = rows.reduce((all, row) => all + row.unpriced_calls, 0)
   const isLowerBound = rows.some((row) => row.lower_bounds.includes('energy_wh'))
+  const energy = measureShown(sumOf(rows, 'energy_wh'), 'energy')
+  const carbon = measureShown(sumOf(rows, 'carbon_gco2e'), 'carbon')
   const params = new URLSearchParams(location.search)
   const notional = scope.total_notional_cost_usd ?? '0'
   return (
@@ -47,8 +49,7 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
         <Change scope={scope} zone={zone} />
         <p class="muted">
           {isLowerBound && 'at least '}
-          {measureShown(sumOf(rows, 'energy_wh'), 'energy')} · {measureShown(sumOf(rows, 'carbon_gco2e'), 'carbon')} ·{' '}
-          <span title={countShown(calls)}>{countShort(calls)} calls</span>
+          {energy} · {carbon} · <span title={countShown(calls)}>{countShort(calls)} calls</span>
           {newestAtMs !== undefined && (
             <>
               {' '}

@@ -67,7 +67,8 @@ export function Connect({ params, onKey }: ConnectProps) {
           {problem !== '' && <p role="alert">{problem}</p>}
           <p class="muted">
             {source.isGateway
-              ? 'The key says that its holder is a gateway: who called is believed, and it may send nothing but the calls of a gateway. '
+              ? 'The key says that its holder is a gateway: who called is believed, ' +
+                'and it may send nothing but the calls of a gateway. '
               : 'Any key will do. '}
             Prompts and completions are never read.
           </p>

@@ -218,7 +218,9 @@ function GiveAll({ filters, period, services, onChanged }: GiveAllProps) {
 const CONFLICTS: Readonly<Record<Contradiction, { readonly what: string; readonly todo: string }>> = {
   workload_identity: {
     what: 'state this service, and were made by a workload that the directory gives to another one.',
-    todo: 'Either the workload has moved and its entry in the directory has to change, or the caller states a service that is not its own.',
+    todo:
+      'Either the workload has moved and its entry in the directory has to change, or the caller states a service ' +
+      'that is not its own.',
   },
   exclusive_principal: {
     what: 'are of this service by the key they came with, which is for it alone, and state another one.',

@@ -91,7 +91,10 @@ export function Page({ params, zone }: PageProps) {
         <Secret
           title="The signing secret"
           secret={secret}
-          about="Configure it at the receiver, which checks with it that events come from here. Then send a new challenge."
+          about={
+            'Configure it at the receiver, which checks with it that events come from here. ' +
+            'Then send a new challenge.'
+          }
           onClose={() => setSecret(undefined)}
         />
       )}

@@ -473,8 +473,8 @@ describe('what came in since the snapshot', () => {
   test('is left out by the parts it is in, and granules’ indexes are ignored by all of their names', async () => {
     const result = await store.client.query({
       query:
-        'SELECT DISTINCT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table IN ' +
-        '{tables:Array(String)}',
+        'SELECT DISTINCT name FROM system.data_skipping_indices ' +
+        'WHERE database = currentDatabase() AND table IN {tables:Array(String)}',
       query_params: { tables: [...RECORD_TABLES] },
       format: 'JSONCompactEachRow',
     })
@@ -496,7 +496,7 @@ describe('the pages of a tenant that has closed more versions than are held in m
                      WHERE tenant_id = {tenant:String} AND provider = 'provider-0' AND ${AS_OF_SNAPSHOT})`
     await run(`INSERT INTO attributions SELECT * REPLACE (
                  {at:DateTime64(3, 'UTC')} AS valid_from, 'provider-7' AS provider,
-                   'trained_inference' AS evidence_basis)
+                 'trained_inference' AS evidence_basis)
                FROM ${chosen}`)
     await run(`INSERT INTO closed (tenant_id, id, valid_from, event_time, closed_at, change)
                SELECT tenant_id, id, valid_from, event_time, {at:DateTime64(3, 'UTC')}, 'reattribution' FROM ${chosen}`)

@@ -45,7 +45,7 @@ const asked = fc.oneof(
     .map((rest) => `filter[service][in]=a,b,c,ß${rest}`),
 )
 
-test('an answer that is folded here equals that of the engine, in every figure and in its order', async () => {
+test('an answer that is folded here equals the one that the engine folds, in every figure and in order', async () => {
   const cases = fc.sample(fc.record({ calls, asked, cohortMin: fc.integer({ min: 2, max: 5 }) }), {
     numRuns: 120,
     seed: 7,
