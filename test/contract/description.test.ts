@@ -129,7 +129,7 @@ describe('unknown members of request bodies', () => {
     expect([...new Set(open.map(([id]) => id))].sort()).toEqual([...OPEN].sort())
   })
 
-  test('are refused with their pointer by every other mutation, in nested objects too, and without a body', async () => {
+  test('are refused with their pointer by every other mutation, in nested objects too and with no body', async () => {
     const { described, credentials } = target
     const mutations = described.operations.filter(
       ({ id, method, scope }) => method !== 'GET' && scope !== undefined && !OPEN.includes(id),

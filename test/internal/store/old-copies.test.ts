@@ -74,7 +74,7 @@ async function allPages(copied: CopiedInstants): Promise<readonly (readonly stri
   return answers
 }
 
-test('months whose end is older than the setting leave the copies and no page, one look after they count as left', async () => {
+test('months older than the setting leave the copies and no page, at the look after they count as left', async () => {
   await insertAndSettle()
   const base = await monthsOf('attributions')
   const before = await copiedInstants(store.client)
