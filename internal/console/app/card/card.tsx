@@ -1,4 +1,4 @@
-import { countShown, shareShown } from '../../figures/shown.js'
+import { countShown, measureShown, shareShown } from '../../figures/shown.js'
 import { wordOf } from '../../figures/words.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
@@ -8,8 +8,7 @@ import { Id, Name, Whose } from '../parts/name.js'
 import { Shown } from '../parts/states.js'
 import { Actions } from './actions.js'
 import { CostLines } from './cost-lines.js'
-import { Footprint } from './footprint.js'
-import type { Alternative, ComparedWith, Explained } from './record.js'
+import type { Alternative, Band, ComparedWith, Explained, Explanation, FootprintDetails } from './record.js'
 
 interface CardProps {
   readonly id: string
@@ -164,6 +163,29 @@ function Measured({ of: { classes, precision_at_floor: precision } }: { readonly
       </dd>
     </>
   )
+}
+
+/** Energy and carbon as intervals, and what they rest on. */
+function Footprint({
+  footprint: { energy_wh: energy, carbon_gco2e: carbon, uncertainty, details },
+}: {
+  readonly footprint: Explanation['footprint']
+}) {
+  const { grid }: FootprintDetails = details
+  return (
+    <>
+      {range(energy, 'energy')} · {range(carbon, 'carbon')}
+      {grid?.zone !== undefined && ` · grid ${grid.zone}`}
+      {uncertainty !== null && <p class="muted">{uncertainty}</p>}
+    </>
+  )
+}
+
+function range({ value, basis, outer_min: min, outer_max: max }: Band, kind: 'energy' | 'carbon'): string {
+  if (basis === 'unknown') return `${kind} unknown`
+  const interval =
+    min === undefined || max === undefined ? '' : `${measureShown(min, kind)} – ${measureShown(max, kind)}, `
+  return `${measureShown(value, kind)} (${interval}${wordOf(basis)})`
 }
 
 /** What was valid before, and what replaced it. */

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type Interval, intervalLabel, tickLabel } from '../../figures/period.js'
-import type { Series, Stack } from '../../figures/stack.js'
+import { NAMED_MAX, type Series, type Stack } from '../../figures/stack.js'
 import { useWidth } from '../parts/use-width.js'
-import { colourOf } from './colours.js'
 
 /**
  * Stacked bars over time, as SVG of our own: a chart library is fifty times as large and draws neither our fills nor a
@@ -147,6 +146,21 @@ function fillOf({ kind, key }: Series, dimension: string): string {
   if (kind === 'nobody') return 'trust-nobody'
   if (kind === 'rest') return 'c-rest'
   return (dimension === 'confidence_band' ? BAND_FILL[key] : undefined) ?? `c${colourOf(dimension, key)}`
+}
+
+/** Which colour of the palette a name has: the same on every page of a visit, in the order in which names are met. */
+const colours = new Map<string, number>()
+const next = new Map<string, number>()
+
+/** @returns 1 to `NAMED_MAX` */
+function colourOf(dimension: string, name: string): number {
+  const key = `${dimension} ${name}`
+  const known = colours.get(key)
+  if (known !== undefined) return known
+  const colour = ((next.get(dimension) ?? 0) % NAMED_MAX) + 1
+  next.set(dimension, colour)
+  colours.set(key, colour)
+  return colour
 }
 
 /** 1, 2 or 5 times a power of ten. */

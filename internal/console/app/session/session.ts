@@ -1,4 +1,3 @@
-import { challengeOf, randomText } from './pkce.js'
 import {
   clientIdOf,
   redeemCode,
@@ -137,6 +136,21 @@ const authorizeUrl = (tenantId: string, state: string, challenge: string, more: 
     code_challenge_method: 'S256',
     ...more,
   })}`
+
+/** A state, or a verifier of RFC 7636. */
+const randomText = (): string => base64url(crypto.getRandomValues(new Uint8Array(32)))
+
+/** Of method S256. */
+async function challengeOf(verifier: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  return base64url(new Uint8Array(digest))
+}
+
+const base64url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 
 /** Leaves for the sign-in page; the answer comes back to where the person is now. */
 export async function goToSignIn(tenantId: string): Promise<void> {

@@ -1,11 +1,13 @@
-import { useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.js'
 import { setParams } from '../address/address.js'
+import { ask } from '../api/ask.js'
+import { useAnswer } from '../api/use-answer.js'
 import { PAGES, type Page } from '../pages/pages.js'
 import { Menu, MenuTitle } from '../parts/menu.js'
-import { useMatches } from '../parts/use-matches.js'
-import { Person } from './person.js'
+import { currentTokens, hasScope, signOut } from '../session/session.js'
 import { applyTheme, chosenTheme, nextTheme } from './theme.js'
 import { zoneChoices } from './zone.js'
 
@@ -148,4 +150,36 @@ function ThemeButton() {
       {THEMES[theme]}
     </button>
   )
+}
+
+/** Who is signed in, what is set for them, and the way out. */
+function Person({ children }: { readonly children: ComponentChildren }) {
+  const userId = currentTokens()?.userId ?? ''
+  // Only who may read people learns their own name.
+  const named = useAnswer(hasScope('admin:config') ? userId : '', (signal) =>
+    ask<{ readonly username: string }>(`/api/v1/users/${userId}`, { signal }),
+  )
+  return (
+    <Menu summary={<MenuTitle>{named.value?.username ?? 'signed in'}</MenuTitle>}>
+      {children}
+      <p class="muted">{userId}</p>
+      <p>{currentTokens()?.scopes.join(', ')}</p>
+      <button type="button" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </Menu>
+  )
+}
+
+/** Whether a media query holds, as it changes. */
+function useMatches(query: string): boolean {
+  const [isMatch, setMatch] = useState(() => matchMedia(query).matches)
+  useEffect(() => {
+    const list = matchMedia(query)
+    const follow = (): void => setMatch(list.matches)
+    follow()
+    list.addEventListener('change', follow)
+    return () => list.removeEventListener('change', follow)
+  }, [query])
+  return isMatch
 }

@@ -4,6 +4,7 @@ import { type ChainState, chainOf } from '../../../figures/audit-chain.js'
 import { countShown } from '../../../figures/shown.js'
 import { setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
+import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useList } from '../../api/use-list.js'
 import { Instant } from '../../parts/instant.js'
@@ -15,7 +16,6 @@ import { clientIdOf } from '../../session/tokens.js'
 import type { PageProps } from '../page-props.js'
 import { Details } from './details.js'
 import { AUDIT_PATH, type Entry } from './entry.js'
-import { useActors } from './use-actors.js'
 
 const HEAD = ['at', 'who', 'did', 'to', 'outcome']
 const FILTERS = ['action', 'actor', 'outcome'] as const
@@ -71,6 +71,23 @@ export function Page({ params, zone }: PageProps) {
     </ListSection>
   )
 }
+
+interface Listed {
+  readonly data: readonly { readonly id: string; readonly name?: string; readonly username?: string }[]
+}
+
+const LISTS = ['/api/v1/users', '/api/v1/clients', '/api/v1/api-keys']
+
+/** Names of credentials by their ids: the newest of each kind. Empty until they are known. */
+function useActors(): ReadonlyMap<string, string> {
+  const { value } = useAnswer('actors', async (signal) => {
+    const lists = await Promise.all(LISTS.map((path) => ask<Listed>(`${path}?limit=200`, { signal })))
+    return new Map(lists.flatMap(({ data }) => data.map(({ id, name, username }) => [id, username ?? name ?? id])))
+  })
+  return value ?? NONE
+}
+
+const NONE: ReadonlyMap<string, string> = new Map([])
 
 const actionShown = (action: string): string => {
   const [object = '', verb = ''] = action.replaceAll('_', ' ').split('.')

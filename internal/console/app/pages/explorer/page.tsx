@@ -1,9 +1,11 @@
+import { useEffect, useState } from 'preact/hooks'
 import { FILTER_FIELDS } from '../../../../filters/filter-fields.js'
 import { addressOf } from '../../../figures/address.js'
 import { type Filter, filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { goTo, setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
-import { useList } from '../../api/use-list.js'
+import { type List, useList } from '../../api/use-list.js'
+import { useNewest } from '../../api/use-newest.js'
 import { BulkOverride } from '../../card/bulk-override.js'
 import { Card } from '../../card/card.js'
 import type { RecordRow } from '../../card/record.js'
@@ -15,9 +17,9 @@ import type { PageProps } from '../page-props.js'
 import { usePlace } from './place.js'
 import { Records } from './records.js'
 import { SavedViews } from './saved-views.js'
-import { useLive } from './use-live.js'
 
 const ROWS_A_PAGE = '50'
+
 /** Every call of the period that the filters select, each with its evidence. */
 export function Page({ params, zone }: PageProps) {
   const period = shownPeriod(params, zone)
@@ -87,4 +89,37 @@ export function Page({ params, zone }: PageProps) {
       </Shown>
     </>
   )
+}
+
+/**
+ * Reads the list again when newer calls have come, as long as the person reads its first page alone: else they are
+ * asked, since rows would move under their eyes.
+ *
+ * @param open the call whose evidence is being read
+ * @returns whether there are calls that came after the list; reads them
+ */
+function useLive(
+  list: List<RecordRow>,
+  open: string | undefined,
+): { readonly hasNewer: boolean; readonly show: () => void } {
+  const { id } = useNewest()
+  const { answer, rows } = list
+  // The newest call for which the list was read.
+  const [known, setKnown] = useState<string | undefined>()
+  const isNew =
+    typeof id === 'string' &&
+    id !== known &&
+    id !== open &&
+    answer.value !== undefined &&
+    rows.every((row) => row.id !== id)
+  const isAtFirstPage = rows.length === answer.value?.data.length
+  const show = (): void => {
+    setKnown(id ?? undefined)
+    answer.reload()
+  }
+  const isDue = isNew && !answer.isLoading && isAtFirstPage && open === undefined
+  useEffect(() => {
+    if (isDue) show()
+  }, [isDue])
+  return { hasNewer: isNew && !isDue && !answer.isLoading, show }
 }

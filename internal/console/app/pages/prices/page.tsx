@@ -1,9 +1,14 @@
+import type { AttributionRecord } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { shownPeriod } from '../../address/period.js'
+import { ask } from '../../api/ask.js'
+import { useAnswer } from '../../api/use-answer.js'
 import { useList } from '../../api/use-list.js'
+import { Id } from '../../parts/name.js'
+import { Shown } from '../../parts/states.js'
+import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { AddPrice, type Priced } from './add-price.js'
-import { Book } from './book.js'
 import { OwnPrices, type Price } from './own-prices.js'
 import { Unpriced } from './unpriced.js'
 
@@ -26,5 +31,55 @@ export function Page({ params, zone }: PageProps) {
         />
       )}
     </>
+  )
+}
+
+type Listed = { readonly data: readonly Pick<AttributionRecord, 'id' | 'cost_basis'>[] }
+interface Explained {
+  readonly id: string
+  readonly explanation: {
+    readonly cost: { readonly details: { readonly book_as_of?: string; readonly book_id?: string } }
+  }
+}
+
+/** The book that priced the newest call, as the call's own explanation names it. */
+async function readBook(signal: AbortSignal) {
+  const { data } = await ask<Listed>('/v1/attribution?limit=200&sort=-event_time', { signal })
+  const priced = data.find(({ cost_basis: basis }) => basis === 'price_book')
+  if (priced === undefined) return null
+  const { id, explanation } = await ask<Explained>(`/v1/attribution/${priced.id}`, { signal })
+  return { id, ...explanation.cost.details }
+}
+
+function Book() {
+  const answer = useAnswer(hasScope('read:attribution') ? 'book' : '', readBook)
+  return (
+    <section class="list" aria-label="Price book">
+      <header>
+        <h2>The price book in use</h2>
+      </header>
+      <Shown answer={answer} what="the price book" placeholder={<div class="placeholder" />}>
+        {(book) =>
+          book?.book_as_of === undefined ? (
+            <p>None of the newest calls has its price from the book.</p>
+          ) : (
+            <p>
+              The newest call priced by it has the book of <span class="strong">{book.book_as_of}</span>
+              {book.book_id !== undefined && (
+                <>
+                  , version <Id>{book.book_id}</Id>
+                </>
+              )}
+              . <a href={`/console/explorer?record=${book.id}`}>Open the call</a>
+            </p>
+          )
+        }
+      </Shown>
+      <p class="muted">
+        The book belongs to the whole instance: its operator imports a newer one. A dry run stores nothing, and shows
+        what the calls of the last 30 days would cost with it:
+      </p>
+      <pre class="block">npx attribution prices import book.json --dry-run --data-dir .data</pre>
+    </section>
   )
 }
