@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ask, type Asked, askAs, refusalOf } from '../support/ask.js'
+import { type Ask, type Asked, askAs, refusalOf, sendEvents } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { killRole, launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
@@ -32,16 +32,7 @@ const VALUES = { service: 'support-chat', owner: 'team-support', reason: 'The pr
 const LEGACY = { field: 'service', operator: 'eq', values: ['legacy'] }
 const dryRun = (filters: readonly object[]) => ask('POST', PATH, { dry_run: true, filters, ...VALUES })
 
-async function send(events: readonly Record<string, unknown>[]): Promise<string[]> {
-  const ids: string[] = []
-  for (let from = 0; from < events.length; from += 5_000) {
-    const body = events.slice(from, from + 5_000)
-    let answer = await ask('POST', '/api/v1/invocations', body)
-    while (answer.status === 503) answer = await ask('POST', '/api/v1/invocations', body)
-    ids.push(...answer.json.results.map(({ invocation_id }: Json) => invocation_id.replace('inv_', 'attr_')))
-  }
-  return ids
-}
+const send = (events: readonly Record<string, unknown>[]) => sendEvents(ask, events)
 
 const legacyCalls = (count: number, day: string) =>
   Array.from({ length: count }, (_, i) =>

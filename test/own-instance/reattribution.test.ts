@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ask, askAs } from '../support/ask.js'
+import { type Ask, askAs, sendEvents } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { command } from '../support/instance.js'
 import { killRole, launchService, type RunningService } from '../support/service.js'
@@ -26,16 +26,7 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 type Json = any
 
-async function send(events: readonly Record<string, unknown>[]): Promise<string[]> {
-  const ids: string[] = []
-  for (let from = 0; from < events.length; from += 5_000) {
-    const body = events.slice(from, from + 5_000)
-    let answer = await ask('POST', '/api/v1/invocations', body)
-    while (answer.status === 503) answer = await ask('POST', '/api/v1/invocations', body)
-    ids.push(...answer.json.results.map(({ invocation_id }: Json) => invocation_id.replace('inv_', 'attr_')))
-  }
-  return ids
-}
+const send = (events: readonly Record<string, unknown>[]) => sendEvents(ask, events)
 
 const show = async (id: string): Promise<Json> => (await ask('GET', `/v1/attribution/${id}`)).json
 async function shown(id: string): Promise<Json> {

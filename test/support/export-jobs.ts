@@ -28,6 +28,7 @@ import { exportsSubject } from '../../streams/exports.js'
 import { type FocusRow, parseCsv } from './focus-rules.js'
 import { admitted, idOf } from './invocations.js'
 import { type LogBroker, launchLogBroker } from './planned-logs.js'
+import { VERDICT } from './rows.js'
 import { atEnd } from './run/at-end.js'
 import { ROW_DEPS } from './stages.js'
 import { launchStore, type RunningStore, stopStore } from './store.js'
@@ -171,20 +172,8 @@ export function record(
     id: idOf(++records),
     invocation: { eventTimeMs: Date.UTC(2026, 9, 15, 12), ...invocation },
   })
-  const verdict: Verdict = {
-    service: 'search',
-    owner: 'team-search',
-    stageOrigin: 'stage_a',
-    evidenceBasis: 'service_resolved',
-    confidence: 9_000,
-    outputState: 'deterministically_resolved',
-    modelVersion: 'rules-1',
-    degradationState: 'none',
-    evidence: {},
-    ...stated,
-  }
   const place = { partition: 0, validFromMs: Date.UTC(2026, 10, 1) }
-  return { ...toRow(event, verdict, place, { ...ROW_DEPS, consumptionOf }), ...changed }
+  return { ...toRow(event, { ...VERDICT, ...stated }, place, { ...ROW_DEPS, consumptionOf }), ...changed }
 }
 
 /** The same call by this number of people. */

@@ -4,7 +4,7 @@ import type { Progress } from '../../internal/broker/checkpoint.js'
 import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '../../internal/broker/connect.js'
 import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
-import type { PlannedLogDeps } from '../../internal/broker/planned-log.js'
+import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher, type Publisher } from '../../internal/broker/publisher.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
@@ -50,6 +50,24 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
         const { done, plan } = entry.json<Progress>()
         if (done >= (last?.seq ?? 0) && plan === undefined) return
       }
+    },
+  }
+}
+
+/** A planned log as one process runs it, until `stop`. */
+export function startPlannedLog<C extends Progress>(planned: PlannedLog<C>, deps: PlannedLogDeps) {
+  const stopping = new AbortController()
+  const running = runPlannedLog(planned, deps, stopping.signal)
+  return {
+    /** What a process does that dies: from here on it does nothing more. */
+    die(): never {
+      stopping.abort()
+      throw new Error('this process is dead')
+    },
+    dead: running,
+    async stop(): Promise<void> {
+      stopping.abort()
+      await running
     },
   }
 }

@@ -4,7 +4,8 @@ import type { AttributionRow } from '../../internal/store/tables/attributions.js
 import { admitted, NOW_MS, type Stated } from './invocations.js'
 import { ROW_DEPS } from './stages.js'
 
-const VERDICT: Verdict = {
+/** Of an event whose service a fact proves. */
+export const VERDICT: Verdict = {
   service: 'search',
   owner: 'team-search',
   stageOrigin: 'stage_a',

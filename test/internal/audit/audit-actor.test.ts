@@ -5,7 +5,6 @@ import { createAuditSink } from '../../../internal/audit/audit-sink.js'
 import { type Heads, signedHeads } from '../../../internal/audit/heads.js'
 import { type AuditVerification, verifyAuditLog } from '../../../internal/audit/verify-audit.js'
 import type { AuditEntry } from '../../../internal/auth/audit-entry.js'
-import { runPlannedLog } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
 import { lastAuditRecords, listAuditLog, streamAuditLog } from '../../../internal/store/queries/audit-log.js'
 import { insertRows } from '../../../internal/store/sink.js'
@@ -13,7 +12,7 @@ import { AUDIT_LOG } from '../../../internal/store/tables/audit-log.js'
 import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName, auditSubject } from '../../../streams/audit.js'
 import { AUDIT_DAYS, AUDIT_HEADS } from '../../../streams/buckets.js'
 import { auditEntry } from '../../support/audit.js'
-import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
+import { type LogBroker, launchLogBroker, startPlannedLog } from '../../support/planned-logs.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const KEY = new Uint8Array(32).fill(3)
@@ -44,23 +43,9 @@ const deps = (): AuditActorDeps => ({
   log: broker.deps.log,
 })
 
-/** The writer in one process, until `stop`. */
-function start(changed: Partial<AuditActorDeps> = {}) {
-  const stopping = new AbortController()
-  const running = runPlannedLog(auditActor({ ...deps(), ...changed }), broker.deps, stopping.signal)
-  return {
-    /** Simulates a crash: the process does nothing afterwards. */
-    die(): never {
-      stopping.abort()
-      throw new Error('this process is dead')
-    },
-    dead: running,
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
+/** The writer in one process. */
+const start = (changed: Partial<AuditActorDeps> = {}) =>
+  startPlannedLog(auditActor({ ...deps(), ...changed }), broker.deps)
 
 const untilDone = (): Promise<void> => broker.untilDone(AUDIT_CHECKPOINT, AUDIT.name, AUDIT_OF_ALL)
 

@@ -2,10 +2,10 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { EMPTY_READS_MAX } from '../../../internal/broker/arrivals.js'
 import type { Extent, Progress } from '../../../internal/broker/checkpoint.js'
 import { askForPause, followPauses } from '../../../internal/broker/pause.js'
-import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from '../../../internal/broker/planned-log.js'
+import type { PlannedLog, PlannedLogDeps } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
 import { OBSERVATIONS } from '../../../streams/observations.js'
-import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
+import { type LogBroker, launchLogBroker, startPlannedLog } from '../../support/planned-logs.js'
 
 let broker: LogBroker
 
@@ -57,7 +57,6 @@ function start(
   } = {},
   deps: PlannedLogDeps = broker.deps,
 ) {
-  const stopping = new AbortController()
   let opened = 0
   let prepared = 0
   const planned: PlannedLog<Progress> = {
@@ -84,20 +83,7 @@ function start(
       }
     },
   }
-  const running = runPlannedLog(planned, deps, stopping.signal)
-  return {
-    opened: () => opened,
-    prepared: () => prepared,
-    die(): never {
-      stopping.abort()
-      throw new Error('this process is dead')
-    },
-    dead: running,
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
+  return { opened: () => opened, prepared: () => prepared, ...startPlannedLog(planned, deps) }
 }
 
 describe('a batch', () => {

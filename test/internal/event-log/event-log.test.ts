@@ -3,7 +3,7 @@ import { nextArrival } from '../../../internal/broker/arrivals.js'
 import type { Progress } from '../../../internal/broker/checkpoint.js'
 import { readFence } from '../../../internal/broker/fence.js'
 import { lastSequenceOf, readLog } from '../../../internal/broker/log.js'
-import { type PlannedLogDeps, runPlannedLog } from '../../../internal/broker/planned-log.js'
+import type { PlannedLogDeps } from '../../../internal/broker/planned-log.js'
 import { createPublisher, publishOrThrow } from '../../../internal/broker/publisher.js'
 import { type EventLogDeps, eventLogActor } from '../../../internal/event-log/event-log-actor.js'
 import { eventLogRoutes } from '../../../internal/event-log/event-log-routes.js'
@@ -23,6 +23,7 @@ import { EVENT_LOG_CHECKPOINT, EVENTS, eventsSubject } from '../../../streams/ev
 import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../support/mutation-gateway.js'
+import { startPlannedLog } from '../../support/planned-logs.js'
 import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const LOG_ID = 1_700_000_000
@@ -65,9 +66,8 @@ const publishing = () => createPublisher(gateway.broker.connection).publish
 const rotated = (tenantId: string, cause: string, type: EventType = 'apikey.rotated') =>
   eventPublisher(publishing(), idsOf)({ tenantId, type, cause, data: { old_key_id: cause, new_key_id: cause } })
 
-/** The reader, as one process runs it, until `stop`. */
+/** The reader, as one process runs it. */
 function start(stated: Partial<EventLogDeps> = {}) {
-  const stopping = new AbortController()
   const insert: EventLogDeps['insert'] = (rows, token) =>
     insertRows(store.client, EVENT_LOG, rows, `${LOG_ID}.${token}`)
   const actor = eventLogActor({
@@ -77,20 +77,7 @@ function start(stated: Partial<EventLogDeps> = {}) {
     log: deps.log,
     ...stated,
   })
-  const running = runPlannedLog({ ...actor, paceMs: 20 }, deps, stopping.signal)
-  return {
-    insert,
-    /** What a process does that dies: from here on it does nothing more. */
-    die(): never {
-      stopping.abort()
-      throw new Error('this process is dead')
-    },
-    dead: running,
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
+  return { insert, ...startPlannedLog({ ...actor, paceMs: 20 }, deps) }
 }
 
 async function untilDone(): Promise<void> {

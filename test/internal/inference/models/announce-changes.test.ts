@@ -10,8 +10,8 @@ import type { StoredModel } from '../../../../internal/inference/models/model-ve
 import { openServingBoard, type ServingBoard } from '../../../../internal/inference/models/serving-board.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { DEGRADATIONS, MODELS } from '../../../../streams/buckets.js'
-import { EVENTS, eventsSubject } from '../../../../streams/events.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
+import { degradationEvents } from '../../../support/degradation-events.js'
 import { at, version } from '../../../support/models.js'
 
 let buckets: Buckets
@@ -81,21 +81,6 @@ const announced =
   (degradation: StoredDegradation): boolean =>
     degradation.changes === changes && degradation.is_announced
 
-/** The published state changes of a tenant, in order, as "from to". */
-async function eventsOf(tenantId: string): Promise<string[]> {
-  const subject = eventsSubject(tenantId, 'degradation.state.changed')
-  const found: string[] = []
-  for (let seq = 1; ; seq++) {
-    const message = await broker.manager.direct
-      .getMessage(EVENTS.name, { seq, next_by_subj: subject })
-      .catch(() => null)
-    if (message === null) return found
-    const { data } = message.json<{ readonly data: { readonly from: string; readonly to: string } }>()
-    found.push(`${data.from} ${data.to}`)
-    seq = message.seq
-  }
-}
-
 const put = async (model: StoredModel): Promise<void> => {
   await (await broker.bucket(MODELS)).put(model.id, JSON.stringify(model))
 }
@@ -133,7 +118,7 @@ test('each change of the serving state is published as one event, in order; the 
   await until(tenant_id, announced(9))
   await one.stop()
 
-  expect(await eventsOf(tenant_id)).toEqual([
+  expect(await degradationEvents(broker, tenant_id)).toEqual([
     'degraded_serving none',
     'none model_recalled',
     'model_recalled disabled',
@@ -166,14 +151,15 @@ test('a change of the serving state is one event even if its process dies before
   await put(only)
   await until(tenant_id, ({ changes, is_announced }) => changes === 1 && !is_announced)
   const after = await attributor('after', tenant_id, { publishEvent: dies(publish, 'after') })
-  while ((await eventsOf(tenant_id)).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while ((await degradationEvents(broker, tenant_id)).length === 0)
+    await new Promise((resolve) => setImmediate(resolve))
 
   const third = await attributor('third', tenant_id)
   await until(tenant_id, announced(1))
   await third.stop()
 
   expect(left).toBe(2)
-  expect(await eventsOf(tenant_id)).toEqual(['degraded_serving none'])
+  expect(await degradationEvents(broker, tenant_id)).toEqual(['degraded_serving none'])
   expect([before.board.of(tenant_id).state, after.board.of(tenant_id).state]).toEqual(['none', 'none'])
 })
 
@@ -197,7 +183,7 @@ test('a fault that one process reports or clears takes effect in all processes',
   expect(owner.board.of(tenant_id)).toMatchObject({ state: 'none', model: { id: only.id } })
   await Promise.all([owner.stop(), other.stop()])
 
-  expect(await eventsOf(tenant_id)).toEqual(['none degraded_serving', 'degraded_serving none'])
+  expect(await degradationEvents(broker, tenant_id)).toEqual(['none degraded_serving', 'degraded_serving none'])
 })
 
 test('models and faults of a tenant do not affect other tenants', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { purgeOnce } from '../../../../internal/broker/purge.js'
 import {
@@ -17,7 +16,7 @@ import {
   observationsSubject,
 } from '../../../../streams/observations.js'
 import { idOf } from '../../../support/invocations.js'
-import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
+import { type LogBroker, launchLogBroker, startPlannedLog } from '../../../support/planned-logs.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 const LOG_ID = 1_700_000_000
@@ -41,23 +40,9 @@ const storeDeps = (logId = LOG_ID): ObservationsActorDeps => ({
   log: broker.deps.log,
 })
 
-/** The actor, as one process runs it, until `stop`. */
-function start(deps: Partial<ObservationsActorDeps> = {}, logId = LOG_ID) {
-  const stopping = new AbortController()
-  const running = runPlannedLog(observationsActor({ ...storeDeps(logId), ...deps }), broker.deps, stopping.signal)
-  return {
-    /** What a process does that dies: from here on it does nothing more. */
-    die(): never {
-      stopping.abort()
-      throw new Error('this process is dead')
-    },
-    dead: running,
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
+/** The actor, as one process runs it. */
+const start = (deps: Partial<ObservationsActorDeps> = {}, logId = LOG_ID) =>
+  startPlannedLog(observationsActor({ ...storeDeps(logId), ...deps }), broker.deps)
 
 const untilDone = (): Promise<void> => broker.untilDone(OBSERVATIONS_CHECKPOINT, OBSERVATIONS.name, OBSERVATIONS_OF_ALL)
 
