@@ -19,6 +19,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/faults/random-faults.test.ts': 'what only several faults at once, in the whole product, lead to',
   'test/faults/kill.test.ts':
     'records lost or doubled by a kill of the supervisor, the store or the attributor in a replay',
+  'test/faults/two-gateways-kill.test.ts':
+    'an event lost or doubled by a kill of one of two gateways under load (`own-instance/admission` kills one role)',
   'test/faults/event-owners-kill.test.ts': 'a second record of an event that comes again while its owner is killed',
   'test/faults/changes-kill.test.ts':
     'a change lost or made twice, or rollups that differ, after a kill of any process',
@@ -71,6 +73,9 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/shared-limits.test.ts': 'a caller whose budget two gateways count apart',
   'test/product/console-administration.test.ts': 'a form of the console that makes or changes something wrongly',
   'test/product/console-sources-prices.test.ts': 'pages of sources, prices and models that show or do something wrong',
+  'test/product/console-corrections.test.ts': 'a correction in the console that changes other records than it showed',
+  'test/own-instance/traces.test.ts':
+    'a record that late evidence of its trace does not correct, beside kills and overrides',
   'test/product/console-states.test.ts': 'pages of the console while they load, are empty, or lack the right',
   'test/internal/store/queries/records/record-sample.test.ts': 'a sample of 150,000 rows that does not stand for them',
   'test/internal/store/tables/sorted-copies.test.ts': 'a part of 80,000 rows that has a file per column',
