@@ -98,8 +98,8 @@ export async function migrate(
 function refuseNewer(applied: number, known: number): void {
   if (applied <= known) return
   throw new ConfigError(
-    `the read model is that of a newer version (schema ${applied}, this version knows ${known}): \
-start that version, or restore a backup from before the upgrade`,
+    `the read model is that of a newer version, or of one before 0.3.0 (schema ${applied}, this version knows ${known}): \
+start that version, restore a backup from before the upgrade, or use an empty data folder`,
   )
 }
 

@@ -70,6 +70,6 @@ test('a later step is applied once, and a version that does not know it refuses 
     expect(columns).toEqual([{ type: 'String' }])
     expect(await recorded(database)).toEqual([...ALL, { version: NEXT.version, name: NEXT.name }])
     await expect(migrate(database)).rejects.toThrow(
-      `a newer version (schema ${NEXT.version}, this version knows ${NEXT.version - 1}): start that version`,
+      `a newer version, or of one before 0.3.0 (schema ${NEXT.version}, this version knows ${NEXT.version - 1}): start`,
     )
   }))
