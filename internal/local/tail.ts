@@ -21,7 +21,7 @@ export interface TailedRecord {
 const PAGE = 200
 
 /**
- * Reads records by the instant at which they became valid. Records of one instant are told apart by their ids; reads
+ * Reads records by the instant at which they became valid. Records of one instant differ by their ids; reads
  * are complete as of an instant, so that none of an earlier one appears later.
  *
  * @param from RFC 3339: records since then

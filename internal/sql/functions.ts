@@ -1,5 +1,5 @@
 /**
- * The functions that a query may call, in lower case. What is not listed is refused: the engine has functions that read
+ * The functions that a query may call, in lower case. Others are refused: the engine has functions that read
  * files (`file`), other tables (`joinGet`, `dictGet`), settings and the machine, or that cost time (`sleep`) and memory
  * (`range`, `repeat`) without reading anything.
  */

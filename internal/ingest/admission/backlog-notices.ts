@@ -25,7 +25,7 @@ const LOOK_EVERY_MS = 60_000
 
 /**
  * Notifies tenants, by one event per episode, that the log fills up with their calls. All gateways share the episodes.
- * A tenant is told of its own calls only.
+ * A tenant gets notices about its own calls only.
  *
  * @returns notes an occasion in the background: it never throws, and costs nothing when the tenant has just had one
  */

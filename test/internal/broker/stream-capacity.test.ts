@@ -18,7 +18,7 @@ test('new work may fill nine tenths of a stream, or less when the rest would be 
   expect(admittableBytes(10 * MIB) / MIB).toBeCloseTo(3)
 })
 
-test('new work is refused once its share is full, whoever filled it, and accepted again with capacity', async () => {
+test('new work is refused once its share is full, by any sender, and accepted again with capacity', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: 10 * MIB })
   const stopping = new AbortController()
   const follow = (): Promise<StreamCapacity> =>

@@ -50,7 +50,7 @@ export interface TrainingRow {
 /**
  * An override counts as an audit of stage B when the event had reached stage B before; of others, the person's word is
  * a fact like any other. So is an override by filters: nobody has looked at its calls one by one, and they are no fair
- * sample of what is left. A dispute says who it was not, if stage B had named somebody; else it says nothing.
+ * sample of the rest. A dispute says who it was not, if stage B had named somebody; else it says nothing.
  */
 const KIND = `multiIf(
   output_state = 'disputed' AND stage_origin = 'stage_b', 'dispute',

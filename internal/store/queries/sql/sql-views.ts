@@ -136,7 +136,7 @@ function selectSql(scope: ViewScope, columns: readonly Column[]): string {
   const snapshot = `fromUnixTimestamp64Milli(toInt64(${Math.trunc(snapshotMs)}))`
   const from = (table: string, alias: string): string => `\`${database.replaceAll('`', '')}\`.${table} AS ${alias}`
   // `AS_OF_SNAPSHOT` with qualified columns. PREWHERE, since conditions of the query join those of WHERE in any order:
-  // one that fails for a value (`intDiv(1, 0)`) would tell of values of other tenants in the same granule.
+  // one that fails for a value (`intDiv(1, 0)`) would reveal values of other tenants in the same granule.
   return `SELECT ${columns.map((column) => `${column.sql(of, scope)} AS ${column.name}`).join(', ')}
     FROM ${from(ATTRIBUTIONS.name, records)}
     PREWHERE ${of('tenant_id')} = ${tenant}
