@@ -18,6 +18,8 @@ export const EVENT_FIELD_DESCRIPTIONS = {
   output_tokens:
     'Number of all output tokens, including reasoning, audio and image tokens. Absent means unknown, not zero.',
   cached_input_tokens: "Number of input tokens read from the provider's prompt cache; part of input_tokens.",
+  cached_audio_input_tokens: 'Number of audio input tokens read from the prompt cache; part of cached_input_tokens.',
+  cached_image_input_tokens: 'Number of image input tokens read from the prompt cache; part of cached_input_tokens.',
   cache_write_tokens:
     "Number of all input tokens written to the provider's prompt cache, for any lifetime; part of input_tokens. " +
     'Default: the sum of cache_write_5m_tokens and cache_write_1h_tokens, if one of them is stated.',
@@ -44,9 +46,22 @@ export const EVENT_FIELD_DESCRIPTIONS = {
   code_execution_calls:
     'Number of code executions that the provider ran for this call and charges for each. Without a fee for them, ' +
     'the call is unpriced.',
+  billed_units:
+    'What the call is billed by besides tokens: a decimal string per unit, for example `{"seconds": "12.5"}`. ' +
+    'Without a price for one of its units, the call is unpriced.',
+  provider_usage:
+    "The provider's own usage object as its response has it, numbers only: counts, and objects and lists of counts. " +
+    'The service reads the token counts from it that the event does not state itself, and does not store it.',
+  alternative_input_tokens:
+    'input_tokens by another reading of what the sender stated, where nothing tells which one holds. If the costs ' +
+    'of both differ by more than 1 %, the usage_basis of the record is `ambiguous`.',
+  alternative_output_tokens: 'output_tokens by another reading, likewise.',
   service_tier:
     "Service tier that served the call, as the provider's response states it, not the one that was requested; it " +
     'selects the price. `default` is the same as `standard`.',
+  speed:
+    "Speed at which the provider served the call, such as Anthropic's `usage.speed`; `fast` has its own price. " +
+    'Default: `standard`.',
   served_from_cache:
     "True if the caller's own response cache answered and nothing was bought from the provider: the cost is " +
     'then 0.',
@@ -63,9 +78,19 @@ export const EVENT_FIELD_DESCRIPTIONS = {
   response_id:
     "The provider's id of the response, such as `chatcmpl-...` or `msg_...`. A call that two sources show with the " +
     'same provider and response_id is one record (setting `merge_seen_calls`).',
+  request_id:
+    "Id under which caller, gateway and provider know the request, such as LiteLLM's call id, `x-request-id` or " +
+    "Amazon's request id. Sources that show one call under it are merged into one record.",
+  operation_id:
+    'Id of what several attempts serve: retries and fallbacks of one operation have it in common. Each attempt is ' +
+    'an event, and a record, of its own.',
+  attempt: 'Number of the attempt within the operation, from 1.',
+  assumptions:
+    'Codes of what the sender, or a reader of its telemetry, inferred instead of being told, separated by commas: ' +
+    'for example `provider_from_host`. Shown with the record.',
   usage_basis:
     'How well the token counts are known: `reported` by the provider, `partial` (as of an interrupted stream), ' +
-    '`estimated` by the producer, or `unknown`. Default: `unknown` if neither input_tokens nor output_tokens is ' +
+    '`estimated` by the producer, `ambiguous`, or `unknown`. Default: `unknown` if neither input_tokens nor output_tokens is ' +
     'stated, else `partial` for a cancelled call and `reported` for any other.',
   outcome:
     'How the call ended: `success`, `error`, or `cancelled` before its end, as an interrupted stream. Absent means ' +
@@ -117,6 +142,8 @@ export const NAMES_PEOPLE = {
   input_tokens: 'no',
   output_tokens: 'no',
   cached_input_tokens: 'no',
+  cached_audio_input_tokens: 'no',
+  cached_image_input_tokens: 'no',
   cache_write_tokens: 'no',
   cache_write_ttl_seconds: 'no',
   cache_write_5m_tokens: 'no',
@@ -129,13 +156,22 @@ export const NAMES_PEOPLE = {
   web_search_calls: 'no',
   file_search_calls: 'no',
   code_execution_calls: 'no',
+  billed_units: 'no',
+  provider_usage: 'no',
+  alternative_input_tokens: 'no',
+  alternative_output_tokens: 'no',
   service_tier: 'no',
+  speed: 'no',
   served_from_cache: 'no',
   region: 'no',
   estimated_cost_usd: 'no',
   is_cost_notional: 'no',
   latency_ms: 'no',
   response_id: 'no',
+  request_id: 'no',
+  operation_id: 'no',
+  attempt: 'no',
+  assumptions: 'no',
   usage_basis: 'no',
   outcome: 'no',
   attributed_identity: 'person',

@@ -1,4 +1,4 @@
-import { OUTCOMES, SERVICE_TIERS, USAGE_BASES } from '../text/call-words.js'
+import { OUTCOMES, SERVICE_TIERS, SPEEDS, USAGE_BASES } from '../text/call-words.js'
 import { isContentKey } from '../text/content-keys.js'
 import { readEventTime } from '../text/event-time.js'
 import { IS_MODEL_ASCII, isAmount } from '../text/plain-text.js'
@@ -210,6 +210,9 @@ function isNewTagKey(bytes: Buffer, start: number, end: number): boolean {
   return true
 }
 
+/** Objects of few events. */
+const unusual: Form = () => UNUSUAL
+
 /** A string that has to be looked at as a whole. */
 const text =
   (isValid: (text: string) => boolean): Form =>
@@ -308,6 +311,9 @@ const OWN_FORMS: Readonly<Record<FieldOfItsOwn, Form> & Partial<Record<keyof Inv
   ingestion_layer: layer,
   ingestion_timestamp: text((instant) => (readEventTime(instant, clockMs) ?? -1) >= earliestMs),
   service_tier: oneOf(SERVICE_TIERS),
+  speed: oneOf(SPEEDS),
+  billed_units: unusual,
+  provider_usage: unusual,
   usage_basis: oneOf(USAGE_BASES),
   outcome: oneOf(OUTCOMES),
   trace_id: traceId,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OUTCOMES, SERVICE_TIERS, USAGE_BASES } from '../text/call-words.js'
+import { BILLED_UNITS, OUTCOMES, SERVICE_TIERS, SPEEDS, USAGE_BASES } from '../text/call-words.js'
 import { AMOUNT_TEXT, instant, modelName, name, plainText, uuid } from '../text/plain-text.js'
 import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
 
@@ -26,6 +26,18 @@ export const OPTIONAL_MODEL_NAME = modelName().nullish()
 
 export const TAGS_MAX = 16
 
+/**
+ * A provider's own usage object has numbers, and objects and lists of them (`iterations` of Anthropic, counts by
+ * modality of Gemini). Texts in it are refused: no field could hold a prompt.
+ */
+const usageNumber = z.number().min(0).max(Number.MAX_SAFE_INTEGER).nullable()
+const usageMembers = <T extends z.ZodType>(member: T) =>
+  z.record(plainText(64), member).meta({ maxProperties: USAGE_MEMBERS_MAX })
+const USAGE_MEMBERS_MAX = 32
+const innermost = usageMembers(usageNumber)
+const inner = usageMembers(z.union([usageNumber, innermost]))
+const providerUsage = usageMembers(z.union([usageNumber, inner, z.array(inner).max(USAGE_MEMBERS_MAX)]))
+
 /** The forms of the fields, in their order. The hot path's reader finds a field's form by its schema here. */
 export const EVENT_FIELDS = {
   event_id: uuid(),
@@ -37,6 +49,8 @@ export const EVENT_FIELDS = {
   input_tokens: OPTIONAL_COUNT,
   output_tokens: OPTIONAL_COUNT,
   cached_input_tokens: OPTIONAL_COUNT,
+  cached_audio_input_tokens: OPTIONAL_COUNT,
+  cached_image_input_tokens: OPTIONAL_COUNT,
   cache_write_tokens: OPTIONAL_COUNT,
   cache_write_ttl_seconds: OPTIONAL_COUNT,
   cache_write_5m_tokens: OPTIONAL_COUNT,
@@ -49,7 +63,13 @@ export const EVENT_FIELDS = {
   web_search_calls: OPTIONAL_COUNT,
   file_search_calls: OPTIONAL_COUNT,
   code_execution_calls: OPTIONAL_COUNT,
+  billed_units: z.partialRecord(z.enum(BILLED_UNITS), z.string().regex(AMOUNT_TEXT)).nullish(),
+  provider_usage: providerUsage.nullish(),
+  // What a sender stated can be read in two ways, and nothing tells which one holds.
+  alternative_input_tokens: OPTIONAL_COUNT,
+  alternative_output_tokens: OPTIONAL_COUNT,
   service_tier: z.enum(SERVICE_TIERS).nullish(),
+  speed: z.enum(SPEEDS).nullish(),
   // Answered by the caller's own response cache: nothing was bought from the provider.
   served_from_cache: OPTIONAL_FLAG,
   region: OPTIONAL_NAME,
@@ -58,6 +78,10 @@ export const EVENT_FIELDS = {
   is_cost_notional: OPTIONAL_FLAG,
   latency_ms: OPTIONAL_COUNT,
   response_id: OPTIONAL_NAME,
+  request_id: OPTIONAL_NAME,
+  operation_id: OPTIONAL_NAME,
+  attempt: OPTIONAL_COUNT,
+  assumptions: OPTIONAL_NAME,
   usage_basis: z.enum(USAGE_BASES).nullish(),
   outcome: z.enum(OUTCOMES).nullish(),
   attributed_identity: OPTIONAL_NAME,

@@ -178,6 +178,9 @@ export const RECORD_FIELDS = [
   { name: 'input_tokens', kind: 'count', isStated: true, wire: 'tokens', isInClosed: true },
   { name: 'output_tokens', kind: 'count', isStated: true, wire: 'tokens', isInClosed: true },
   { name: 'cached_input_tokens', kind: 'count', isStated: true, isExplained: true, isInClosed: true },
+  // Parts of `cached_input_tokens`.
+  { name: 'cached_audio_input_tokens', kind: 'count', isStated: true, isExplained: true },
+  { name: 'cached_image_input_tokens', kind: 'count', isStated: true, isExplained: true },
   { name: 'cache_write_tokens', kind: 'count', isStated: true, isExplained: true, isInClosed: true },
   { name: 'cache_write_ttl_seconds', kind: 'count', isStated: true, isExplained: true },
   // Parts of `cache_write_tokens`.
@@ -192,9 +195,15 @@ export const RECORD_FIELDS = [
   { name: 'web_search_calls', kind: 'count', isStated: true, isExplained: true },
   { name: 'file_search_calls', kind: 'count', isStated: true, isExplained: true },
   { name: 'code_execution_calls', kind: 'count', isStated: true, isExplained: true },
+  // Decimal text per unit.
+  { name: 'billed_units', kind: 'tags', isStated: true, isExplained: true },
+  // Totals by another reading of what the sender stated.
+  { name: 'alternative_input_tokens', kind: 'count', isStated: true, isExplained: true },
+  { name: 'alternative_output_tokens', kind: 'count', isStated: true, isExplained: true },
   { name: 'latency_ms', kind: 'count', isStated: true, isExplained: true },
   { name: 'estimated_cost_usd', kind: 'optionalUsd', isStated: true, isExplained: true },
   { name: 'service_tier', kind: 'label', isStated: true, isOptional: true, isExplained: true },
+  { name: 'speed', kind: 'label', isStated: true, isOptional: true, isExplained: true },
   { name: 'served_from_cache', kind: 'flag', isStated: true, isExplained: true },
   { name: 'region', kind: 'label', isStated: true, isOptional: true, isExplained: true },
 
@@ -209,6 +218,12 @@ export const RECORD_FIELDS = [
   { name: 'trace_id', kind: 'text', isStated: true, isOptional: true, wire: 'trace' },
   { name: 'span_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
   { name: 'response_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
+  { name: 'request_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
+  // What several attempts serve, and which of them this call is, from 1.
+  { name: 'operation_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
+  { name: 'attempt', kind: 'count', isStated: true, isExplained: true },
+  // Codes of what was inferred of the event, separated by commas.
+  { name: 'assumptions', kind: 'label', isStated: true, isOptional: true, isExplained: true },
   // JSON: the other events that showed the call (`attribution/sightings/seen-by.ts`); '' for most records.
   { name: 'seen_by', kind: 'text', isExplained: true },
   { name: 'tags', kind: 'tags', isStated: true, isExplained: true },

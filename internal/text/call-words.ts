@@ -2,9 +2,10 @@
 
 /**
  * How well the token counts of a call are known: `reported` by the provider; `partial`, as of a stream that was
- * interrupted; `estimated` by the sender; `unknown`.
+ * interrupted; `estimated` by the sender; `ambiguous`, where what the sender stated can be read in two ways whose costs
+ * differ; `unknown`.
  */
-export const USAGE_BASES = ['reported', 'partial', 'estimated', 'unknown'] as const
+export const USAGE_BASES = ['reported', 'partial', 'estimated', 'ambiguous', 'unknown'] as const
 export type UsageBasis = (typeof USAGE_BASES)[number]
 
 /** How a call ended. A call that was cancelled may have been billed in part. */
@@ -23,6 +24,23 @@ export const SERVICE_TIERS = [
   'flex_discount',
 ] as const
 export type ServiceTier = (typeof SERVICE_TIERS)[number]
+
+/** Speeds that a provider sells one model at: Anthropic's `usage.speed`. `fast` has its own price. */
+export const SPEEDS = ['standard', 'fast'] as const
+export type Speed = (typeof SPEEDS)[number]
+
+/** What is billed besides tokens, by the names that FOCUS files show as `ConsumedUnit`. */
+export const BILLED_UNITS = [
+  'seconds',
+  'images',
+  'characters',
+  'pages',
+  'requests',
+  'search_units',
+  'documents',
+  'container_minutes',
+] as const
+export type BilledUnit = (typeof BILLED_UNITS)[number]
 
 /**
  * Names of errors by which programs say that the caller stopped waiting: `AbortError`, `asyncio.CancelledError`, ...

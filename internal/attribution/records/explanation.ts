@@ -59,13 +59,19 @@ function explainConfidence(stored: StoredAttributionDetail): object {
 }
 
 /** The event of the record itself, and by which ids other sources may show its call. */
-const sourceOf = ({ intake, principal, ingestion_layer, response_id, span_id }: StoredAttributionDetail) => ({
-  intake: intakeName(intake),
-  principal,
-  ingestion_layer,
-  response_id: response_id === '' ? null : response_id,
-  span_id: span_id === '' ? null : span_id,
+const sourceOf = (stored: StoredAttributionDetail) => ({
+  intake: intakeName(stored.intake),
+  principal: stored.principal,
+  ingestion_layer: stored.ingestion_layer,
+  response_id: nullIfEmpty(stored.response_id),
+  request_id: nullIfEmpty(stored.request_id),
+  span_id: nullIfEmpty(stored.span_id),
+  operation_id: nullIfEmpty(stored.operation_id),
+  attempt: stored.attempt === null ? null : Number(stored.attempt),
+  assumptions: stored.assumptions === '' ? [] : stored.assumptions.split(','),
 })
+
+const nullIfEmpty = (text: string): string | null => (text === '' ? null : text)
 
 /** The other events that showed the call. */
 const shownSightings = ({ seen_by: seenBy }: StoredAttributionDetail) =>

@@ -48,7 +48,13 @@ const explanation = z
         principal: z.string().meta({ description: 'Id of the credential that sent the event.' }),
         ingestion_layer: z.string(),
         response_id: z.string().nullable(),
+        request_id: z.string().nullable(),
         span_id: z.string().nullable(),
+        operation_id: z.string().nullable().meta({ description: 'What several attempts serve.' }),
+        attempt: z.int().nullable().meta({ description: 'Which of the attempts of the operation, from 1.' }),
+        assumptions: z.array(z.string()).meta({
+          description: 'Codes of what was inferred of the event instead of being stated, such as `provider_from_host`.',
+        }),
       })
       .meta({ description: "Where the record's own event came from, and the ids that its call has elsewhere." }),
     seen_by: z

@@ -52,7 +52,25 @@ const TABLES: readonly string[] = [
  * earlier version to that form and finds nothing to do in a new database. A released one is kept as it is, since 0.3.0
  * all are. Each statement is safe to repeat, so that two processes that start at once, or a crash half-way, do no harm.
  */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'tables', statements: TABLES }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'tables', statements: TABLES },
+  {
+    version: 2,
+    name: 'attempts, units, speed and what was assumed',
+    statements: [
+      ['cached_audio_input_tokens', 'Nullable(UInt64)'],
+      ['cached_image_input_tokens', 'Nullable(UInt64)'],
+      ['billed_units', 'Map(LowCardinality(String), String)'],
+      ['alternative_input_tokens', 'Nullable(UInt64)'],
+      ['alternative_output_tokens', 'Nullable(UInt64)'],
+      ['speed', 'LowCardinality(String)'],
+      ['request_id', 'String'],
+      ['operation_id', 'String'],
+      ['attempt', 'Nullable(UInt64)'],
+      ['assumptions', 'LowCardinality(String)'],
+    ].map(([name, type]) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${name} ${type}`),
+  },
+]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
 export async function createDatabase(account: Omit<StoreConnection, 'database'>, database: string): Promise<void> {

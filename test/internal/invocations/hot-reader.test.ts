@@ -37,12 +37,16 @@ function expected(text: string | Buffer) {
 }
 const range = (bytes: Buffer) => ({ bytes, start: 0, end: bytes.length })
 
-/** Every field that an event may leave out: the compiler asks for a new one. */
-const FULL: { readonly [F in OptionalField]: NonNullable<InvocationEvent[F]> } = {
+/** Every field that an event may leave out, but for objects of few events: the compiler asks for a new one. */
+const FULL: {
+  readonly [F in Exclude<OptionalField, 'billed_units' | 'provider_usage'>]: NonNullable<InvocationEvent[F]>
+} = {
   served_model: 'gpt-4o-2024-08-06',
   input_tokens: 0,
   output_tokens: 7,
   cached_input_tokens: 10,
+  cached_audio_input_tokens: 6,
+  cached_image_input_tokens: 2,
   cache_write_tokens: 123_456_789_012_345,
   cache_write_ttl_seconds: 300,
   cache_write_5m_tokens: 3,
@@ -55,13 +59,20 @@ const FULL: { readonly [F in OptionalField]: NonNullable<InvocationEvent[F]> } =
   web_search_calls: 1,
   file_search_calls: 2,
   code_execution_calls: 3,
+  alternative_input_tokens: 17,
+  alternative_output_tokens: 18,
   service_tier: 'flex',
+  speed: 'fast',
   served_from_cache: false,
   region: 'eu-west-1',
   estimated_cost_usd: '0.000123',
   is_cost_notional: true,
   latency_ms: 1212,
   response_id: 'chatcmpl-9',
+  request_id: 'req_9',
+  operation_id: 'op-1',
+  attempt: 2,
+  assumptions: 'provider_from_host,cache_apart',
   usage_basis: 'partial',
   outcome: 'cancelled',
   attributed_identity: 'user:jane@example.org',

@@ -53,9 +53,11 @@ describe('the calls of a sandbox', () => {
   test('sandbox calls use every field of the schema that services of their kind state', () => {
     const used = new Set(events.flatMap((event) => Object.keys(event)))
 
-    // No sandbox service draws images or runs tools of a provider, writes to the cache have one lifetime, and each call
-    // is seen once.
+    // No sandbox service draws images, speaks or runs tools of a provider, writes to the cache have one lifetime, each
+    // call is seen once, in one attempt, and stated as our own event.
     expect(Object.keys(invocationEvent.shape).filter((field) => !used.has(field))).toEqual([
+      'cached_audio_input_tokens',
+      'cached_image_input_tokens',
       'cache_write_5m_tokens',
       'cache_write_1h_tokens',
       'image_input_tokens',
@@ -63,8 +65,17 @@ describe('the calls of a sandbox', () => {
       'web_search_calls',
       'file_search_calls',
       'code_execution_calls',
+      'billed_units',
+      'provider_usage',
+      'alternative_input_tokens',
+      'alternative_output_tokens',
+      'speed',
       'is_cost_notional',
       'response_id',
+      'request_id',
+      'operation_id',
+      'attempt',
+      'assumptions',
       'usage_basis',
       'outcome',
       'span_id',

@@ -49,6 +49,8 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `input_tokens` Nullable(UInt64),
     `output_tokens` Nullable(UInt64),
     `cached_input_tokens` Nullable(UInt64),
+    `cached_audio_input_tokens` Nullable(UInt64),
+    `cached_image_input_tokens` Nullable(UInt64),
     `cache_write_tokens` Nullable(UInt64),
     `cache_write_ttl_seconds` Nullable(UInt64),
     `cache_write_5m_tokens` Nullable(UInt64),
@@ -61,9 +63,13 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `web_search_calls` Nullable(UInt64),
     `file_search_calls` Nullable(UInt64),
     `code_execution_calls` Nullable(UInt64),
+    `billed_units` Map(LowCardinality(String), String),
+    `alternative_input_tokens` Nullable(UInt64),
+    `alternative_output_tokens` Nullable(UInt64),
     `latency_ms` Nullable(UInt64),
     `estimated_cost_usd` Nullable(Decimal(38, 18)),
     `service_tier` LowCardinality(String),
+    `speed` LowCardinality(String),
     `served_from_cache` Bool,
     `region` LowCardinality(String),
     `ingestion_layer` LowCardinality(String),
@@ -74,6 +80,10 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `trace_id` String,
     `span_id` String,
     `response_id` String,
+    `request_id` String,
+    `operation_id` String,
+    `attempt` Nullable(UInt64),
+    `assumptions` LowCardinality(String),
     `seen_by` String,
     `tags` Map(LowCardinality(String), String),
     `dimensions` Array(LowCardinality(String)),
@@ -1260,3 +1270,63 @@ GROUP BY
     confidence_band,
     degradation_state,
     export_eligibility;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cached_audio_input_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cached_audio_input_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cached_image_input_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cached_image_input_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `billed_units` Map(LowCardinality(String), String));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `billed_units` Map(LowCardinality(String), String));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `alternative_input_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `alternative_input_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `alternative_output_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `alternative_output_tokens` Nullable(UInt64));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `speed` LowCardinality(String));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `speed` LowCardinality(String));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `request_id` String);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `request_id` String);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `operation_id` String);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `operation_id` String);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `attempt` Nullable(UInt64));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `attempt` Nullable(UInt64));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `assumptions` LowCardinality(String));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `assumptions` LowCardinality(String));
