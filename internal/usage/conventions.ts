@@ -1,0 +1,292 @@
+import type { StatedUsage, UsageApi, UsageSender, UsageSurface } from './stated-usage.js'
+
+/** Whether a count is part of the one beside it. LiteLLM once counted cache reads within the input, writes apart. */
+export type CachePlace = 'inside' | 'apart' | 'reads_inside'
+export type Place = 'inside' | 'apart'
+
+/** What a sender's total sums up: all that is billed; only the input and output beside it; one of the two. */
+export type TotalOf = 'all' | 'stated' | 'either'
+
+/** Providers by how their own APIs count, which many instrumentations pass on as it is. */
+export type Vendor = 'anthropic' | 'bedrock' | 'google' | 'xai' | 'other'
+
+/** How a sender counts. A place that is absent is not known: any may hold. */
+export interface Convention {
+  readonly cache?: CachePlace
+  readonly reasoning?: Place
+  readonly toolUse?: Place
+  readonly total: TotalOf
+  /** Where tokens belong that only the total has. */
+  readonly remainder?: 'input' | 'output'
+  /** What counts of a stream are that come without a word on the cache. */
+  readonly streamWithoutCache?: 'estimated' | 'partial'
+}
+
+/** The first row that fits holds. */
+interface Row extends Convention {
+  readonly api?: UsageApi
+  readonly surface?: UsageSurface
+  readonly name?: RegExp
+  readonly vendors?: readonly Vendor[]
+  /** A document, an issue, or the client and version that was seen. */
+  readonly source: string
+  /** Recorded payloads of it, by client. */
+  readonly recorded?: string
+}
+
+const ALL_INSIDE = { cache: 'inside', reasoning: 'inside', toolUse: 'inside' } as const
+const PASSED_ON_ANTHROPIC = { cache: 'apart', reasoning: 'inside', toolUse: 'inside' } as const
+const PASSED_ON_GEMINI = { cache: 'inside', reasoning: 'apart', toolUse: 'apart' } as const
+const CACHE_APART: readonly Vendor[] = ['anthropic', 'bedrock']
+
+const ROWS: readonly Row[] = [
+  // A provider's own usage object.
+  {
+    api: 'anthropic',
+    ...PASSED_ON_ANTHROPIC,
+    total: 'either',
+    source:
+      'Anthropic, Messages API: total input is input_tokens + cache_read_input_tokens + cache_creation_input_tokens',
+  },
+  {
+    api: 'gemini',
+    ...PASSED_ON_GEMINI,
+    total: 'all',
+    source: 'Gemini API, UsageMetadata: totalTokenCount is prompt + candidates + toolUsePrompt + thoughts',
+  },
+  {
+    api: 'bedrock_converse',
+    ...PASSED_ON_ANTHROPIC,
+    total: 'either',
+    source: 'Amazon Bedrock, TokenUsage of Converse: inputTokens are those that no cache served',
+  },
+  {
+    api: 'openai',
+    vendors: ['xai'],
+    cache: 'inside',
+    toolUse: 'inside',
+    total: 'all',
+    source: 'xAI, chat completions: completion_tokens without reasoning_tokens; the total has both',
+  },
+  { api: 'openai', ...ALL_INSIDE, total: 'all', source: 'OpenAI, usage of chat completions and responses' },
+
+  // LiteLLM.
+  {
+    surface: 'litellm',
+    vendors: CACHE_APART,
+    reasoning: 'inside',
+    toolUse: 'inside',
+    total: 'all',
+    source: 'BerriAI/litellm#15270: from April to October 2025 prompt_tokens had Bedrock reads but no writes',
+    recorded: 'litellm-1.108',
+  },
+  {
+    surface: 'litellm',
+    ...ALL_INSIDE,
+    total: 'all',
+    source: 'LiteLLM 1.108: prompt_tokens have the cache, completion_tokens the reasoning',
+    recorded: 'litellm-1.108',
+  },
+
+  // Other sources that are no telemetry.
+  { surface: 'bedrock-log', ...PASSED_ON_ANTHROPIC, total: 'either', source: 'Bedrock model invocation log' },
+  {
+    surface: 'agent',
+    name: /^gemini/,
+    ...PASSED_ON_GEMINI,
+    total: 'all',
+    source: 'Gemini CLI 0.61: total_token_count has thoughts beside output',
+    recorded: 'gemini-cli-0.61',
+  },
+  {
+    surface: 'agent',
+    name: /^claude/,
+    ...PASSED_ON_ANTHROPIC,
+    total: 'either',
+    source: 'Claude Code 2.1.332: input_tokens are those that no cache served',
+    recorded: 'claude-code-2.1.332',
+  },
+  {
+    surface: 'agent',
+    name: /^codex/,
+    ...ALL_INSIDE,
+    total: 'all',
+    source: 'Codex 0.171: cached_token_count and reasoning_token_count are parts',
+    recorded: 'codex-0.171',
+  },
+
+  // Instrumentations by scope.
+  {
+    surface: 'otlp',
+    name: /^ai$/,
+    vendors: CACHE_APART,
+    ...PASSED_ON_ANTHROPIC,
+    total: 'either',
+    source: 'AI SDK 5 passes on what the provider says; 6 and 7 also state inputTokenDetails.noCacheTokens',
+    recorded: 'ai-sdk-5',
+  },
+  {
+    surface: 'otlp',
+    name: /^ai$/,
+    vendors: ['google'],
+    cache: 'inside',
+    toolUse: 'apart',
+    total: 'all',
+    source: 'AI SDK 5 passes on thoughts beside the output, 6 and 7 count them within; the total has all',
+    recorded: 'ai-sdk-5',
+  },
+  {
+    surface: 'otlp',
+    name: /^(?:@openlit\/|openlit)/,
+    vendors: CACHE_APART,
+    ...PASSED_ON_ANTHROPIC,
+    total: 'stated',
+    streamWithoutCache: 'partial',
+    source: 'OpenLIT 1.45: totals of its own, without the cache; streams of Anthropic without cache counts',
+    recorded: 'openlit-1.15',
+  },
+  {
+    surface: 'otlp',
+    name: /^(?:@openlit\/|openlit)/,
+    vendors: ['google'],
+    ...PASSED_ON_GEMINI,
+    total: 'stated',
+    source: 'OpenLIT 1.45: totals of its own, without thoughts',
+    recorded: 'python/olit',
+  },
+  {
+    surface: 'otlp',
+    name: /^(?:@openlit\/|openlit)/,
+    ...ALL_INSIDE,
+    total: 'stated',
+    streamWithoutCache: 'estimated',
+    source: 'OpenLIT 1.45 and 1.15 (JavaScript) count the words of a stream that states no usage',
+    recorded: 'openlit-1.15',
+  },
+  {
+    surface: 'otlp',
+    name: /^opentelemetry\.instrumentation\.(?:botocore|bedrock|genai\.bedrock)\b/,
+    ...PASSED_ON_ANTHROPIC,
+    total: 'either',
+    source: 'botocore 0.66b2, OpenLLMetry 0.62.4, genai-bedrock 1.3b0: Converse without the cache in input or total',
+    recorded: 'python/bedtl',
+  },
+  {
+    surface: 'otlp',
+    name: /^openinference\.instrumentation\.agno\b/,
+    vendors: CACHE_APART,
+    ...PASSED_ON_ANTHROPIC,
+    total: 'either',
+    source: 'OpenInference agno 1.0.15 passes on what Anthropic says',
+    recorded: 'python/agno',
+  },
+  {
+    surface: 'otlp',
+    name: /^(?:openinference|@arizeai\/openinference)/,
+    cache: 'inside',
+    reasoning: 'inside',
+    toolUse: 'apart',
+    total: 'all',
+    source: 'OpenInference 0.1.66, 3.1.0, 1.4.14; Arize-ai/openinference#2578 for what tools read',
+    recorded: 'python/oinf',
+  },
+  {
+    surface: 'otlp',
+    name: /^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)\b/,
+    ...ALL_INSIDE,
+    total: 'all',
+    remainder: 'output',
+    source: 'OpenLLMetry 0.21.5 states no thoughts; its total has them',
+    recorded: 'python/tl',
+  },
+  {
+    surface: 'otlp',
+    name: new RegExp(
+      `^(?:${[
+        // OpenTelemetry's own and OpenLLMetry's (Python and JavaScript).
+        'opentelemetry\\.instrumentation\\.',
+        '@opentelemetry/',
+        '@traceloop/',
+        'com\\.anthropic\\.sdk\\.',
+        'logfire',
+        'pydantic-ai',
+        'gcp\\.vertex\\.agent',
+        'agent_framework',
+        'strands\\.',
+        'langsmith',
+        'mlflow',
+        '@sentry/',
+        'sentry',
+        '@mastra/',
+        'semantic_kernel',
+        'microsoft\\.semantickernel',
+        'experimental\\.microsoft\\.extensions\\.ai',
+        'codex',
+        'qwen-code',
+        'litellm',
+        'langfuse-sdk',
+        'ai$',
+      ].join('|')})`,
+      'i',
+    ),
+    ...ALL_INSIDE,
+    total: 'all',
+    source: 'OpenTelemetry GenAI conventions: cache and reasoning are parts of input and output',
+    recorded: 'python/genai',
+  },
+
+  // Whoever else: OpenTelemetry says inside, and hand-written spans pass on what the provider said.
+  {
+    vendors: CACHE_APART,
+    reasoning: 'inside',
+    toolUse: 'inside',
+    total: 'either',
+    source: 'OpenTelemetry counts the cache within the input, Anthropic and Bedrock apart from it',
+  },
+  {
+    vendors: ['google'],
+    cache: 'inside',
+    total: 'either',
+    source: 'OpenTelemetry counts thoughts within the output, Gemini apart from it',
+  },
+  { vendors: ['xai'], cache: 'inside', toolUse: 'inside', total: 'either', source: 'As for Gemini' },
+  { ...ALL_INSIDE, total: 'either', source: 'OpenTelemetry GenAI conventions, and OpenAI' },
+]
+
+/** How the numbers of a sender are counted. */
+export function conventionOf({ api }: StatedUsage, sender: UsageSender): Convention {
+  const vendor = vendorOf(sender)
+  for (const row of rowsOf(api, sender)) if (row.vendors === undefined || row.vendors.includes(vendor)) return row
+  throw new Error('The last row fits every sender.')
+}
+
+/** Rows that fit but for the vendor: a stream of spans has few senders. */
+function rowsOf(api: UsageApi | undefined, { surface, name = '' }: UsageSender): readonly Row[] {
+  const key = `${surface} ${api ?? ''} ${name}`
+  let rows = rowsByKey.get(key)
+  if (rows === undefined) {
+    rows = ROWS.filter(
+      (row) =>
+        (row.api === undefined || row.api === api) &&
+        (row.surface === undefined || row.surface === surface) &&
+        (row.name === undefined || row.name.test(name)),
+    )
+    if (rowsByKey.size === KEYS_MAX) rowsByKey.clear()
+    rowsByKey.set(key, rows)
+  }
+  return rows
+}
+/** Names of scopes come from senders. */
+const KEYS_MAX = 256
+const rowsByKey = new Map<string, readonly Row[]>()
+
+/**
+ * Whose API answered, by provider and model. A reseller with an API in OpenAI's form (OpenRouter) counts as OpenAI does.
+ */
+export function vendorOf({ provider = '', model = '' }: UsageSender): Vendor {
+  if (/openrouter/i.test(provider)) return 'other'
+  if (/bedrock|^aws|amazon/i.test(provider)) return 'bedrock'
+  if (/anthropic/i.test(provider) || /claude/i.test(model)) return 'anthropic'
+  if (/google|gemini|vertex|gcp/i.test(provider) || /^(?:models\/|google\/)?gemini/i.test(model)) return 'google'
+  return /^(?:xai|x_ai)/i.test(provider) || /^(?:xai\/)?grok/i.test(model) ? 'xai' : 'other'
+}

@@ -1,0 +1,163 @@
+import type { StatedUsage, UsageApi } from './stated-usage.js'
+
+type Members = Readonly<Record<string, unknown>>
+
+/**
+ * A provider's own usage object: OpenAI's in all its forms and that of those who speak it (Mistral, DeepSeek, Groq,
+ * OpenRouter, xAI, Cohere's tokens), Anthropic's, Gemini's and Bedrock's Converse. Only numbers are taken of it.
+ */
+export function statedOfProviderUsage(usage: object): StatedUsage {
+  const members = usage as Members
+  const inner = objectIn(members, 'usageMetadata', 'usage_metadata', 'usage')
+  if (inner !== undefined) return statedOfProviderUsage(inner)
+  const api = apiOf(members)
+  if (api === 'gemini') return geminiUsage(members)
+  if (api === 'bedrock_converse') return converseUsage(members)
+  return api === 'anthropic' ? anthropicUsage(members) : openAiUsage(members)
+}
+
+function apiOf(usage: Members): UsageApi {
+  for (const key of Object.keys(usage)) {
+    if (GEMINI_KEYS.has(key)) return 'gemini'
+    if (key.startsWith('cache_creation') || key === 'cache_read_input_tokens' || key === 'iterations') {
+      return usage['prompt_tokens'] === undefined ? 'anthropic' : 'openai'
+    }
+    if (key.startsWith('cacheRead') || key.startsWith('cacheWrite')) return 'bedrock_converse'
+  }
+  return 'openai'
+}
+const GEMINI_KEYS = new Set([
+  'promptTokenCount',
+  'prompt_token_count',
+  'totalTokenCount',
+  'total_token_count',
+  'candidatesTokenCount',
+  'candidates_token_count',
+])
+
+function anthropicUsage(usage: Members): StatedUsage {
+  const writes = objectIn(usage, 'cache_creation')
+  const tools = objectIn(usage, 'server_tool_use')
+  const passes = listIn(usage, 'iterations')
+  return {
+    api: 'anthropic',
+    input: countIn(usage, 'input_tokens'),
+    output: countIn(usage, 'output_tokens'),
+    total: countIn(usage, 'total_tokens'),
+    cacheRead: countIn(usage, 'cache_read_input_tokens'),
+    cacheWrite: countIn(usage, 'cache_creation_input_tokens'),
+    cacheWrite5m: countIn(writes, 'ephemeral_5m_input_tokens'),
+    cacheWrite1h: countIn(writes, 'ephemeral_1h_input_tokens'),
+    reasoning: countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens', 'reasoning_tokens'),
+    webSearchCalls: countIn(tools, 'web_search_requests'),
+    codeExecutionCalls: countIn(tools, 'code_execution_requests'),
+    passes: passes.length === 0 ? undefined : passes.map(anthropicUsage),
+  }
+}
+
+function openAiUsage(usage: Members): StatedUsage {
+  const input = objectIn(usage, 'prompt_tokens_details', 'input_tokens_details', 'input_token_details')
+  const output = objectIn(usage, 'completion_tokens_details', 'output_tokens_details', 'output_token_details')
+  const cached = objectIn(input, 'cached_tokens_details')
+  const writes = objectIn(usage, 'cache_creation') ?? objectIn(input, 'cache_creation_token_details') ?? input
+  // Cohere bills other counts than those of the model's tokens, and states both.
+  const billed = objectIn(usage, 'billed_units')
+  const tokens = countIn(billed, 'input_tokens') === undefined ? (objectIn(usage, 'tokens') ?? usage) : billed
+  return {
+    api: 'openai',
+    input: countIn(tokens, 'prompt_tokens', 'input_tokens', 'inputTokens'),
+    output: countIn(tokens, 'completion_tokens', 'output_tokens', 'outputTokens'),
+    total: countIn(usage, 'total_tokens', 'totalTokens'),
+    cacheRead:
+      countIn(input, 'cached_tokens', 'cache_read') ??
+      countIn(usage, 'cache_read_input_tokens', 'prompt_cache_hit_tokens', 'cached_tokens', 'cachedInputTokens'),
+    cacheWrite:
+      countIn(input, 'cache_write_tokens', 'cache_creation_tokens', 'cache_creation') ??
+      countIn(usage, 'cache_creation_input_tokens'),
+    cacheWrite5m: countIn(writes, 'ephemeral_5m_input_tokens'),
+    cacheWrite1h: countIn(writes, 'ephemeral_1h_input_tokens'),
+    reasoning:
+      countIn(output, 'reasoning_tokens', 'reasoning') ?? countIn(usage, 'reasoning_tokens', 'reasoningTokens'),
+    audioInput: countIn(input, 'audio_tokens', 'audio'),
+    audioOutput: countIn(output, 'audio_tokens', 'audio'),
+    imageInput: countIn(input, 'image_tokens', 'image'),
+    imageOutput: countIn(output, 'image_tokens', 'image'),
+    cachedAudioInput: countIn(cached, 'audio_tokens'),
+    cachedImageInput: countIn(cached, 'image_tokens'),
+    webSearchCalls:
+      countIn(objectIn(usage, 'server_tool_use', 'server_tool_use_details'), 'web_search_requests') ??
+      countIn(usage, 'num_search_queries'),
+  }
+}
+
+function geminiUsage(usage: Members): StatedUsage {
+  const count = (name: string): number | undefined =>
+    countIn(usage, `${name}TokenCount`, snakeCase(`${name}TokenCount`))
+  const ofModality = (name: string, modality: string): number | undefined => modalityCount(usage, name, modality)
+  return {
+    api: 'gemini',
+    input: count('prompt'),
+    // In a session of the Live API, the answer is called the response.
+    output: count('candidates') ?? count('response'),
+    total: count('total'),
+    cacheRead: count('cachedContent'),
+    reasoning: count('thoughts'),
+    toolUseInput: count('toolUsePrompt'),
+    audioInput: ofModality('promptTokensDetails', 'AUDIO'),
+    audioOutput: ofModality('candidatesTokensDetails', 'AUDIO') ?? ofModality('responseTokensDetails', 'AUDIO'),
+    imageInput: ofModality('promptTokensDetails', 'IMAGE'),
+    imageOutput: ofModality('candidatesTokensDetails', 'IMAGE') ?? ofModality('responseTokensDetails', 'IMAGE'),
+    cachedAudioInput: ofModality('cacheTokensDetails', 'AUDIO'),
+    cachedImageInput: ofModality('cacheTokensDetails', 'IMAGE'),
+  }
+}
+
+function modalityCount(usage: Members, name: string, modality: string): number | undefined {
+  const details = [...listIn(usage, name), ...listIn(usage, snakeCase(name))]
+  const one = details.find((detail) => detail['modality'] === modality)
+  return countIn(one, 'tokenCount', 'token_count')
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+function converseUsage(usage: Members): StatedUsage {
+  return {
+    api: 'bedrock_converse',
+    input: countIn(usage, 'inputTokens', 'inputTokenCount'),
+    output: countIn(usage, 'outputTokens', 'outputTokenCount'),
+    total: countIn(usage, 'totalTokens', 'totalTokenCount'),
+    cacheRead: countIn(usage, 'cacheReadInputTokens', 'cacheReadInputTokenCount', 'cacheReadInputTokensCount'),
+    cacheWrite: countIn(usage, 'cacheWriteInputTokens', 'cacheWriteInputTokenCount', 'cacheWriteInputTokensCount'),
+    cacheWrite1h: longWrites(listIn(usage, 'cacheDetails')),
+  }
+}
+
+/** Converse lists cache writes by their lifetime. */
+function longWrites(details: readonly Members[]): number | undefined {
+  return countIn(
+    details.find((detail) => detail['ttl'] === '1h'),
+    'inputTokens',
+  )
+}
+
+/** The first that is a count. */
+function countIn(members: Members | undefined, ...names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const value = members?.[name]
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  }
+  return undefined
+}
+
+function objectIn(members: Members | undefined, ...names: readonly string[]): Members | undefined {
+  for (const name of names) {
+    const value = members?.[name]
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
+  }
+  return undefined
+}
+
+function listIn(members: Members, name: string): Members[] {
+  const value = members[name]
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : []
+}

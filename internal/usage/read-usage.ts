@@ -1,0 +1,113 @@
+import { type Convention, conventionOf, vendorOf } from './conventions.js'
+import { chosenReading, type Totals, totalOfParts } from './readings.js'
+import type { StatedUsage, UsageFields, UsageSender } from './stated-usage.js'
+
+/**
+ * The counters of an event from what a sender stated: input then includes the cache, output the reasoning. How the
+ * sender counts is known by a table (`conventions.ts`), and a stated total checks it. Where readings remain that differ,
+ * the first is taken and the other one stands beside it.
+ */
+export function readUsage(stated: StatedUsage, sender: UsageSender): UsageFields {
+  if (stated.passes !== undefined && stated.passes.length > 0) return sumOfPasses(stated.passes, stated, sender)
+  if (isPlain(stated)) return fieldsOf(stated, stated, basisOf(stated, sender, undefined))
+  const known = withWrites(stated)
+  if (isNothing(known)) return callsOf(stated)
+  const convention = conventionOf(known, sender)
+  const { totals, other, reasoning, assumptions } = chosenReading(known, convention, vendorOf(sender))
+  const hasInput = (totals.input ?? 0) > 0 || (totals.output ?? 0) === 0
+  const whole: Totals = hasInput ? totals : { input: undefined, output: totals.output }
+  const basis = basisOf(known, sender, convention) ?? (hasInput ? undefined : 'partial')
+  const fields = fieldsOf(reasoning === undefined ? known : { ...known, reasoning }, whole, basis)
+  if (assumptions === '' && other === undefined) return fields
+  return {
+    ...fields,
+    ...(assumptions !== '' && isInferred(stated, sender) && { assumptions }),
+    ...(other !== undefined && {
+      alternative_input_tokens: other.input ?? 0,
+      alternative_output_tokens: other.output ?? 0,
+    }),
+  }
+}
+
+/** Whether there is nothing but an input and an output: most calls. */
+function isPlain({ input = 0, output = 0, total = 0, ...parts }: StatedUsage): boolean {
+  return (
+    input > 0 &&
+    (total === 0 || total === input + output) &&
+    parts.uncachedInput === undefined &&
+    !(parts.cacheRead || parts.cacheWrite || parts.cacheWrite5m || parts.cacheWrite1h) &&
+    !(parts.reasoning || parts.toolUseInput)
+  )
+}
+
+/** With cache writes of all lifetimes: LangChain states 0 of them beside their parts, others the parts only. */
+function withWrites(stated: StatedUsage): StatedUsage {
+  const { cacheWrite = 0, cacheWrite5m = 0, cacheWrite1h = 0 } = stated
+  const parts = cacheWrite5m + cacheWrite1h
+  return cacheWrite === 0 && parts > 0 ? { ...stated, cacheWrite: parts } : stated
+}
+
+/** Senders write 0 where they know nothing: no call has neither input nor output. */
+const isNothing = (stated: StatedUsage): boolean =>
+  (stated.input ?? 0) + (stated.output ?? 0) + (stated.total ?? 0) + totalOfParts(stated) === 0
+
+/** What a provider's own object or log means is its definition, and nothing inferred. */
+const isInferred = ({ api }: StatedUsage, { surface }: UsageSender): boolean =>
+  api === undefined && surface !== 'agent' && surface !== 'bedrock-log'
+
+/** What is known of a stream by a sender that fills in what the stream did not say. */
+function basisOf(
+  { cacheRead, cacheWrite, output }: StatedUsage,
+  sender: UsageSender,
+  convention: Convention | undefined,
+): 'estimated' | 'partial' | undefined {
+  if (sender.isStreamed !== true || cacheRead !== undefined || cacheWrite !== undefined) return undefined
+  return output === undefined ? undefined : (convention ?? conventionOf({}, sender)).streamWithoutCache
+}
+
+/** Each field by its name: this runs for every call. A part that contradicts its whole is left out. */
+function fieldsOf(stated: StatedUsage, { input, output }: Totals, basis: UsageFields['usage_basis']): UsageFields {
+  const { cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h } = stated
+  const areWritesKnown = cacheWrite !== undefined && (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0) <= cacheWrite
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    cached_input_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+    cache_write_5m_tokens: areWritesKnown ? cacheWrite5m : undefined,
+    cache_write_1h_tokens: areWritesKnown ? cacheWrite1h : undefined,
+    reasoning_tokens: stated.reasoning,
+    audio_input_tokens: partOf(input, stated.audioInput),
+    audio_output_tokens: partOf(output, stated.audioOutput),
+    image_input_tokens: partOf(input, stated.imageInput),
+    image_output_tokens: partOf(output, stated.imageOutput),
+    cached_audio_input_tokens: partOf(cacheRead, stated.cachedAudioInput),
+    cached_image_input_tokens: partOf(cacheRead, stated.cachedImageInput),
+    ...callsOf(stated),
+    usage_basis: basis,
+  }
+}
+
+/** Calls of the provider's tools, which are counted whether or not tokens are. */
+function callsOf({ webSearchCalls, fileSearchCalls, codeExecutionCalls }: StatedUsage): UsageFields {
+  return {
+    web_search_calls: webSearchCalls,
+    file_search_calls: fileSearchCalls,
+    code_execution_calls: codeExecutionCalls,
+  }
+}
+
+/** Zero of a part says no more than that it is absent. */
+const partOf = (whole: number | undefined, part: number | undefined): number | undefined =>
+  part === undefined || part === 0 || whole === undefined || part > whole ? undefined : part
+
+/** Each pass is billed; the calls of tools are those of all passes. */
+function sumOfPasses(passes: readonly StatedUsage[], stated: StatedUsage, sender: UsageSender): UsageFields {
+  const sums: Record<string, number> = {}
+  for (const pass of passes) {
+    for (const [field, value] of Object.entries(readUsage({ ...pass, api: stated.api }, sender))) {
+      if (typeof value === 'number') sums[field] = (sums[field] ?? 0) + value
+    }
+  }
+  return { ...sums, ...callsOf(stated) }
+}
