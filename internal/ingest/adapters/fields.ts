@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { TAGS_MAX } from '../../invocations/invocation-schema.js'
 import { isContentKey } from '../../text/content-keys.js'
 import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
@@ -18,6 +19,25 @@ export function nameOf(...values: readonly unknown[]): string | undefined {
     const name = value.trim()
     const isNothing = name.length <= NOTHING_MAX && NOTHING.has(name.toLowerCase())
     if (!isNothing && isPlainText(name) && hasBytesAtMost(name, NAME_BYTES_MAX)) return name
+  }
+  return undefined
+}
+
+/** Longer text is no id of anything. */
+const ID_CHARACTERS_MAX = 16_384
+
+/**
+ * The first that is an id. One that is too long for an event becomes its SHA-256, so that all who state it still state
+ * the same: LiteLLM packs a deployment into ids of responses, some 400 characters.
+ */
+export function idOf(...values: readonly unknown[]): string | undefined {
+  for (const value of values) {
+    const name = nameOf(value)
+    if (name !== undefined) return name
+    if (typeof value !== 'string' || value.length > ID_CHARACTERS_MAX) continue
+    const id = value.trim()
+    const isLong = !hasBytesAtMost(id, NAME_BYTES_MAX)
+    if (isLong && isPlainText(id)) return `sha256:${createHash('sha256').update(id).digest('hex')}`
   }
   return undefined
 }

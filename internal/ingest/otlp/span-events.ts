@@ -2,7 +2,7 @@ import { canonicalProvider } from '../../records/provider-names.js'
 import { isCancellation, type Outcome, SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
 import { formatInstant } from '../../units/instant.js'
 import { amountSteps, amountText } from '../adapters/amount.js'
-import { elapsedMs, nameOf } from '../adapters/fields.js'
+import { elapsedMs, idOf, nameOf } from '../adapters/fields.js'
 import { tagPairs, whoCalled } from '../adapters/litellm.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { SourceEvent } from '../intake/intake-route.js'
@@ -84,7 +84,7 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
     service_tier: tierOf(facts.get(FACT.serviceTier)),
     estimated_cost_usd: costOf(facts),
     latency_ms: elapsedMs(span.startMs, span.endMs === 0 ? undefined : span.endMs),
-    response_id: nameOf(facts.get(FACT.responseId)),
+    response_id: idOf(facts.get(FACT.responseId)),
     outcome: outcomeOf(span),
     attributed_identity: labels.attributed_identity,
     attributed_service: labels.attributed_service,
