@@ -1,0 +1,135 @@
+import type { Invocation } from '../../../internal/invocations/invocation.js'
+import { decodeGroup, encodeEntry, encodeGroup } from '../../../internal/invocations/invocation-group.js'
+import type { InvocationEvent } from '../../../internal/invocations/invocation-schema.js'
+import { canonicalProvider } from '../../../internal/records/provider-names.js'
+import { formatQuantity } from '../../../internal/units/quantity.js'
+import { loadPriceBook } from '../../../internal/valuation/cost/price-book.js'
+import { priceInvocation } from '../../../internal/valuation/cost/price-invocation.js'
+import { idOf, validEvent } from '../invocations.js'
+import type { Bill, Recording } from './recording.js'
+import type { Replay, Replayed } from './replay.js'
+
+const BOOK = loadPriceBook()
+
+/** What of a record can differ from the ledger. */
+export type Difference =
+  | 'no record'
+  | 'twice'
+  | 'provider'
+  | 'model'
+  | 'input'
+  | 'output'
+  | 'cache read'
+  | 'cache write'
+  | 'cache write 1h'
+  | 'reasoning'
+  | 'tier'
+  | 'outcome'
+  | 'unpriced'
+  | 'dollars'
+
+export interface Compared {
+  readonly bill: Bill
+  /** Records of the call: one, or the client's call is missing or doubled. */
+  readonly records: number
+  readonly differences: readonly Difference[]
+  readonly billedUsd: number
+  /** The sum of its records. */
+  readonly recordedUsd: number
+}
+
+/** The bills of a recording beside the records of their calls. */
+export function compare({ bills }: Recording, { events }: Replay): readonly Compared[] {
+  return bills.map((bill) => {
+    const records = events.filter((each) => each.bill === bill.n)
+    const [best] = records.map((record) => differencesOf(bill, record)).sort((one, other) => one.length - other.length)
+    const differences: Difference[] = [
+      ...(best ?? ['no record' as const]),
+      ...(records.length > 1 ? ['twice' as const] : []),
+    ]
+    const recordedUsd = records.reduce((sum, { event }) => sum + Number(costOf(event).usd), 0)
+    return { bill, records: records.length, differences, billedUsd: Number(billedOf(bill).usd), recordedUsd }
+  })
+}
+
+/** Events that cost something and for which nothing was billed. */
+export const unbilled = ({ events }: Replay): number =>
+  events.filter(({ bill, event }) => bill === undefined && Number(costOf(event).usd) > 0).length
+
+function differencesOf(bill: Bill, { event }: Replayed): Difference[] {
+  const want = eventOf(bill)
+  const differs: Difference[] = []
+  const check = (name: Difference, isRight: boolean): void => void (isRight || differs.push(name))
+  check('provider', idOfProvider(event.provider) === idOfProvider(bill.provider))
+  const names = [bill.model, bill.served ?? bill.model]
+  check('model', names.includes(event.served_model ?? '') || names.includes(event.requested_model))
+  if (bill.hungUp === true) {
+    check('outcome', event.outcome === 'cancelled')
+    return differs
+  }
+  if (bill.fromCache !== true) {
+    const cached = event.cached_input_tokens ?? 0
+    const written5m = event.cache_write_5m_tokens ?? 0
+    const written1h = event.cache_write_1h_tokens ?? 0
+    check('input', (event.input_tokens ?? 0) === bill.input)
+    check('output', (event.output_tokens ?? 0) === bill.output)
+    check('cache read', cached === (bill.cacheRead ?? 0))
+    check('cache write', (event.cache_write_tokens ?? written5m + written1h) === (bill.cacheWrite ?? 0))
+    check('cache write 1h', written1h === (bill.cacheWrite1h ?? 0))
+    check('reasoning', (event.reasoning_tokens ?? 0) === (bill.reasoning ?? 0))
+    check('tier', tierOf(event) === tierOf(want))
+  }
+  const [is, wanted] = [costOf(event), costOf(want)]
+  if (is.basis === 'unpriced' && wanted.basis !== 'unpriced') differs.push('unpriced')
+  else check('dollars', isSame(is.usd, wanted.usd))
+  return differs
+}
+
+const idOfProvider = (name: string): string => canonicalProvider(name) ?? name
+const tierOf = ({ service_tier }: InvocationEvent): string => service_tier ?? 'standard'
+
+/** Equal in 15 digits, as far as a double goes with which a client computed it. */
+const isSame = (one: string, other: string): boolean => Number(one).toPrecision(14) === Number(other).toPrecision(14)
+
+/** The event that would state exactly what was billed. */
+function eventOf(bill: Bill): InvocationEvent {
+  const { cacheWrite = 0, cacheWrite1h = 0 } = bill
+  return validEvent({
+    provider: bill.provider,
+    requested_model: bill.model,
+    ...(bill.served !== undefined && { served_model: bill.served }),
+    ingestion_timestamp: '2026-11-28T21:00:00Z',
+    input_tokens: bill.input,
+    output_tokens: bill.output,
+    cached_input_tokens: bill.cacheRead ?? 0,
+    cache_write_tokens: cacheWrite,
+    cache_write_5m_tokens: cacheWrite - cacheWrite1h,
+    cache_write_1h_tokens: cacheWrite1h,
+    reasoning_tokens: bill.reasoning ?? 0,
+    ...(bill.audioInput !== undefined && { audio_input_tokens: bill.audioInput }),
+    ...(bill.audioOutput !== undefined && { audio_output_tokens: bill.audioOutput }),
+    ...(bill.imageOutput !== undefined && { image_output_tokens: bill.imageOutput }),
+    ...(bill.webSearches !== undefined && { web_search_calls: bill.webSearches }),
+    ...(bill.tier !== undefined && { service_tier: bill.tier }),
+    ...(bill.speed !== undefined && { speed: bill.speed }),
+    ...(bill.units !== undefined && {
+      billed_units: Object.fromEntries(Object.entries(bill.units).map(([unit, count]) => [unit, String(count)])),
+    }),
+    ...(bill.fromCache === true && { served_from_cache: true }),
+  })
+}
+
+const billedOf = (bill: Bill) => (bill.hungUp === true ? { usd: '0', basis: 'unpriced' } : costOf(eventOf(bill)))
+
+function costOf(event: InvocationEvent): { usd: string; basis: string } {
+  const { costUsd, basis } = priceInvocation(invocationOf(event), BOOK)
+  return { usd: formatQuantity(costUsd), basis }
+}
+
+/** As the log carries it to the stages. */
+function invocationOf(event: InvocationEvent): Invocation {
+  const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: 0 }
+  const [admitted] = decodeGroup(encodeGroup([encodeEntry(admission, event)]), 1)
+  if (admitted === undefined) throw new Error('an entry was lost')
+  return admitted.invocation
+}
