@@ -79,7 +79,7 @@ function differencesOf(bill: Bill, { event }: Replayed): Difference[] {
     check('reasoning', (event.reasoning_tokens ?? 0) === (bill.reasoning ?? 0))
     check('tier', tierOf(event) === tierOf(want))
   }
-  const [is, wanted] = [costOf(event), costOf(want)]
+  const [is, wanted] = [costOf(event), billedOf(bill)]
   if (is.basis === 'unpriced' && wanted.basis !== 'unpriced') differs.push('unpriced')
   else check('dollars', isSame(is.usd, wanted.usd))
   return differs
@@ -119,9 +119,17 @@ function eventOf(bill: Bill): InvocationEvent {
   })
 }
 
-const billedOf = (bill: Bill) => (bill.hungUp === true ? { usd: '0', basis: 'unpriced' } : costOf(eventOf(bill)))
+function billedOf(bill: Bill): Cost {
+  if (bill.hungUp === true) return { usd: '0', basis: 'unpriced' }
+  return bill.usd === undefined ? costOf(eventOf(bill)) : { usd: String(bill.usd), basis: 'stated' }
+}
 
-function costOf(event: InvocationEvent): { usd: string; basis: string } {
+interface Cost {
+  readonly usd: string
+  readonly basis: string
+}
+
+function costOf(event: InvocationEvent): Cost {
   const { costUsd, basis } = priceInvocation(invocationOf(event), BOOK)
   return { usd: formatQuantity(costUsd), basis }
 }

@@ -44,6 +44,8 @@ export interface Bill {
   readonly stream?: boolean
   /** Units that are no tokens. */
   readonly units?: Readonly<Record<string, number>>
+  /** What the sender charges, where it states its own cost; else the price book says. */
+  readonly usd?: number
   /** A gateway answered from its own cache: nothing was bought. */
   readonly fromCache?: boolean
   /** The caller left before the end: nobody knows what was billed. */
