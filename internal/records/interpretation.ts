@@ -16,7 +16,7 @@ export const PROVISIONAL_FLOOR: Confidence = 5_000
 /** As a decimal text with four places. */
 export const confidenceText = (confidence: Confidence): string => (confidence / 10_000).toFixed(4)
 
-/** The owner of a call whose owner nobody knows. */
+/** The owner of a call whose owner nobody knows, and the service of one whose service nobody knows. */
 export const UNASSIGNED = 'unassigned'
 
 export const STAGE_ORIGINS = ['stage_a', 'stage_b', 'stage_c'] as const
@@ -30,6 +30,7 @@ export const EVIDENCE_BASES = [
   'trace_correlated',
   'exclusive_principal_resolved',
   'principal_resolved',
+  'owner_resolved',
   'service_declared',
   'trained_inference',
   'heuristic_baseline',
@@ -47,6 +48,7 @@ const REPLACEABLE_BY_TRACE: Readonly<Record<EvidenceBasis, boolean>> = {
   trace_correlated: true,
   exclusive_principal_resolved: false,
   principal_resolved: true,
+  owner_resolved: true,
   service_declared: false,
   trained_inference: true,
   heuristic_baseline: true,

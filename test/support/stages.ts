@@ -73,7 +73,7 @@ export const event = (number: number, index: number, invocation: Stated['invocat
 export const kindsOf = (dispositions: readonly Disposition[]): string[] => dispositions.map(({ kind }) => kind)
 
 /** Stage B with inference disabled for all tenants: it passes every event to stage C. */
-export function switchedOffStageB(): Stage {
+export function switchedOffStageB(directory: Pick<Directory, 'identity'> = directoryOf()): Stage {
   const unasked = (): never => {
     throw new Error('inference is disabled and must not be called')
   }
@@ -82,7 +82,7 @@ export function switchedOffStageB(): Stage {
     board: { of: () => ({ state: 'disabled', model: undefined }), version: unasked },
     inference: { predict: unasked, probe: unasked, evaluateCandidate: unasked },
     baseline: { guess: unasked },
-    directory: { service: unasked, serviceEntry: unasked },
+    directory: { service: unasked, serviceEntry: unasked, identity: (...asked) => directory.identity(...asked) },
     completeAsOf: unasked,
     ticks: () => performance.now(),
     neighbours: unasked,

@@ -24,6 +24,8 @@ interface Unattributed {
   readonly tenantId: string
   /** The services of its trace, when there are several. */
   readonly traceServices?: readonly string[] | undefined
+  /** Whether it states an identity: then the directory knows neither service nor owner of it. */
+  readonly statesIdentity?: boolean
 }
 
 /**
@@ -33,7 +35,7 @@ interface Unattributed {
  * @param weightsAsOfMs the instant of the weights by which the pool may be spread, if there are any
  */
 export function allocate(
-  { tenantId, traceServices }: Unattributed,
+  { tenantId, traceServices, statesIdentity = false }: Unattributed,
   call: PooledCall,
   weightsAsOfMs: number | undefined,
   { policyOf, degradationOf }: Pick<AllocationDeps, 'policyOf' | 'degradationOf'>,
@@ -46,6 +48,7 @@ export function allocate(
     degradationState,
     ...(conflict && { contested: conflict.by }),
   } as const
+  const unknown = statesIdentity ? { unknown_identity: true } : {}
   const weights = weightsAsOfMs === undefined ? {} : { weights_as_of: formatInstant(weightsAsOfMs) }
   const allocation = policyOf(tenantId).allocate(call)
   if (allocation === undefined) {
@@ -56,7 +59,7 @@ export function allocate(
       evidenceBasis: 'default_pool',
       confidence: CONFIDENCE.default_pool,
       outputState: 'unresolved',
-      evidence: { pool: DEFAULT_POOL, rule: 'default', ...weights, ...(conflict && { conflict }) },
+      evidence: { pool: DEFAULT_POOL, rule: 'default', ...unknown, ...weights, ...(conflict && { conflict }) },
     }
   }
   const { pool, rule } = allocation
@@ -67,7 +70,7 @@ export function allocate(
     evidenceBasis: 'allocation_policy',
     confidence: CONFIDENCE.allocation_policy,
     outputState: 'allocated',
-    evidence: { pool: pool.name, pool_id: pool.id, rule, ...weights, ...(conflict && { conflict }) },
+    evidence: { pool: pool.name, pool_id: pool.id, rule, ...unknown, ...weights, ...(conflict && { conflict }) },
   }
 }
 

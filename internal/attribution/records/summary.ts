@@ -15,6 +15,8 @@ import type { Inference } from './row.js'
 
 /** Evidence of a stored record, of any stage: what its basis does not have is absent. */
 interface StoredEvidence extends Partial<ResolutionEvidence>, Partial<BaselineGuess['evidence']> {
+  readonly inferred_owner?: string
+  readonly unknown_identity?: true
   readonly override?: { readonly reason: string; readonly bulk_override?: string }
   readonly replaced?: { readonly service: string; readonly owner: string }
   readonly dispute?: { readonly reason: string }
@@ -103,6 +105,8 @@ function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
         `the call states no service; the credential that sent it belongs to ${service} unless a call says ` +
         `otherwise; ${owner}`
       )
+    case 'owner_resolved':
+      return `the caller's team is ${quoted(stored.owner)} according to the directory; ${serviceUnknownOf(evidence)}`
     case 'exclusive_principal_resolved':
       return `the credential that sent the call belongs to ${service} alone${claimOf(evidence)}; ${owner}`
     case 'service_declared':
@@ -110,7 +114,7 @@ function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
     case 'manual_override':
       return overrideOf(stored, evidence)
     case 'trained_inference':
-      return inferenceOf(stored)
+      return `${inferenceOf({ ...stored, owner: evidence.inferred_owner ?? stored.owner })}${factOwnerOf(stored, evidence)}`
     case 'heuristic_baseline':
       return baselineOf(stored, evidence)
     case 'allocation_policy':
@@ -172,11 +176,21 @@ function doubtOf(conflict: Conflict | undefined): string {
   }
 }
 
-function unknownOf({ conflict }: StoredEvidence): string {
+function unknownOf({ conflict, unknown_identity: hasUnknownIdentity }: StoredEvidence): string {
   const services = conflict?.by === 'trace' ? conflict.services : undefined
-  if (services === undefined) return 'nothing tells who made the call'
+  if (services === undefined) {
+    return hasUnknownIdentity === true
+      ? 'the call states its caller alone, of whom the directory knows neither a service nor an owner'
+      : 'nothing tells who made the call'
+  }
   return `the call states no service, and the calls of its trace belong to several (${services.map(quoted).join(', ')})`
 }
+
+const serviceUnknownOf = (evidence: StoredEvidence): string =>
+  evidence.conflict === undefined ? 'nothing tells which service it used' : unknownOf(evidence)
+
+const factOwnerOf = ({ owner }: Summarised, { inferred_owner }: StoredEvidence): string =>
+  inferred_owner === undefined ? '' : `; the caller's team is ${quoted(owner)} according to the directory`
 
 function overrideOf({ service, owner }: Summarised, { override, replaced }: StoredEvidence): string {
   const before = replaced === undefined ? '' : `, instead of ${quoted(replaced.service)} (${quoted(replaced.owner)})`

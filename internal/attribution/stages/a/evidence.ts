@@ -115,7 +115,8 @@ type AdmittedBy = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
  * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that
  * belongs to one service alone decides before anything that the event claims. A mapping rule decides where the
  * directory knows no service of the call, before a stated service that it does not know. Nothing is inferred: an
- * identity that the directory does not know resolves nothing.
+ * identity that the directory does not know resolves nothing, and one of which it knows only the owner no service
+ * (`known-owner.ts`).
  *
  * @returns undefined when no fact names the service
  */
@@ -137,7 +138,9 @@ export function strongestEvidence(
     known = directory.service(tenantId, name, atMs),
     conflict?: Conflict,
   ): Resolution => {
-    const [owner, ownerFrom] = ownerOf(known?.owner, identity?.owner, attributedIdentity, settings)
+    const owners = { team: identity?.owner, identity: fallbackOf(attributedIdentity, settings) }
+    const isDefault = evidenceBasis === 'principal_resolved'
+    const [owner, ownerFrom] = ownerOf(known?.owner, owners, isDefault)
     return {
       service: known?.name ?? name,
       owner,
@@ -291,8 +294,11 @@ export const ownerFacts = (
   settings: TenantSettings,
 ): OwnerFacts => ({
   team: attributedIdentity === undefined ? undefined : directory.identity(tenantId, attributedIdentity)?.owner,
-  identity: settings.owner_fallback === 'identity' ? attributedIdentity : undefined,
+  identity: fallbackOf(attributedIdentity, settings),
 })
+
+const fallbackOf = (identity: string | undefined, settings: TenantSettings): string | undefined =>
+  settings.owner_fallback === 'identity' ? identity : undefined
 
 /**
  * Combines an event's own evidence with that of its trace. The trace contributes the service of its other events, with
@@ -314,17 +320,8 @@ export function evidenceWithTrace(
   if (own !== undefined && own.confidence > confidence) return own
 
   const known = directory.service(tenantId, correlation.service, eventTimeMs)
-  const candidates = [
-    [known?.owner, 'directory_service'],
-    [owners.team, 'directory_identity'],
-    [owners.identity, 'event_identity'],
-    [correlation.owner, 'trace'],
-    [UNASSIGNED, 'none'],
-  ] as const
-  const [owner = UNASSIGNED, ownerFrom] = candidates.find(([candidate]) => candidate !== undefined) ?? [
-    UNASSIGNED,
-    'none',
-  ]
+  const isDefault = correlation.strength <= STRENGTH.principal_resolved
+  const [owner, ownerFrom] = ownerOf(known?.owner, owners, isDefault, correlation.owner)
   return {
     service: known?.name ?? correlation.service,
     owner,
@@ -343,16 +340,22 @@ export const verdictOf = (resolution: Resolution): Verdict => ({
   degradationState: 'none',
 })
 
-/** The service's owner, else the identity's team, else the one that the tenant's `owner_fallback` determines. */
+/**
+ * The service's owner, else the identity's team, else the one that the tenant's `owner_fallback` determines, else that
+ * of the trace.
+ *
+ * @param isDefault whether the service is only the default of a credential. That says nothing of who called, and an
+ *   identity does: its team then comes before the service's owner
+ */
 function ownerOf(
-  serviceOwner: string | undefined,
-  identityOwner: string | undefined,
-  attributedIdentity: string | undefined,
-  settings: TenantSettings,
-): [owner: string, from: ResolutionEvidence['owner_from']] {
-  if (serviceOwner !== undefined) return [serviceOwner, 'directory_service']
-  if (identityOwner !== undefined) return [identityOwner, 'directory_identity']
-  if (attributedIdentity !== undefined && settings.owner_fallback === 'identity')
-    return [attributedIdentity, 'event_identity']
-  return [UNASSIGNED, 'none']
+  ofService: string | undefined,
+  { team, identity }: OwnerFacts,
+  isDefault: boolean,
+  ofTrace?: string,
+): readonly [owner: string, from: ResolutionEvidence['owner_from']] {
+  if (isDefault && team !== undefined) return [team, 'directory_identity']
+  if (ofService !== undefined) return [ofService, 'directory_service']
+  if (team !== undefined) return [team, 'directory_identity']
+  if (identity !== undefined) return [identity, 'event_identity']
+  return ofTrace === undefined ? [UNASSIGNED, 'none'] : [ofTrace, 'trace']
 }

@@ -8,7 +8,9 @@ import {
   type EvidenceDeps,
   inheritedOwner,
   isFact,
+  type OwnerFacts,
   ownerFacts,
+  type ResolutionEvidence,
   STRENGTH,
   strongestEvidence,
   undatedName,
@@ -27,8 +29,8 @@ const RECORDS_MAX = 200_000
 
 /**
  * Rebuilds the traces of a partition of the facts stage from the records of the window and from the events that
- * inference and pools still hold. A record no longer contains the stated identity; if its service has no owner in the
- * directory, the owner of the trace applies.
+ * inference and pools still hold. A record no longer contains the stated identity: only where its owner is the
+ * identity's team does it tell one. Else, if its service has no owner in the directory, the owner of the trace applies.
  */
 export async function loadTraces(partition: number, deps: LoadTracesDeps): Promise<PartitionTraces> {
   const { directory, settingsOf, checkpoints, clock } = deps
@@ -65,7 +67,7 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
       tenantId,
       id: Buffer.from(record.id_hex, 'hex'),
       own: strongestEvidence({ eventTimeMs: time.eventTimeMs }, tenantId, { principal }, deps),
-      owners: NO_OWNERS,
+      owners: ownersOf(record),
       call: pooledCall({ provider: record.provider, ingestionLayer: record.ingestion_layer }, principal),
       byTrace:
         record.contested === 'trace'
@@ -77,4 +79,8 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
   return traces
 }
 
-const NO_OWNERS = { team: undefined, identity: undefined }
+/** Of what a record still tells. */
+const ownersOf = ({ owner, owner_from: from }: TracedRecord): OwnerFacts => ({
+  team: from === ('directory_identity' satisfies ResolutionEvidence['owner_from']) ? owner : undefined,
+  identity: undefined,
+})

@@ -3,6 +3,7 @@ import type { Learned } from '../../actor/corrections.js'
 import { type AllocationDeps, allocate } from '../../pools/allocate.js'
 import type { PooledCall } from '../../pools/pool-policy.js'
 import { evidenceWithTrace, type OwnerFacts, type Resolution, verdictOf } from './evidence.js'
+import { ownerVerdict } from './known-owner.js'
 import { type Correlation, SharedValues, type TraceFact, Traces, type TraceTime } from './traces.js'
 
 /** An event whose attribution a later event of its trace may still change: resolve it, or contest its resolution. */
@@ -41,8 +42,8 @@ type KeptEvent = Omit<OpenEvent, 'id'>
 /**
  * The traces of a partition of the facts stage, and the corrections that its last batch causes for events of earlier
  * batches. A trace may resolve an event only now, or it is contested now. An event that a contested trace resolved
- * earlier is then resolved by its own facts, or goes to a cost pool; one in a pool now says that its trace has several
- * services.
+ * earlier is then resolved by its own facts, else has its identity's owner alone, or goes to a cost pool; one in a pool
+ * now says that its trace has several services.
  */
 export class PartitionTraces {
   private readonly known = new Traces<KeptEvent>({
@@ -91,10 +92,14 @@ export class PartitionTraces {
         const traceServices = correlation.kind === 'contested' ? correlation.services : undefined
         const byTrace = decidedByTrace(resolution, traceServices !== undefined)
         if (byTrace === event.byTrace) continue
+        const unallocated = async () =>
+          allocate({ tenantId, traceServices }, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
         const verdict =
-          resolution === undefined
-            ? allocate({ tenantId, traceServices }, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
-            : verdictOf(resolution)
+          resolution !== undefined
+            ? verdictOf(resolution)
+            : owners.team !== undefined
+              ? ownerVerdict(owners.team, traceServices)
+              : await unallocated()
         corrections.push({ tenantId, id: Buffer.from(id, 'hex'), verdict })
         marks.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
       }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { HEURISTIC_CONFIDENCE_MAX } from '../../../inference/learning/heuristic.js'
+import { UNASSIGNED } from '../../../records/interpretation.js'
 import type { ClassCount, CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
 import { type Alternative, probabilityText } from '../../records/row.js'
 import { traceWindowOf } from './inference-facts.js'
@@ -31,6 +32,7 @@ export interface BaselineDeps {
 /** The fields of a call that the baseline uses. */
 export interface BaselineCall {
   readonly principal: string
+  readonly statesIdentity: boolean
   readonly traceId: string | undefined
   readonly eventTimeMs: number
 }
@@ -40,6 +42,12 @@ const HOUR_MS = 60 * 60 * 1000
 const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
 /** With fewer resolved calls of a principal there is no guess. */
 const PRINCIPAL_RECORDS_MIN = 10
+/**
+ * A credential of more classes is that of a gateway or a platform: what most of its calls are says nothing about the
+ * others, unless nearly all of them are the same.
+ */
+const PRINCIPAL_CLASSES_MAX = 3
+const OVERWHELMING_SHARE = 0.9
 /**
  * Minimum time that counts are cached. After a slow query they are cached longer, so that queries take about 1 % of the
  * time.
@@ -72,7 +80,7 @@ interface Counted {
 
 /**
  * Guesses the most frequent service and owner of the same trace, else of the same principal, among calls resolved by
- * facts.
+ * facts. Not of a principal that many share, nor for a call that says who made it: others use its credential, too.
  */
 export class Baseline {
   private readonly deps: BaselineDeps
@@ -95,11 +103,11 @@ export class Baseline {
   ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOf: CountedAsOf }> {
     const ofPrincipals = await this.principals(tenantId, hourAfter(calls), asOf.principalsMs, lookups)
     const ofTraces = await this.traces(tenantId, calls, asOf.tracesMs, lookups)
-    const guesses = calls.map(({ principal, traceId }) => {
+    const guesses = calls.map(({ principal, statesIdentity, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces?.classes.get(traceId)
       // A trace with two services gets no guess, regardless of their order and of the principal's other calls.
       if (hasSeveralServices(ofTrace)) return undefined
-      const ofPrincipal = ofPrincipals?.classes.get(principal)
+      const ofPrincipal = statesIdentity ? undefined : evidenceOf(ofPrincipals?.classes.get(principal))
       return guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipal, 'principal', PRINCIPAL_RECORDS_MIN)
     })
     return { guesses, asOf: { principalsMs: ofPrincipals?.asOfMs, tracesMs: ofTraces?.asOfMs } }
@@ -165,6 +173,13 @@ function groupByKey(counts: readonly ClassCount[]): Classes {
 
 const hasSeveralServices = (classes: readonly ClassCount[] = []): boolean =>
   classes.some(({ service }) => service !== classes[0]?.service)
+
+/** The classes of a principal, where they are evidence for the commonest of them. */
+function evidenceOf(classes: readonly ClassCount[] | undefined): readonly ClassCount[] | undefined {
+  const [most] = classes ?? []
+  if (classes === undefined || most === undefined || most.service === UNASSIGNED) return undefined
+  return classes.length <= PRINCIPAL_CLASSES_MAX || most.n >= most.total * OVERWHELMING_SHARE ? classes : undefined
+}
 
 function guessFrom(
   classes: readonly ClassCount[] | undefined,

@@ -9,6 +9,7 @@ import type { StoredAttributionDetail } from '../../../store/queries/records/att
 import type { Logger } from '../../../telemetry/log.js'
 import { explainChoice, guessOf, type ModelExplanation } from '../../records/model-explanation.js'
 import { type FactsDeps, NEIGHBOURS_MAX, neighbourOf, traceWindowOf } from './inference-facts.js'
+import type { InferredOwner } from './with-known-owner.js'
 
 export interface ExplainByModelDeps {
   readonly version: (id: string) => StoredModel | undefined
@@ -39,7 +40,9 @@ export function explainByModel(deps: ExplainByModelDeps): ExplainByModel {
       const event = await factsAsOf(tenantId, stored, snapshotMs, deps)
       if (event === undefined) return {}
       if (stored.stage_origin === 'stage_c') return guessOf(version.id, loaded.model, event)
-      const { service, owner } = stored
+      const { inferred_owner: inferredOwner } = JSON.parse(stored.evidence) as InferredOwner
+      const { service, owner: shown } = stored
+      const owner = inferredOwner ?? shown
       return explainChoice(loaded.model, event, undatedLabel({ service, owner }, tenantId, deps.directory))
     } catch (cause) {
       deps.log.warn({ err: cause, model: version.id }, 'could not explain a record by its model')

@@ -23,7 +23,7 @@ export interface AnswerDeps extends FactsDeps {
   readonly board: Pick<ServingBoard, 'of' | 'version'>
   readonly inference: Pick<Inferences, 'predict' | 'probe' | 'evaluateCandidate'>
   readonly baseline: Pick<Baseline, 'guess'>
-  readonly directory: Pick<Directory, 'service' | 'serviceEntry'>
+  readonly directory: Pick<Directory, 'service' | 'serviceEntry' | 'identity'>
 }
 
 export interface Answered {
@@ -135,8 +135,9 @@ async function byBaseline(
   { baseline, directory }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'
-  const baselineCalls = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
+  const baselineCalls = calls.map(({ principal, invocation: { attributedIdentity, traceId, eventTimeMs } }) => ({
     principal,
+    statesIdentity: attributedIdentity !== undefined,
     traceId,
     eventTimeMs,
   }))

@@ -92,7 +92,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
     stage: (rowDeps) =>
       stageB({
         ...rowDeps,
-        isIndexStale: () => mirrorLag.lagMs() > deps.staleMs,
+        isIndexStale: () => mirrorLag.lagMs() > deps.staleMs || reference.directoryCopy.isIndexStale(),
         board,
         inference,
         baseline,

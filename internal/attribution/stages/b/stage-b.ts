@@ -6,6 +6,7 @@ import { eachInvocation, HAND_ON, type Stage } from '../../actor/stage.js'
 import { type RowDeps, toRow, type Verdict } from '../../records/row.js'
 import { type AnswerDeps, answer, type Served } from './inference-answer.js'
 import { Lookups, type LookupsDeps } from './lookups.js'
+import { withKnownOwner } from './with-known-owner.js'
 
 export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, LookupsDeps {
   readonly countShadow: (shadow: ShadowOfBatch) => Promise<void>
@@ -13,8 +14,9 @@ export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, 
 
 /**
  * The inference stage (B): trained models. Mailbox `invocations.b.<partition>`. Each tenant's own model attributes its
- * calls; without a usable model, the baseline does. Calls with a confidence below 0.50, and all calls of a tenant that
- * has switched inference off, go to the pools stage (C).
+ * calls; without a usable model, the baseline does. A call whose identity has an owner in the directory is that owner's,
+ * whatever is inferred. Other calls with a confidence below 0.50, and those of a tenant that has switched inference off,
+ * go to the pools stage (C).
  *
  * A faulty model never stops a batch: the baseline attributes its calls instead, or they go to pools.
  */
@@ -79,11 +81,11 @@ async function attribute(
   for (const [tenantId, calls] of byTenant(invocations)) {
     const answered = await answer(tenantId, calls, planned[tenantId], lookups, deps)
     served[tenantId] = answered.served
-    for (const [i, verdict] of answered.verdicts.entries()) {
-      const admitted = calls[i]
-      if (admitted !== undefined && verdict !== undefined && verdict.confidence >= PROVISIONAL_FLOOR) {
-        verdicts.set(admitted, verdict)
-      }
+    for (const [i, admitted] of calls.entries()) {
+      const inferred = answered.verdicts[i]
+      const isNamed = inferred !== undefined && inferred.confidence >= PROVISIONAL_FLOOR
+      const verdict = withKnownOwner(isNamed ? inferred : undefined, admitted, deps.directory)
+      if (verdict !== undefined) verdicts.set(admitted, verdict)
     }
     const { shadow } = answered
     if (shadow !== undefined) shadows.push({ ...shadow, tenantId, partition, token, atMs: validFromMs })

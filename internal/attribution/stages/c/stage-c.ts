@@ -17,8 +17,10 @@ export const stageC = (deps: RowDeps & AllocationDeps): Stage => ({
       )
       const weightsAsOf = new Map(await Promise.all(weights))
       return eachInvocation(invocations, (admitted) => {
-        const { tenantId, principal, invocation } = admitted
-        const verdict = allocate(admitted, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)
+        const { tenantId, principal, invocation, traceServices } = admitted
+        const statesIdentity = invocation.attributedIdentity !== undefined
+        const call = { tenantId, traceServices, statesIdentity }
+        const verdict = allocate(call, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)
         return toRow(admitted, verdict, { partition, validFromMs }, deps)
       })
     },

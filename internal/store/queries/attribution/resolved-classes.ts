@@ -31,17 +31,22 @@ export const IN_WINDOW =
 /** Classes told of each principal or trace, the most frequent ones. */
 export const CLASSES_MAX = 4
 
-/** What facts resolve, for each of a tenant's principals; the most frequent first, equals by name. */
+/**
+ * What facts resolve, for each of a tenant's principals; the most frequent first, equals by name. Also calls of which
+ * they tell the owner alone, without a service: they show who else uses the principal.
+ */
 export const resolvedClassesByPrincipal = (store: ClickHouseClient, window: CountedWindow): Promise<ClassCount[]> =>
   count(store, 'principal', '', window, {})
 
-/** The same for these traces. */
+/** The same for these traces, of calls whose service facts tell. */
 export const resolvedClassesOfTraces = (
   store: ClickHouseClient,
   window: CountedWindow,
   traceIds: readonly string[],
 ): Promise<ClassCount[]> =>
-  count(store, 'trace_id', 'AND trace_id IN {traces:Array(String)}', window, { traces: traceIds })
+  count(store, 'trace_id', "AND trace_id IN {traces:Array(String)} AND evidence_basis != 'owner_resolved'", window, {
+    traces: traceIds,
+  })
 
 async function count(
   store: ClickHouseClient,

@@ -50,16 +50,17 @@ export interface TrainingRow {
 /**
  * An override counts as an audit of stage B when the event had reached stage B before; of others, the person's word is
  * a fact like any other. So is an override by filters: nobody has looked at its calls one by one, and they are no fair
- * sample of the rest. A dispute says who it was not, if stage B had named somebody; else it says nothing.
+ * sample of the rest. A record of which facts tell the owner alone had reached stage B, too. A dispute says who it was not, if stage B had named somebody; else it says nothing.
  */
 const KIND = `multiIf(
   output_state = 'disputed' AND stage_origin = 'stage_b', 'dispute',
   output_state = 'disputed' AND stage_origin = 'stage_a', 'none',
   evidence_basis = 'manual_override'
-  AND JSONExtractString(evidence, 'replaced', 'stage_origin') IN ('stage_b', 'stage_c')
+  AND (JSONExtractString(evidence, 'replaced', 'stage_origin') IN ('stage_b', 'stage_c')
+    OR JSONExtractString(evidence, 'replaced', 'evidence_basis') = 'owner_resolved')
     AND JSONExtractString(evidence, 'override', 'bulk_override') = '',
     'override',
-  stage_origin = 'stage_a', 'resolved',
+  stage_origin = 'stage_a' AND evidence_basis != 'owner_resolved', 'resolved',
   'unresolved')`
 
 /** Attributions proven by facts; a service that was only declared proves nothing. */

@@ -174,7 +174,7 @@ const POOLED: Verdict = {
   evidenceBasis: 'default_pool',
   confidence: 1_000,
   outputState: 'unresolved',
-  modelVersion: 'rules-5',
+  modelVersion: 'rules-6',
   degradationState: 'degraded_serving',
   evidence: { pool: 'unallocated' },
 }

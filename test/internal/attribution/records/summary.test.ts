@@ -59,6 +59,32 @@ test.each<[string, Summarised]>([
     stored({ evidence_basis: 'identity_resolved', confidence: '0.85' }, LISTED),
   ],
   [
+    'The caller\'s team is "team-shop" according to the directory; nothing tells which service it used. With a ' +
+      'confidence of 0.85 it may be charged back.',
+    stored(
+      { evidence_basis: 'owner_resolved', confidence: '0.85', service: 'unassigned' },
+      { in_directory: false, owner_from: 'directory_identity' },
+    ),
+  ],
+  [
+    'The call does not state its service; going by calls like it, it belongs to "checkout" of "team-pay" with a ' +
+      'probability of 87.9 %; the next likeliest is "search" at 6.1 %; the caller\'s team is "team-shop" according to ' +
+      'the directory. With a confidence of 0.9 it may be charged back.',
+    stored(
+      { evidence_basis: 'trained_inference', stage_origin: 'stage_b' },
+      { owner_from: 'directory_identity', inferred_owner: 'team-pay' },
+      INFERRED,
+    ),
+  ],
+  [
+    'The call states its caller alone, of whom the directory knows neither a service nor an owner, and no cost pool ' +
+      'has a rule for it; its cost goes to the pool "unallocated". It is not charged back, because its cost is unknown.',
+    stored(
+      { evidence_basis: 'default_pool', service: 'unallocated', export_eligibility: 'unpriced' },
+      { pool: 'unallocated', rule: 'default', unknown_identity: true },
+    ),
+  ],
+  [
     'The mapping rule "tools" attributes calls to "checkout" whose user agent begins with "claude-code/" and whose ' +
       'tag "env" is "prod", which the call only claims; the rule sets the owner "team-shop". Its confidence of 0.7 ' +
       'is below 0.80, so it is not charged back.',

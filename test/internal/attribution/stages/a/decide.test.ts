@@ -45,7 +45,8 @@ interface Shown {
 }
 
 /**
- * Decides the batches in order and applies the corrections. Returns the final result per event; undefined: unresolved.
+ * Decides the batches in order and applies the corrections. Returns the final result per event; undefined: facts tell no
+ * service.
  */
 async function outcome(
   batches: readonly (readonly Step[])[],
@@ -60,7 +61,8 @@ async function outcome(
     }
     await traces.deriveCorrections(atMs)
     for (const { id, verdict } of traces.corrections()) {
-      shown.set(hex(id), verdict.evidenceBasis === 'default_pool' ? undefined : shownAs(verdict))
+      const hasService = verdict.evidenceBasis !== 'default_pool' && verdict.evidenceBasis !== 'owner_resolved'
+      shown.set(hex(id), hasService ? shownAs(verdict) : undefined)
     }
     traces.markSent()
   }
@@ -304,6 +306,44 @@ test('a correction is repeated with its batch until the batch has been applied, 
   decideBatch([eventOf(step(3, { attributedService: 'search' }))], traces, NOW_MS + 2, deps)
   await traces.deriveCorrections(NOW_MS + 2)
   expect(traces.corrections()).toEqual([])
+})
+
+test('of a call in a contested trace, the owner of its identity stays', async () => {
+  const traces = noTraces(directory)
+  const calls = [
+    step(1, { attributedIdentity: 'ada' }),
+    step(2, { attributedIdentity: 'stranger' }),
+    step(3, { attributedService: 'search' }),
+  ]
+  decideBatch(calls.map(eventOf), traces, NOW_MS, deps)
+  await traces.deriveCorrections(NOW_MS)
+  traces.markSent()
+
+  decideBatch([eventOf(step(4, { attributedService: 'chat' }))], traces, NOW_MS + 1, deps)
+  await traces.deriveCorrections(NOW_MS + 1)
+
+  const verdicts = traces.corrections().map(({ verdict }) => verdict)
+  const contested = { contested: 'trace', evidence: { conflict: { by: 'trace', services: ['chat', 'search'] } } }
+  expect(verdicts).toMatchObject([
+    { evidenceBasis: 'owner_resolved', service: 'unassigned', owner: 'team-ada', ...contested },
+    { evidenceBasis: 'default_pool', service: 'unallocated', ...contested },
+  ])
+})
+
+test('in a trace that knows only a credential’s default service, an identity’s team comes first', async () => {
+  const ofDefault = step(1, {}, 'key_batch')
+
+  const of = await outcome([[ofDefault, step(2, { attributedIdentity: 'ada' })]], undefined, {
+    ...deps,
+    directory: directoryOf({
+      services: [{ name: 'nightly', owner: 'team-platform' }],
+      identities: [{ name: 'ada', owner: 'team-ada' }],
+      principals: [{ id: 'key_batch', service: 'nightly' }],
+    }),
+  })
+
+  expect(of(1)).toMatchObject({ service: 'nightly', owner: 'team-platform' })
+  expect(of(2)).toMatchObject({ basis: 'trace_correlated', service: 'nightly', owner: 'team-ada' })
 })
 
 test('an event outside the window is not corrected', async () => {

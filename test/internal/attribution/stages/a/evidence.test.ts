@@ -108,6 +108,17 @@ describe('strongest evidence', () => {
     expect(resolution).toMatchObject({ service: 'scripts', owner: 'team-bob', evidenceBasis: 'principal_resolved' })
   })
 
+  test('by a credential’s default service, the team of a known identity comes before the service’s owner', () => {
+    const stated = { attributedIdentity: 'bob@example.com' }
+
+    const byDefault = resolve({ stated, principal: 'key_of_search' })
+    const byStatement = resolve({ stated: { ...stated, attributedService: 'search' }, principal: 'key_of_search' })
+
+    expect(byDefault).toMatchObject({ service: 'search', owner: 'team-bob', evidenceBasis: 'principal_resolved' })
+    expect(byDefault?.evidence.owner_from).toBe('directory_identity')
+    expect(byStatement).toMatchObject({ service: 'search', owner: 'team-search' })
+  })
+
   test('an event without facts is not resolved', () => {
     expect(resolve({})).toBeUndefined()
     expect(

@@ -53,7 +53,7 @@ describe('stage A', () => {
         stageOrigin: 'stage_a',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        modelVersion: 'rules-5',
+        modelVersion: 'rules-6',
         sourcePartition: 2,
         validFromMs: NOW_MS + 1,
       },

@@ -8,6 +8,7 @@ const HOUR_MS = 3_600_000
 const NOON_MS = Date.UTC(2026, 10, 3, 12)
 const call = (stated: Partial<BaselineCall> = {}): BaselineCall => ({
   principal: 'key_one',
+  statesIdentity: false,
   traceId: undefined,
   eventTimeMs: NOON_MS,
   ...stated,
@@ -73,6 +74,34 @@ describe('the baseline', () => {
     const { guesses } = await baseline.guess('tnt_one', calls, {}, lookups())
 
     expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'search', undefined])
+  })
+
+  test('a credential of more than three classes is no evidence, unless nearly all of its calls are of one', async () => {
+    const { baseline } = baselineOver([
+      ...counts('key_few', ['search', 60], ['chat', 30], ['ocr', 10]),
+      ...counts('key_many', ['search', 85], ['chat', 5], ['ocr', 5], ['mail', 5]),
+      ...counts('key_nearly_one', ['search', 90], ['chat', 4], ['ocr', 3], ['mail', 3]),
+    ])
+
+    const calls = ['key_few', 'key_many', 'key_nearly_one'].map((principal) => call({ principal }))
+    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookups())
+
+    expect(guesses.map((guess) => guess?.service)).toEqual(['search', undefined, 'search'])
+  })
+
+  test('the baseline guesses nothing by a credential that people without a service use most', async () => {
+    const { baseline } = baselineOver(counts('key_one', ['unassigned', 12], ['search', 10]))
+
+    expect((await baseline.guess('tnt_one', [call()], {}, lookups())).guesses).toEqual([undefined])
+  })
+
+  test('a call that states an identity gets no guess by its credential, and one by its trace', async () => {
+    const { baseline } = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
+
+    const calls = [call({ statesIdentity: true }), call({ statesIdentity: true, traceId: 't1' })]
+    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookups())
+
+    expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'chat'])
   })
 
   test('the baseline makes no guess for a trace with two services, whatever the majorities', async () => {

@@ -7,6 +7,8 @@ import { ModelCache } from '../../../../../internal/inference/models/artefacts.j
 import type { Fault } from '../../../../../internal/inference/models/degradation.js'
 import type { StoredModel } from '../../../../../internal/inference/models/model-version.js'
 import type { ShadowOfBatch } from '../../../../../internal/inference/models/shadow.js'
+import type { AdmittedInvocation } from '../../../../../internal/invocations/invocation-group.js'
+import type { AttributionRow } from '../../../../../internal/store/tables/attributions.js'
 import { createLog } from '../../../../../internal/telemetry/log.js'
 import { directoryOf } from '../../../../support/directory.js'
 import { NOW_MS } from '../../../../support/invocations.js'
@@ -26,6 +28,7 @@ const directory = directoryOf({
       changes: [{ from: new Date(RENAMED_AT_MS).toISOString(), name: 'find', owner: 'team-find' }],
     },
   ],
+  identities: [{ name: 'ada', owner: 'team-ada' }],
 })
 
 /** Stage B, with a serving version that the test sets. */
@@ -96,6 +99,63 @@ test('a model names a service as it was called at the time of the call', async (
     ['search', 'team-search'],
     ['find', 'team-find'],
   ])
+})
+
+describe('a call whose identity has an owner in the directory', () => {
+  const stated = { attributedIdentity: 'ada' }
+  const rowsOf = async (open: OpenStage, ...events: readonly AdmittedInvocation[]) =>
+    (await open.handle(batchOf('b', events))).map((one) => (one.kind === 'resolved' ? one.row : one.kind))
+  const byOwner = {
+    service: 'unassigned',
+    owner: 'team-ada',
+    stageOrigin: 'stage_a',
+    evidenceBasis: 'owner_resolved',
+    outputState: 'deterministically_resolved',
+    degradationState: 'none',
+  }
+
+  test.each([
+    ['without a model', stage().stageOf],
+    ['where inference is off', switchedOffStageB(directory)],
+  ])('is that owner’s %s, with 0.85 at most', async (_, stageOf) => {
+    const events = [event(1, 0, stated), event(2, 1, { ...stated, attributionConfidence: 0.7 })]
+
+    const rows = await rowsOf(await stageOf.open(2), ...events)
+
+    expect(rows).toMatchObject([
+      { ...byOwner, confidence: 8_500, exportEligibility: 'eligible' },
+      { ...byOwner, confidence: 7_000 },
+    ])
+  })
+
+  test('has the service of a model that is certain enough for chargeback, and still that owner', async () => {
+    const open = await stage({ serving: ONE }).stageOf.open(2)
+    const events = [
+      event(1, 0, stated),
+      event(2, 1, { ...stated, attributionConfidence: 0.79 }),
+      event(3, 2, { attributedIdentity: 'stranger' }),
+    ]
+
+    const rows = await rowsOf(open, ...events)
+
+    expect(rows).toMatchObject([
+      { service: 'find', owner: 'team-ada', evidenceBasis: 'trained_inference' },
+      { ...byOwner, confidence: 7_900 },
+      { service: 'find', owner: 'team-find', evidenceBasis: 'trained_inference' },
+    ])
+    expect(JSON.parse((rows[0] as AttributionRow).evidence)).toMatchObject({
+      owner_from: 'directory_identity',
+      inferred_owner: 'team-find',
+    })
+  })
+
+  test('says that the calls of its trace belong to several services', async () => {
+    const open = await stage().stageOf.open(2)
+
+    const rows = await rowsOf(open, { ...event(1, 0, stated), traceServices: ['chat', 'search'] })
+
+    expect(rows).toMatchObject([{ ...byOwner, contested: 'trace' }])
+  })
 })
 
 describe('a repeated batch', () => {

@@ -37,6 +37,17 @@ describe('stage C', () => {
     ])
   })
 
+  test('stage C says of a call with an identity that nobody knows the identity', async () => {
+    const { handle } = await stageC(STAGE_C_DEPS).open(2)
+
+    const [stated, silent] = await handle(batchOf('c', [event(1, 0, { attributedIdentity: 'ada' }), event(2, 1)]))
+
+    const evidenceOf = (one: typeof stated) => JSON.parse(one?.kind === 'resolved' ? one.row.evidence : '')
+    expect(evidenceOf(stated)).toMatchObject({ pool: 'unallocated', unknown_identity: true })
+    expect(evidenceOf(silent)).not.toHaveProperty('unknown_identity')
+    expect(JSON.stringify(evidenceOf(stated))).not.toContain('ada')
+  })
+
   test('stage C puts calls with a matching rule into its pool, below 0.50, and explains rule and weights', async () => {
     const { handle } = await stageC({ ...STAGE_C_DEPS, policyOf: () => allocationPolicy([POOL]) }).open(2)
 

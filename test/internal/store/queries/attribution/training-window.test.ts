@@ -24,6 +24,7 @@ const INFERRED: Partial<Verdict> = {
   evidenceBasis: 'trained_inference',
   outputState: 'inferred',
 }
+const OWNED: Partial<Verdict> = { evidenceBasis: 'owner_resolved', confidence: 8_500 }
 const POOLED: Partial<Verdict> = { stageOrigin: 'stage_c', evidenceBasis: 'default_pool', confidence: 1_000 }
 
 /** The record of that number, as the stages made it and, perhaps, as somebody has decided since. */
@@ -73,6 +74,8 @@ test('resolved calls, open calls and overrides of one tenant are told apart', as
     row(9, {}, dispute),
     row(10, { evidenceBasis: 'service_declared', confidence: 7_000 }),
     row(11, {}, undefined, { tenantId: 'tnt_two' }),
+    row(14, OWNED),
+    row(15, OWNED, override),
     row(12, {}, undefined, { invocation: { eventTimeMs: NOW_MS - 5_000 } }),
   ]
   await insertRows(store.client, ATTRIBUTIONS, rows, 'kinds')
@@ -86,6 +89,8 @@ test('resolved calls, open calls and overrides of one tenant are told apart', as
       'service-3 unresolved',
       'right override',
       'right override',
+      'right override',
+      'service-14 unresolved',
       'right resolved',
       'right resolved',
       'service-7 dispute',
