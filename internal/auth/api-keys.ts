@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { encodeBase32 } from '../ids/base32.js'
 import { randomId, type TenantIds } from '../ids/ids.js'
+import type { Billing } from './billing.js'
 import type { Scope } from './scopes.js'
 
 /** Production and sandbox refuse each other's keys by their prefix. */
@@ -19,6 +20,8 @@ export interface StoredApiKey {
   readonly trusts_cost?: boolean
   /** True: a gateway holds the key, whose word on who called counts. Absent: it does not. */
   readonly is_gateway?: boolean
+  /** Who pays for calls that do not say it. Absent: auto. */
+  readonly billing?: Billing
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt. */
   readonly salt: string
   readonly hash: string
@@ -42,6 +45,8 @@ export interface WantedApiKey {
   readonly trustsCost?: boolean | undefined
   /** Whether a gateway holds it. Absent: no. */
   readonly isGateway?: boolean | undefined
+  /** Who pays for calls that do not say it. Absent: auto. */
+  readonly billing?: Billing | undefined
 }
 
 const SECRET_BYTES = 32
@@ -79,7 +84,7 @@ export const storedApiKey = (
   id: string,
   whole: string,
   tenantId: string,
-  { name, scopes, expiresAt, ingestionLayers, trustsCost = true, isGateway = false }: WantedApiKey,
+  { name, scopes, expiresAt, ingestionLayers, trustsCost = true, isGateway = false, billing }: WantedApiKey,
   createdAt: Date,
 ): StoredApiKey => ({
   id,
@@ -89,6 +94,7 @@ export const storedApiKey = (
   ...(ingestionLayers && { ingestion_layers: ingestionLayers }),
   ...(!trustsCost && { trusts_cost: false }),
   ...(isGateway && { is_gateway: true }),
+  ...(billing !== undefined && { billing }),
   ...storeSecret(whole.slice(-SECRET_CHARACTERS - CHECKSUM_CHARACTERS, -CHECKSUM_CHARACTERS)),
   last_four: whole.slice(-4),
   status: 'active',

@@ -3,6 +3,7 @@ import type { MayVerify } from './access-tokens.js'
 import { addressBudgets } from './addresses.js'
 import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-keys.js'
 import type { JudgeToken } from './bearer-tokens.js'
+import type { Billing } from './billing.js'
 import type { Budget, Budgets, RateLimit } from './rate-limits.js'
 import type { Scope } from './scopes.js'
 import { Verdicts } from './verdicts.js'
@@ -19,6 +20,8 @@ export interface Caller {
   readonly trustsCost?: boolean
   /** Whether it is a gateway's, whose word on who called counts. Absent: it is not. */
   readonly isGateway?: boolean
+  /** Who pays for the calls that it sends, where they do not say it. Absent: auto. */
+  readonly billing?: Exclude<Billing, 'auto'>
   /** When the person on whose behalf it acts signed in, seconds since the epoch; absent where it acts for itself. */
   readonly authTimeS?: number | undefined
   /** The principal's budgets of requests, shared by all of its credentials. */
@@ -171,6 +174,7 @@ function keyAuthenticator({ mode, findKey, budgetsOf, useOf }: AuthenticatorDeps
       ingestionLayers: stored.ingestion_layers && new Set(stored.ingestion_layers),
       ...(stored.trusts_cost === false && { trustsCost: false }),
       ...(stored.is_gateway === true && { isGateway: true }),
+      ...payerOf(stored.billing),
       authTimeS: undefined,
       budgets: budgetsOf(stored.tenant_id, stored.id),
     }
@@ -216,6 +220,7 @@ function bearerAuthenticator({ judgeToken, budgetsOf, signatureLimit = SIGNATURE
       ingestionLayers: undefined,
       ...(!judged.trustsCost && { trustsCost: false }),
       ...(judged.isGateway && { isGateway: true }),
+      ...payerOf(judged.billing),
       authTimeS: judged.authTimeS,
       budgets: budgetsOf(judged.tenantId, judged.principal),
     }
@@ -264,10 +269,13 @@ const BEARER = /^bearer ([^ ]+)$/i
 /** An API key where a client can send nothing but a bearer: tokens begin otherwise. */
 const BEARER_KEY = /^bearer (ak_[^ ]+)$/i
 
+const payerOf = (billing: Billing = 'auto'): Pick<Caller, 'billing'> => (billing === 'auto' ? {} : { billing })
+
 const agree = (key: Caller, bearer: Caller): boolean =>
   key.tenantId === bearer.tenantId &&
   key.ingestionLayers === undefined &&
   key.trustsCost === bearer.trustsCost &&
   key.isGateway === bearer.isGateway &&
+  key.billing === bearer.billing &&
   key.scopes.size === bearer.scopes.size &&
   [...key.scopes].every((scope) => bearer.scopes.has(scope))

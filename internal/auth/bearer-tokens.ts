@@ -1,4 +1,5 @@
 import { type AccessTokenClaims, CLOCK_SKEW_S, type MayVerify, type ReadToken } from './access-tokens.js'
+import type { Billing } from './billing.js'
 import type { Scope } from './scopes.js'
 
 /** A token that is valid now, according to the watched buckets. */
@@ -11,6 +12,8 @@ export interface JudgedToken {
   readonly trustsCost: boolean
   /** Whether it is a gateway's own token. */
   readonly isGateway: boolean
+  /** Who pays for calls that do not say it. */
+  readonly billing: Billing
   /** Seconds since the epoch; only on a person's token. */
   readonly authTimeS: number | undefined
   /** The token is valid from this instant to the next one, unless one of `dependsOn` changes. */
@@ -29,6 +32,8 @@ export interface TokenHolder {
   readonly trusts_cost?: boolean
   /** True: a gateway, whose word on who called counts. Only of a client. */
   readonly is_gateway?: boolean
+  /** Who pays for calls that do not say it. Only of a client. */
+  readonly billing?: Billing
   /** Seconds since the epoch; a person's earlier sign-ins are invalid. */
   readonly signed_in_from?: number
 }
@@ -54,11 +59,13 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
     let trustsCost = true
     // A person who signs in at a gateway's client is no gateway.
     let isGateway = true
+    let billing: Billing = 'auto'
     for (const holder of holdersOf(claims, findClient, findUser)) {
       if (holder?.status !== 'active' || holder.tenant_id !== claims.tenant_id) return undefined
       if ((holder.signed_in_from ?? 0) > (claims.auth_time ?? Number.POSITIVE_INFINITY)) return undefined
       if (holder.trusts_cost === false) trustsCost = false
       if (holder.is_gateway !== true) isGateway = false
+      billing = holder.billing ?? billing
       scopes = scopes.filter((scope) => holder.scopes.includes(scope))
     }
     return {
@@ -67,6 +74,7 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
       scopes,
       trustsCost,
       isGateway,
+      billing,
       authTimeS: claims.auth_time,
       notBeforeMs: (Math.max(claims.nbf, claims.iat) - CLOCK_SKEW_S) * 1_000,
       expiresAtMs: claims.exp * 1_000,

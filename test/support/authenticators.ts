@@ -26,6 +26,7 @@ const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
   scopes: ['read:attribution'],
   trustsCost: true,
   isGateway: false,
+  billing: 'auto',
   authTimeS: undefined,
   notBeforeMs: 0,
   expiresAtMs: Number.POSITIVE_INFINITY,

@@ -44,6 +44,7 @@ export async function createKey(
     ingestionLayers: body.ingestion_layers ?? undefined,
     trustsCost: body.trusts_cost ?? undefined,
     isGateway: body.is_gateway ?? undefined,
+    billing: body.billing ?? undefined,
   }
   const refusal = (await deps.delegationCheckOf(caller))(given)
   if (refusal !== undefined) return refusal
@@ -75,6 +76,7 @@ export async function rotateKey(
     ingestionLayers: old.ingestion_layers,
     trustsCost: body.trusts_cost ?? old.trusts_cost,
     isGateway: body.is_gateway ?? old.is_gateway,
+    billing: body.billing ?? old.billing,
   }
   const undelegable = (await deps.delegationCheckOf(caller))(given)
   if (undelegable !== undefined) return undelegable
@@ -157,14 +159,15 @@ const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, 
 })
 
 /** The part of a key that the audit log keeps. */
-export const audited = ({ id, name, scopes, expires_at, ingestion_layers, trusts_cost, is_gateway }: StoredApiKey) => ({
+export const audited = ({ id, name, scopes, expires_at, ingestion_layers, ...key }: StoredApiKey) => ({
   id,
   name,
   scopes,
   expires_at,
   ingestion_layers: ingestion_layers ?? null,
-  trusts_cost: trusts_cost !== false,
-  is_gateway: is_gateway === true,
+  trusts_cost: key.trusts_cost !== false,
+  is_gateway: key.is_gateway === true,
+  billing: key.billing ?? 'auto',
 })
 
 const canBeReplaced = (key: StoredApiKey, nowMs: number): boolean =>
@@ -214,4 +217,5 @@ export const shownApiKey = (key: StoredApiKey, lastUsedAt: string | null, nowMs:
   ingestion_layers: key.ingestion_layers === undefined ? null : [...key.ingestion_layers],
   trusts_cost: key.trusts_cost !== false,
   is_gateway: key.is_gateway === true,
+  billing: key.billing ?? 'auto',
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BILLING_WORD, BILLINGS } from '../../auth/billing.js'
 import { GATEWAYS_WORD } from '../../auth/gateways.js'
 import { SCOPES } from '../../auth/scopes.js'
 import { json, type Operation } from '../../http/contract/operation.js'
@@ -31,6 +32,10 @@ export const createBody = z
       .boolean()
       .nullish()
       .meta({ description: `Whether a gateway holds the key, ${GATEWAYS_WORD}. Default: false.` }),
+    billing: z
+      .enum(BILLINGS)
+      .nullish()
+      .meta({ description: `Of the calls that the key sends, ${BILLING_WORD}. Default: auto.` }),
   })
   .meta({ id: 'NewApiKey' })
 export type CreateBody = z.infer<typeof createBody>
@@ -41,6 +46,7 @@ export const rotateBody = z
     expires_at: instant().nullish().meta({ description: 'Default: that of the old key.' }),
     trusts_cost: z.boolean().nullish().meta({ description: 'Default: that of the old key.' }),
     is_gateway: z.boolean().nullish().meta({ description: 'Default: that of the old key.' }),
+    billing: z.enum(BILLINGS).nullish().meta({ description: 'Default: that of the old key.' }),
     overlap_seconds: z.int().min(0).max(OVERLAP_S_MAX).nullish().meta({
       description: 'How long the old key stays valid, in seconds. Default: it is revoked at once.',
     }),
@@ -66,6 +72,7 @@ const apiKey = z
       .meta({ description: 'Layers whose events the key may ingest. Null: all.' }),
     trusts_cost: z.boolean().meta({ description: 'Whether costs that the key states count.' }),
     is_gateway: z.boolean().meta({ description: `Whether a gateway holds the key, ${GATEWAYS_WORD}.` }),
+    billing: z.enum(BILLINGS).meta({ description: `Of the calls that the key sends, ${BILLING_WORD}.` }),
   })
   .meta({ id: 'ApiKey' })
 export type ShownApiKey = z.infer<typeof apiKey>
@@ -86,6 +93,7 @@ const EXAMPLE_KEY: ShownApiKey = {
   ingestion_layers: [],
   trusts_cost: true,
   is_gateway: false,
+  billing: 'auto',
 }
 const EXAMPLE_CREATED = {
   ...EXAMPLE_KEY,

@@ -41,6 +41,7 @@ export async function createClient(
     redirectUris: body.redirect_uris ?? [],
     trustsCost: body.trusts_cost ?? undefined,
     isGateway: body.is_gateway ?? undefined,
+    billing: body.billing ?? undefined,
   }
   const faults = faultsOf(isPublic, wanted.grantTypes, wanted.redirectUris)
   if (faults.length > 0) return invalid(faults)
@@ -179,6 +180,7 @@ const patchedClient = (client: StoredClient, patch: UpdateBody): StoredClient =>
   status: patch.status ?? client.status,
   ...(patch.trusts_cost !== undefined && { trusts_cost: patch.trusts_cost }),
   ...(patch.is_gateway !== undefined && { is_gateway: patch.is_gateway }),
+  ...(patch.billing !== undefined && { billing: patch.billing }),
 })
 
 /** The API's form of a client. */
@@ -192,6 +194,7 @@ export const shownClient = (client: StoredClient): ShownClient => ({
   status: client.status,
   trusts_cost: client.trusts_cost !== false,
   is_gateway: client.is_gateway === true,
+  billing: client.billing ?? 'auto',
   created_at: client.created_at,
   last_four: client.is_public === true ? null : client.last_four,
 })
@@ -208,6 +211,7 @@ const audited = ({
   status,
   trusts_cost,
   is_gateway,
+  billing,
 }: StoredClient) => ({
   name,
   type: is_public === true ? 'public' : 'confidential',
@@ -217,4 +221,5 @@ const audited = ({
   status,
   trusts_cost: trusts_cost !== false,
   is_gateway: is_gateway === true,
+  billing: billing ?? 'auto',
 })

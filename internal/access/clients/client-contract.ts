@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BILLING_WORD, BILLINGS } from '../../auth/billing.js'
 import { GATEWAYS_WORD } from '../../auth/gateways.js'
 import { SCOPES } from '../../auth/scopes.js'
 import { json, type Operation } from '../../http/contract/operation.js'
@@ -16,6 +17,7 @@ const STATUSES = ['active', 'disabled'] as const
 const CLIENT_TYPES = ['confidential', 'public'] as const
 
 const WHETHER_GATEWAY = `Whether it is a gateway, ${GATEWAYS_WORD}.`
+const WHO_PAYS = `Of the calls that its tokens send, ${BILLING_WORD}.`
 
 const grantTypes = () => z.array(z.enum(GRANT_TYPES)).min(1).max(GRANT_TYPES.length)
 const redirectUris = () =>
@@ -65,6 +67,10 @@ export const createBody = z
       .meta({
         description: `${WHETHER_GATEWAY} It applies to the client's own tokens. Default: false.`,
       }),
+    billing: z
+      .enum(BILLINGS)
+      .nullish()
+      .meta({ description: `${WHO_PAYS} Default: auto.` }),
   })
   .meta({ id: 'NewClient' })
 export type CreateBody = z.infer<typeof createBody>
@@ -78,6 +84,7 @@ export const updateBody = z
     status: z.enum(STATUSES).optional(),
     trusts_cost: z.boolean().optional(),
     is_gateway: z.boolean().optional(),
+    billing: z.enum(BILLINGS).optional(),
   })
   .meta({ id: 'ClientPatch' })
 export type UpdateBody = z.infer<typeof updateBody>
@@ -98,6 +105,7 @@ const client = z
     status: z.enum(STATUSES),
     trusts_cost: z.boolean().meta({ description: 'Whether costs that its tokens state count.' }),
     is_gateway: z.boolean().meta({ description: WHETHER_GATEWAY }),
+    billing: z.enum(BILLINGS).meta({ description: WHO_PAYS }),
     created_at: timeText(),
     last_four: z.string().nullable().meta({ description: 'The last characters of the secret. Null: it has none.' }),
   })
@@ -124,6 +132,7 @@ const EXAMPLE_CLIENT: ShownClient = {
   status: 'active',
   trusts_cost: true,
   is_gateway: false,
+  billing: 'auto',
   created_at: '2026-11-21T09:30:00.000Z',
   last_four: '7mzq',
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isSecretOf, type Mode, storeSecret } from '../../auth/api-keys.js'
+import type { Billing } from '../../auth/billing.js'
 import { consoleClientId, consoleRedirectUri } from '../../auth/console-client.js'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { encodeBase32 } from '../../ids/base32.js'
@@ -24,6 +25,8 @@ export interface StoredClient {
   readonly trusts_cost?: boolean
   /** True: a gateway, whose word on who called counts. */
   readonly is_gateway?: boolean
+  /** Who pays for calls that do not say it. Absent: auto. */
+  readonly billing?: Billing
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt, as of an API key. */
   readonly salt: string
   readonly hash: string
@@ -42,6 +45,7 @@ export interface WantedClient {
   /** Whether costs that it states count. Absent: they do. */
   readonly trustsCost?: boolean | undefined
   readonly isGateway?: boolean | undefined
+  readonly billing?: Billing | undefined
 }
 
 export interface NewClient {
@@ -74,19 +78,20 @@ export function createClient(
 export const storedClient = (
   id: string,
   tenantId: string,
-  { name, scopes, grantTypes, redirectUris, isPublic = false, trustsCost = true, isGateway = false }: WantedClient,
+  wanted: WantedClient,
   secret: string,
   createdAt: Date,
 ): StoredClient => ({
   id,
   tenant_id: tenantId,
-  name,
-  scopes,
-  grant_types: grantTypes,
-  redirect_uris: redirectUris,
-  ...(isPublic && { is_public: true }),
-  ...(!trustsCost && { trusts_cost: false }),
-  ...(isGateway && { is_gateway: true }),
+  name: wanted.name,
+  scopes: wanted.scopes,
+  grant_types: wanted.grantTypes,
+  redirect_uris: wanted.redirectUris,
+  ...(wanted.isPublic === true && { is_public: true }),
+  ...(wanted.trustsCost === false && { trusts_cost: false }),
+  ...(wanted.isGateway === true && { is_gateway: true }),
+  ...(wanted.billing !== undefined && { billing: wanted.billing }),
   ...storeClientSecret(secret),
   status: 'active',
   created_at: createdAt.toISOString(),

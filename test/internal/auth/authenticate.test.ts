@@ -23,6 +23,18 @@ describe('the verdict of the authenticator', () => {
     })
   })
 
+  test.each([
+    ['seat', { billing: 'seat' }],
+    ['auto', {}],
+    [undefined, {}],
+  ] as const)('says who pays where the key is set to %s', (billing, expected) => {
+    const { stored, secret } = apiKey({ ...(billing !== undefined && { billing }) })
+    const verdict = authenticate(authenticatorOf(stored).authenticator, present(secret), NOW_MS)
+
+    const { billing: payer } = (verdict as { caller: { billing?: string } }).caller
+    expect(payer === undefined ? {} : { billing: payer }).toEqual(expected)
+  })
+
   test('on a key that is sent as a bearer is that of X-API-Key, and of two different keys neither counts', () => {
     const [one, other] = [apiKey(), apiKey()]
     const { authenticator } = authenticatorOf(one.stored, other.stored)

@@ -37,6 +37,11 @@ test('a client’s token is valid while the client is active', () => {
   expect(judge(CLIENTS_TOKEN)).toBeUndefined()
 })
 
+test('a client says who pays for the calls that its tokens send', () => {
+  expect(judge(CLIENTS_TOKEN, { client: ACTIVE })).toMatchObject({ billing: 'auto' })
+  expect(judge(CLIENTS_TOKEN, { client: { ...ACTIVE, billing: 'seat' } })).toMatchObject({ billing: 'seat' })
+})
+
 test('a person’s token acts for the person, and needs both client and person to be active', () => {
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })).toMatchObject({
     principal: USER_ID,

@@ -90,6 +90,7 @@ describe('an API key that is created', () => {
       ingestion_layers: null,
       trusts_cost: true,
       is_gateway: false,
+      billing: 'auto',
     })
     expect(Date.parse(shown.created_at)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(shown.expires_at) - Date.parse(shown.created_at)).toBe(365 * DAY_MS)
@@ -253,7 +254,7 @@ describe('an API key that is revoked', () => {
 
 describe('an API key that is rotated', () => {
   test('is revoked at once and replaced by one with a new id and secret and the same other fields', async () => {
-    const old = (await create({ ingestion_layers: ['proxy'] })).json
+    const old = (await create({ ingestion_layers: ['proxy'], billing: 'seat' })).json
 
     const { status, headers, json } = await rotate(old.id)
 
@@ -265,6 +266,7 @@ describe('an API key that is rotated', () => {
       scopes: old.scopes,
       expires_at: old.expires_at,
       ingestion_layers: ['proxy'],
+      billing: 'seat',
       status: 'active',
     })
     expect(await opens(json.secret)).toBe(true)
@@ -276,13 +278,13 @@ describe('an API key that is rotated', () => {
     })
   })
 
-  test('may get other scopes and another expiry', async () => {
-    const { id } = (await create()).json
+  test('may get other scopes, another expiry and another payer', async () => {
+    const { id } = (await create({ billing: 'seat' })).json
     const expires_at = new Date(Date.now() + DAY_MS).toISOString()
 
-    const { json } = await rotate(id, { scopes: ['export:create'], expires_at })
+    const { json } = await rotate(id, { scopes: ['export:create'], expires_at, billing: 'api' })
 
-    expect(json).toMatchObject({ scopes: ['export:create'], expires_at })
+    expect(json).toMatchObject({ scopes: ['export:create'], expires_at, billing: 'api' })
   })
 
   test.each([

@@ -49,6 +49,7 @@ describe('an OAuth client that is registered', () => {
       redirect_uris: [],
       trusts_cost: true,
       is_gateway: false,
+      billing: 'auto',
       status: 'active',
       created_at: expect.any(String),
       last_four: secret.slice(-4),
@@ -141,11 +142,16 @@ describe('an OAuth client', () => {
     const { client_secret: _, ...before } = (await create({ scopes })).json
     const path = `${PATH}/${before.id}`
 
-    const patch = { scopes: ['export:create', 'read:attribution'], status: 'disabled' }
+    const patch = { scopes: ['export:create', 'read:attribution'], status: 'disabled', billing: 'api' }
     const { status, json } = await ask('PATCH', path, patch)
 
     expect(status).toBe(200)
-    expect(json).toEqual({ ...before, scopes: ['read:attribution', 'export:create'], status: 'disabled' })
+    expect(json).toEqual({
+      ...before,
+      scopes: ['read:attribution', 'export:create'],
+      status: 'disabled',
+      billing: 'api',
+    })
     expect(gateway.audited.at(-1)).toMatchObject({
       action: 'client.update',
       target: before.id,

@@ -273,6 +273,6 @@ const Change = ({ client, onClose, send }: ChangeProps) => (
     <Field label="Name" name="name" required defaultValue={client.name} />
     <Scopes chosen={client.scopes} from={client.scopes} />
     <Addresses uris={client.redirect_uris} />
-    <Trusts isGateway={client.is_gateway} trustsCost={client.trusts_cost} />
+    <Trusts isGateway={client.is_gateway} trustsCost={client.trusts_cost} billing={client.billing} />
   </FormDialog>
 )

@@ -22,7 +22,19 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 export { SCOPES }
 
 /** What sets a credential that sends calls apart from the usual ones. */
-export const limitsOf = ({ is_gateway: isGateway, trusts_cost: isTrusted }: Pick<Key, 'is_gateway' | 'trusts_cost'>) =>
-  [isGateway ? 'a gateway: who called is believed' : '', isTrusted ? '' : 'costs that it states do not count'].filter(
-    (words) => words !== '',
-  )
+export const limitsOf = ({
+  is_gateway: isGateway,
+  trusts_cost: isTrusted,
+  billing,
+}: Pick<Key, 'is_gateway' | 'trusts_cost' | 'billing'>) =>
+  [
+    isGateway ? 'a gateway: who called is believed' : '',
+    isTrusted ? '' : 'costs that it states do not count',
+    billing === 'auto' ? '' : `calls are paid by ${PAYER_WORDS[billing]}`,
+  ].filter((words) => words !== '')
+
+export const PAYER_WORDS: Readonly<Record<Key['billing'], string>> = {
+  auto: 'whom the calls name',
+  seat: 'a subscription: they cost 0',
+  api: 'an account that is billed for each',
+}

@@ -1,5 +1,5 @@
-import { Check } from '../../parts/field.js'
-import { SCOPE_WORDS, SCOPES } from './credential.js'
+import { Check, Choice } from '../../parts/field.js'
+import { PAYER_WORDS, SCOPE_WORDS, SCOPES } from './credential.js'
 
 interface ScopesProps {
   readonly chosen?: readonly string[]
@@ -27,10 +27,11 @@ export const Scopes = ({ chosen = [], from = SCOPES }: ScopesProps) => (
 interface SenderProps {
   readonly isGateway?: boolean
   readonly trustsCost?: boolean
+  readonly billing?: keyof typeof PAYER_WORDS
 }
 
 /** How far a credential that sends calls is believed. */
-export const Trusts = ({ isGateway = false, trustsCost = true }: SenderProps) => (
+export const Trusts = ({ isGateway = false, trustsCost = true, billing = 'auto' }: SenderProps) => (
   <>
     <Check
       label="A gateway or proxy holds it"
@@ -44,10 +45,18 @@ export const Trusts = ({ isGateway = false, trustsCost = true }: SenderProps) =>
       name="trusts_cost"
       defaultChecked={trustsCost}
     />
+    <Choice
+      label="Its calls are paid by"
+      hint="(where OpenTelemetry of coding agents does not say it)"
+      name="billing"
+      defaultValue={billing}
+      choices={PAYER_WORDS}
+    />
   </>
 )
 
 export const trustsOf = (fields: FormData) => ({
   is_gateway: fields.has('is_gateway'),
   trusts_cost: fields.has('trusts_cost'),
+  billing: fields.get('billing'),
 })
