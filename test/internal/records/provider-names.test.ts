@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { canonicalProvider, isGateway, providerName } from '../../../internal/records/provider-names.js'
+import {
+  canonicalProvider,
+  isFramework,
+  isGateway,
+  isUnspecified,
+  providerName,
+} from '../../../internal/records/provider-names.js'
 
 test.each([
   ['OpenAI', 'openai'],
@@ -30,6 +36,11 @@ test('a gateway is not a billing provider', () => {
   expect(canonicalProvider('litellm')).toBeUndefined()
 })
 
+test('a framework names nobody, and a company with several services leaves open which one', () => {
+  expect(['strands-agents', 'LangChain', 'openai'].map(isFramework)).toEqual([true, true, false])
+  expect(['gcp.gen_ai', 'google', 'gcp.gemini'].map(isUnspecified)).toEqual([true, true, false])
+})
+
 test.each([
   ['azure', 'azure.ai.openai'],
   ['az.ai.openai', 'azure.ai.openai'],
@@ -42,7 +53,9 @@ test.each([
   ['aws.anthropic', 'aws.bedrock'],
   ['gcp.anthropic', 'gcp.vertex_ai'],
   ['gcp.vertexai', 'gcp.vertex_ai'],
-  ['gcp.gen_ai', 'gcp.vertex_ai'],
+  ['gcp.gen_ai', 'gcp.gemini'],
+  ['openai.responses', 'openai'],
+  ['azure-openai.chat', 'azure.ai.openai'],
   ['google_ai_studio', 'gcp.gemini'],
   ['mistral_ai', 'mistral'],
   ['x_ai', 'xai'],
