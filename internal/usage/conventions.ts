@@ -69,6 +69,15 @@ const ROWS: readonly Row[] = [
     source: 'xAI, chat completions: completion_tokens without reasoning_tokens; the total has both',
   },
   { api: 'openai', ...ALL_INSIDE, total: 'all', source: 'OpenAI, usage of chat completions and responses' },
+  {
+    api: 'langfuse',
+    cache: 'apart',
+    reasoning: 'apart',
+    toolUse: 'inside',
+    total: 'all',
+    source: 'Langfuse 5.0, usage_details: each kind of token once',
+    recorded: 'langfuse-js-5',
+  },
 
   // LiteLLM.
   {

@@ -16,6 +16,11 @@ export function statedOfProviderUsage(usage: object): StatedUsage {
   return api === 'anthropic' ? anthropicUsage(members) : openAiUsage(members)
 }
 
+/** The same names in an object of a sender's own making: how it counts is the sender's convention. */
+export function statedOfSenderUsage(usage: object): StatedUsage {
+  return { ...openAiUsage(usage as Members), api: undefined }
+}
+
 function apiOf(usage: Members): UsageApi {
   for (const key of Object.keys(usage)) {
     if (GEMINI_KEYS.has(key)) return 'gemini'
@@ -68,14 +73,17 @@ function openAiUsage(usage: Members): StatedUsage {
     input: countIn(tokens, 'prompt_tokens', 'input_tokens', 'inputTokens'),
     output: countIn(tokens, 'completion_tokens', 'output_tokens', 'outputTokens'),
     total: countIn(usage, 'total_tokens', 'totalTokens'),
-    cacheRead:
-      countIn(input, 'cached_tokens', 'cache_read') ??
-      countIn(usage, 'cache_read_input_tokens', 'prompt_cache_hit_tokens', 'cached_tokens', 'cachedInputTokens'),
-    cacheWrite:
-      countIn(input, 'cache_write_tokens', 'cache_creation_tokens', 'cache_creation') ??
-      countIn(usage, 'cache_creation_input_tokens'),
+    cacheRead: aboveZero(
+      countIn(input, 'cached_tokens', 'cache_read'),
+      countIn(usage, 'cache_read_input_tokens', 'prompt_cache_hit_tokens', ...CACHED),
+    ),
+    cacheWrite: aboveZero(
+      countIn(input, 'cache_write_tokens', 'cache_creation_tokens', 'cache_creation'),
+      countIn(usage, 'cache_creation_input_tokens', 'cache_write_input_tokens'),
+    ),
     cacheWrite5m: countIn(writes, 'ephemeral_5m_input_tokens'),
-    cacheWrite1h: countIn(writes, 'ephemeral_1h_input_tokens'),
+    cacheWrite1h:
+      countIn(writes, 'ephemeral_1h_input_tokens') ?? countIn(usage, 'cache_creation_input_tokens_above_1hr'),
     reasoning:
       countIn(output, 'reasoning_tokens', 'reasoning') ?? countIn(usage, 'reasoning_tokens', 'reasoningTokens'),
     audioInput: countIn(input, 'audio_tokens', 'audio'),
@@ -89,6 +97,13 @@ function openAiUsage(usage: Members): StatedUsage {
       countIn(usage, 'num_search_queries'),
   }
 }
+
+/** Moonshot and Mistral, and senders. */
+const CACHED = ['cached_tokens', 'num_cached_tokens', 'cached_input_tokens', 'cachedInputTokens']
+
+/** LiteLLM states 0 of what it has under the other name. */
+const aboveZero = (count: number | undefined, other: number | undefined): number | undefined =>
+  count === undefined || (count === 0 && other !== undefined) ? other : count
 
 function geminiUsage(usage: Members): StatedUsage {
   const count = (name: string): number | undefined =>

@@ -1,5 +1,5 @@
 /** Whose own usage object the numbers were taken from, which settles how they are counted. */
-export type UsageApi = 'openai' | 'anthropic' | 'gemini' | 'bedrock_converse'
+export type UsageApi = 'openai' | 'anthropic' | 'gemini' | 'bedrock_converse' | 'langfuse'
 
 /** Numbers that a sender stated; undefined where it stated none. The names say nothing of convention: the sender does. */
 export interface StatedUsage {

@@ -1,3 +1,4 @@
+import { numbersOf } from '../../usage/printed-numbers.js'
 import { JsonReader } from './json-reader.js'
 import type { KeyList } from './key-list.js'
 import type { Facts, FactValue, ListedKey } from './span-facts.js'
@@ -228,7 +229,7 @@ function readAttributes(json: JsonReader, keys: KeyList, facts: Facts): void {
     if (listed === undefined || valueAt < 0) continue
     const end = json.at
     json.at = valueAt
-    const value = readValue(json, listed.bytesMax)
+    const value = listed.hasNumbers === true ? readNumbers(json, listed.bytesMax) : readValue(json, listed.bytesMax)
     if (value !== undefined) facts.set(listed, value)
     json.at = end
   }
@@ -247,6 +248,7 @@ const VALUE = {
 
 /** Rare: only an application's own keys. The part of a tag's key behind its prefix may have any character. */
 const BACKSLASH = 0x5c
+const QUOTE = 0x22
 /** With escapes. */
 const KEY_BYTES_MAX = 1_024
 
@@ -274,6 +276,18 @@ function readValue(json: JsonReader, bytesMax: number): FactValue | undefined {
       value = undefined
       json.skip()
     }
+  }
+  return value
+}
+
+/** The numbers of an object that is written as a text. */
+function readNumbers(json: JsonReader, bytesMax: number): FactValue | undefined {
+  let value: FactValue | undefined
+  for (let more = json.enterObject(); more; more = json.nextMember()) {
+    const start = json.blanks()
+    const isText = json.isKey(VALUE.string) && json.bytes[start] === QUOTE
+    json.skip()
+    if (isText && json.at - start - 2 <= bytesMax) value = numbersOf(json.bytes, start + 1, json.at - 1, true)
   }
   return value
 }

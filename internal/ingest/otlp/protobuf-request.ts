@@ -1,3 +1,4 @@
+import { numbersOf } from '../../usage/printed-numbers.js'
 import type { KeyList } from './key-list.js'
 import { BYTES, FIXED64, ProtobufReader, VARINT } from './protobuf-reader.js'
 import { repeatedText } from './repeated-text.js'
@@ -209,7 +210,10 @@ function readAttribute(reader: ProtobufReader, end: number, keys: KeyList, facts
   }
   if (listed === undefined) return
   reader.at = valueStart
-  const value = readValue(reader, valueEnd, listed.bytesMax)
+  const value =
+    listed.hasNumbers === true
+      ? readNumbers(reader, valueEnd, listed.bytesMax)
+      : readValue(reader, valueEnd, listed.bytesMax)
   if (value !== undefined) facts.set(listed, value)
   reader.at = end
 }
@@ -250,6 +254,21 @@ function readValue(reader: ProtobufReader, end: number, bytesMax: number): FactV
     }
   }
   return value
+}
+
+/** The numbers of an object that is written as a text. */
+function readNumbers(reader: ProtobufReader, end: number, bytesMax: number): FactValue | undefined {
+  while (reader.next(end)) {
+    if (reader.field !== STRING) {
+      reader.skip(end)
+      continue
+    }
+    const textEnd = descend(reader, end)
+    const start = reader.at
+    reader.at = textEnd
+    return textEnd - start > bytesMax ? undefined : numbersOf(reader.bytes, start, textEnd)
+  }
+  return undefined
 }
 
 /** The texts of an `ArrayValue`; its other elements are passed over. */

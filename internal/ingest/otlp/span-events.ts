@@ -8,7 +8,7 @@ import { eventIdOf } from '../intake/event-id.js'
 import type { SourceEvent } from '../intake/intake-route.js'
 import { labelsOf, membersOf } from './labels.js'
 import { FACT, type Fact, type Facts, type FactValue } from './span-facts.js'
-import { usageOf } from './span-usage.js'
+import { spanUsage } from './span-usage.js'
 import type { Telemetry } from './telemetry.js'
 
 export type SpanEvent = SourceEvent['event']
@@ -62,7 +62,7 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
   if (model === undefined) return 'model'
 
   const layer = gatewayLayerOf(span.scope)
-  const usage = usageOf(facts)
+  const usage = spanUsage(span)
   const labels = isLiteLlm(span) ? litellmLabels(span, isGateway) : statedLabels(span, layer)
   // Each field by its name: an object that is spread into another one costs as much as reading the span.
   return {
@@ -76,11 +76,21 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
     output_tokens: usage.output_tokens,
     cached_input_tokens: usage.cached_input_tokens,
     cache_write_tokens: usage.cache_write_tokens,
+    cache_write_5m_tokens: usage.cache_write_5m_tokens,
+    cache_write_1h_tokens: usage.cache_write_1h_tokens,
     reasoning_tokens: usage.reasoning_tokens,
     audio_input_tokens: usage.audio_input_tokens,
     audio_output_tokens: usage.audio_output_tokens,
     image_input_tokens: usage.image_input_tokens,
     image_output_tokens: usage.image_output_tokens,
+    cached_audio_input_tokens: usage.cached_audio_input_tokens,
+    cached_image_input_tokens: usage.cached_image_input_tokens,
+    web_search_calls: usage.web_search_calls,
+    code_execution_calls: usage.code_execution_calls,
+    usage_basis: usage.usage_basis,
+    alternative_input_tokens: usage.alternative_input_tokens,
+    alternative_output_tokens: usage.alternative_output_tokens,
+    assumptions: usage.assumptions,
     service_tier: tierOf(facts.get(FACT.serviceTier)),
     estimated_cost_usd: costOf(facts),
     latency_ms: elapsedMs(span.startMs, span.endMs === 0 ? undefined : span.endMs),

@@ -1,3 +1,5 @@
+import type { NumberTree } from '../../usage/printed-numbers.js'
+
 /**
  * What is read of a span, of a log record and of the resource that sent it. A key that is not listed here is not read:
  * its value is skipped as bytes, so that content never becomes a string.
@@ -41,18 +43,46 @@ export const KEYS_OF_FACTS = {
     'gen_ai.usage.prompt_tokens',
     'llm.usage.prompt_tokens',
     'llm.token_count.prompt',
+    'ai.usage.inputTokens',
+    'ai.usage.promptTokens',
+    'ai.usage.tokens',
   ],
   outputTokens: [
     'gen_ai.usage.output_tokens',
     'gen_ai.usage.completion_tokens',
     'llm.usage.completion_tokens',
     'llm.token_count.completion',
+    'ai.usage.outputTokens',
+    'ai.usage.completionTokens',
   ],
+  totalTokens: [
+    'gen_ai.usage.total_tokens',
+    'llm.usage.total_tokens',
+    'llm.token_count.total',
+    'ai.usage.totalTokens',
+    'codex.usage.total_tokens',
+  ],
+  noCacheTokens: ['ai.usage.inputTokenDetails.noCacheTokens'],
   cachedInputTokens: [
     'gen_ai.usage.cache_read.input_tokens',
     'gen_ai.usage.cache_read_input_tokens',
     'llm.token_count.prompt_details.cache_read',
     'gen_ai.usage.input_tokens.cached',
+    'ai.usage.inputTokenDetails.cacheReadTokens',
+    'ai.usage.cachedInputTokens',
+    // Pydantic AI, and exporters for Langfuse.
+    'gen_ai.usage.details.cache_read_tokens',
+    'gen_ai.usage.details.cache_read_input_tokens',
+    'gen_ai.usage.details.cached_content_tokens',
+    'gen_ai.usage.details.cached_tokens',
+    'gen_ai.usage.input_cached_tokens',
+    'gen_ai.usage.input_cache_read',
+    'gen_ai.usage.cached_input_tokens',
+    'gen_ai.usage.cached_tokens',
+    'gen_ai.usage.cache_read_tokens',
+    'gen_ai.usage.prompt_tokens_details.cached_tokens',
+    'gen_ai.usage.input_tokens_details.cached_tokens',
+    'llm.usage.cache_read_input_tokens',
   ],
   cacheWriteTokens: [
     'gen_ai.usage.cache_write.input_tokens',
@@ -60,6 +90,28 @@ export const KEYS_OF_FACTS = {
     'gen_ai.usage.cache_creation_input_tokens',
     'llm.token_count.prompt_details.cache_write',
     'gen_ai.usage.input_tokens.cache_write',
+    'gen_ai.usage.cache_write_input_tokens',
+    'ai.usage.inputTokenDetails.cacheWriteTokens',
+    'gen_ai.usage.details.cache_write_tokens',
+    'gen_ai.usage.details.cache_creation_input_tokens',
+    'gen_ai.usage.input_cache_creation',
+    'gen_ai.usage.cache_write_tokens',
+    'gen_ai.usage.cache_creation_tokens',
+    'gen_ai.usage.prompt_tokens_details.cache_write_tokens',
+    'gen_ai.usage.input_tokens_details.cache_write_tokens',
+    'llm.usage.cache_creation_input_tokens',
+  ],
+  cacheWrite5mTokens: [
+    'anthropic.usage.cache_creation.ephemeral_5m_input_tokens',
+    'gen_ai.usage.details.ephemeral_5m_input_tokens',
+    'gen_ai.usage.cache_creation.ephemeral_5m_input_tokens',
+    'gen_ai.usage.ephemeral_5m_input_tokens',
+  ],
+  cacheWrite1hTokens: [
+    'anthropic.usage.cache_creation.ephemeral_1h_input_tokens',
+    'gen_ai.usage.details.ephemeral_1h_input_tokens',
+    'gen_ai.usage.cache_creation.ephemeral_1h_input_tokens',
+    'gen_ai.usage.ephemeral_1h_input_tokens',
   ],
   reasoningTokens: [
     'gen_ai.usage.reasoning.output_tokens',
@@ -68,11 +120,52 @@ export const KEYS_OF_FACTS = {
     'llm.usage.reasoning_tokens',
     'llm.token_count.completion_details.reasoning',
     'gen_ai.usage.output_tokens.reasoning',
+    'ai.usage.outputTokenDetails.reasoningTokens',
+    'ai.usage.reasoningTokens',
+    'gen_ai.usage.details.thoughts_tokens',
+    'gen_ai.usage.output_reasoning_tokens',
+    'gen_ai.usage.output_reasoning',
+    'gen_ai.usage.completion_tokens_details.reasoning_tokens',
+    'gen_ai.usage.output_tokens_details.reasoning_tokens',
+    'codex.usage.reasoning_output_tokens',
+    'thoughts_token_count',
   ],
-  audioInputTokens: ['gen_ai.usage.audio.input_tokens', 'llm.token_count.prompt_details.audio'],
-  audioOutputTokens: ['gen_ai.usage.audio.output_tokens', 'llm.token_count.completion_details.audio'],
-  imageInputTokens: ['gen_ai.usage.image.input_tokens'],
-  imageOutputTokens: ['gen_ai.usage.image.output_tokens'],
+  toolUseTokens: [
+    'llm.token_count.prompt_details.tool_use',
+    'gen_ai.usage.tool_use.input_tokens',
+    'gen_ai.usage.details.tool_use_prompt_tokens',
+    'gen_ai.usage.tool_use_prompt_tokens',
+  ],
+  audioInputTokens: [
+    'gen_ai.usage.audio.input_tokens',
+    'llm.token_count.prompt_details.audio',
+    'gen_ai.usage.details.input_audio_tokens',
+    'gen_ai.usage.input_audio_tokens',
+  ],
+  audioOutputTokens: [
+    'gen_ai.usage.audio.output_tokens',
+    'llm.token_count.completion_details.audio',
+    'gen_ai.usage.details.output_audio_tokens',
+    'gen_ai.usage.output_audio_tokens',
+  ],
+  cachedAudioTokens: ['gen_ai.usage.cache_read.audio.input_tokens', 'gen_ai.usage.details.cache_audio_read_tokens'],
+  imageInputTokens: ['gen_ai.usage.image.input_tokens', 'llm.token_count.prompt_details.image'],
+  imageOutputTokens: ['gen_ai.usage.image.output_tokens', 'llm.token_count.completion_details.image'],
+  isStreamed: ['gen_ai.request.stream', 'gen_ai.request.is_stream', 'gen_ai.is_streaming', 'llm.is_streaming'],
+  // Objects, of which only numbers are read: the provider's own, the AI SDK's by provider, and those of senders.
+  providerUsage: ['gen_ai.usage.raw'],
+  providerMetadata: ['ai.response.providerMetadata'],
+  senderUsage: ['metadata.usage_object', 'mlflow.chat.tokenUsage', 'langsmith.metadata.usage_metadata', 'usage'],
+  inputDetails: [
+    'gen_ai.usage.input_token_details',
+    'gen_ai.usage.input_tokens_details',
+    'gen_ai.usage.prompt_tokens_details',
+  ],
+  outputDetails: [
+    'gen_ai.usage.output_token_details',
+    'gen_ai.usage.output_tokens_details',
+    'gen_ai.usage.completion_tokens_details',
+  ],
   langfuseUsage: ['langfuse.observation.usage_details'],
 
   cost: [
@@ -137,7 +230,7 @@ export const KEYS_OF_FACTS = {
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type FactName = keyof typeof KEYS_OF_FACTS
-export type FactValue = string | number | boolean | readonly string[]
+export type FactValue = string | number | boolean | readonly string[] | NumberTree
 
 declare const isFact: unique symbol
 /** The place of a fact: to look one up by its name would cost as much as to read it. */
@@ -153,21 +246,34 @@ export interface ListedKey {
   readonly tag?: string
   /** A longer text is skipped. */
   readonly bytesMax: number
+  /** Whether its value is the text of an object, of which only the numbers are read. */
+  readonly hasNumbers?: boolean
 }
 
 const NAME_BYTES_MAX = 256
 /** Of values that are JSON texts. */
 const JSON_BYTES_MAX = 4096
-const JSON_FACTS: readonly FactName[] = ['metadata', 'langfuseUsage', 'langfuseCost']
+const JSON_FACTS: readonly FactName[] = ['metadata', 'langfuseCost']
+/** Of objects whose texts are skipped: the AI SDK's hold sources of an answer beside its usage. */
+const NUMBERS_BYTES_MAX = 64 * 1024
+const NUMBER_FACTS: readonly FactName[] = [
+  'providerUsage',
+  'providerMetadata',
+  'senderUsage',
+  'inputDetails',
+  'outputDetails',
+  'langfuseUsage',
+]
 
 /** The keys of all facts. */
 export function listedKeys(): Map<string, ListedKey> {
   const listed = new Map<string, ListedKey>()
   for (const fact of FACTS) {
-    const bytesMax = JSON_FACTS.includes(fact) ? JSON_BYTES_MAX : NAME_BYTES_MAX
+    const hasNumbers = NUMBER_FACTS.includes(fact)
+    const bytesMax = hasNumbers ? NUMBERS_BYTES_MAX : JSON_FACTS.includes(fact) ? JSON_BYTES_MAX : NAME_BYTES_MAX
     for (const [rank, key] of KEYS_OF_FACTS[fact].entries()) {
       const facts = [...(listed.get(key)?.facts ?? []), { index: FACT[fact], rank }]
-      listed.set(key, { facts, bytesMax })
+      listed.set(key, { facts, bytesMax, ...(hasNumbers && { hasNumbers }) })
     }
   }
   return listed

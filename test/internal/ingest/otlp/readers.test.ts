@@ -6,6 +6,7 @@ import { MalformedRequest } from '../../../../internal/ingest/otlp/malformed.js'
 import { readProtobufRequest } from '../../../../internal/ingest/otlp/protobuf-request.js'
 import { FACT, type FactName, KEYS_OF_FACTS } from '../../../../internal/ingest/otlp/span-facts.js'
 import type { Signal, Telemetry } from '../../../../internal/ingest/otlp/telemetry.js'
+import { numbersOf } from '../../../../internal/usage/printed-numbers.js'
 import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
 import { asProtobuf, decodeOtlp, type OtlpMessage } from '../../../support/otlp.js'
 
@@ -43,9 +44,17 @@ function readAll(bytes: Buffer, signal: Signal, encoding: 'protobuf' | 'json'): 
 type Decoded = any
 
 const TAG_PREFIXES = ['traceloop.association.properties.', 'langfuse.trace.metadata.']
-const JSON_KEYS = ['metadata', 'langfuse.observation.usage_details', 'langfuse.observation.cost_details']
+const JSON_KEYS = ['metadata', 'langfuse.observation.cost_details']
+const NUMBER_KEYS: readonly string[] = (
+  ['providerUsage', 'providerMetadata', 'senderUsage', 'inputDetails', 'outputDetails', 'langfuseUsage'] as const
+).flatMap((fact) => [...KEYS_OF_FACTS[fact]])
 
 function factOf(key: string, value: Decoded): unknown {
+  if (NUMBER_KEYS.includes(key)) {
+    if (value?.value !== 'stringValue') return undefined
+    const bytes = Buffer.from(value.stringValue)
+    return numbersOf(bytes, 0, bytes.length)
+  }
   const bytesMax = JSON_KEYS.includes(key) ? 4096 : 256
   const textOf = (text: string) => (Buffer.byteLength(text) <= bytesMax ? text : undefined)
   switch (value?.value) {
@@ -119,6 +128,7 @@ function expected(signal: Signal, request: Decoded): object[] {
 // Requests of every form.
 
 const text = fc.oneof(
+  fc.json({ maxDepth: 3 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.string({ unit: 'grapheme', minLength: 200, maxLength: 300 }),
 )
