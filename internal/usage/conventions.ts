@@ -1,4 +1,4 @@
-import type { StatedUsage, UsageApi, UsageSender, UsageSurface } from './stated-usage.js'
+import type { UsageApi, UsageSender, UsageSurface } from './stated-usage.js'
 
 /** Whether a count is part of the one beside it. LiteLLM once counted cache reads within the input, writes apart. */
 export type CachePlace = 'inside' | 'apart' | 'reads_inside'
@@ -262,11 +262,24 @@ const ROWS: readonly Row[] = [
   { ...ALL_INSIDE, total: 'either', source: 'OpenTelemetry GenAI conventions, and OpenAI' },
 ]
 
-/** How the numbers of a sender are counted. */
-export function conventionOf({ api }: StatedUsage, sender: UsageSender): Convention {
+/** How the numbers of a sender are counted. The calls of one sender come one after the other. */
+export function conventionOf(api: UsageApi | undefined, sender: UsageSender): Convention {
+  const { surface, name, provider, model } = sender
+  const isLast =
+    model === last.sender.model &&
+    name === last.sender.name &&
+    provider === last.sender.provider &&
+    surface === last.sender.surface &&
+    api === last.api
+  if (!isLast) last = { api, sender, convention: foundConvention(api, sender) }
+  return last.convention
+}
+
+function foundConvention(api: UsageApi | undefined, sender: UsageSender): Convention {
   const vendor = vendorOf(sender)
-  for (const row of rowsOf(api, sender)) if (row.vendors === undefined || row.vendors.includes(vendor)) return row
-  throw new Error('The last row fits every sender.')
+  const row = rowsOf(api, sender).find(({ vendors }) => vendors === undefined || vendors.includes(vendor))
+  if (row === undefined) throw new Error('The last row fits every sender.')
+  return row
 }
 
 /** Rows that fit but for the vendor: a stream of spans has few senders. */
@@ -288,6 +301,13 @@ function rowsOf(api: UsageApi | undefined, { surface, name = '' }: UsageSender):
 /** Names of scopes come from senders. */
 const KEYS_MAX = 256
 const rowsByKey = new Map<string, readonly Row[]>()
+
+const NATIVE: UsageSender = { surface: 'native' }
+let last: { readonly api: UsageApi | undefined; readonly sender: UsageSender; readonly convention: Convention } = {
+  api: undefined,
+  sender: NATIVE,
+  convention: foundConvention(undefined, NATIVE),
+}
 
 /**
  * Whose API answered, by provider and model. A reseller with an API in OpenAI's form (OpenRouter) counts as OpenAI does.

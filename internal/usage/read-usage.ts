@@ -9,35 +9,46 @@ import type { StatedUsage, UsageFields, UsageSender } from './stated-usage.js'
  */
 export function readUsage(stated: StatedUsage, sender: UsageSender): UsageFields {
   if (stated.passes !== undefined && stated.passes.length > 0) return sumOfPasses(stated.passes, stated, sender)
-  if (isPlain(stated)) return fieldsOf(stated, stated, basisOf(stated, sender, undefined))
   const known = withWrites(stated)
   if (isNothing(known)) return callsOf(stated)
-  const convention = conventionOf(known, sender)
-  const { totals, other, reasoning, assumptions } = chosenReading(known, convention, vendorOf(sender))
+  const convention = conventionOf(known.api, sender)
+  const basis = basisOf(known, sender, convention)
+  return isAsConvened(known, convention) ? fieldsOf(known, known, basis) : byReadings(known, sender, convention, basis)
+}
+
+/** Whether input and output are whole as they stand, and the total agrees: most calls. */
+function isAsConvened(stated: StatedUsage, { cache, reasoning, total: totalOf }: Convention): boolean {
+  const { input = 0, output = 0, total = 0 } = stated
+  const cached = (stated.cacheRead ?? 0) + (stated.cacheWrite ?? 0)
+  const thought = stated.reasoning ?? 0
+  return (
+    input > 0 &&
+    (cached === 0 || (cache === 'inside' && cached <= input)) &&
+    (thought === 0 || (reasoning === 'inside' && thought <= output)) &&
+    (total === 0 || total === input + output || totalOf === 'stated') &&
+    stated.uncachedInput === undefined &&
+    (stated.toolUseInput ?? 0) === 0
+  )
+}
+
+function byReadings(
+  stated: StatedUsage,
+  sender: UsageSender,
+  convention: Convention,
+  basis: UsageFields['usage_basis'],
+): UsageFields {
+  const { totals, other, reasoning, assumptions } = chosenReading(stated, convention, vendorOf(sender))
   const hasInput = (totals.input ?? 0) > 0 || (totals.output ?? 0) === 0
   const whole: Totals = hasInput ? totals : { input: undefined, output: totals.output }
-  const basis = basisOf(known, sender, convention) ?? (hasInput ? undefined : 'partial')
-  const fields = fieldsOf(reasoning === undefined ? known : { ...known, reasoning }, whole, basis)
-  if (assumptions === '' && other === undefined) return fields
+  const known = reasoning === undefined ? stated : { ...stated, reasoning }
   return {
-    ...fields,
+    ...fieldsOf(known, whole, basis ?? (hasInput ? undefined : 'partial')),
     ...(assumptions !== '' && isInferred(stated, sender) && { assumptions }),
     ...(other !== undefined && {
       alternative_input_tokens: other.input ?? 0,
       alternative_output_tokens: other.output ?? 0,
     }),
   }
-}
-
-/** Whether there is nothing but an input and an output: most calls. */
-function isPlain({ input = 0, output = 0, total = 0, ...parts }: StatedUsage): boolean {
-  return (
-    input > 0 &&
-    (total === 0 || total === input + output) &&
-    parts.uncachedInput === undefined &&
-    !(parts.cacheRead || parts.cacheWrite || parts.cacheWrite5m || parts.cacheWrite1h) &&
-    !(parts.reasoning || parts.toolUseInput)
-  )
 }
 
 /** With cache writes of all lifetimes: LangChain states 0 of them beside their parts, others the parts only. */
@@ -58,11 +69,11 @@ const isInferred = ({ api }: StatedUsage, { surface }: UsageSender): boolean =>
 /** What is known of a stream by a sender that fills in what the stream did not say. */
 function basisOf(
   { cacheRead, cacheWrite, output }: StatedUsage,
-  sender: UsageSender,
-  convention: Convention | undefined,
+  { isStreamed }: UsageSender,
+  { streamWithoutCache }: Convention,
 ): 'estimated' | 'partial' | undefined {
-  if (sender.isStreamed !== true || cacheRead !== undefined || cacheWrite !== undefined) return undefined
-  return output === undefined ? undefined : (convention ?? conventionOf({}, sender)).streamWithoutCache
+  if (isStreamed !== true || cacheRead !== undefined || cacheWrite !== undefined) return undefined
+  return output === undefined ? undefined : streamWithoutCache
 }
 
 /** Each field by its name: this runs for every call. A part that contradicts its whole is left out. */
@@ -83,7 +94,9 @@ function fieldsOf(stated: StatedUsage, { input, output }: Totals, basis: UsageFi
     image_output_tokens: partOf(output, stated.imageOutput),
     cached_audio_input_tokens: partOf(cacheRead, stated.cachedAudioInput),
     cached_image_input_tokens: partOf(cacheRead, stated.cachedImageInput),
-    ...callsOf(stated),
+    web_search_calls: stated.webSearchCalls,
+    file_search_calls: stated.fileSearchCalls,
+    code_execution_calls: stated.codeExecutionCalls,
     usage_basis: basis,
   }
 }

@@ -42,22 +42,27 @@ function statedUsage(facts: Facts): StatedUsage {
 
 function countsOf(facts: Facts): StatedUsage {
   return {
-    input: countOf(facts.get(FACT.inputTokens)),
-    output: countOf(facts.get(FACT.outputTokens)),
-    total: countOf(facts.get(FACT.totalTokens)),
-    uncachedInput: countOf(facts.get(FACT.noCacheTokens)),
-    cacheRead: countOf(facts.get(FACT.cachedInputTokens)),
-    cacheWrite: countOf(facts.get(FACT.cacheWriteTokens)),
-    cacheWrite5m: countOf(facts.get(FACT.cacheWrite5mTokens)),
-    cacheWrite1h: countOf(facts.get(FACT.cacheWrite1hTokens)),
-    reasoning: countOf(facts.get(FACT.reasoningTokens)),
-    toolUseInput: countOf(facts.get(FACT.toolUseTokens)),
-    audioInput: countOf(facts.get(FACT.audioInputTokens)),
-    audioOutput: countOf(facts.get(FACT.audioOutputTokens)),
-    imageInput: countOf(facts.get(FACT.imageInputTokens)),
-    imageOutput: countOf(facts.get(FACT.imageOutputTokens)),
-    cachedAudioInput: countOf(facts.get(FACT.cachedAudioTokens)),
+    input: countIn(facts, FACT.inputTokens),
+    output: countIn(facts, FACT.outputTokens),
+    total: countIn(facts, FACT.totalTokens),
+    uncachedInput: countIn(facts, FACT.noCacheTokens),
+    cacheRead: countIn(facts, FACT.cachedInputTokens),
+    cacheWrite: countIn(facts, FACT.cacheWriteTokens),
+    cacheWrite5m: countIn(facts, FACT.cacheWrite5mTokens),
+    cacheWrite1h: countIn(facts, FACT.cacheWrite1hTokens),
+    reasoning: countIn(facts, FACT.reasoningTokens),
+    toolUseInput: countIn(facts, FACT.toolUseTokens),
+    audioInput: countIn(facts, FACT.audioInputTokens),
+    audioOutput: countIn(facts, FACT.audioOutputTokens),
+    imageInput: countIn(facts, FACT.imageInputTokens),
+    imageOutput: countIn(facts, FACT.imageOutputTokens),
+    cachedAudioInput: countIn(facts, FACT.cachedAudioTokens),
   }
+}
+
+function countIn(facts: Facts, fact: Fact): number | undefined {
+  const value = facts.get(fact)
+  return value === undefined ? undefined : countOf(value)
 }
 
 function treeIn(facts: Facts, fact: Fact): NumberTree | undefined {
