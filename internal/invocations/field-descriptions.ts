@@ -50,8 +50,9 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'What the call is billed by besides tokens: a decimal string per unit, for example `{"seconds": "12.5"}`. ' +
     'Without a price for one of its units, the call is unpriced.',
   provider_usage:
-    "The provider's own usage object as its response has it, numbers only: counts, and objects and lists of counts. " +
-    'The service reads the token counts from it that the event does not state itself, and does not store it.',
+    "The provider's own usage object as its response has it: counts, and objects and lists of counts. The service " +
+    'reads the token counts from it that the event does not state itself, whatever the convention of the provider, ' +
+    'and does not store it. Words between the counts have up to 64 characters.',
   alternative_input_tokens:
     'input_tokens by another reading of what the sender stated, where nothing tells which one holds. If the costs ' +
     'of both differ by more than 1 %, the usage_basis of the record is `ambiguous`.',

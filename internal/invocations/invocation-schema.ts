@@ -25,12 +25,16 @@ export const MODEL_NAME = modelName()
 export const OPTIONAL_MODEL_NAME = modelName().nullish()
 
 export const TAGS_MAX = 16
+const USAGE_WORD_MAX = 64
 
 /**
  * A provider's own usage object has numbers, and objects and lists of them (`iterations` of Anthropic, counts by
- * modality of Gemini). Texts in it are refused: no field could hold a prompt.
+ * modality of Gemini). Providers put short words between them, which say what is counted (`AUDIO`), which tier served
+ * the call or what a pass was for: longer texts are refused, and none is stored.
  */
-const usageNumber = z.number().min(0).max(Number.MAX_SAFE_INTEGER).nullable()
+const usageNumber = z
+  .union([z.number().min(0).max(Number.MAX_SAFE_INTEGER), plainText(USAGE_WORD_MAX), z.boolean()])
+  .nullable()
 const usageMembers = <T extends z.ZodType>(member: T) =>
   z.record(plainText(64), member).meta({ maxProperties: USAGE_MEMBERS_MAX })
 const USAGE_MEMBERS_MAX = 32

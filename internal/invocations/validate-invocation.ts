@@ -4,6 +4,7 @@ import { screenContent } from '../text/content-keys.js'
 import { EVENT_TIME_RANGE, PAST_RETENTION, readEventTime } from '../text/event-time.js'
 import { fieldError, firstOfEachPlace } from '../text/field-errors.js'
 import { type InvocationEvent, invocationEvent } from './invocation-schema.js'
+import { withProviderUsage } from './provider-usage.js'
 
 export type Validation =
   | {
@@ -23,7 +24,7 @@ export interface TextShape {
   readonly bytesMin: number
 }
 
-/** Of a text that does hold more: unknown fields, nulls. */
+/** Of a text that does hold more: unknown fields, nulls, a provider's usage object. */
 const NO_SHAPE: TextShape = { members: -1, bytesMin: Number.NaN }
 
 const errorsOf = compileSchema(invocationEvent)
@@ -51,6 +52,9 @@ export function validateInvocation(value: unknown, nowMs: number, retainedFromMs
   }
   if (eventTimeMs < retainedFromMs) {
     return { ok: false, errors: [{ pointer: '/ingestion_timestamp', detail: PAST_RETENTION }] }
+  }
+  if (event.provider_usage != null) {
+    return { ok: true, event: withProviderUsage(event), eventTimeMs, unknownFields, shape: NO_SHAPE }
   }
   const shape = unknownFields + nulls === 0 ? { members, bytesMin: textLengthMin } : NO_SHAPE
   return { ok: true, event, eventTimeMs, unknownFields, shape }

@@ -45,8 +45,8 @@ function byReadings(
     ...fieldsOf(known, whole, basis ?? (hasInput ? undefined : 'partial')),
     ...(assumptions !== '' && isInferred(stated, sender) && { assumptions }),
     ...(other !== undefined && {
-      alternative_input_tokens: other.input ?? 0,
-      alternative_output_tokens: other.output ?? 0,
+      alternative_input_tokens: safe(other.input ?? 0),
+      alternative_output_tokens: safe(other.output ?? 0),
     }),
   }
 }
@@ -81,8 +81,8 @@ function fieldsOf(stated: StatedUsage, { input, output }: Totals, basis: UsageFi
   const { cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h } = stated
   const areWritesKnown = cacheWrite !== undefined && (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0) <= cacheWrite
   return {
-    input_tokens: input,
-    output_tokens: output,
+    input_tokens: safe(input),
+    output_tokens: safe(output),
     cached_input_tokens: cacheRead,
     cache_write_tokens: cacheWrite,
     cache_write_5m_tokens: areWritesKnown ? cacheWrite5m : undefined,
@@ -100,6 +100,9 @@ function fieldsOf(stated: StatedUsage, { input, output }: Totals, basis: UsageFi
     usage_basis: basis,
   }
 }
+
+/** No call has more tokens than a number can count. */
+const safe = (count: number | undefined): number | undefined => (Number.isSafeInteger(count) ? count : undefined)
 
 /** Calls of the provider's tools, which are counted whether or not tokens are. */
 function callsOf({ webSearchCalls, fileSearchCalls, codeExecutionCalls }: StatedUsage): UsageFields {
