@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isContentKey } from './content-keys.js'
+import { withoutDoubleNoise } from './double-digits.js'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -16,7 +17,7 @@ import {
 /**
  * Which values of a JSON text are read:
  * - `value`: a text, number, boolean or null
- * - `digits`: a number as its own digits, for exact decimals; also a text
+ * - `digits`: a number as its own digits without the noise of a double, for exact decimals; also a text, as it is
  * - `texts`: the texts of an array
  * - `scalars`: an object's texts, numbers and booleans, under whatever names but those of content
  * - `skip`: known, and not read
@@ -166,7 +167,7 @@ export class JsonSelector {
     if (text === 'false') return false
     if (NOT_FINITE.has(text)) return undefined
     if (!NUMBER.test(text)) throw new NotJson(start, 'a value is unknown')
-    return asDigits ? text : Number(text)
+    return asDigits ? withoutDoubleNoise(text) : Number(text)
   }
 
   private decoded(start: number, end: number): string {

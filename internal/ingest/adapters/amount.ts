@@ -1,8 +1,9 @@
+import { withoutDoubleNoise } from '../../text/double-digits.js'
 import { AMOUNT_STEPS_MAX, formatQuantity, QUANTITY_SCALE, type Quantity } from '../../units/quantity.js'
 
 /**
  * Amounts as other systems write them: floats in JSON, with exponents and more digits than an event may have. They are
- * read from their digits, never as a float, and cut after 18 places.
+ * read from their digits, never as a float, and rounded at 18 places.
  */
 
 const NUMBER = /^(-?)(\d{1,40})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,3}))?$/
@@ -16,10 +17,17 @@ export function amountSteps(text: unknown): bigint | undefined {
   const digits = BigInt(whole + fraction)
   const shift = QUANTITY_SCALE - places
   if (shift > QUANTITY_SCALE * 2) return digits === 0n ? 0n : undefined
-  const steps = shift >= 0 ? digits * 10n ** BigInt(shift) : shift < -120 ? 0n : digits / 10n ** BigInt(-shift)
+  const steps = shift >= 0 ? digits * 10n ** BigInt(shift) : shift < -120 ? 0n : rounded(digits, 10n ** BigInt(-shift))
   if (steps > AMOUNT_STEPS_MAX) return undefined
   return sign === '-' ? -steps : steps
 }
+
+/** Half up: a cost is never negative before its sign. */
+const rounded = (digits: bigint, unit: bigint): bigint => (digits + unit / 2n) / unit
+
+/** The same of a number that was a double where it was decoded: an attribute of a span. */
+export const amountStepsOf = (value: unknown): bigint | undefined =>
+  amountSteps(typeof value === 'number' ? withoutDoubleNoise(String(value)) : value)
 
 /** @returns the decimal text of an event; undefined for nothing and for less */
 export const amountText = (steps: bigint | undefined): string | undefined =>

@@ -1,4 +1,4 @@
-import { amountSteps, amountText } from '../adapters/amount.js'
+import { amountStepsOf, amountText } from '../adapters/amount.js'
 import { countOf, instantOf, nameOf, timeText } from '../adapters/fields.js'
 import { eventIdOf } from '../intake/event-id.js'
 import { labelsOf } from './labels.js'
@@ -67,7 +67,7 @@ function costOf(facts: Facts): string | undefined {
   const micros = countOf(facts.get(FACT.costUsdMicros))
   if (micros !== undefined) return amountText(BigInt(micros) * STEPS_PER_MICRO)
   const cost = facts.get(FACT.costUsd)
-  return amountText(amountSteps(typeof cost === 'number' ? String(cost) : cost))
+  return amountText(amountStepsOf(cost))
 }
 /** Steps of an amount are 10^-18. */
 const STEPS_PER_MICRO = 10n ** 12n

@@ -1,7 +1,7 @@
 import { canonicalProvider } from '../../records/provider-names.js'
 import { isCancellation, type Outcome, SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
 import { formatInstant } from '../../units/instant.js'
-import { amountSteps, amountText } from '../adapters/amount.js'
+import { amountStepsOf, amountText } from '../adapters/amount.js'
 import { elapsedMs, idOf, nameOf } from '../adapters/fields.js'
 import { tagPairs, whoCalled } from '../adapters/litellm.js'
 import { eventIdOf } from '../intake/event-id.js'
@@ -187,17 +187,15 @@ function tierOf(value: FactValue | undefined): ServiceTier | undefined {
 function costOf(facts: Facts): string | undefined {
   const currency = facts.get(FACT.costCurrency)
   if (typeof currency === 'string' && currency.toUpperCase() !== 'USD') return undefined
-  const total = stepsOf(facts.get(FACT.cost)) ?? langfuseCost(facts)
-  return amountText(total === undefined ? undefined : total - (stepsOf(facts.get(FACT.costMargin)) ?? 0n))
+  const total = amountStepsOf(facts.get(FACT.cost)) ?? langfuseCost(facts)
+  return amountText(total === undefined ? undefined : total - (amountStepsOf(facts.get(FACT.costMargin)) ?? 0n))
 }
-
-const stepsOf = (value: unknown): bigint | undefined => amountSteps(typeof value === 'number' ? String(value) : value)
 
 /** Langfuse's `cost_details`: a JSON object of amounts by kind of token, with or without their total. */
 function langfuseCost(facts: Facts): bigint | undefined {
   const stated = facts.get(FACT.langfuseCost)
   if (stated === undefined) return undefined
-  const amounts = membersOf(stated).map(([kind, amount]) => [kind, stepsOf(amount)] as const)
+  const amounts = membersOf(stated).map(([kind, amount]) => [kind, amountStepsOf(amount)] as const)
   const total = amounts.find(([kind]) => kind === 'total')?.[1]
   if (total !== undefined || amounts.length === 0) return total
   return amounts.reduce((sum, [, amount]) => sum + (amount ?? 0n), 0n)
