@@ -49,8 +49,9 @@ const RESPONSE_IDS =
 
 async function* payloadsOf(file: string, seen: { responseIds: number }): AsyncGenerator<unknown> {
   for await (const row of rowsOf(file)) {
-    if (!isUuid(String(row['request_id']))) seen.responseIds++
-    yield payloadOfSpendLog(row)
+    const payload = payloadOfSpendLog(row)
+    if (payload['litellm_call_id'] === undefined && !isUuid(String(row['request_id']))) seen.responseIds++
+    yield payload
   }
 }
 

@@ -70,15 +70,18 @@ export const objectOf = (value: unknown): Selected =>
 
 /** Seconds since the epoch, or a time as text. @returns milliseconds since the epoch */
 export function instantOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? Math.floor(value * 1_000) : undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? wholeMs(value) : undefined
   if (typeof value !== 'string') return undefined
-  if (/^\d{1,11}(\.\d+)?$/.test(value)) return Math.floor(Number(value) * 1_000)
+  if (/^\d{1,11}(\.\d+)?$/.test(value)) return wholeMs(Number(value))
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?) ?(Z|[+-]\d\d:?\d\d|UTC)?$/.exec(value)
   if (match === null) return undefined
   const [, date, time, zone = 'Z'] = match
   const instant = Date.parse(`${date}T${time}${zone === 'UTC' ? 'Z' : zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2')}`)
   return Number.isNaN(instant) ? undefined : instant
 }
+
+/** Cut, as tables cut it, after rounding to the microsecond: a double of 0.251 s is a little less. */
+const wholeMs = (seconds: number): number => Math.floor(Math.round(seconds * 1_000_000) / 1_000)
 
 /** @returns RFC 3339 in UTC; undefined for an instant that no call can have */
 export function timeText(instantMs: number | undefined): string | undefined {

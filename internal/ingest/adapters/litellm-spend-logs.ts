@@ -10,6 +10,8 @@ type Column =
   | 'model_group'
   | 'prompt_tokens'
   | 'completion_tokens'
+  | 'total_tokens'
+  | 'litellm_call_id'
   | 'spend'
   | 'startTime'
   | 'endTime'
@@ -30,6 +32,7 @@ export function payloadOfSpendLog(row: Readonly<Partial<Record<Column, unknown>>
   const ofKey = Object.entries(metadata ?? {}).filter(([name]) => name.startsWith('user_api_key_'))
   return {
     id: row['request_id'],
+    litellm_call_id: row['litellm_call_id'] || metadata?.['litellm_call_id'],
     call_type: row['call_type'],
     status: row['status'] ?? metadata?.['status'],
     cache_hit: row['cache_hit'],
@@ -38,8 +41,13 @@ export function payloadOfSpendLog(row: Readonly<Partial<Record<Column, unknown>>
     model_group: row['model_group'],
     prompt_tokens: row['prompt_tokens'],
     completion_tokens: row['completion_tokens'],
-    response_cost: row['spend'],
+    total_tokens: row['total_tokens'],
+    // A column of doubles, which a CSV has as texts.
+    response_cost: numberOf(row['spend']),
     cost_breakdown: metadata?.['cost_breakdown'],
+    error_information: metadata?.['error_information'],
+    model_map_information: metadata?.['model_map_information'],
+    hidden_params: { batch_models: metadata?.['batch_models'] },
     startTime: row['startTime'],
     endTime: row['endTime'],
     trace_id: row['session_id'],
@@ -54,6 +62,9 @@ export function payloadOfSpendLog(row: Readonly<Partial<Record<Column, unknown>>
     },
   }
 }
+
+const numberOf = (value: unknown): unknown =>
+  typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? Number(value) : value
 
 function jsonOf(value: unknown): unknown {
   if (typeof value !== 'string') return value

@@ -1,6 +1,6 @@
-import { SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
+import { SERVICE_TIERS, type ServiceTier, SPEEDS, type Speed } from '../../text/call-words.js'
 import type { Selected } from '../../text/select-json.js'
-import { aboveZero, countOf, wholeInput } from './fields.js'
+import { aboveZero, countOf, objectOf, wholeInput } from './fields.js'
 
 /**
  * The tokens of a LiteLLM payload. It writes 0 where it knows nothing; details are in `usage_object`, which some
@@ -30,9 +30,6 @@ export function usageOf(payload: Selected, metadata: Selected) {
     image_input_tokens: aboveZero(detail('image_tokens', 'prompt_tokens_details')),
     image_output_tokens: aboveZero(detail('image_tokens', 'completion_tokens_details')),
     web_search_calls: aboveZero(detail('web_search_requests', 'server_tool_use')),
-    service_tier: tierOf(
-      typeof usage === 'string' ? undefined : (usage as Selected | undefined | null)?.['service_tier'],
-    ),
   }
 }
 
@@ -48,10 +45,26 @@ function writesByLifetime(
   return { cache_write_5m_tokens: short, cache_write_1h_tokens: long }
 }
 
-/** The tier that served the call; `default` is the standard one, and `auto` only a wish. */
-export function tierOf(value: unknown): ServiceTier | undefined {
-  if (value === 'default') return 'standard'
-  return SERVICE_TIERS.find((tier) => tier === value)
+/**
+ * The tier that served the call: as the provider states it, as LiteLLM priced it, or as the caller asked for it. Of the
+ * latter, `auto` is only a wish.
+ */
+export function tierOf(payload: Selected, metadata: Selected): ServiceTier | undefined {
+  const stated = [
+    objectOf(metadata['usage_object'])['service_tier'],
+    objectOf(payload['cost_breakdown'])['service_tier'],
+    objectOf(payload['model_parameters'])['service_tier'],
+  ]
+  for (const value of stated) {
+    const tier = value === 'default' ? 'standard' : SERVICE_TIERS.find((each) => each === value)
+    if (tier !== undefined) return tier
+  }
+  return undefined
+}
+
+export const speedOf = (metadata: Selected): Speed | undefined => {
+  const speed = objectOf(metadata['usage_object'])['speed']
+  return SPEEDS.find((each) => each === speed)
 }
 
 /** Beyond it, it is no usage. */

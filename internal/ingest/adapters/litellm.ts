@@ -2,11 +2,13 @@ import { isCancellation, type Outcome } from '../../text/call-words.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
-import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
-import { amountSteps, amountText } from './amount.js'
+import { type JsonSource, lacks, type Mapped, mappedEvent, type PartOfEvent, skipped } from '../intake/json-source.js'
 import { CLAIMED } from './claims.js'
 import { callerTags, elapsedMs, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
-import { usageOf } from './litellm-usage.js'
+import { COST_WANTED, isFromCache, statedCost } from './litellm-cost.js'
+import { answerId, backgroundId, HEADERS_WANTED, litellmIds } from './litellm-ids.js'
+import { modelsOf } from './litellm-models.js'
+import { speedOf, tierOf, usageOf } from './litellm-usage.js'
 
 /**
  * LiteLLM's callback `generic_api` (`StandardLoggingPayload`). `prompt_tokens` includes cache reads and writes, and
@@ -28,15 +30,25 @@ const WANTED = {
   prompt_tokens: 'value',
   completion_tokens: 'value',
   response_cost: 'digits',
-  cost_breakdown: { margin_total_amount: 'digits' },
+  cost_breakdown: { margin_total_amount: 'digits', service_tier: 'value' },
   startTime: 'value',
   endTime: 'value',
   end_user: 'value',
   error_information: { error_class: 'value', error_code: 'value' },
   request_tags: 'texts',
-  hidden_params: { litellm_model_name: 'value' },
+  // Anything else a caller set may be content.
+  model_parameters: { service_tier: 'value', background: 'value' },
+  model_map_information: { model_map_key: 'value' },
+  hidden_params: {
+    litellm_model_name: 'value',
+    cache_key: 'value',
+    batch_models: 'texts',
+    additional_headers: HEADERS_WANTED,
+  },
   metadata: {
     usage_object: {
+      ...COST_WANTED,
+      speed: 'value',
       cache_read_input_tokens: 'value',
       cache_creation_input_tokens: 'value',
       service_tier: 'value',
@@ -70,84 +82,133 @@ export const litellm: JsonSource = { name: 'litellm', wanted: WANTED, map: fromL
 const REPEATED_CALL =
   /^a?(?:get|list|delete|cancel|retrieve)_|^a?(?:file|vector_store|batch)_|_input_items$|^a?create_(?:file|batch)$/
 
-export function fromLitellm(payload: Selected, { caller, receivedAtMs }: IntakeRequest): Mapped {
-  const metadata = objectOf(payload['metadata'])
-  const callType = nameOf(payload['call_type']) ?? ''
-  if (REPEATED_CALL.test(callType)) return skipped('repeated_call_type')
-  const startMs = instantOf(payload['startTime'])
-  const time = timeText(startMs) ?? timeText(receivedAtMs)
-  const id = idOf(payload, startMs)
-  if (id === undefined) return lacks('/id', 'must be the id of the call')
-  const model = nameOf(payload['model'], objectOf(payload['hidden_params'])['litellm_model_name'])
-  if (model === undefined) return lacks('/model', 'must be the name of a model')
+/** What ran in the background is billed where somebody looks at it: LiteLLM logs its beginning without usage. */
+const BATCH_READ = /^a?retrieve_batch$/
+const RESPONSE_READ = /^a?get_responses$/
+const RESPONSE_CREATE = /^a?responses$/
 
-  const provider = nameOf(payload['custom_llm_provider']) ?? 'unknown'
-  const usage = usageOf(payload, metadata)
-  const isFromCache = isTrue(payload['cache_hit'])
-  const cost = isFromCache ? undefined : statedCost(payload)
+export function fromLitellm(payload: Selected, request: IntakeRequest): Mapped {
+  const call = callOf(payload)
+  const callType = nameOf(payload['call_type']) ?? ''
+  if (BATCH_READ.test(callType)) return call.isEmpty ? skipped('unfinished_batch') : batchEvent(call, request)
+  if (RESPONSE_READ.test(callType)) return call.isEmpty ? skipped('repeated_call_type') : answerEvent(call, request)
+  if (REPEATED_CALL.test(callType)) return skipped('repeated_call_type')
   const outcome = outcomeOf(payload)
-  if (outcome === 'error' && usage.input_tokens === undefined && cost === undefined) {
-    return skipped('failed_without_usage')
-  }
-  const served = nameOf(objectOf(payload['hidden_params'])['litellm_model_name']) ?? model
-  return mappedEvent({
-    event_id: eventIdOf(caller.tenantId, 'litellm', id),
-    ingestion_layer: 'gateway',
-    ingestion_timestamp: time as string,
-    provider,
-    requested_model: nameOf(payload['model_group']) ?? model,
-    served_model: served.startsWith(`${provider}/`) ? nameOf(served.slice(provider.length + 1)) : served,
-    ...usage,
-    served_from_cache: isFromCache || undefined,
-    estimated_cost_usd: cost,
-    latency_ms: elapsedMs(startMs, instantOf(payload['endTime'])),
-    response_id: responseIdOf(payload),
+  if (outcome === 'error' && call.isEmpty) return skipped('failed_without_usage')
+  const isBegun = RESPONSE_CREATE.test(callType) && objectOf(payload['model_parameters'])['background'] === true
+  if (isBegun && outcome === 'success' && call.isEmpty) return skipped('background_response')
+
+  const ids = litellmIds(payload, call.startMs, call.isEmpty)
+  if (ids === undefined) return lacks('/id', 'must be the id of the call')
+  const answer = RESPONSE_CREATE.test(callType) && !call.isEmpty ? answerId(payload) : undefined
+  const key = answer === undefined ? ids.attempt : answerKey(answer)
+  return eventOf(call, request, {
+    event_id: eventIdOf(request.caller.tenantId, 'litellm', ...key),
+    latency_ms: elapsedMs(call.startMs, instantOf(payload['endTime'])),
+    response_id: ids.response,
+    request_id: ids.request,
+    operation_id: ids.operation,
+    attempt: ids.attemptNumber,
     outcome,
-    // LiteLLM logs a stream that breaks as a failure, with what it had counted by then.
-    usage_basis: outcome === 'error' ? 'partial' : undefined,
-    trace_id: nameOf(payload['trace_id']),
-    ...whoCalled(payload, metadata, caller.isGateway === true),
-    tags: tagsOf(tagPairs(payload, metadata)),
+    // LiteLLM logs a stream that breaks with what it had counted by then.
+    usage_basis: outcome === 'error' || outcome === 'cancelled' ? call.basisOfPart : undefined,
+  })
+}
+
+/** What a payload says, whatever kind of call it is. */
+interface LitellmCall {
+  readonly payload: Selected
+  readonly metadata: Selected
+  readonly usage: ReturnType<typeof usageOf>
+  readonly basisOfPart: 'partial' | undefined
+  readonly isFromCache: boolean
+  readonly cost: string | undefined
+  readonly startMs: number | undefined
+  /** Whether it states neither tokens nor a cost: it is not known what was bought. */
+  readonly isEmpty: boolean
+}
+
+function callOf(payload: Selected): LitellmCall {
+  const metadata = objectOf(payload['metadata'])
+  const usage = usageOf(payload, metadata)
+  const fromCache = isFromCache(payload)
+  const cost = fromCache ? undefined : statedCost(payload, objectOf(metadata['usage_object']))
+  const isCounted = usage.input_tokens !== undefined || usage.output_tokens !== undefined
+  return {
+    payload,
+    metadata,
+    usage,
+    basisOfPart: isCounted ? 'partial' : undefined,
+    isFromCache: fromCache,
+    cost,
+    startMs: instantOf(payload['startTime']),
+    isEmpty: !isCounted && cost === undefined,
+  }
+}
+
+/** One event however often the finished batch is looked at: each time under a new call, with the same usage. */
+function batchEvent(call: LitellmCall, request: IntakeRequest): Mapped {
+  const id = backgroundId(call.payload)
+  if (id === undefined) return lacks('/id', 'must be the id of the batch')
+  return eventOf(call, request, {
+    event_id: eventIdOf(request.caller.tenantId, 'litellm', 'batch ', id),
+    response_id: id,
+    service_tier: 'batch',
+    outcome: 'success',
   })
 }
 
 /**
- * LiteLLM's own id of the call; also the `request_id` of its table of spend. Versions that have none of it state the
- * provider's id of the response, which repeats across providers: it counts together with the second of the call.
+ * An answer that was made in the background is billed where somebody reads it. Older versions log the usage of any
+ * answer that is read: the id of its event is that of the call that made it.
  */
-export function idOf(payload: Selected, startMs: number | undefined): string | undefined {
-  const callId = nameOf(payload['litellm_call_id'])
-  const id = nameOf(payload['id'])
-  if (callId !== undefined) return callId
-  if (id === undefined || UUID.test(id)) return id
-  return `${id} ${Math.floor((startMs ?? 0) / 1_000)}`
+function answerEvent(call: LitellmCall, request: IntakeRequest): Mapped {
+  const id = answerId(call.payload)
+  if (id === undefined) return skipped('repeated_call_type')
+  return eventOf(call, request, {
+    event_id: eventIdOf(request.caller.tenantId, 'litellm', ...answerKey(id)),
+    response_id: id,
+    outcome: 'success',
+  })
 }
 
-/** A call whose caller went away is no mere failure: the provider may charge for it. */
+const answerKey = (id: string): readonly string[] => ['response ', id]
+
+function eventOf(call: LitellmCall, { caller, receivedAtMs }: IntakeRequest, own: OwnFields): Mapped {
+  const { payload, metadata, usage, cost } = call
+  const models = modelsOf(payload)
+  const model = models.requested ?? models.served
+  if (model === undefined) return lacks('/model', 'must be the name of a model')
+  return mappedEvent({
+    ingestion_layer: 'gateway',
+    ingestion_timestamp: (timeText(call.startMs) ?? timeText(receivedAtMs)) as string,
+    provider: nameOf(payload['custom_llm_provider']) ?? 'unknown',
+    requested_model: model,
+    served_model: models.served,
+    ...usage,
+    service_tier: tierOf(payload, metadata),
+    speed: speedOf(metadata),
+    served_from_cache: call.isFromCache || undefined,
+    estimated_cost_usd: cost,
+    trace_id: nameOf(payload['trace_id']),
+    ...whoCalled(payload, metadata, caller.isGateway === true),
+    tags: tagsOf(tagPairs(payload, metadata, models.deployment)),
+    ...own,
+  })
+}
+
+type OwnFields = Pick<PartOfEvent, 'event_id'> & Partial<PartOfEvent>
+
+/** A call whose caller went away is no mere failure, nor a success as LiteLLM logs it: the provider charges for it. */
 function outcomeOf(payload: Selected): Outcome | undefined {
-  if (payload['status'] === 'success') return 'success'
-  if (payload['status'] !== 'failure') return undefined
   const { error_class: kind, error_code: code } = objectOf(payload['error_information'])
-  return isCancellation(kind) || String(code) === CLIENT_CLOSED_REQUEST ? 'cancelled' : 'error'
+  if (isCancellation(kind) || String(code) === CLIENT_CLOSED_REQUEST) return 'cancelled'
+  if (payload['status'] === 'success') return 'success'
+  return payload['status'] === 'failure' ? 'error' : undefined
 }
 
 /** The status that proxies give to a request whose client closed it. */
 const CLIENT_CLOSED_REQUEST = '499'
-
-/** The provider's; LiteLLM's own id of the call, a UUID, is there where it has none. */
-function responseIdOf(payload: Selected): string | undefined {
-  const id = nameOf(payload['id'])
-  return id === undefined || id === payload['litellm_call_id'] || UUID.test(id) ? undefined : id
-}
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** What the provider charges, without LiteLLM's own margin. LiteLLM writes 0 for a model without a price. */
-function statedCost(payload: Selected): string | undefined {
-  const cost = amountSteps(payload['response_cost'])
-  const margin = amountSteps(objectOf(payload['cost_breakdown'])['margin_total_amount'])
-  return cost === undefined ? undefined : amountText(cost - (margin ?? 0n))
-}
 
 export function whoCalled(payload: Selected, metadata: Selected, isBelieved: boolean) {
   const service = nameOf(metadata['user_api_key_project_alias'], metadata['user_api_key_alias'])
@@ -166,11 +227,16 @@ export function whoCalled(payload: Selected, metadata: Selected, isBelieved: boo
 }
 
 /** Names that LiteLLM knows first; then, below `caller.`, what its callers wrote. */
-export function* tagPairs(payload: Selected, metadata: Selected): Generator<readonly [string, unknown]> {
+export function* tagPairs(
+  payload: Selected,
+  metadata: Selected,
+  deployment?: string,
+): Generator<readonly [string, unknown]> {
   yield ['team', nameOf(metadata['user_api_key_team_alias'], metadata['user_api_key_team_id'])]
   yield ['key_alias', metadata['user_api_key_alias']]
   yield ['project', nameOf(metadata['user_api_key_project_alias'], metadata['user_api_key_project_id'])]
   yield ['organization', nameOf(metadata['user_api_key_org_alias'], metadata['user_api_key_org_id'])]
+  yield ['deployment', deployment]
   yield* callerTags(callersPairs(payload, metadata))
 }
 
@@ -185,5 +251,3 @@ function* callersPairs(payload: Selected, metadata: Selected): Generator<readonl
   yield ['tags', plain.join(',')]
   for (const from of ['requester_metadata', 'spend_logs_metadata']) yield* Object.entries(objectOf(metadata[from]))
 }
-
-const isTrue = (value: unknown): boolean => value === true || (typeof value === 'string' && /^true$/i.test(value))

@@ -246,9 +246,12 @@ const SOURCES: readonly (readonly [JsonSource, Payload, readonly string[]])[] = 
   [cloudevents, cloudEventPayload(), ['id', 'source']],
 ]
 
+/** Where LiteLLM also names a model. */
+const NO_MODEL = { model_group: null, hidden_params: {}, model_map_information: {} }
+
 describe.each(SOURCES.map((one) => [one[0].name, ...one] as const))('%s', (_, source, payload, required) => {
   test.each(required)('without its %s is rejected', (name) => {
-    const { [name]: _removed, ...rest } = { ...payload, ...(name === 'model' && { hidden_params: {} }) } as Payload
+    const { [name]: _removed, ...rest } = { ...payload, ...(name === 'model' && NO_MODEL) } as Payload
     expect(mapped(source, rest).kind).toBe('rejected')
   })
 

@@ -1,21 +1,7 @@
 import { expect, test } from 'vitest'
-import { fromLitellm, litellm } from '../../../../internal/ingest/adapters/litellm.js'
 import { payloadOfSpendLog } from '../../../../internal/ingest/adapters/litellm-spend-logs.js'
-import { JsonSelector } from '../../../../internal/text/select-json.js'
+import { eventOf } from './litellm-events.js'
 import { CANARY, litellmPayload } from './litellm-payload.js'
-
-const selector = new JsonSelector(litellm.wanted)
-const eventOf = (payload: Record<string, unknown>) => {
-  const selection = selector.select(Buffer.from(JSON.stringify(payload)))
-  const mapped = fromLitellm(selection?.value ?? {}, {
-    contentType: '',
-    caller: { tenantId: 'tnt_one', isGateway: true },
-    receivedAtMs: 0,
-    header: () => '',
-  })
-  if (mapped.kind !== 'event') throw new Error(mapped.kind)
-  return JSON.parse(JSON.stringify(mapped.event)) as Record<string, unknown>
-}
 
 /** The row that LiteLLM writes for the same call; of a CSV all are texts. */
 const rowOf = (requestId: string) => ({
@@ -60,6 +46,22 @@ test('a row is the same event as the callback, with the same id', () => {
     ...sent
   } = eventOf(litellmPayload({ litellm_call_id: callId }, { requester_metadata: null }))
   expect(eventOf(payload)).toEqual({ ...sent, served_model: 'gpt-4o-mini' })
+})
+
+test('a row of 1.108.7 has the id of the response, and the call beside its other facts', () => {
+  const sent = litellmPayload()
+  const { metadata, ...row } = rowOf(sent['id'] as string)
+  const stated = { ...(JSON.parse(metadata) as object), litellm_call_id: sent['litellm_call_id'] }
+
+  expect(eventOf(payloadOfSpendLog({ ...row, metadata: JSON.stringify(stated) }))['event_id']).toBe(
+    eventOf(sent)['event_id'],
+  )
+  expect(eventOf(payloadOfSpendLog({ ...row, metadata, litellm_call_id: `${sent['litellm_call_id']}` }))).toMatchObject(
+    {
+      event_id: eventOf(sent)['event_id'],
+      operation_id: sent['litellm_call_id'],
+    },
+  )
 })
 
 test('of older versions, whose id is that of the response, too', () => {

@@ -1,33 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { litellm } from '../../../../internal/ingest/adapters/litellm.js'
 import { eventIdOf } from '../../../../internal/ingest/intake/event-id.js'
-import type { Mapped } from '../../../../internal/ingest/intake/json-source.js'
-import { JsonSelector } from '../../../../internal/text/select-json.js'
+import { eventOf, mapped } from './litellm-events.js'
 import { CANARY, litellmPayload } from './litellm-payload.js'
-
-const selector = new JsonSelector(litellm.wanted)
-
-function mapped(payload: Record<string, unknown>, isGateway = true): Mapped {
-  const selection = selector.select(Buffer.from(JSON.stringify(payload)))
-  if (selection === undefined) throw new Error('the payload is not JSON')
-  expect(JSON.stringify(selection.value)).not.toContain(CANARY)
-  return litellm.map(selection.value, {
-    contentType: 'application/json',
-    caller: { tenantId: 'tnt_one', isGateway },
-    receivedAtMs: Date.UTC(2026, 10, 21),
-    header: () => '',
-  })
-}
-
-const eventOf = (payload: Record<string, unknown>, isGateway = true): Record<string, unknown> => {
-  const result = mapped(payload, isGateway)
-  if (result.kind !== 'event') throw new Error(`${result.kind} and no event`)
-  return JSON.parse(JSON.stringify(result.event)) as Record<string, unknown>
-}
 
 test('a payload becomes an event, its content nothing', () => {
   expect(eventOf(litellmPayload())).toEqual({
-    event_id: eventIdOf('tnt_one', 'litellm', 'f6ad2c9e-0b3e-4d66-9a54-0a7f7e6d1c22'),
+    event_id: eventIdOf('tnt_one', 'litellm', 'f6ad2c9e-0b3e-4d66-9a54-0a7f7e6d1c22 1795254600250 openai'),
     ingestion_layer: 'gateway',
     ingestion_timestamp: '2026-11-21T09:50:00.250Z',
     provider: 'openai',
@@ -41,6 +19,8 @@ test('a payload becomes an event, its content nothing', () => {
     estimated_cost_usd: '0.00003',
     latency_ms: 2250,
     response_id: 'chatcmpl-B1x',
+    request_id: 'f6ad2c9e-0b3e-4d66-9a54-0a7f7e6d1c22',
+    operation_id: 'f6ad2c9e-0b3e-4d66-9a54-0a7f7e6d1c22',
     outcome: 'success',
     attributed_service: 'search-prod',
     attributed_identity: 'ana@example.com',
@@ -87,12 +67,96 @@ describe('the cost', () => {
       '0.000000123456789012',
     ],
     ['as a text', { response_cost: '0.5', cost_breakdown: undefined }, '0.5'],
+    ['with the noise of a double', { response_cost: 0.00021779999999999998, cost_breakdown: {} }, '0.0002178'],
     ['of 0, which is one that LiteLLM does not know', { response_cost: 0 }, undefined],
     ['below its margin', { response_cost: 1e-6 }, undefined],
     ['that nobody can pay', { response_cost: 1e30 }, undefined],
     ['of a replay from the cache', { response_cost: 0.1, cache_hit: true }, undefined],
   ])('%s', (_, fields, cost) => {
     expect(eventOf(litellmPayload(fields))['estimated_cost_usd']).toBe(cost)
+  })
+})
+
+describe('the cost of a call through OpenRouter', () => {
+  /** The usage object that OpenRouter sends, in LiteLLM's payload. */
+  const cost = (usage_object: object, response_cost: number) =>
+    eventOf(litellmPayload({ custom_llm_provider: 'openrouter', response_cost, cost_breakdown: {} }, { usage_object }))[
+      'estimated_cost_usd'
+    ]
+  const cost_details = { upstream_inference_cost: 0.0360795 }
+
+  test('with a key of one’s own is what the provider charges, and the fee', () => {
+    const byok = { is_byok: true, cost_details }
+    expect(cost({ ...byok, cost: 0.001803975 }, 0.001803975)).toBe('0.037883475')
+    expect(cost({ ...byok, cost: 0 }, 0)).toBe('0.0360795')
+    // LiteLLM's own price of the same call is no fee.
+    expect(cost({ ...byok, cost: 0.001803975 }, 0.0360795)).toBe('0.037883475')
+    expect(cost(byok, 0.0360795)).toBe('0.0360795')
+    expect(cost(byok, 0.001)).toBe('0.0370795')
+  })
+
+  test('with a key of OpenRouter’s has the upstream cost in it', () => {
+    expect(cost({ is_byok: false, cost: 0.04, cost_details }, 0.04)).toBe('0.04')
+    expect(cost({ cost: 0.04, cost_details }, 0.04)).toBe('0.04')
+  })
+
+  test('of 0 is one that OpenRouter states, and unknown where only LiteLLM does', () => {
+    expect(cost({ is_byok: false, cost: 0 }, 0)).toBe('0')
+    expect(cost({ cost: 0 }, 0)).toBeUndefined()
+    expect(cost({ is_byok: true, cost: 0 }, 0)).toBeUndefined()
+  })
+})
+
+describe('the model that served the call', () => {
+  const models = (fields: Record<string, unknown>) => {
+    const { requested_model: requested, served_model: served, tags } = eventOf(litellmPayload(fields))
+    return [requested, served, (tags as Record<string, string>)['deployment']]
+  }
+  const sent = (provider: string, model: string, key: string) => ({
+    custom_llm_provider: provider,
+    model,
+    model_group: 'alias',
+    hidden_params: { litellm_model_name: model },
+    model_map_information: { model_map_key: key },
+  })
+  const ARN = 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc123'
+  const CLAUDE = 'anthropic.claude-sonnet-4-5-20250929-v1:0'
+
+  test.each([
+    ['azure', 'azure/dep-mini', 'azure/gpt-4o-mini', 'gpt-4o-mini', 'dep-mini'],
+    ['azure', 'azure/responses/dep', 'azure/eu/gpt-5-2025-08-07', 'gpt-5-2025-08-07', 'dep'],
+    ['bedrock', `bedrock/converse/${ARN}`, `bedrock/eu.${CLAUDE}`, `eu.${CLAUDE}`, ARN],
+    ['bedrock', `bedrock/us-west-2/${CLAUDE}`, `bedrock/us-west-2/${CLAUDE}`, CLAUDE, undefined],
+    ['bedrock', `bedrock/invoke/${CLAUDE}`, `bedrock/invoke/${CLAUDE}`, CLAUDE, undefined],
+    ['azure', 'azure/dep-nobase', 'azure/dep-nobase', 'dep-nobase', undefined],
+    ['openai', 'openai/gpt-4o-2024-08-06', 'gpt-4o', 'gpt-4o-2024-08-06', undefined],
+    ['azure', 'azure/gpt-4o-mini-eu', 'azure/gpt-4o-mini', 'gpt-4o-mini', 'gpt-4o-mini-eu'],
+    ['openrouter', 'openrouter/anthropic/claude-sonnet-4.5', '', 'anthropic/claude-sonnet-4.5', undefined],
+  ])('%s: %s, priced as %s, is %s', (provider, model, key, served, deployment) => {
+    expect(models(sent(provider, model, key))).toEqual(['alias', served, deployment])
+  })
+
+  test('is asked for by its own name where there is no group', () => {
+    const call = { ...sent('openai', 'openai/gpt-5', 'openai/gpt-5'), model_group: null }
+    expect(models(call)).toEqual(['gpt-5', 'gpt-5', undefined])
+  })
+})
+
+describe('tier and speed', () => {
+  const tier = (fields: object, usage: object = {}) =>
+    eventOf(litellmPayload({ ...fields }, { usage_object: { prompt_tokens: 5, ...usage } }))['service_tier']
+
+  test.each([
+    [{ cost_breakdown: { service_tier: 'flex' }, model_parameters: { service_tier: 'flex' } }, {}, 'flex'],
+    [{ cost_breakdown: {}, model_parameters: { service_tier: 'priority' } }, {}, 'priority'],
+    [{ model_parameters: { service_tier: 'auto' } }, {}, undefined],
+    [{ model_parameters: { service_tier: 'priority' } }, { service_tier: 'default' }, 'standard'],
+    [{ cost_breakdown: { service_tier: 'priority' } }, { service_tier: 'standard' }, 'standard'],
+  ])('of %j and %j: %s', (fields, usage, expected) => expect(tier(fields, usage)).toBe(expected))
+
+  test('Anthropic states its fast mode', () => {
+    expect(eventOf(litellmPayload({}, { usage_object: { speed: 'fast' } }))).toMatchObject({ speed: 'fast' })
+    expect(eventOf(litellmPayload({}, { usage_object: { speed: 'warp' } }))).not.toHaveProperty('speed')
   })
 })
 
@@ -119,6 +183,9 @@ test('what callers write about people is no tag', () => {
 
 test('an answer from the cache is marked', () => {
   expect(eventOf(litellmPayload({ cache_hit: true }))).toMatchObject({ served_from_cache: true })
+  const hit = { response_cost: 0, hidden_params: { cache_key: '003b16e6' } }
+  expect(eventOf(litellmPayload(hit))).toMatchObject({ served_from_cache: true })
+  expect(eventOf(litellmPayload({ ...hit, response_cost: 0.2 }))).not.toHaveProperty('served_from_cache')
   expect(eventOf(litellmPayload({ cache_hit: 'False' }))).not.toHaveProperty('served_from_cache')
 })
 
@@ -187,7 +254,8 @@ test.each([
   'aget_responses',
   'get_responses',
   'adelete_responses',
-  'aretrieve_batch',
+  'aretrieve_fine_tuning_job',
+  'acreate_batch',
   'alist_batches',
   'acreate_file',
   'afile_content',
@@ -229,6 +297,12 @@ test('a call whose caller went away is not free, whatever is known of its usage'
   expect(by({ error_class: 'CancelledError' })).toMatchObject({ outcome: 'cancelled' })
   expect(by({ error_code: '499' })).toMatchObject({ outcome: 'cancelled' })
   expect(by({ error_code: '499' })).not.toHaveProperty('input_tokens')
+  // As LiteLLM 1.108.7 logs it.
+  const error_information = { error_code: '499', error_class: 'ClientDisconnected' }
+  expect(eventOf(litellmPayload({ status: 'success', error_information }))).toMatchObject({
+    outcome: 'cancelled',
+    usage_basis: 'partial',
+  })
 })
 
 test("the id of the response is the provider's, and no id of LiteLLM's own", () => {
@@ -237,28 +311,14 @@ test("the id of the response is the provider's, and no id of LiteLLM's own", () 
   expect(named({ id: 'msg_01Xf' })).toBe('msg_01Xf')
   expect(named({ id: litellmPayload()['litellm_call_id'] })).toBeUndefined()
   expect(named({ id: '0f8fad5b-d9cb-469f-a165-70867728950e' })).toBeUndefined()
-  expect(named({ id: 'x'.repeat(257) })).toBeUndefined()
+  expect(named({ id: 'None' })).toBeUndefined()
+  expect(named({ id: 'x'.repeat(257) })).toMatch(/^sha256:[0-9a-f]{64}$/)
   expect(named({ id: { nested: CANARY } })).toBeUndefined()
-})
-
-describe('the id', () => {
-  const named = (fields: Record<string, unknown>) => eventOf(litellmPayload(fields))['event_id']
-
-  test('is that of the call', () => {
-    expect(named({ id: 'other' })).toBe(named({}))
-    expect(named({ litellm_call_id: undefined, id: 'f6ad2c9e-0b3e-4d66-9a54-0a7f7e6d1c22' })).toBe(named({}))
-  })
-
-  test('of a response counts with its second, since providers repeat it', () => {
-    const one = named({ litellm_call_id: undefined })
-    expect(named({ litellm_call_id: undefined, startTime: 1_795_254_600.9 })).toBe(one)
-    expect(named({ litellm_call_id: undefined, startTime: 1_795_254_601.1 })).not.toBe(one)
-  })
 })
 
 test.each([
   ['an id', { id: null, litellm_call_id: null }, '/id'],
-  ['a model', { model: '', hidden_params: {} }, '/model'],
+  ['a model', { model: '', model_group: null, hidden_params: {}, model_map_information: {} }, '/model'],
 ])('a payload without %s is rejected', (_, fields, pointer) => {
   expect(mapped(litellmPayload(fields))).toMatchObject({ kind: 'rejected', errors: [{ pointer }] })
 })
