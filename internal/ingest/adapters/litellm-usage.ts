@@ -1,49 +1,107 @@
 import { SERVICE_TIERS, type ServiceTier, SPEEDS, type Speed } from '../../text/call-words.js'
-import type { Selected } from '../../text/select-json.js'
-import { aboveZero, countOf, objectOf, wholeInput } from './fields.js'
+import type { Selected, Wanted } from '../../text/select-json.js'
+import { numbersOf } from '../../usage/printed-numbers.js'
+import { statedOfSenderUsage } from '../../usage/provider-usage.js'
+import { readUsage } from '../../usage/read-usage.js'
+import type { StatedUsage, UsageFields } from '../../usage/stated-usage.js'
+import { aboveZero, countOf, objectOf } from './fields.js'
+import { COST_WANTED } from './litellm-cost.js'
+
+/** LiteLLM writes every provider's counts under OpenAI's names, and Anthropic's beside them. */
+export const USAGE_WANTED = {
+  ...COST_WANTED,
+  prompt_tokens: 'value',
+  completion_tokens: 'value',
+  total_tokens: 'value',
+  cache_read_input_tokens: 'value',
+  cache_creation_input_tokens: 'value',
+  prompt_cache_hit_tokens: 'value',
+  service_tier: 'value',
+  speed: 'value',
+  inference_geo: 'value',
+  prompt_tokens_details: {
+    cached_tokens: 'value',
+    cache_write_tokens: 'value',
+    cache_creation_tokens: 'value',
+    audio_tokens: 'value',
+    image_tokens: 'value',
+    tool_use_tokens: 'value',
+    web_search_requests: 'value',
+    cached_tokens_details: { audio_tokens: 'value', image_tokens: 'value' },
+    cache_creation_token_details: { ephemeral_5m_input_tokens: 'value', ephemeral_1h_input_tokens: 'value' },
+  },
+  completion_tokens_details: { reasoning_tokens: 'value', audio_tokens: 'value', image_tokens: 'value' },
+  server_tool_use: { web_search_requests: 'value' },
+  seconds: 'value',
+  output_image_count: 'value',
+  pages_processed: 'value',
+} as const satisfies Wanted
 
 /**
- * The tokens of a LiteLLM payload. It writes 0 where it knows nothing; details are in `usage_object`, which some
- * versions write as the text that Python prints for it.
+ * What LiteLLM counts, in totals beside the usage object and in it; some versions write that as the text that Python
+ * prints for it. 0 and 0 mean that it knows nothing.
  */
-export function usageOf(payload: Selected, metadata: Selected) {
-  const usage = metadata['usage_object']
-  const detail = (name: string, ...within: readonly string[]): number | undefined => {
-    if (typeof usage === 'string') return printedCount(usage, name, within.at(-1))
-    let inner = usage as Selected | undefined | null
-    for (const each of within) inner = inner?.[each] as Selected | undefined | null
-    return countOf(inner?.[name])
+export function usageOf(payload: Selected, metadata: Selected, provider: string, model: string): LitellmUsage {
+  const object = usageObject(metadata)
+  const ofObject = statedOfSenderUsage(object)
+  const details = objectOf(object['prompt_tokens_details'])
+  const [inputBeside, outputBeside] = [countOf(payload['prompt_tokens']), countOf(payload['completion_tokens'])]
+  const isBeside = (inputBeside ?? 0) + (outputBeside ?? 0) > 0
+  const [input, output] = isBeside ? [inputBeside, outputBeside] : [ofObject.input, ofObject.output]
+  const stated: StatedUsage = {
+    ...withoutZeros(ofObject),
+    input,
+    output,
+    total: totalOf(aboveZero(countOf(payload['total_tokens'])) ?? ofObject.total, input, output, details),
+    webSearchCalls: aboveZero(ofObject.webSearchCalls ?? countOf(details['web_search_requests'])),
   }
-  const input = countOf(payload['prompt_tokens']) ?? 0
-  const output = countOf(payload['completion_tokens']) ?? 0
-  const cached = aboveZero(detail('cache_read_input_tokens') ?? detail('cached_tokens', 'prompt_tokens_details'))
-  const written = aboveZero(detail('cache_creation_input_tokens'))
-  const whole = wholeInput(input, cached, written)
-  return {
-    ...((whole !== 0 || output > 0) && { input_tokens: whole, output_tokens: output }),
-    cached_input_tokens: cached,
-    cache_write_tokens: written,
-    ...writesByLifetime(written, detail),
-    reasoning_tokens: aboveZero(detail('reasoning_tokens', 'completion_tokens_details')),
-    audio_input_tokens: aboveZero(detail('audio_tokens', 'prompt_tokens_details')),
-    audio_output_tokens: aboveZero(detail('audio_tokens', 'completion_tokens_details')),
-    image_input_tokens: aboveZero(detail('image_tokens', 'prompt_tokens_details')),
-    image_output_tokens: aboveZero(detail('image_tokens', 'completion_tokens_details')),
-    web_search_calls: aboveZero(detail('web_search_requests', 'server_tool_use')),
-  }
+  const fields = readUsage(stated, { surface: 'litellm', name: 'litellm', provider, model })
+  const isCounted = fields.input_tokens !== undefined || fields.output_tokens !== undefined
+  return isCounted ? fields : { ...fields, billed_units: unitsOf(object) }
 }
 
-/** Cache writes by their lifetime, unless they contradict their total. */
-function writesByLifetime(
-  written: number | undefined,
-  detail: (name: string, ...within: readonly string[]) => number | undefined,
-) {
-  const [short, long] = ['5m', '1h'].map((lifetime) =>
-    aboveZero(detail(`ephemeral_${lifetime}_input_tokens`, 'prompt_tokens_details', 'cache_creation_token_details')),
-  )
-  if (written === undefined || (short ?? 0) + (long ?? 0) > written) return {}
-  return { cache_write_5m_tokens: short, cache_write_1h_tokens: long }
+export type LitellmUsage = UsageFields & { readonly billed_units?: Readonly<Record<string, string>> | undefined }
+
+function usageObject(metadata: Selected): Selected {
+  const usage = metadata['usage_object']
+  if (typeof usage !== 'string') return objectOf(usage)
+  const bytes = Buffer.from(usage)
+  return bytes.length > PRINTED_BYTES_MAX ? {} : (numbersOf(bytes, 0, bytes.length) ?? {})
 }
+/** Beyond it, it is no usage. */
+const PRINTED_BYTES_MAX = 4_096
+
+/** Zero of a part says no more than that it is absent. */
+const withoutZeros = (stated: StatedUsage): StatedUsage =>
+  Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== 0))
+
+/**
+ * What Gemini's search put into the prompt is in the total, and not billed: LiteLLM leaves it out of the prompt, and
+ * counts there what other tools put into it.
+ */
+function totalOf(
+  total: number | undefined,
+  input: number | undefined,
+  output: number | undefined,
+  details: Selected,
+): number | undefined {
+  const searched = countOf(details['tool_use_tokens']) ?? 0
+  return searched > 0 && total === (input ?? 0) + (output ?? 0) + searched ? undefined : total
+}
+
+/** What a call without tokens is billed by: audio that is transcribed, images, pages. */
+function unitsOf(object: Selected): Readonly<Record<string, string>> | undefined {
+  const units: Record<string, string> = {}
+  const seconds = object['seconds']
+  if (typeof seconds === 'number' && seconds > 0 && seconds < SECONDS_MAX) units['seconds'] = String(seconds)
+  const images = aboveZero(countOf(object['output_image_count']))
+  if (images !== undefined) units['images'] = String(images)
+  const pages = aboveZero(countOf(object['pages_processed']))
+  if (pages !== undefined) units['pages'] = String(pages)
+  return Object.keys(units).length === 0 ? undefined : units
+}
+/** A week: no recording is longer, and no shorter number is written with an exponent. */
+const SECONDS_MAX = 604_800
 
 /**
  * The tier that served the call: as the provider states it, as LiteLLM priced it, or as the caller asked for it. Of the
@@ -62,20 +120,19 @@ export function tierOf(payload: Selected, metadata: Selected): ServiceTier | und
   return undefined
 }
 
-export const speedOf = (metadata: Selected): Speed | undefined => {
+export function speedOf(metadata: Selected): Speed | undefined {
   const speed = objectOf(metadata['usage_object'])['speed']
   return SPEEDS.find((each) => each === speed)
 }
 
-/** Beyond it, it is no usage. */
-const PRINTED_MAX = 4_096
-
-/** `name=12` or `'name': 12`, in the first text behind `within`. */
-function printedCount(printed: string, name: string, within = ''): number | undefined {
-  if (printed.length > PRINTED_MAX) return undefined
-  const from = printed.indexOf(within)
-  if (from < 0) return undefined
-  const end = within === '' ? printed.length : printed.indexOf(')', from) + 1 || printed.length
-  const match = new RegExp(`\\b${name}['"]?\\s*[=:]\\s*(\\d{1,15})`).exec(printed.slice(from, end))
-  return match === null ? undefined : Number(match[1])
+/** Where the call was processed: Vertex AI's location, or the geography that Anthropic states. */
+export function regionOf(payload: Selected, metadata: Selected): string | undefined {
+  const location = objectOf(payload['cost_breakdown'])['vertex_location']
+  const geography = objectOf(metadata['usage_object'])['inference_geo']
+  for (const place of [location, geography]) {
+    if (typeof place === 'string' && REGION.test(place)) return place.toLowerCase()
+  }
+  return undefined
 }
+/** `us-east5`, `us`; and none of `global` and `not_available`. */
+const REGION = /^(?!global$)[a-z]{2,12}(?:-[a-z]+\d?)*(?:-?\d+)?$/i

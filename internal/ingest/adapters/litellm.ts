@@ -1,14 +1,16 @@
 import { isCancellation, type Outcome } from '../../text/call-words.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
+import { siteOf } from '../../valuation/names/hosts.js'
+import { type ResolvedProvider, resolveProvider } from '../../valuation/names/resolve-provider.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, type PartOfEvent, skipped } from '../intake/json-source.js'
 import { CLAIMED } from './claims.js'
 import { callerTags, elapsedMs, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
-import { COST_WANTED, isFromCache, statedCost } from './litellm-cost.js'
+import { isFromCache, statedCost } from './litellm-cost.js'
 import { answerId, backgroundId, HEADERS_WANTED, litellmIds } from './litellm-ids.js'
-import { modelsOf } from './litellm-models.js'
-import { speedOf, tierOf, usageOf } from './litellm-usage.js'
+import { type LitellmModels, modelsOf } from './litellm-models.js'
+import { type LitellmUsage, regionOf, speedOf, tierOf, USAGE_WANTED, usageOf } from './litellm-usage.js'
 
 /**
  * LiteLLM's callback `generic_api` (`StandardLoggingPayload`). `prompt_tokens` includes cache reads and writes, and
@@ -29,8 +31,10 @@ const WANTED = {
   model_group: 'value',
   prompt_tokens: 'value',
   completion_tokens: 'value',
+  total_tokens: 'value',
+  api_base: 'value',
   response_cost: 'digits',
-  cost_breakdown: { margin_total_amount: 'digits', service_tier: 'value' },
+  cost_breakdown: { margin_total_amount: 'digits', service_tier: 'value', vertex_location: 'value' },
   startTime: 'value',
   endTime: 'value',
   end_user: 'value',
@@ -46,21 +50,7 @@ const WANTED = {
     additional_headers: HEADERS_WANTED,
   },
   metadata: {
-    usage_object: {
-      ...COST_WANTED,
-      speed: 'value',
-      cache_read_input_tokens: 'value',
-      cache_creation_input_tokens: 'value',
-      service_tier: 'value',
-      prompt_tokens_details: {
-        cached_tokens: 'value',
-        audio_tokens: 'value',
-        image_tokens: 'value',
-        cache_creation_token_details: { ephemeral_5m_input_tokens: 'value', ephemeral_1h_input_tokens: 'value' },
-      },
-      completion_tokens_details: { reasoning_tokens: 'value', audio_tokens: 'value', image_tokens: 'value' },
-      server_tool_use: { web_search_requests: 'value' },
-    },
+    usage_object: USAGE_WANTED,
     user_api_key_alias: 'value',
     user_api_key_team_id: 'value',
     user_api_key_team_alias: 'value',
@@ -119,7 +109,9 @@ export function fromLitellm(payload: Selected, request: IntakeRequest): Mapped {
 interface LitellmCall {
   readonly payload: Selected
   readonly metadata: Selected
-  readonly usage: ReturnType<typeof usageOf>
+  readonly models: LitellmModels
+  readonly provider: ResolvedProvider
+  readonly usage: LitellmUsage
   readonly basisOfPart: 'partial' | undefined
   readonly isFromCache: boolean
   readonly cost: string | undefined
@@ -130,13 +122,17 @@ interface LitellmCall {
 
 function callOf(payload: Selected): LitellmCall {
   const metadata = objectOf(payload['metadata'])
-  const usage = usageOf(payload, metadata)
+  const models = modelsOf(payload)
+  const provider = providerOf(payload, models)
+  const usage = usageOf(payload, metadata, provider.provider ?? '', models.served ?? '')
   const fromCache = isFromCache(payload)
   const cost = fromCache ? undefined : statedCost(payload, objectOf(metadata['usage_object']))
   const isCounted = usage.input_tokens !== undefined || usage.output_tokens !== undefined
   return {
     payload,
     metadata,
+    models,
+    provider,
     usage,
     basisOfPart: isCounted ? 'partial' : undefined,
     isFromCache: fromCache,
@@ -175,27 +171,43 @@ function answerEvent(call: LitellmCall, request: IntakeRequest): Mapped {
 const answerKey = (id: string): readonly string[] => ['response ', id]
 
 function eventOf(call: LitellmCall, { caller, receivedAtMs }: IntakeRequest, own: OwnFields): Mapped {
-  const { payload, metadata, usage, cost } = call
-  const models = modelsOf(payload)
+  const { payload, metadata, models, provider, usage, cost } = call
   const model = models.requested ?? models.served
   if (model === undefined) return lacks('/model', 'must be the name of a model')
   return mappedEvent({
     ingestion_layer: 'gateway',
     ingestion_timestamp: (timeText(call.startMs) ?? timeText(receivedAtMs)) as string,
-    provider: nameOf(payload['custom_llm_provider']) ?? 'unknown',
+    provider: provider.provider ?? 'unknown',
     requested_model: model,
     served_model: models.served,
     ...usage,
     service_tier: tierOf(payload, metadata),
     speed: speedOf(metadata),
+    region: regionOf(payload, metadata) ?? provider.region,
     served_from_cache: call.isFromCache || undefined,
     estimated_cost_usd: cost,
     trace_id: nameOf(payload['trace_id']),
     ...whoCalled(payload, metadata, caller.isGateway === true),
     tags: tagsOf(tagPairs(payload, metadata, models.deployment)),
     ...own,
+    usage_basis: own.usage_basis ?? usage.usage_basis,
+    assumptions: [usage.assumptions, provider.assumption].filter((code) => code !== undefined).join(',') || undefined,
   })
 }
+
+/** LiteLLM knows whom it calls, but its `openai` is also any other server that speaks OpenAI's API: its host tells. */
+function providerOf(payload: Selected, { requested, served }: LitellmModels): ResolvedProvider {
+  const stated = nameOf(payload['custom_llm_provider'])
+  const host = nameOf(payload['api_base'])
+  const isOpen = stated === undefined || ANY_SERVER.has(stated)
+  const resolved = resolveProvider({
+    providers: [stated],
+    models: [nameOf(payload['model']), served, requested],
+    host: isOpen ? host : undefined,
+  })
+  return host === undefined || isOpen ? resolved : { ...resolved, region: siteOf(host)?.region }
+}
+const ANY_SERVER = new Set(['openai', 'custom_openai', 'openai_like', 'text-completion-openai'])
 
 type OwnFields = Pick<PartOfEvent, 'event_id'> & Partial<PartOfEvent>
 

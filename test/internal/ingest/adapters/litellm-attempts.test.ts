@@ -63,7 +63,13 @@ describe('attempts under one call', () => {
   })
 
   test('an interaction that ends in the background is not the duplicate of its beginning', () => {
-    const begun = { call_type: 'acreate_interaction', prompt_tokens: 0, completion_tokens: 0, response_cost: 0 }
+    const begun = {
+      call_type: 'acreate_interaction',
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      total_tokens: 0,
+      response_cost: 0,
+    }
     expect(idOf({ call_type: 'acreate_interaction' })).not.toBe(idOf(begun, { usage_object: {} }))
   })
 })
@@ -133,7 +139,7 @@ describe('a batch', () => {
   })
 
   test('that is not finished is none', () => {
-    const empty = { prompt_tokens: 0, completion_tokens: 0, response_cost: 0, hidden_params: {} }
+    const empty = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, response_cost: 0, hidden_params: {} }
     const unfinished = { ...poll('0', empty), metadata: { usage_object: {} } }
     expect(mapped(unfinished)).toEqual({ kind: 'skipped', reason: 'unfinished_batch' })
     expect(mapped({ ...unfinished, call_type: 'acreate_batch' }).kind).toBe('skipped')
@@ -167,7 +173,7 @@ describe('a batch', () => {
 })
 
 describe('an answer that was made in the background', () => {
-  const EMPTY = { prompt_tokens: 0, completion_tokens: 0, response_cost: 0 }
+  const EMPTY = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, response_cost: 0 }
   const begun = litellmPayload(
     { ...EMPTY, id: 'resp_68af', call_type: 'aresponses', model_parameters: { background: true } },
     { usage_object: {} },

@@ -276,12 +276,12 @@ test.each([
 })
 
 test('a failure counts where tokens or a cost were used', () => {
-  const failed = { status: 'failure', response_cost: 0, completion_tokens: 0 }
-  expect(mapped(litellmPayload({ ...failed, prompt_tokens: 0 }, { usage_object: null }))).toEqual({
+  const failed = { status: 'failure', response_cost: 0, completion_tokens: 0, total_tokens: 100 }
+  expect(mapped(litellmPayload({ ...failed, prompt_tokens: 0, total_tokens: 0 }, { usage_object: null }))).toEqual({
     kind: 'skipped',
     reason: 'failed_without_usage',
   })
-  expect(eventOf(litellmPayload(failed))).toMatchObject({
+  expect(eventOf(litellmPayload(failed, { usage_object: null }))).toMatchObject({
     input_tokens: 100,
     output_tokens: 0,
     outcome: 'error',
@@ -290,7 +290,7 @@ test('a failure counts where tokens or a cost were used', () => {
 })
 
 test('a call whose caller went away is not free, whatever is known of its usage', () => {
-  const cancelled = { status: 'failure', response_cost: 0, completion_tokens: 0, prompt_tokens: 0 }
+  const cancelled = { status: 'failure', response_cost: 0, completion_tokens: 0, prompt_tokens: 0, total_tokens: 0 }
   const by = (error_information: object) =>
     eventOf(litellmPayload({ ...cancelled, error_information }, { usage_object: null }))
 
