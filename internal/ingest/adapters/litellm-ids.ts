@@ -20,7 +20,7 @@ const AMAZON_HEADERS = ['llm_provider-x-amzn-requestid', 'x-amzn-requestid', 'll
 const RETRY_HEADERS = ['x-litellm-attempted-retries', 'x-litellm-attempted-fallbacks'] as const
 
 /** What is read of `hidden_params.additional_headers`. */
-export const HEADERS_WANTED = Object.fromEntries(
+export const HEADERS_WANTED: Readonly<Record<string, 'value'>> = Object.fromEntries(
   [...AMAZON_HEADERS, ...RETRY_HEADERS].map((name) => [name, 'value'] as const),
 )
 
@@ -34,7 +34,7 @@ export function litellmIds(payload: Selected, startMs: number | undefined, isEmp
   const call = idOf(payload['litellm_call_id']) ?? (stated !== undefined && isUuid(stated) ? stated : undefined)
   if (stated === undefined && call === undefined) return undefined
   const headers = objectOf(objectOf(payload['hidden_params'])['additional_headers'])
-  const amazon = idOf(...AMAZON_HEADERS.map((name) => headers[name]))
+  const amazon = amazonRequestId(headers)
   const response = stated === undefined || stated === call || isUuid(stated) ? undefined : stated.replace(REPLAYED, '')
   const provider = typeof payload['custom_llm_provider'] === 'string' ? payload['custom_llm_provider'] : ''
   return {
@@ -51,6 +51,10 @@ export function litellmIds(payload: Selected, startMs: number | undefined, isEmp
     attemptNumber: attemptOf(headers),
   }
 }
+
+/** Under it, Bedrock logs the request. */
+export const amazonRequestId = (headers: Selected): string | undefined =>
+  idOf(...AMAZON_HEADERS.map((name) => headers[name]))
 
 /** The router counts retries and fallbacks in headers of the response. */
 function attemptOf(headers: Selected): number | undefined {

@@ -11,6 +11,8 @@ export interface Labels {
 /** Properties that applications set freely, under names that mean a person: an identity is never kept as a tag. */
 const PERSON_KEYS = new Set('user userid username useremail email enduser enduserid'.split(' '))
 const SESSION_KEYS = new Set('session sessionid conversationid threadid chatid'.split(' '))
+/** What a client says of itself, which is `caller.user-agent`. */
+const NOISE = new Set(['useragent'])
 const comparable = (key: string): string => key.replace(/[-_.\s]/g, '').toLowerCase()
 
 const IDENTITY = [FACT.identity]
@@ -63,13 +65,15 @@ export function labelsOf(
 
   const people: unknown[] = identities.map(either)
   const sessions: unknown[] = [either(FACT.session)]
-  const free = [facts.tags, resource.tags, membersOf(facts.get(FACT.metadata))]
+  // Of LiteLLM, what is worth a tag is among the first.
+  const members = first === NO_TAGS ? membersOf(facts.get(FACT.metadata)) : NO_MEMBERS
+  const free = [facts.tags, resource.tags, members]
   for (const group of free) {
     for (const [key, value] of group) {
       const name = comparable(key)
       if (PERSON_KEYS.has(name)) people.push(value)
       else if (SESSION_KEYS.has(name)) sessions.push(value)
-      else add(key, value)
+      else if (!NOISE.has(name)) add(key, value)
     }
   }
   const session = nameOf(...sessions)

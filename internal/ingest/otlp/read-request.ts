@@ -5,12 +5,12 @@ import { claudeCodeEvent, isClaudeCodeRequest } from './claude-code.js'
 import { type PassedOver, passedOver } from './inference-spans.js'
 import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
+import { isLiteLlm } from './litellm-spans.js'
 import { MalformedRequest } from './malformed.js'
 import { readProtobufRequest } from './protobuf-request.js'
 import { forgetTexts } from './repeated-text.js'
 import {
   gatewayLayerOf,
-  isLiteLlm,
   type MappingContext,
   type Missing,
   NO_PROVIDER,

@@ -3,11 +3,11 @@ import { isCancellation, type Outcome, SERVICE_TIERS, type ServiceTier } from '.
 import { formatInstant } from '../../units/instant.js'
 import { amountStepsOf, amountText } from '../adapters/amount.js'
 import { elapsedMs, idOf, nameOf } from '../adapters/fields.js'
-import { tagPairs, whoCalled } from '../adapters/litellm.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { SourceEvent } from '../intake/intake-route.js'
 import { labelsOf, membersOf } from './labels.js'
-import { FACT, type Fact, type Facts, type FactValue } from './span-facts.js'
+import { isLiteLlm, isOfProxy, litellmFacts, litellmLabels } from './litellm-spans.js'
+import { FACT, type Facts, type FactValue } from './span-facts.js'
 import { spanUsage } from './span-usage.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -42,11 +42,17 @@ export function gatewayLayerOf(scope: string): string | undefined {
 let lastScope = ''
 let lastLayer: string | undefined
 
+/** LiteLLM is a gateway where its proxy made the span; else it is the application's own library. */
+function layerOf(span: Telemetry, isOwnSpan: boolean): string | undefined {
+  if (isOwnSpan || span.scope === 'litellm') return isOfProxy(span) ? 'gateway' : undefined
+  return gatewayLayerOf(span.scope)
+}
+
 /** In the year 27,321: what has more digits is not written as a time any more. */
 const START_MS_MAX = 8e14
 
-/** What an SDK says when nobody has named the service. */
-const UNNAMED_SERVICE = /^unknown_service(?::|$)/
+/** What SDKs and tools say of themselves when nobody has named the service: they send the span, and call nobody. */
+const UNNAMED_SERVICE = /^(?:unknown_service(?:$|:)|litellm(?:-proxy)?$|claude-platform$)/
 
 /**
  * The event of a span that is one call of a model.
@@ -61,9 +67,11 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
   const model = requested ?? served
   if (model === undefined) return 'model'
 
-  const layer = gatewayLayerOf(span.scope)
+  const ofLiteLlm = isLiteLlm(span) ? litellmFacts(span) : undefined
+  const layer = layerOf(span, ofLiteLlm !== undefined)
   const usage = spanUsage(span)
-  const labels = isLiteLlm(span) ? litellmLabels(span, isGateway) : statedLabels(span, layer)
+  const labels =
+    ofLiteLlm !== undefined && layer !== undefined ? litellmLabels(span, isGateway) : statedLabels(span, layer)
   // Each field by its name: an object that is spread into another one costs as much as reading the span.
   return {
     event_id: eventIdOf(tenantId, 'span', traceId, ':', spanId),
@@ -92,9 +100,12 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
     alternative_output_tokens: usage.alternative_output_tokens,
     assumptions: usage.assumptions,
     service_tier: tierOf(facts.get(FACT.serviceTier)),
-    estimated_cost_usd: costOf(facts),
+    served_from_cache: ofLiteLlm?.isFromCache === true || undefined,
+    estimated_cost_usd: ofLiteLlm?.isFromCache === true ? undefined : (costOf(facts) ?? ofLiteLlm?.cost),
     latency_ms: elapsedMs(span.startMs, span.endMs === 0 ? undefined : span.endMs),
-    response_id: idOf(facts.get(FACT.responseId)),
+    response_id: ofLiteLlm === undefined ? idOf(facts.get(FACT.responseId)) : ofLiteLlm.responseId,
+    request_id: ofLiteLlm?.requestId,
+    operation_id: ofLiteLlm?.operationId,
     outcome: outcomeOf(span),
     attributed_identity: labels.attributed_identity,
     attributed_service: labels.attributed_service,
@@ -121,30 +132,6 @@ function statedLabels(span: Telemetry, gatewayLayer: string | undefined) {
     tags,
   }
 }
-
-/** The same of a span of LiteLLM's own, read as its callback is. */
-function litellmLabels(span: Telemetry, isGateway: boolean) {
-  const fact = (which: Fact): unknown => span.facts.get(which)
-  const metadata = {
-    user_api_key_alias: fact(FACT.keyAlias),
-    user_api_key_team_alias: fact(FACT.keyTeamAlias),
-    user_api_key_team_id: fact(FACT.keyTeamId),
-    user_api_key_org_alias: fact(FACT.keyOrgAlias),
-    user_api_key_org_id: fact(FACT.keyOrgId),
-    user_api_key_project_alias: fact(FACT.keyProjectAlias),
-    user_api_key_project_id: fact(FACT.keyProjectId),
-    user_api_key_user_email: fact(FACT.keyUserEmail),
-    user_api_key_user_id: fact(FACT.keyUserId),
-    user_api_key_end_user_id: fact(FACT.keyEndUser),
-  }
-  const payload = { end_user: fact(FACT.identity) }
-  const { tags } = labelsOf(span, [], tagPairs(payload, metadata))
-  return { ...whoCalled(payload, metadata, isGateway), tags }
-}
-
-/** A span of LiteLLM's own, rather than of an instrumentation of its SDK. */
-export const isLiteLlm = ({ scope, facts }: Telemetry): boolean =>
-  scope === 'litellm' && facts.get(FACT.requestType) !== undefined
 
 /**
  * LiteLLM states the two models the other way round: its request is the deployment, its response the alias asked for.

@@ -11,7 +11,7 @@ import type { NumberTree } from '../../usage/printed-numbers.js'
 export const KEYS_OF_FACTS = {
   operation: ['gen_ai.operation.name'],
   spanKind: ['openinference.span.kind'],
-  requestType: ['llm.request.type'],
+  requestType: ['llm.request.type', 'litellm.call_type'],
   observationType: ['langfuse.observation.type'],
   workflowKind: ['traceloop.span.kind'],
   aiSdkOperation: ['ai.operationId'],
@@ -178,7 +178,7 @@ export const KEYS_OF_FACTS = {
     'litellm.cost.total',
   ],
   costCurrency: ['gen_ai.usage.cost.currency'],
-  costMargin: ['gen_ai.cost.margin_total_amount'],
+  costMargin: ['gen_ai.cost.margin_total_amount', 'litellm.cost.margin_total_amount'],
   langfuseCost: ['langfuse.observation.cost_details'],
 
   identity: ['gen_ai.user', 'llm.user', 'user.id', 'langfuse.user.id', 'enduser.id', 'user.email'],
@@ -200,17 +200,31 @@ export const KEYS_OF_FACTS = {
   labels: ['langfuse.trace.tags', 'tag.tags'],
   metadata: ['metadata'],
 
-  // LiteLLM's own, on its spans only.
-  keyAlias: ['metadata.user_api_key_alias'],
-  keyTeamAlias: ['metadata.user_api_key_team_alias'],
-  keyTeamId: ['metadata.user_api_key_team_id'],
-  keyOrgAlias: ['metadata.user_api_key_org_alias'],
-  keyOrgId: ['metadata.user_api_key_org_id'],
-  keyProjectAlias: ['metadata.user_api_key_project_alias'],
-  keyProjectId: ['metadata.user_api_key_project_id'],
-  keyUserEmail: ['metadata.user_api_key_user_email'],
-  keyUserId: ['metadata.user_api_key_user_id'],
-  keyEndUser: ['metadata.user_api_key_end_user_id'],
+  // LiteLLM's own, on its spans only: of its first mode, of its second (`litellm.metadata.*`) and for Langfuse.
+  callId: ['litellm.call_id'],
+  cacheHit: ['litellm.cache_hit'],
+  hiddenParams: ['hidden_params'],
+  keyHash: ['metadata.user_api_key_hash', 'litellm.api_key.hash'],
+  keyAlias: ['metadata.user_api_key_alias', 'litellm.metadata.user_api_key_alias', 'litellm.key_alias'],
+  keyTeamAlias: [
+    'metadata.user_api_key_team_alias',
+    'litellm.team.alias',
+    'litellm.metadata.user_api_key_team_alias',
+    'litellm.team_alias',
+  ],
+  keyTeamId: [
+    'metadata.user_api_key_team_id',
+    'litellm.team.id',
+    'litellm.metadata.user_api_key_team_id',
+    'litellm.team_id',
+  ],
+  keyOrgAlias: ['metadata.user_api_key_org_alias', 'litellm.metadata.user_api_key_org_alias'],
+  keyOrgId: ['metadata.user_api_key_org_id', 'litellm.metadata.user_api_key_org_id'],
+  keyProjectAlias: ['metadata.user_api_key_project_alias', 'litellm.metadata.user_api_key_project_alias'],
+  keyProjectId: ['metadata.user_api_key_project_id', 'litellm.metadata.user_api_key_project_id'],
+  keyUserEmail: ['metadata.user_api_key_user_email', 'litellm.metadata.user_api_key_user_email'],
+  keyUserId: ['metadata.user_api_key_user_id', 'litellm.metadata.user_api_key_user_id'],
+  keyEndUser: ['metadata.user_api_key_end_user_id', 'litellm.metadata.user_api_key_end_user_id', 'litellm.end_user.id'],
 
   // Claude Code's log events.
   eventName: ['event.name'],
@@ -251,9 +265,9 @@ export interface ListedKey {
 }
 
 const NAME_BYTES_MAX = 256
-/** Of values that are JSON texts. */
-const JSON_BYTES_MAX = 4096
-const JSON_FACTS: readonly FactName[] = ['metadata', 'langfuseCost']
+/** Of values that are JSON texts: LiteLLM's `hidden_params` have the headers of a response. */
+const JSON_BYTES_MAX = 16 * 1024
+const JSON_FACTS: readonly FactName[] = ['metadata', 'langfuseCost', 'hiddenParams']
 /** Of objects whose texts are skipped: the AI SDK's hold sources of an answer beside its usage. */
 const NUMBERS_BYTES_MAX = 64 * 1024
 const NUMBER_FACTS: readonly FactName[] = [
