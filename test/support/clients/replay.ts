@@ -70,7 +70,9 @@ const RECEIVED_AT_MS = Date.UTC(2026, 11, 1)
 
 function isTaken({ place, event }: SourceEvent, bills: Request['bills'], events: Replayed[]): boolean {
   const validation = validateInvocation(JSON.parse(JSON.stringify(event)), RECEIVED_AT_MS)
-  if (validation.ok) events.push({ event: validation.event, bill: bills[place] })
+  // A repeat is a duplicate, as at admission.
+  const isKnown = events.some((each) => each.event.event_id === event.event_id)
+  if (validation.ok && !isKnown) events.push({ event: validation.event, bill: bills[place] })
   return validation.ok
 }
 
