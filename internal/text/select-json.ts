@@ -13,6 +13,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from './json-scanner.js'
+import { unescapedBytes } from './unescape-json.js'
 
 /**
  * Which values of a JSON text are read:
@@ -21,9 +22,24 @@ import {
  * - `texts`: the texts of an array
  * - `scalars`: an object's texts, numbers and booleans, under whatever names but those of content
  * - `skip`: known, and not read
- * - members of an object; a value that is no object is read as `value`
+ * - members of an object; a value that is no object is read as `value`. The member `*` is every other one that is an
+ *   object, unless its name is one of content
+ * - `InText`: the same of an object, also where it is the JSON within a text
  */
-export type Wanted = 'value' | 'digits' | 'texts' | 'scalars' | 'skip' | { readonly [member: string]: Wanted }
+export type Wanted = 'value' | 'digits' | 'texts' | 'scalars' | 'skip' | InText | { readonly [member: string]: Wanted }
+
+/** An object that may stand in a text: collectors of logs put a line of JSON into a string. */
+export class InText {
+  readonly members: WantedMembers
+
+  constructor(members: WantedMembers) {
+    this.members = members
+  }
+}
+
+export interface WantedMembers {
+  readonly [member: string]: Wanted
+}
 
 /** What was read: a member is absent when the text has none, or one of another kind. */
 export interface Selected {
@@ -36,7 +52,12 @@ export interface Selection {
   readonly unknownMembers: number
 }
 
-type Compiled = Exclude<Wanted, object> | ReadonlyMap<string, Compiled>
+type Compiled = Exclude<Wanted, object> | Members | JsonSelector
+type Members = ReadonlyMap<string, Compiled>
+
+const ANY = '*'
+/** A longer text is no line of a log. */
+const TEXT_BYTES_MAX = 64 * 1024
 
 /** Elements of `texts` and members of `scalars` that are read; the others are skipped. */
 const ENTRIES_MAX = 64
@@ -50,12 +71,12 @@ const NAME_BYTES_MAX = 128
  * It is as strict as needed to find where values end: what it passes over need not be valid JSON in every detail.
  */
 export class JsonSelector {
-  private readonly wanted: ReadonlyMap<string, Compiled>
+  private readonly wanted: Members
   private readonly json = new JsonScanner(NO_BYTES, false)
   private unknownMembers = 0
 
-  constructor(wanted: Extract<Wanted, object>) {
-    this.wanted = compile(wanted) as ReadonlyMap<string, Compiled>
+  constructor(wanted: WantedMembers) {
+    this.wanted = compileMembers(wanted)
   }
 
   /** @returns undefined when the bytes are not one JSON object in UTF-8 */
@@ -77,11 +98,15 @@ export class JsonSelector {
   }
 
   /** From the opening brace to behind the closing one. */
-  private object(wanted: ReadonlyMap<string, Compiled>): Selected {
+  private object(wanted: Members): Selected {
     const { json } = this
-    const selected: Record<string, unknown> = {}
+    const any = wanted.get(ANY)
+    const selected: Record<string, unknown> = any === undefined ? {} : Object.create(null)
+    let others = 0
     this.eachMember((name) => {
-      const kind = name === undefined ? undefined : wanted.get(name)
+      const isOther = name !== undefined && any !== undefined && !wanted.has(name)
+      const isRead = isOther && json.next() === OPEN_OBJECT && !isContentKey(name) && ++others <= ENTRIES_MAX
+      const kind = isOther ? (isRead ? any : 'skip') : name === undefined ? undefined : wanted.get(name)
       if (kind === undefined) this.unknownMembers++
       const value = kind === undefined ? json.skip() : this.value(kind)
       if (value !== undefined && name !== undefined) selected[name] = value
@@ -92,6 +117,7 @@ export class JsonSelector {
   private value(kind: Compiled): unknown {
     const { json } = this
     const byte = json.next()
+    if (kind instanceof JsonSelector) return this.inText(kind)
     if (byte === OPEN_OBJECT) {
       if (typeof kind !== 'string') return this.object(kind)
       return kind === 'scalars' ? this.scalars() : json.skip()
@@ -99,6 +125,21 @@ export class JsonSelector {
     if (byte === OPEN_ARRAY) return kind === 'texts' ? this.texts() : json.skip()
     if (kind === 'skip' || kind === 'texts' || kind === 'scalars') return json.skip()
     return this.scalar(kind === 'digits')
+  }
+
+  /** Of an object, or of one within a text: a text that is none is never decoded. */
+  private inText(selector: JsonSelector): Selected | undefined {
+    const { json } = this
+    const isText = json.bytes[json.at] === QUOTE
+    const start = json.at
+    json.skip()
+    if (json.at - start > TEXT_BYTES_MAX) return undefined
+    const inner = isText
+      ? unescapedBytes(json.bytes.subarray(start + 1, json.at - 1))
+      : json.bytes.subarray(start, json.at)
+    const selection = inner === undefined ? undefined : selector.select(inner)
+    this.unknownMembers += selection?.unknownMembers ?? 0
+    return selection?.value
   }
 
   private scalars(): Selected {
@@ -187,7 +228,10 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** Python writes them, though JSON has none. */
 const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
 
-const compile = (wanted: Wanted): Compiled =>
-  typeof wanted === 'string'
-    ? wanted
-    : new Map(Object.entries(wanted).map(([name, inner]) => [name, compile(inner)] as const))
+function compile(wanted: Wanted): Compiled {
+  if (typeof wanted === 'string') return wanted
+  return wanted instanceof InText ? new JsonSelector(wanted.members) : compileMembers(wanted)
+}
+
+const compileMembers = (wanted: WantedMembers): Members =>
+  new Map(Object.entries(wanted).map(([name, inner]) => [name, compile(inner)] as const))

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { InvocationEvent } from '../../invocations/invocation-schema.js'
 import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
-import { JsonSelector, type Selected, type Wanted } from '../../text/select-json.js'
+import { JsonSelector, type Selected, type WantedMembers } from '../../text/select-json.js'
 import { findElements } from '../bulk/array-elements.js'
 import { EventRanges, SLICE_BYTES, skipBlanksInTurns } from '../bulk/event-ranges.js'
 import { findLines } from '../bulk/ndjson-lines.js'
@@ -11,6 +11,8 @@ import { asProblemJson } from './problem-json.js'
 /** What one payload of a source says. */
 export type Mapped =
   | { readonly kind: 'event'; readonly event: SourceEvent['event'] }
+  /** It shows several calls, each of its own `event_id`. */
+  | { readonly kind: 'events'; readonly events: readonly SourceEvent['event'][] }
   /** It is well-formed, and no call of its own. @param reason a name such as `repeated_call_type` */
   | { readonly kind: 'skipped'; readonly reason: string }
   /** It lacks what an event needs. Pointers are those of the payload; details never hold its values. */
@@ -21,7 +23,7 @@ export interface JsonSource {
   /** Its path is `/intake/<name>`. */
   readonly name: string
   /** What is read of a payload; nothing else is ever decoded. */
-  readonly wanted: Extract<Wanted, object>
+  readonly wanted: WantedMembers
   readonly map: (payload: Selected, request: IntakeRequest) => Mapped
 }
 
@@ -35,7 +37,8 @@ export const lacks = (pointer: string, detail: string): Mapped => ({ kind: 'reje
 
 /**
  * The route of a source: a JSON array, NDJSON or a single object; the body decides, since senders of NDJSON call it
- * `application/json`. A bad payload never refuses the others: most senders drop the whole batch on any failure.
+ * `application/json`. A bad payload never refuses the others, nor does a first line that is none: most senders drop the
+ * whole batch on any failure.
  */
 export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
   const selector = new JsonSelector(wanted)
@@ -45,7 +48,7 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
     path: `/intake/${name}`,
     writeProblem: asProblemJson,
     async read(body, request) {
-      const found = await findPayloads(body)
+      const found = await findPayloads(body, (from, end) => selector.select(body, from, end) !== undefined)
       if ('code' in found) return { kind: 'refused', problem: found }
       const reading = new Reading()
       let sliceEnd = SLICE_BYTES
@@ -81,6 +84,10 @@ class Reading {
     switch (mapped.kind) {
       case 'event':
         this.events.push({ place, event: mapped.event })
+        break
+      case 'events':
+        this.received += mapped.events.length - 1
+        for (const event of mapped.events) this.events.push({ place, event })
         break
       case 'skipped':
         this.skipped.set(mapped.reason, (this.skipped.get(mapped.reason) ?? 0) + 1)
@@ -121,33 +128,48 @@ class Reading {
 }
 
 const OPEN_ARRAY = 0x5b
+const OPEN_OBJECT = 0x7b
 const LINE_FEED = 0x0a
-const CLOSE_OBJECT = 0x7d
 
-/** Where the payloads of a body begin and end. An empty body holds none: some tools test an address with one. */
-async function findPayloads(body: Buffer): Promise<EventRanges | Problem> {
+/**
+ * Where the payloads of a body begin and end. An empty body holds none: some tools test an address with one.
+ *
+ * @param isObject whether the bytes of a range are one JSON object
+ */
+async function findPayloads(
+  body: Buffer,
+  isObject: (from: number, end: number) => boolean,
+): Promise<EventRanges | Problem> {
   const ranges = new EventRanges()
   const start = await skipBlanksInTurns(body, 0, body.length)
   if (start === body.length) return ranges
+  const feed = body.indexOf(LINE_FEED, start)
   if (body[start] === OPEN_ARRAY) {
     const found = await findElements(body, start, ranges)
     if (found.kind === 'found') return ranges
     if (found.kind === 'too_many') return TOO_MANY
+    // The first line of a log may begin with a bracket, too.
+    if (hasObjectLine(body, feed)) return linesOf(body, start)
     return problem('MALFORMED_REQUEST', `The body is not a JSON array: at byte ${found.offset} ${found.reason}.`)
   }
-  if (!isFirstLineWhole(body, start)) {
-    ranges.add(start, body.length)
-    return ranges
-  }
+  // A single object may be written on many lines.
+  const hasLines = feed >= 0 && (body[start] !== OPEN_OBJECT || isObject(start, feed) || !isObject(start, body.length))
+  if (hasLines) return linesOf(body, start)
+  ranges.add(start, body.length)
+  return ranges
+}
+
+async function linesOf(body: Buffer, start: number): Promise<EventRanges | Problem> {
+  const ranges = new EventRanges()
   return (await findLines(body, start, ranges)) ? ranges : TOO_MANY
 }
 
-/** Whether each line is an object: the first one ends as one does. A single object may be written on many lines. */
-function isFirstLineWhole(body: Buffer, start: number): boolean {
-  const feed = body.indexOf(LINE_FEED, start)
-  let last = (feed < 0 ? body.length : feed) - 1
-  while (last > start && (body[last] === 0x20 || body[last] === 0x0d || body[last] === 0x09)) last--
-  return body[last] === CLOSE_OBJECT
+/** Whether an object begins at the start of a line: those of an array that is broken are indented. */
+function hasObjectLine(body: Buffer, firstFeed: number): boolean {
+  for (let feed = firstFeed; feed >= 0; feed = body.indexOf(LINE_FEED, feed + 1)) {
+    if (body[feed + 1] === OPEN_OBJECT) return true
+  }
+  return false
 }
 
 const TOO_MANY = problem('PAYLOAD_TOO_LARGE', 'The body may hold at most 5000 payloads.')

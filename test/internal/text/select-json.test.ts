@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonSelector, type Wanted } from '../../../internal/text/select-json.js'
+import { InText, JsonSelector, type WantedMembers } from '../../../internal/text/select-json.js'
+import { unescapedBytes } from '../../../internal/text/unescape-json.js'
 import { FUZZ_CASES, FUZZ_MS_MAX } from '../../support/fuzz.js'
 
 const WANTED = {
@@ -10,7 +11,7 @@ const WANTED = {
   free: 'scalars',
   inner: { b: 'value', deeper: { c: 'value' } },
   known: 'skip',
-} as const satisfies Extract<Wanted, object>
+} as const satisfies WantedMembers
 const selector = new JsonSelector(WANTED)
 const select = (text: string) => selector.select(Buffer.from(text))
 const readOf = (value: unknown) => select(JSON.stringify(value))?.value
@@ -51,6 +52,46 @@ describe('what is read', () => {
       ['constructor', 'y'],
     ])
     expect(({} as Record<string, unknown>)['a']).toBeUndefined()
+  })
+
+  test('other members of an object are read where they are objects, and no content', () => {
+    const any = new JsonSelector({ ai: { 'ai-proxy': { a: 'value' }, payload: 'skip', '*': { n: 'value' } } })
+    const text =
+      '{"ai": {"ai-proxy": {"a": 1, "n": 2}, "own": {"n": 3, "m": 4}, "__proto__": {"n": 5}, "note": "secret", ' +
+      '"list": ["secret"], "payload": {"n": 6}, "messages": {"n": 7}}}'
+
+    const read = any.select(Buffer.from(text))
+
+    expect(Object.entries(read?.value['ai'] as object)).toEqual([
+      ['ai-proxy', { a: 1 }],
+      ['own', { n: 3 }],
+      ['__proto__', { n: 5 }],
+    ])
+    expect(read?.unknownMembers).toBe(2)
+  })
+
+  test('an object within a text is read as one that stands there itself; another text is not', () => {
+    const inText = new JsonSelector({ message: new InText({ a: 'value' }) })
+    const read = (message: unknown) => inText.select(Buffer.from(JSON.stringify({ message })))?.value
+
+    expect(read('{"a":"\\u00e9 \\" \\\\ \\u{1f600}","b":2}')).toEqual({})
+    expect(read('{"a":"\\u00e9 \\" \\\\ \u{1f600}","b":2}')).toEqual({ message: { a: 'é " \\ \u{1f600}' } })
+    expect(read(' {"a": 1}\n')).toEqual({ message: { a: 1 } })
+    expect(read({ a: 1 })).toEqual({ message: { a: 1 } })
+    for (const other of ['secret', '{"a": 1', '["a"]', `{"a":"${'x'.repeat(70_000)}"}`, 1, null, ['x']]) {
+      expect(read(other)).toEqual({})
+    }
+  })
+
+  test('the bytes of any text are those that JSON escapes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, escapesAll) => {
+        const units = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i).toString(16).padStart(4, '0'))
+        const escaped = escapesAll ? units.map((unit) => `\\u${unit}`).join('') : JSON.stringify(text).slice(1, -1)
+        expect(unescapedBytes(Buffer.from(escaped))?.equals(Buffer.from(text))).toBe(true)
+      }),
+    )
+    for (const invalid of ['\\x', '\\u12', '\\']) expect(unescapedBytes(Buffer.from(invalid))).toBeUndefined()
   })
 
   test('members that are not wanted are counted, in the objects that are read', () => {

@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { jsonRoute, lacks, mappedEvent, skipped } from '../../../../internal/ingest/intake/json-source.js'
+
+/** A source whose payloads have an `id`, and may stand for several calls. */
+const route = jsonRoute({
+  name: 'test',
+  wanted: { id: 'value', calls: 'value' },
+  map({ id, calls }) {
+    if (typeof id !== 'string') return id === undefined ? skipped('no_model_call') : lacks('/id', 'must be a text')
+    const eventOf = (eventId: string) =>
+      mappedEvent({
+        event_id: eventId,
+        ingestion_layer: 'gateway',
+        ingestion_timestamp: '2026-11-24T13:00:00Z',
+        provider: 'openai',
+        requested_model: 'gpt-4o',
+      })
+    if (typeof calls !== 'number') return eventOf(id)
+    const events = Array.from({ length: calls }, (_, i) => eventOf(`${id}.${i}`))
+    return { kind: 'events', events: events.flatMap((one) => (one.kind === 'event' ? [one.event] : [])) }
+  },
+})
+
+async function read(body: string) {
+  const found = await route.read(Buffer.from(body), {
+    contentType: 'application/json',
+    caller: { tenantId: 'tnt_one', isGateway: false },
+    receivedAtMs: 0,
+    header: () => '',
+  })
+  if (found.kind === 'refused') return found.problem.code
+  const admitted = { accepted: found.events.length, duplicates: 0, rejected: [] }
+  const report = JSON.parse(String(found.answer(admitted).body))
+  return { ids: found.events.map(({ event }) => event.event_id), ...report }
+}
+
+const one = '{"id":"one"}'
+const two = '{"id":"two"}'
+
+describe('a body', () => {
+  test.each<[string, string]>([
+    ['whose first line is text', `Traceback (most recent call last):\n${one}\n${two}`],
+    ['whose first line begins with a bracket', `[2026-11-24 13:00:00] started\n${one}\n${two}`],
+    ['whose first line ends too early', `{"id":"x","mod\n${one}\n${two}`],
+    ['whose first line is a list', `[1, 2]\n${one}\n${two}`],
+    ['whose last line is text', `${one}\n${two}\nbye }`],
+    ['whose first line ends as an object does', `started {}\n${one}\r\n\r\n${two}\n`],
+  ])('%s loses nothing else', async (_, body) => {
+    expect(await read(body)).toMatchObject({ ids: ['one', 'two'], received: 3, rejected: 1 })
+  })
+
+  test.each<[string, string, readonly string[]]>([
+    ['one object on many lines', '{\n"id":\n"one"}\n', ['one']],
+    ['one object whose first line ends as an object does', '{"calls": {}\n,"id":"one"}', ['one']],
+    ['an array on many lines', `[\n${one},\n${two}\n]`, ['one', 'two']],
+    ['lines', `${one}\n${two}`, ['one', 'two']],
+  ])('may be %s', async (_, body, ids) => {
+    expect(await read(body)).toMatchObject({ ids, rejected: 0 })
+  })
+
+  test.each([`[\n  ${one},\n  ${two}`, `[${one}, ${two}`, '[2026-11-24] started'])(
+    'that is only the beginning of an array is refused: %s',
+    async (body) => {
+      expect(await read(body)).toBe('MALFORMED_REQUEST')
+    },
+  )
+
+  test('of lines loses none of them, whatever stands between', async () => {
+    const noise = fc.oneof(
+      fc.constantFrom('', '[', ']', '{', '}', '{}', '[{', '"', '{"id":', '{"id":1}', 'text', '[]'),
+      fc.string({ unit: 'grapheme' }).map((text) => `# ${text.replace(/[\r\n\u2028\u2029]/g, ' ')}`),
+    )
+    const lines = fc.array(
+      fc.oneof(
+        noise,
+        fc.nat(9).map((n) => `{"id":"c${n}"}`),
+      ),
+      { maxLength: 12 },
+    )
+    await fc.assert(
+      fc.asyncProperty(lines, async (drawn) => {
+        // A line of an object beyond doubt: else it may be part of something else.
+        const body = [...drawn, one, two].join('\n')
+        const sent = body.split('\n').filter((line) => /^\{"id":"\w+"\}$/.test(line))
+        expect(await read(body)).toMatchObject({ ids: sent.map((line) => JSON.parse(line).id) })
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test('a payload of several calls counts as several', async () => {
+  expect(await read(`{"id":"one","calls":2}\n${two}`)).toMatchObject({
+    ids: ['one.0', 'one.1', 'two'],
+    received: 3,
+    accepted: 3,
+  })
+})
