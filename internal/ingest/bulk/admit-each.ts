@@ -71,7 +71,8 @@ export async function admitEach(
     result.accept(checked.ids, isDuplicate)
     const key = isKeySent ? undefined : result.keyFor?.(isKnown)
     if (isKnown && key === undefined) continue
-    commits.sent(place, addToGroup(checked, answer, item, caller, key, deps, commits))
+    const sender = item.trustsCost === false ? { ...caller, trustsCost: false } : caller
+    commits.sent(place, addToGroup(checked, answer, item, sender, key, deps, commits))
     isKeySent = true
   }
   const missed = await commits.all()

@@ -12,6 +12,8 @@ export interface BulkItem extends EventText {
   readonly index: number
   /** PAYLOAD_TOO_LARGE; it then has no value. */
   readonly problem: Problem | undefined
+  /** False: the cost that it states does not count, whoever sends it. */
+  readonly trustsCost?: false | undefined
 }
 
 export interface BulkItems extends Iterable<BulkItem> {

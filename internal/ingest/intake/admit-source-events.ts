@@ -1,4 +1,4 @@
-import { type EventParts, EventWriter } from '../../invocations/event-writer.js'
+import { EventWriter } from '../../invocations/event-writer.js'
 import { EVENT_BYTES_MAX } from '../../invocations/limits.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { parseJson } from '../../text/parse-json.js'
@@ -44,7 +44,7 @@ const itemsOf = (events: readonly SourceEvent[]): BulkItems => ({
   *[Symbol.iterator]() {
     const item = new Item()
     for (let index = 0; index < events.length; index++) {
-      item.become((events[index] as SourceEvent).event, index)
+      item.become(events[index] as SourceEvent, index)
       yield item
     }
   },
@@ -55,6 +55,7 @@ class Item implements BulkItem {
   readonly start = 0
   end = 0
   index = 0
+  trustsCost: false | undefined
   private readonly writer = new EventWriter()
 
   get bytes(): Buffer {
@@ -65,9 +66,10 @@ class Item implements BulkItem {
     return this.end > EVENT_BYTES_MAX ? TOO_LARGE : undefined
   }
 
-  become(event: EventParts, index: number): void {
+  become({ event, trustsCost }: SourceEvent, index: number): void {
     this.end = this.writer.write(event)
     this.index = index
+    this.trustsCost = trustsCost
   }
 
   value(): unknown {

@@ -26,7 +26,7 @@ export interface IntakeRoute {
 export interface IntakeRequest {
   /** As it was sent, '' when absent. The body is unpacked already. */
   readonly contentType: string
-  readonly caller: Pick<Caller, 'tenantId' | 'isGateway'>
+  readonly caller: Pick<Caller, 'tenantId' | 'isGateway' | 'billing'>
   readonly receivedAtMs: number
   /** Any other header, '' when absent. @param name in lower case */
   readonly header: (name: string) => string
@@ -50,6 +50,8 @@ export interface SourceEvent {
   readonly place: number
   /** Undefined members are left out. `event_id` is `eventIdOf` the source's own id: a repeat is a duplicate. */
   readonly event: EventParts
+  /** False: its cost is known to leave a part out, and counts no more than that of a sender who is not trusted with it. */
+  readonly trustsCost?: false
 }
 
 export interface Admitted {

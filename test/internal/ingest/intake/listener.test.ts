@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { INTAKE_BYTES_MAX } from '../../../../internal/ingest/intake/intake-route.js'
+import { INTAKE_BYTES_MAX, type IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
+import { decodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import {
   type IntakeGateway,
@@ -12,6 +14,7 @@ import {
   postIntake,
   startIntakeGateway,
 } from '../../../support/intake-gateway.js'
+import { validEvent } from '../../../support/invocations.js'
 import { CANARY, litellmPayload } from '../adapters/litellm-payload.js'
 
 let running: IntakeGateway[] = []
@@ -88,6 +91,28 @@ describe('a batch', () => {
     })
     expect(JSON.stringify(json)).not.toContain(CANARY)
     expect(gateway.events()).toHaveLength(1)
+  })
+
+  test('says of each event whether its cost counts', async () => {
+    const costly = { estimated_cost_usd: '0.01' }
+    const events = [0, 1, 2].map((place) => ({
+      place,
+      event: validEvent({ event_id: randomUUID(), ingestion_timestamp: new Date().toISOString(), ...costly }),
+      ...(place === 1 && { trustsCost: false as const }),
+    }))
+    const route: IntakeRoute = {
+      methods: ['POST'],
+      intake: 'otlp',
+      path: '/intake/litellm',
+      read: () => ({ kind: 'events', events, answer: () => ({ status: 200, headers: {}, body: '{}' }) }),
+      writeProblem: () => ({ status: 500, headers: {}, body: '' }),
+    }
+    const gateway = await start({ routes: [route] })
+
+    expect(await postIntake(gateway, '/intake/litellm', [])).toMatchObject({ status: 200 })
+    const taken = gateway.stored.flatMap((message) => decodeGroup(message, 1))
+    const costs = events.map(({ event }) => taken.find((each) => each.event.event_id === event.event_id))
+    expect(costs.map((each) => each?.isCostUntrusted === true)).toEqual([false, true, false])
   })
 
   test.each([
