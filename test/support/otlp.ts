@@ -89,6 +89,7 @@ export const tracesJson = (spans: readonly TestSpan[], { resource = {}, scope = 
 
 export interface TestLogRecord {
   readonly traceId?: string
+  readonly spanId?: string
   readonly body?: string
   readonly atMs?: number
   readonly attributes: Readonly<Record<string, PlainValue>>
@@ -108,6 +109,7 @@ export const logsJson = (records: readonly TestLogRecord[], { resource = {}, sco
             severityNumber: 9,
             ...(record.body !== undefined && { body: { stringValue: record.body } }),
             ...(record.traceId !== undefined && { traceId: record.traceId }),
+            ...(record.spanId !== undefined && { spanId: record.spanId }),
             attributes: keyValues(record.attributes),
           })),
         },

@@ -27,6 +27,9 @@ const WHY: Readonly<Record<string, string>> = {
   same_call: 'a call that is already counted, shown once more',
   other_operation: 'another operation than a call of a model',
   failed_without_usage: 'a failed call that states no usage',
+  in_logs: 'a call that the log events of the same agent state more fully: send those, too',
+  no_operation: 'names a model, but no operation and no usage: set gen_ai.operation.name',
+  no_model: 'states tokens, but no model: set gen_ai.request.model',
   unrelated: 'nothing of models: HTTP, databases, logs',
   metrics_request: 'metrics: calls come as spans or logs',
 }

@@ -1,4 +1,5 @@
 import { FACT, type Fact, type Facts } from './span-facts.js'
+import type { Telemetry } from './telemetry.js'
 
 /** Why a span is no call of a model. Not one of these reasons makes a request partly rejected. */
 export type PassedOver =
@@ -12,6 +13,12 @@ export type PassedOver =
   | 'same_call'
   /** The call failed and states no usage. */
   | 'failed_without_usage'
+  /** A call of an agent whose log events state it more fully. */
+  | 'in_logs'
+  /** It may be a call, and names a model; but it has no operation that is known, no kind and no usage. */
+  | 'no_operation'
+  /** It states usage, and no model. */
+  | 'no_model'
   /** Nothing to do with models: HTTP, databases, logs. */
   | 'unrelated'
 
@@ -39,7 +46,7 @@ const REASONS_BY_OPERATION = new Map<string, PassedOver>([
   ['tokenize', 'other_operation'],
 ])
 
-/** OpenInference (in upper case), Langfuse and OpenLLMetry. */
+/** OpenInference and MLflow (in upper case), Langfuse, OpenLLMetry, LangSmith, Alibaba, Laminar, HoneyHive, Genkit. */
 const REASONS_BY_KIND = new Map<string, PassedOver>([
   ['agent', 'agent'],
   ['workflow', 'workflow'],
@@ -52,8 +59,19 @@ const REASONS_BY_KIND = new Map<string, PassedOver>([
   ['evaluator', 'other_operation'],
   ['prompt', 'other_operation'],
   ['event', 'other_operation'],
+  ['parser', 'other_operation'],
+  ['memory', 'other_operation'],
+  ['executor', 'tool'],
+  ['pipeline', 'chain'],
+  ['flow', 'workflow'],
+  ['step', 'chain'],
+  ['entry', 'chain'],
+  ['default', 'chain'],
 ])
-const INFERENCE_KINDS = new Set(['llm', 'embedding', 'reranker', 'generation'])
+const INFERENCE_KINDS = new Set([
+  ...['llm', 'embedding', 'reranker', 'generation'],
+  ...['chat_model', 'model', 'embedder', 'rerank'],
+])
 
 /** `ai.generateText.doGenerate`: one request to the provider; the span around it sums up its steps. */
 const AI_SDK_STEP = /\.do(?:Generate|Stream|Embed)$/
@@ -67,14 +85,18 @@ const NO_CALL_TYPE = /(?:^|_)(?:a?get|a?list|a?delete|a?cancel|a?retrieve)_/
  *
  * @returns undefined for a call of a model
  */
-export function passedOver(facts: Facts): PassedOver | undefined {
+export function passedOver(span: Telemetry): PassedOver | undefined {
+  const { facts } = span
   const operation = textOf(facts, FACT.operation)
   let isInference = INFERENCE_OPERATIONS.has(operation)
   const reason = REASONS_BY_OPERATION.get(operation)
   if (reason !== undefined) return reason
+  if (isLogfireOpening(span)) return 'same_call'
   for (const fact of KIND_FACTS) {
-    const kind = textOf(facts, fact).toLowerCase()
-    if (kind === '') continue
+    const stated = textOf(facts, fact)
+    if (stated === '') continue
+    // MLflow writes attributes as JSON.
+    const kind = (stated.startsWith('"') ? stated.slice(1, -1) : stated).toLowerCase()
     const reasonOfKind = REASONS_BY_KIND.get(kind)
     if (reasonOfKind !== undefined) return reasonOfKind
     isInference ||= INFERENCE_KINDS.has(kind)
@@ -84,11 +106,53 @@ export function passedOver(facts: Facts): PassedOver | undefined {
     if (NO_CALL_TYPE.test(requestType)) return 'other_operation'
     return undefined
   }
-  if (isInference || AI_SDK_STEP.test(textOf(facts, FACT.aiSdkOperation))) return undefined
-  return operation === '' ? 'unrelated' : 'other_operation'
+  if (isInference) return undefined
+  const aiSdkOperation = textOf(facts, FACT.aiSdkOperation)
+  if (aiSdkOperation !== '') return AI_SDK_STEP.test(aiSdkOperation) ? undefined : 'chain'
+  return ofUnknownOperation(facts, operation)
 }
 
-const KIND_FACTS = [FACT.spanKind, FACT.observationType, FACT.workflowKind]
+const KIND_FACTS = [FACT.spanKind, FACT.observationType, FACT.workflowKind, FACT.otherKind]
+
+/** What states a model and its usage is a call, by whatever name; unless the name is that of what holds calls. */
+function ofUnknownOperation(facts: Facts, operation: string): PassedOver | undefined {
+  const [isOfModel, isUsed] = [namesModel(facts), statesUsage(facts)]
+  if (!isOfModel && !isUsed) return operation === '' ? 'unrelated' : 'other_operation'
+  const outer = OUTER_WORD.exec(operation)?.[0].toLowerCase()
+  if (outer !== undefined) return REASONS_BY_KIND.get(outer) ?? 'chain'
+  if (isOfModel && isUsed) return undefined
+  if (operation !== '') return 'other_operation'
+  if (isOfModel) return 'no_operation'
+  return COUNTS.some((fact) => facts.get(fact) !== undefined) ? 'no_model' : 'unrelated'
+}
+
+/** In names of operations of one's own: `agent.run`, `crew_kickoff`. */
+const OUTER_WORD = /agent|workflow|task|tool|chain|graph|crew|session|turn|retriev/i
+
+/** Whether it names a model that was called. */
+export const namesModel = (facts: Facts): boolean =>
+  facts.get(FACT.requestedModel) !== undefined || facts.get(FACT.servedModel) !== undefined
+
+/** Whether it states tokens under any key. */
+export const statesUsage = (facts: Facts): boolean => USAGE_FACTS.some((fact) => facts.get(fact) !== undefined)
+
+const COUNTS = [FACT.inputTokens, FACT.outputTokens]
+/** With objects, which spans around calls state as well. */
+const USAGE_FACTS = [...COUNTS, FACT.langfuseUsage, FACT.senderUsage, FACT.providerUsage]
+
+/**
+ * Logfire shows a streamed call twice: a span that ends when the stream begins, and a span without length, its "log",
+ * when it ends. Only the latter has the response's id and usage (logfire 5.4, instrument_openai and
+ * instrument_anthropic). A pending span stands for one that is not finished.
+ */
+function isLogfireOpening({ facts, scope, isError }: Telemetry): boolean {
+  const type = facts.get(FACT.logfireType)
+  if (type === undefined || type === 'log') return false
+  if (type === 'pending_span') return true
+  if (isError || !LOGFIRE_STREAMING.test(scope)) return false
+  return facts.get(FACT.responseId) === undefined && !statesUsage(facts)
+}
+const LOGFIRE_STREAMING = /^logfire\.(?:openai|anthropic)$/
 
 function textOf(facts: Facts, fact: Fact): string {
   const value = facts.get(fact)

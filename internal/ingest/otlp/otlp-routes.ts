@@ -88,7 +88,8 @@ async function readCalls(
 ): Promise<ReadBody> {
   // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
   if (body.length === 0) return nothingOf(exported(encoding, COUNTED[signal]))
-  const context = { tenantId: caller.tenantId, isGateway: caller.isGateway === true }
+  const { tenantId, isGateway = false, billing } = caller
+  const context = { tenantId, isGateway, billing }
   const read = await readTelemetry(body, encoding, signal, keys, context)
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
   if (read.passedOver.size > 0) onPassedOver(caller.tenantId, read.passedOver, receivedAtMs)

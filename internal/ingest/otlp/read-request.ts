@@ -1,16 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
 import type { SourceEvent } from '../intake/intake-route.js'
-import { claudeCodeEvent, isClaudeCodeRequest } from './claude-code.js'
+import { agentSpan } from './agent-spans.js'
+import { agentOfScope } from './agents.js'
 import { type PassedOver, passedOver } from './inference-spans.js'
 import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
 import { isLiteLlm } from './litellm-spans.js'
+import { mapLogRecord } from './log-records.js'
 import { MalformedRequest } from './malformed.js'
+import type { MappedRecord } from './mapped-record.js'
+import { assumptionsOf } from './payer.js'
 import { readProtobufRequest } from './protobuf-request.js'
 import { forgetTexts } from './repeated-text.js'
 import {
   gatewayLayerOf,
+  hasUsage,
   type MappingContext,
   type Missing,
   NO_PROVIDER,
@@ -70,12 +75,16 @@ interface Call {
   readonly event: SpanEvent
   readonly spanId: string
   readonly isLiteLlm: boolean
+  readonly trustsCost?: false
+  readonly detailsKey?: string
 }
 
 class Reading {
   private readonly calls: Call[] = []
   private readonly missing = new Map<Missing, number>()
   private readonly passedOver = new Map<string, Map<PassedOver, number>>()
+  /** Ids of responses that a second record of a call states, by `detailsKey`. */
+  private readonly responseIds = new Map<string, string>()
   private readonly context: MappingContext
   private count = 0
   private hasOwnSpans = false
@@ -87,20 +96,46 @@ class Reading {
   addSpan(span: Telemetry): void {
     const place = this.next()
     this.hasOwnSpans ||= span.scope === OWN_SCOPE
-    const reason = passedOver(span.facts)
+    const agent = agentOfScope(span.scope)
+    if (agent !== undefined) return this.take(span, place, agentSpan(span, agent, this.context))
+    const reason = passedOver(span)
     if (reason !== undefined) return this.passOver(layerOf(span), reason)
     const event = spanEvent(span, this.context)
     if (typeof event === 'string') return increment(this.missing, event)
     if (event.outcome === 'error' && !hasUsage(event)) return this.passOver(layerOf(span), 'failed_without_usage')
-    this.calls.push({ place, event, spanId: span.spanId, isLiteLlm: isLiteLlm(span) })
+    this.calls.push({ place, event: this.paid(event), spanId: span.spanId, isLiteLlm: isLiteLlm(span) })
   }
 
   addLogRecord(record: Telemetry): void {
-    const place = this.next()
-    if (!isClaudeCodeRequest(record)) return this.passOver(layerOf(record), 'unrelated')
-    const event = claudeCodeEvent(record, this.context)
-    if (typeof event === 'string') return increment(this.missing, event)
-    this.calls.push({ place, event, spanId: '', isLiteLlm: false })
+    this.take(record, this.next(), mapLogRecord(record, this.context))
+  }
+
+  private take(telemetry: Telemetry, place: number, mapped: MappedRecord): void {
+    switch (mapped.kind) {
+      case 'missing':
+        return increment(this.missing, mapped.what)
+      case 'passed_over':
+        if (mapped.tells !== undefined) this.responseIds.set(mapped.tells.detailsKey, mapped.tells.responseId)
+        return this.passOver(layerOf(telemetry), mapped.reason)
+      case 'call': {
+        const { event, isCostUntrusted, detailsKey } = mapped
+        this.calls.push({
+          place,
+          event,
+          spanId: event.span_id == null ? '' : telemetry.spanId,
+          isLiteLlm: false,
+          ...(isCostUntrusted === true && { trustsCost: false }),
+          ...(detailsKey !== undefined && event.response_id === undefined && { detailsKey }),
+        })
+      }
+    }
+  }
+
+  /** A subscription covers what its credential sends, whoever observed it. */
+  private paid(event: SpanEvent): SpanEvent {
+    if (this.context.billing !== 'seat') return event
+    const assumptions = assumptionsOf(event.assumptions ?? undefined, 'billing_from_credential')
+    return { ...event, is_cost_notional: true, assumptions }
   }
 
   private passOver(layer: string, reason: PassedOver): void {
@@ -116,12 +151,18 @@ class Reading {
   }
 
   end(): ReadTelemetry {
-    const doubles = sameCalls(this.calls)
+    const calls = this.responseIds.size === 0 ? this.calls : this.calls.map((call) => this.withResponseId(call))
+    const doubles = sameCalls(calls)
     for (const { event } of doubles) this.passOver(event.ingestion_layer ?? 'application', 'same_call')
-    const events = doubles.size === 0 ? this.calls : this.calls.filter((call) => !doubles.has(call))
+    const events = doubles.size === 0 ? calls : calls.filter((call) => !doubles.has(call))
     const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
     const { missing, hasOwnSpans } = this
     return { events, missing, passedOver: this.passedOver, withoutProvider, hasOwnSpans }
+  }
+
+  private withResponseId(call: Call): Call {
+    const id = call.detailsKey === undefined ? undefined : this.responseIds.get(call.detailsKey)
+    return id === undefined ? call : { ...call, event: { ...call.event, response_id: id } }
   }
 }
 
@@ -147,9 +188,6 @@ function sameCalls(calls: readonly Call[]): ReadonlySet<Call> {
 const layerOf = ({ scope }: Telemetry): string => gatewayLayerOf(scope) ?? 'application'
 
 const NO_CALLS: ReadonlySet<Call> = new Set()
-
-const hasUsage = ({ input_tokens, output_tokens, estimated_cost_usd }: SpanEvent): boolean =>
-  input_tokens !== undefined || output_tokens !== undefined || estimated_cost_usd !== undefined
 
 function increment<Name>(counts: Map<Name, number>, name: Name): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)

@@ -1,3 +1,4 @@
+import type { Billing } from '../../auth/billing.js'
 import { canonicalProvider } from '../../records/provider-names.js'
 import { isCancellation, type Outcome, SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
 import { formatInstant } from '../../units/instant.js'
@@ -20,6 +21,8 @@ export interface MappingContext {
   readonly tenantId: string
   /** Whether the sender's word on who called counts. */
   readonly isGateway: boolean
+  /** Who pays for calls that do not say it. */
+  readonly billing?: Billing | undefined
 }
 
 /**
@@ -59,9 +62,15 @@ const UNNAMED_SERVICE = /^(?:unknown_service(?:$|:)|litellm(?:-proxy)?$|claude-p
  *
  * @returns what it lacks, if it cannot become one
  */
-export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingContext): SpanEvent | Missing {
-  const { traceId, spanId, facts } = span
+export function spanEvent(span: Telemetry, context: MappingContext): SpanEvent | Missing {
+  const { traceId, spanId } = span
   if (traceId === '' || spanId === '') return 'trace_or_span_id'
+  return callEvent(span, context, eventIdOf(context.tenantId, 'span', traceId, ':', spanId))
+}
+
+/** The same of a span or log record that is known by this id. */
+export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventId: string): SpanEvent | Missing {
+  const { traceId, spanId, facts } = span
   if (!(span.startMs > 0 && span.startMs < START_MS_MAX)) return 'start_time'
   const { requested, served } = modelsOf(span)
   const model = requested ?? served
@@ -74,7 +83,7 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
     ofLiteLlm !== undefined && layer !== undefined ? litellmLabels(span, isGateway) : statedLabels(span, layer)
   // Each field by its name: an object that is spread into another one costs as much as reading the span.
   return {
-    event_id: eventIdOf(tenantId, 'span', traceId, ':', spanId),
+    event_id: eventId,
     ingestion_layer: layer ?? 'application',
     ingestion_timestamp: formatInstant(span.startMs),
     provider: nameOf(facts.get(FACT.provider)) ?? providerOfModel(model) ?? NO_PROVIDER,
@@ -111,13 +120,17 @@ export function spanEvent(span: Telemetry, { tenantId, isGateway }: MappingConte
     attributed_service: labels.attributed_service,
     attribution_confidence: labels.attribution_confidence,
     tags: labels.tags,
-    trace_id: traceId,
-    span_id: spanId,
+    trace_id: traceId === '' ? undefined : traceId,
+    span_id: spanId === '' ? undefined : spanId,
     parent_span_id: span.parentSpanId === '' ? undefined : span.parentSpanId,
     k8s_namespace: nameOf(span.resource.get(FACT.namespace)),
     k8s_workload: nameOf(span.resource.get(FACT.workload)),
   }
 }
+
+/** Whether an event says what the call used or cost. */
+export const hasUsage = ({ input_tokens, output_tokens, estimated_cost_usd }: SpanEvent): boolean =>
+  input_tokens !== undefined || output_tokens !== undefined || estimated_cost_usd !== undefined
 
 /** The provider of a call whose span names none: its record is visible, and unpriced unless it states a cost. */
 export const NO_PROVIDER = 'unknown'

@@ -15,6 +15,16 @@ export const KEYS_OF_FACTS = {
   observationType: ['langfuse.observation.type'],
   workflowKind: ['traceloop.span.kind'],
   aiSdkOperation: ['ai.operationId'],
+  // LangSmith, MLflow (as a JSON text, in quotes), Alibaba's and Laminar's instrumentations, HoneyHive, Genkit.
+  otherKind: [
+    'langsmith.span.kind',
+    'mlflow.spanType',
+    'gen_ai.span.kind',
+    'lmnr.span.type',
+    'honeyhive_event_type',
+    'genkit:metadata:subtype',
+  ],
+  logfireType: ['logfire.span_type'],
 
   provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system'],
   requestedModel: [
@@ -35,7 +45,7 @@ export const KEYS_OF_FACTS = {
     'gen_ai.openai.request.service_tier',
   ],
 
-  responseId: ['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'aws.request_id'],
+  responseId: ['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'aws.request_id', 'response_id'],
   errorType: ['error.type'],
 
   inputTokens: [
@@ -182,7 +192,7 @@ export const KEYS_OF_FACTS = {
   langfuseCost: ['langfuse.observation.cost_details'],
 
   identity: ['gen_ai.user', 'llm.user', 'user.id', 'langfuse.user.id', 'enduser.id', 'user.email'],
-  session: ['gen_ai.conversation.id', 'session.id', 'langfuse.session.id'],
+  session: ['gen_ai.conversation.id', 'session.id', 'langfuse.session.id', 'conversation.id'],
   service: ['service.name'],
   workflow: ['traceloop.workflow.name', 'gen_ai.workflow.name'],
   agent: ['agent.name', 'gen_ai.agent.name'],
@@ -226,21 +236,30 @@ export const KEYS_OF_FACTS = {
   keyUserId: ['metadata.user_api_key_user_id', 'litellm.metadata.user_api_key_user_id'],
   keyEndUser: ['metadata.user_api_key_end_user_id', 'litellm.metadata.user_api_key_end_user_id', 'litellm.end_user.id'],
 
-  // Claude Code's log events.
+  // Log events of coding agents: Claude Code (also on its spans), Gemini CLI, Qwen Code, Codex.
   eventName: ['event.name'],
+  eventKind: ['event.kind'],
   eventTime: ['event.timestamp'],
   eventSequence: ['event.sequence'],
   model: ['model'],
   costUsd: ['cost_usd'],
   costUsdMicros: ['cost_usd_micros'],
   durationMs: ['duration_ms'],
-  uncachedInputTokens: ['input_tokens'],
-  outputTokensOfLog: ['output_tokens'],
-  cacheReadOfLog: ['cache_read_tokens'],
-  cacheCreationOfLog: ['cache_creation_tokens'],
+  logTotal: ['total_token_count'],
+  logInput: ['input_tokens', 'input_token_count'],
+  logOutput: ['output_tokens', 'output_token_count'],
+  logCacheRead: ['cache_read_tokens', 'cached_content_token_count', 'cached_token_count'],
+  logCacheWrite: ['cache_creation_tokens', 'cache_write_token_count'],
+  logCacheWrite5m: ['cache_creation_5m_tokens'],
+  logCacheWrite1h: ['cache_creation_1h_tokens'],
+  logReasoning: ['thoughts_token_count', 'reasoning_token_count'],
+  logToolUse: ['tool_token_count'],
   requestId: ['request_id'],
+  speed: ['speed'],
+  anthropicProvider: ['anthropic.provider'],
+  authType: ['auth_type', 'auth_mode'],
   userEmail: ['user.email'],
-  accountId: ['user.account_uuid'],
+  accountId: ['user.account_uuid', 'user.account_id'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type FactName = keyof typeof KEYS_OF_FACTS
@@ -278,13 +297,22 @@ const NUMBER_FACTS: readonly FactName[] = [
   'outputDetails',
   'langfuseUsage',
 ]
+/** Of ids: LiteLLM's have some 400. */
+const ID_BYTES_MAX = 1024
+const ID_FACTS: readonly FactName[] = ['responseId', 'requestId']
+
+function bytesMaxOf(fact: FactName): number {
+  if (NUMBER_FACTS.includes(fact)) return NUMBERS_BYTES_MAX
+  if (JSON_FACTS.includes(fact)) return JSON_BYTES_MAX
+  return ID_FACTS.includes(fact) ? ID_BYTES_MAX : NAME_BYTES_MAX
+}
 
 /** The keys of all facts. */
 export function listedKeys(): Map<string, ListedKey> {
   const listed = new Map<string, ListedKey>()
   for (const fact of FACTS) {
     const hasNumbers = NUMBER_FACTS.includes(fact)
-    const bytesMax = hasNumbers ? NUMBERS_BYTES_MAX : JSON_FACTS.includes(fact) ? JSON_BYTES_MAX : NAME_BYTES_MAX
+    const bytesMax = bytesMaxOf(fact)
     for (const [rank, key] of KEYS_OF_FACTS[fact].entries()) {
       const facts = [...(listed.get(key)?.facts ?? []), { index: FACT[fact], rank }]
       listed.set(key, { facts, bytesMax, ...(hasNumbers && { hasNumbers }) })

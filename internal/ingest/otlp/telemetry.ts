@@ -42,8 +42,17 @@ export const SLICE_BYTES = 128 * 1024
 export const STATUS_ERROR = 2
 
 /** A record's body and event name can be content: they are compared with these names and not read. */
-export const EVENT_NAMES = ['claude_code.api_request']
-export const EVENT_NAME_BYTES_MAX = 32
+export const EVENT_NAMES = [
+  'claude_code.api_request',
+  'claude_code.api_error',
+  'gemini_cli.api_response',
+  'gemini_cli.api_error',
+  'qwen-code.api_response',
+  'qwen-code.api_error',
+  'codex.sse_event',
+  'gen_ai.client.inference.operation.details',
+]
+export const EVENT_NAME_BYTES_MAX = 48
 
 export const TRACE_ID_BYTES = 16
 export const SPAN_ID_BYTES = 8

@@ -15,8 +15,10 @@ const passedOver = z
     kind: z.string().meta({
       description:
         'Why no record came of it: `agent`, `workflow`, `tool` and `chain` repeat the usage of the calls within ' +
-        'them; `same_call` shows a call once more; `other_operation`, `failed_without_usage`, `unrelated` (HTTP, ' +
-        'databases, logs); `metrics_request`. More kinds may come.',
+        'them; `same_call` shows a call once more, and `in_logs` one that log events of its agent state more fully; ' +
+        '`no_operation` names a model, and neither an operation nor usage; `no_model` states usage and no model; ' +
+        '`other_operation`, `failed_without_usage`, `unrelated` (HTTP, databases, logs); `metrics_request`. More ' +
+        'kinds may come.',
     }),
     count: z.int().min(1),
     last_at: timeText(),

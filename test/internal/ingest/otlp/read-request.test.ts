@@ -6,7 +6,6 @@ import type { Signal } from '../../../../internal/ingest/otlp/telemetry.js'
 import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import {
   asProtobuf,
-  logsJson,
   type PlainValue,
   SPAN,
   START_MS,
@@ -240,15 +239,73 @@ test.each([
   [{ ...CHAT, 'openinference.span.kind': 'TOOL' }, 'tool'],
   [{ 'traceloop.span.kind': 'workflow', 'llm.request.type': 'chat' }, 'workflow'],
   [{ 'langfuse.observation.type': 'span' }, 'chain'],
-  [{ 'ai.operationId': 'ai.generateText', 'gen_ai.request.model': 'gpt-4o' }, 'unrelated'],
+  [{ 'ai.operationId': 'ai.generateText', 'gen_ai.request.model': 'gpt-4o' }, 'chain'],
   [{ 'llm.request.type': 'aget_responses', 'gen_ai.request.model': 'gpt-4o' }, 'other_operation'],
   [{ 'http.request.method': 'POST' }, 'unrelated'],
+  [{ 'mlflow.spanType': '"AGENT"', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.usage.input_tokens': 100 }, 'agent'],
+  [{ 'mlflow.spanType': '"TOOL"' }, 'tool'],
+  [{ 'langsmith.span.kind': 'chain', 'gen_ai.request.model': 'gpt-4o', 'gen_ai.usage.input_tokens': 100 }, 'chain'],
+  [{ 'gen_ai.operation.name': 'run_agent', 'gen_ai.request.model': 'm', 'gen_ai.usage.input_tokens': 9 }, 'agent'],
+  [{ 'gen_ai.operation.name': 'crew_kickoff', 'gen_ai.request.model': 'm', 'gen_ai.usage.input_tokens': 9 }, 'chain'],
+  [{ 'gen_ai.operation.name': 'model_generation', 'gen_ai.request.model': 'm' }, 'other_operation'],
+  [{ 'gen_ai.request.model': 'gpt-4o' }, 'no_operation'],
+  [{ 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 }, 'no_model'],
 ])('a span of %o is no record: %s', async (attributes, reason) => {
   const { events, passedOver, missing } = await readSpans([{ attributes }])
 
   expect(events).toEqual([])
   expect([...(passedOver.get('application') ?? [])]).toEqual([[reason, 1]])
   expect(missing.size).toBe(0)
+})
+
+test.each([
+  ['no operation: openai-agents by Logfire', {}],
+  ['an operation of its own', { 'gen_ai.operation.name': 'call_llm' }],
+  ['MLflow, which writes JSON', { 'mlflow.spanType': '"CHAT_MODEL"' }],
+  ['MLflow, embeddings', { 'mlflow.spanType': '"EMBEDDING"' }],
+  ['LangSmith', { 'langsmith.span.kind': 'llm' }],
+  ['Alibaba', { 'gen_ai.span.kind': 'LLM' }],
+  ['Laminar', { 'lmnr.span.type': 'LLM' }],
+  ['HoneyHive', { honeyhive_event_type: 'model' }],
+])('a span with a model and usage is a call: %s', async (_, kind) => {
+  const { 'gen_ai.operation.name': __, ...call } = CHAT
+  const { events, passedOver } = await readSpans([{ attributes: { ...call, ...kind } }])
+
+  expect(events).toMatchObject([{ event: { requested_model: 'gpt-4o', input_tokens: 100, output_tokens: 10 } }])
+  expect(passedOver.size).toBe(0)
+})
+
+describe('a call that Logfire shows when its stream begins and when it ends', () => {
+  const { 'gen_ai.usage.input_tokens': input, 'gen_ai.usage.output_tokens': output, ...bare } = CHAT
+  const usage = { 'gen_ai.usage.input_tokens': input as number, 'gen_ai.usage.output_tokens': output as number }
+  const opening = { spanId: '1111111111111111', attributes: { ...bare, 'logfire.span_type': 'span' } }
+  const log = { ...bare, 'logfire.span_type': 'log', 'gen_ai.response.id': 'chatcmpl-1' }
+  const ending = { spanId: '2222222222222222', attributes: { ...log, ...usage } }
+  const scope = 'logfire.openai'
+
+  test.each([
+    ['in one request', [opening, ending], 1],
+    ['the end first', [ending, opening], 0],
+  ])('is one record: %s', async (_, spans, place) => {
+    const { events, passedOver } = await readSpans(spans, { scope })
+
+    expect(events).toMatchObject([{ place, event: { input_tokens: 100, response_id: 'chatcmpl-1' } }])
+    expect([...(passedOver.get('application') ?? [])]).toEqual([['same_call', 1]])
+  })
+
+  test('is one record also in two requests, and where the stream states no usage', async () => {
+    expect((await readSpans([opening], { scope })).events).toEqual([])
+    expect((await readSpans([{ ...ending, attributes: log }], { scope })).events).toHaveLength(1)
+  })
+
+  test('a call that is not streamed, a failure and other senders are none of it', async () => {
+    const whole = { ...opening, attributes: { ...opening.attributes, ...usage } }
+    const failed = await readSpans([{ ...opening, isError: true }], { scope })
+
+    expect((await readSpans([whole], { scope })).events).toHaveLength(1)
+    expect([...(failed.passedOver.get('application') ?? [])]).toEqual([['failed_without_usage', 1]])
+    expect((await readSpans([opening], { scope: 'pydantic-ai' })).events).toHaveLength(1)
+  })
 })
 
 test('a failed call without usage is no record, one with usage is', async () => {
@@ -442,83 +499,4 @@ test('Kubernetes attributes of the resource', async () => {
   }
 
   expect(await eventOf(CHAT, { resource })).toMatchObject({ k8s_namespace: 'shop', k8s_workload: 'search-api' })
-})
-
-describe('Claude Code', () => {
-  const ATTRIBUTES = {
-    'event.name': 'api_request',
-    'event.timestamp': '2026-11-23T10:00:05.000Z',
-    'event.sequence': 7,
-    'session.id': 'f0a7c2',
-    'user.id': 'hash-of-a-device',
-    'user.email': 'ada@example.com',
-    model: 'claude-sonnet-4-5-20250929',
-    cost_usd: '0.0123',
-    duration_ms: 4000,
-    input_tokens: 3,
-    output_tokens: 250,
-    cache_read_tokens: 12000,
-    cache_creation_tokens: 400,
-    request_id: 'req_1',
-  }
-  const SENDER = { scope: 'com.anthropic.claude_code.events', resource: { 'service.name': 'claude-code' } }
-  const events = async (records: Parameters<typeof logsJson>[0], request = SENDER) => {
-    const json = logsJson(records, request)
-    const result = await read(json, 'logs', 'protobuf')
-    expect(await read(json, 'logs', 'json')).toEqual(result)
-    return result
-  }
-
-  test('an api_request is a call; its input excludes the cache', async () => {
-    const { events: found } = await events([{ body: 'claude_code.api_request', attributes: ATTRIBUTES }])
-
-    expect(found[0]?.event).toMatchObject({
-      provider: 'anthropic',
-      requested_model: 'claude-sonnet-4-5-20250929',
-      ingestion_timestamp: '2026-11-23T10:00:01.000Z',
-      latency_ms: 4000,
-      input_tokens: 12403,
-      cached_input_tokens: 12000,
-      cache_write_tokens: 400,
-      output_tokens: 250,
-      estimated_cost_usd: '0.0123',
-      is_cost_notional: true,
-      attributed_service: 'claude-code',
-      attributed_identity: 'ada@example.com',
-      trace_id: 'f0a7c2',
-    })
-  })
-
-  test('dollars in millionths', async () => {
-    const { cost_usd: _, ...rest } = ATTRIBUTES
-    const { events: found } = await events([{ attributes: { ...rest, cost_usd_micros: 12_345 } }])
-
-    expect(found[0]?.event.estimated_cost_usd).toBe('0.012345')
-  })
-
-  test('the provider follows from how a model is written', async () => {
-    const providers = await Promise.all(
-      ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'claude-sonnet-4-5@20250929'].map(async (model) => {
-        const { events: found } = await events([{ attributes: { ...ATTRIBUTES, model } }])
-        return found[0]?.event.provider
-      }),
-    )
-
-    expect(providers).toEqual(['aws.bedrock', 'gcp.vertex_ai'])
-  })
-
-  test('other events and other senders are passed over', async () => {
-    const { events: found, passedOver } = await events([
-      { body: 'claude_code.user_prompt', attributes: { ...ATTRIBUTES, 'event.name': 'user_prompt', prompt: 'secret' } },
-      { body: 'claude_code.api_request_body', attributes: { 'event.name': 'api_request_body', body: 'secret' } },
-    ])
-    const others = await events([{ attributes: ATTRIBUTES }], {
-      scope: 'my-app',
-      resource: { 'service.name': 'my-app' },
-    })
-
-    expect(found).toEqual([])
-    expect([...(passedOver.get('application') ?? [])]).toEqual([['unrelated', 2]])
-    expect(others.events).toEqual([])
-  })
 })

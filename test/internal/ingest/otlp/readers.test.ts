@@ -44,10 +44,11 @@ function readAll(bytes: Buffer, signal: Signal, encoding: 'protobuf' | 'json'): 
 type Decoded = any
 
 const TAG_PREFIXES = ['traceloop.association.properties.', 'langfuse.trace.metadata.']
-const JSON_KEYS = ['metadata', 'langfuse.observation.cost_details']
+const JSON_KEYS = ['metadata', 'langfuse.observation.cost_details', 'hidden_params']
 const NUMBER_KEYS: readonly string[] = (
   ['providerUsage', 'providerMetadata', 'senderUsage', 'inputDetails', 'outputDetails', 'langfuseUsage'] as const
 ).flatMap((fact) => [...KEYS_OF_FACTS[fact]])
+const ID_KEYS: readonly string[] = [...KEYS_OF_FACTS.responseId, ...KEYS_OF_FACTS.requestId]
 
 function factOf(key: string, value: Decoded): unknown {
   if (NUMBER_KEYS.includes(key)) {
@@ -55,7 +56,7 @@ function factOf(key: string, value: Decoded): unknown {
     const bytes = Buffer.from(value.stringValue)
     return numbersOf(bytes, 0, bytes.length)
   }
-  const bytesMax = JSON_KEYS.includes(key) ? 4096 : 256
+  const bytesMax = JSON_KEYS.includes(key) ? 16 * 1024 : ID_KEYS.includes(key) ? 1024 : 256
   const textOf = (text: string) => (Buffer.byteLength(text) <= bytesMax ? text : undefined)
   switch (value?.value) {
     case 'stringValue':
