@@ -170,7 +170,7 @@ const explanation = z
           description:
             'Cost that the caller stated. `details.stated_cost` says why it is doubted: `implausible` (far from the ' +
             'price, or above the ceiling of a call; it counts, but not for chargeback) or `untrusted` (the price ' +
-            'counts instead).',
+            'counts instead: the credential is not trusted with costs, or its sender leaves a part out).',
         }),
       price_usd: decimalText().nullable().meta({ description: 'Cost by the applicable price; null if there is none.' }),
       estimate_difference_usd: decimalText()

@@ -55,7 +55,7 @@ export type CostFlag = keyof typeof COST_FLAGS
 export const STATED_COST_DOUBTS = [
   /** Far from the price, or above the ceiling of a call: it counts, but not for chargeback. */
   'implausible',
-  /** The credential is not trusted to state costs: the price counts. */
+  /** The credential is not trusted to state costs, or its sender is known to leave a part out: the price counts. */
   'untrusted',
 ] as const
 export type StatedCostDoubt = (typeof STATED_COST_DOUBTS)[number]
