@@ -38,9 +38,11 @@ const usageNumber = z
 const usageMembers = <T extends z.ZodType>(member: T) =>
   z.record(plainText(64), member).meta({ maxProperties: USAGE_MEMBERS_MAX })
 const USAGE_MEMBERS_MAX = 32
+/** Passes of one call: a long one of an agent has many. */
+const USAGE_LIST_MAX = 256
 const innermost = usageMembers(usageNumber)
 const inner = usageMembers(z.union([usageNumber, innermost]))
-const providerUsage = usageMembers(z.union([usageNumber, inner, z.array(inner).max(USAGE_MEMBERS_MAX)]))
+const providerUsage = usageMembers(z.union([usageNumber, inner, z.array(inner).max(USAGE_LIST_MAX)]))
 
 /** The forms of the fields, in their order. The hot path's reader finds a field's form by its schema here. */
 export const EVENT_FIELDS = {

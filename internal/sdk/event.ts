@@ -17,7 +17,9 @@ export interface ModelCall
     | 'audio_input_tokens'
     | 'audio_output_tokens'
     | 'web_search_calls'
+    | 'provider_usage'
     | 'service_tier'
+    | 'speed'
     | 'latency_ms'
     | 'response_id'
     | 'outcome'
@@ -42,12 +44,6 @@ export interface CallContext
 /** A member of an object from outside; undefined for anything else. */
 export const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
-
-/** A count from outside; undefined for anything else. */
-export function countIn(value: unknown, name: string): number | undefined {
-  const found = member(value, name)
-  return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
-}
 
 /** A name from outside; undefined for anything else. */
 export function textIn(value: unknown, name: string): string | undefined {

@@ -98,6 +98,24 @@ const ROWS: readonly Row[] = [
   },
 
   // Other sources that are no telemetry.
+  {
+    surface: 'kong',
+    ...ALL_INSIDE,
+    total: 'either',
+    source: 'Kong 3.6 and later write the usage of every provider in the form of OpenAI',
+  },
+  {
+    surface: 'envoy',
+    ...ALL_INSIDE,
+    total: 'either',
+    source: 'Envoy AI Gateway unifies the usage of providers: input has the cache, output the reasoning',
+  },
+  {
+    surface: 'apim',
+    ...ALL_INSIDE,
+    total: 'either',
+    source: 'Azure API Management, ApiManagementGatewayLlmLog: PromptTokens have the cached ones',
+  },
   { surface: 'bedrock-log', ...PASSED_ON_ANTHROPIC, total: 'either', source: 'Bedrock model invocation log' },
   {
     surface: 'agent',

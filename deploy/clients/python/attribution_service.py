@@ -288,7 +288,9 @@ async def _observe_async(parts, dialect, begun, end):
 
 def _see(facts, dialect, part):
     try:
-        facts.update({name: value for name, value in dialect.part_facts(part).items() if value is not None})
+        more = {name: value for name, value in dialect.part_facts(part).items() if value is not None}
+        usage = {**facts.get("provider_usage", {}), **more.get("provider_usage", {})}
+        facts.update(more, **({"provider_usage": usage} if usage else {}))
     except Exception:
         pass
 
@@ -297,17 +299,9 @@ def _see(facts, dialect, part):
 
 
 def _openai_facts(answer):
-    usage = _get(answer, "usage")
-    inputs = _get(usage, "prompt_tokens_details") or _get(usage, "input_tokens_details")
-    outputs = _get(usage, "completion_tokens_details") or _get(usage, "output_tokens_details")
     return {
         "served_model": _text(answer, "model"),
-        "input_tokens": _first(_count(usage, "prompt_tokens"), _count(usage, "input_tokens")),
-        "output_tokens": _first(_count(usage, "completion_tokens"), _count(usage, "output_tokens")),
-        "cached_input_tokens": _count(inputs, "cached_tokens"),
-        "reasoning_tokens": _count(outputs, "reasoning_tokens"),
-        "audio_input_tokens": _count(inputs, "audio_tokens"),
-        "audio_output_tokens": _count(outputs, "audio_tokens"),
+        "provider_usage": _numbers(_get(answer, "usage")),
         "service_tier": _tier(answer),
         "response_id": _text(answer, "id"),
     }
@@ -318,44 +312,56 @@ def _openai_part_facts(part):
 
 
 def _anthropic_facts(message):
-    """Anthropic counts cache reads and writes apart from the rest of the input."""
     usage = _get(message, "usage")
-    writes = _get(usage, "cache_creation")
-    uncached = _count(usage, "input_tokens")
-    read = _count(usage, "cache_read_input_tokens")
-    written = _count(usage, "cache_creation_input_tokens")
     return {
         "served_model": _text(message, "model"),
-        "input_tokens": None if uncached is None else uncached + (read or 0) + (written or 0),
-        "output_tokens": _count(usage, "output_tokens"),
-        "cached_input_tokens": read,
-        "cache_write_tokens": written,
-        "cache_write_5m_tokens": _count(writes, "ephemeral_5m_input_tokens"),
-        "cache_write_1h_tokens": _count(writes, "ephemeral_1h_input_tokens"),
-        "web_search_calls": _count(_get(usage, "server_tool_use"), "web_search_requests"),
+        "provider_usage": _numbers(usage),
         "service_tier": _tier(usage),
+        "speed": "fast" if _text(usage, "speed") == "fast" else None,
         "response_id": _text(message, "id"),
     }
 
 
 def _anthropic_part_facts(event):
+    """`message_start` has the message, `message_delta` has counts up to now."""
     message = _get(event, "message")
-    if message is not None:
-        return _anthropic_facts(message)
-    usage = _get(event, "usage")
-    return {
-        "output_tokens": _count(usage, "output_tokens"),
-        "web_search_calls": _count(_get(usage, "server_tool_use"), "web_search_requests"),
-    }
+    return {"provider_usage": _numbers(_get(event, "usage"))} if message is None else _anthropic_facts(message)
+
+
+# As the service takes them.
+_DEPTH_MAX = 3
+_MEMBERS_MAX = 32
+_LIST_MAX = 256
+
+
+def _numbers(usage, depth=1):
+    """The numbers of a usage object, by their names: how they are counted is for the service to know."""
+    if depth > _DEPTH_MAX:
+        return None
+    numbers = {}
+    for name, value in _members(usage):
+        if isinstance(value, (list, tuple)):
+            found = [_numbers(each, 2) or {} for each in value[:_LIST_MAX]] if depth == 1 else None
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            found = value if 0 <= value < 2**53 else None
+        else:
+            found = _numbers(value, depth + 1)
+        if found not in (None, []) and len(numbers) < _MEMBERS_MAX:
+            numbers[name] = found
+    return numbers or None
+
+
+def _members(value):
+    """Of a dictionary, or of an object of a client, which has what it does not know apart."""
+    if isinstance(value, dict):
+        members = value
+    else:
+        members = {**getattr(value, "__dict__", {}), **(getattr(value, "model_extra", None) or {})}
+    return [(name, each) for name, each in members.items() if isinstance(name, str) and not name.startswith("_")]
 
 
 def _get(value, name):
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-
-
-def _count(value, name):
-    found = _get(value, name)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
 
 def _text(value, name):
@@ -365,10 +371,6 @@ def _text(value, name):
 
 def _tier(value):
     return _SERVICE_TIERS.get(_text(value, "service_tier"))
-
-
-def _first(one, other):
-    return other if one is None else one
 
 
 def _now():

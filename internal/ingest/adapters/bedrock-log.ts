@@ -75,11 +75,15 @@ export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Ma
   })
 }
 
-/** Also of an inference profile or a provisioned model, whose ARN ends with its id. */
+/**
+ * Also of a profile of AWS's own, whose ARN ends with its id. That of an application's profile or a provisioned model
+ * ends with letters that name nothing: the whole ARN stays, so that a model name, a price or a rule can name it.
+ */
 function modelOf(value: unknown): string | undefined {
   const id = nameOf(value)
-  return id?.startsWith('arn:') ? nameOf(id.slice(id.lastIndexOf('/') + 1)) : id
+  return id?.startsWith('arn:') && !OPAQUE.test(id) ? nameOf(id.slice(id.lastIndexOf('/') + 1)) : id
 }
+const OPAQUE = /:(?:application-inference-profile|provisioned-model)\//
 
 /**
  * The role of an assumed one, without its session, which is another for every process. A session that is named after a

@@ -1,11 +1,12 @@
 import { canonicalProvider } from '../../records/provider-names.js'
 import type { Outcome } from '../../text/call-words.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
+import { readUsage } from '../../usage/read-usage.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
 import { CLAIMED } from './claims.js'
-import { aboveZero, callerTags, countOf, instantOf, nameOf, tagsOf, timeText, wholeInput } from './fields.js'
+import { aboveZero, callerTags, countOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
 
 const WANTED = {
   'gen_ai.request.model': 'value',
@@ -17,7 +18,7 @@ const WANTED = {
   'gen_ai.usage.cache_creation_input_tokens': 'value',
   'gen_ai.usage.output_tokens': 'value',
   'gen_ai.usage.reasoning_tokens': 'value',
-  'gen_ai.usage.total_tokens': 'skip',
+  'gen_ai.usage.total_tokens': 'value',
   'session.id': 'value',
   'user.id': 'value',
   'x-request-id': 'value',
@@ -44,23 +45,30 @@ export function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped 
 
   const input = countOf(payload['gen_ai.usage.input_tokens'])
   const output = countOf(payload['gen_ai.usage.output_tokens'])
-  const cached = aboveZero(countOf(payload['gen_ai.usage.cached_input_tokens']))
-  const written = aboveZero(countOf(payload['gen_ai.usage.cache_creation_input_tokens']))
   const code = countOf(payload['response_code'])
   if ((code ?? 0) >= 400 && (input ?? 0) + (output ?? 0) === 0) return skipped('failed_without_usage')
   const identity = nameOf(payload['user.id'])
+  const provider = providerOf(payload['gen_ai.provider.name'])
+  // Zeros of every count are what Envoy writes where a stream ended without its usage: unknown, not free.
+  const usage = readUsage(
+    {
+      input,
+      output,
+      total: aboveZero(countOf(payload['gen_ai.usage.total_tokens'])),
+      cacheRead: aboveZero(countOf(payload['gen_ai.usage.cached_input_tokens'])),
+      cacheWrite: aboveZero(countOf(payload['gen_ai.usage.cache_creation_input_tokens'])),
+      reasoning: aboveZero(countOf(payload['gen_ai.usage.reasoning_tokens'])),
+    },
+    { surface: 'envoy', provider, model },
+  )
   return mappedEvent({
     event_id: eventIdOf(caller.tenantId, 'envoy', id),
     ingestion_layer: 'gateway',
     ingestion_timestamp: time,
-    provider: providerOf(payload['gen_ai.provider.name']),
+    provider,
     requested_model: model,
     served_model: served,
-    input_tokens: wholeInput(input, cached, written),
-    output_tokens: output,
-    cached_input_tokens: cached,
-    cache_write_tokens: written,
-    reasoning_tokens: aboveZero(countOf(payload['gen_ai.usage.reasoning_tokens'])),
+    ...usage,
     latency_ms: countOf(payload['duration']),
     outcome: outcomeOf(code),
     attributed_identity: identity,

@@ -1,11 +1,12 @@
 import type { Outcome } from '../../text/call-words.js'
-import type { Selected, Wanted } from '../../text/select-json.js'
+import type { Selected, WantedMembers } from '../../text/select-json.js'
+import { readUsage } from '../../usage/read-usage.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
-import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
+import { type JsonSource, lacks, type Mapped, mappedEvents, type PartOfEvent, skipped } from '../intake/json-source.js'
 import { amountSteps, amountText } from './amount.js'
 import { attributedBy } from './claims.js'
-import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText, wholeInput } from './fields.js'
+import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
 
 /** One AI plugin's entry. `prompt_tokens` includes the cached ones, as OpenAI counts, for every provider. */
 const PLUGIN = {
@@ -16,20 +17,21 @@ const PLUGIN = {
     completion_tokens: 'value',
     completion_token: 'value',
     output_tokens: 'value',
-    total_tokens: 'skip',
+    total_tokens: 'value',
     cost: 'digits',
     prompt_tokens_details: { cached_tokens: 'value', audio_tokens: 'value' },
     completion_tokens_details: { reasoning_tokens: 'value', audio_tokens: 'value' },
   },
-  meta: { request_model: 'value', response_model: 'value', provider_name: 'value' },
+  meta: { request_model: 'value', response_model: 'value', provider_name: 'value', llm_latency: 'value' },
   cache: { cache_status: 'value' },
   payload: 'skip',
-} as const satisfies Wanted
+} as const satisfies WantedMembers
 
-const PLUGINS = ['proxy', 'ai-proxy', 'ai-proxy-advanced'] as const
+/** The plugins that forward the request itself: the first of them that is there is the call that the client asked for. */
+const MAIN_PLUGINS = ['proxy', 'ai-proxy', 'ai-proxy-advanced'] as const
 
 const WANTED = {
-  ai: Object.fromEntries(PLUGINS.map((plugin) => [plugin, PLUGIN])),
+  ai: { payload: 'skip', '*': PLUGIN },
   request: { id: 'value', headers: { 'user-agent': 'value' } },
   response: { status: 'value' },
   started_at: 'value',
@@ -38,48 +40,101 @@ const WANTED = {
   service: { name: 'value' },
   route: { name: 'value' },
   workspace_name: 'value',
-} as const satisfies Wanted
+} as const satisfies WantedMembers
 
-/** Kong's plugin `http-log` behind `ai-proxy` or `ai-proxy-advanced`. */
+/**
+ * Kong's plugin `http-log` behind its AI plugins. One request may buy several calls: a transformer asks a model of its
+ * own before or after the proxy does. Each plugin has an entry with its usage, under its name.
+ */
 export const kong: JsonSource = { name: 'kong', wanted: WANTED, map: fromKong }
 
+interface Bought {
+  readonly plugin: string
+  readonly entry: Selected
+  readonly isMain: boolean
+}
+
 export function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
-  const plugins = objectOf(payload['ai'])
-  const entry = PLUGINS.map((name) => plugins[name]).find((found) => found !== undefined)
-  if (entry === undefined) return skipped('no_model_call')
-  const { usage: stated, meta: described, cache } = objectOf(entry)
-  const [usage, meta] = [objectOf(stated), objectOf(described)]
-  const model = nameOf(meta['request_model'], meta['response_model'])
-  if (model === undefined) return lacks('/ai/proxy/meta/request_model', 'must be the name of a model')
+  const bought = boughtOf(objectOf(payload['ai']))
+  if (bought.length === 0) return skipped('no_model_call')
   const id = nameOf(objectOf(payload['request'])['id'])
   if (id === undefined) return lacks('/request/id', 'must be the id of the request')
-  const startMs = countOf(payload['started_at']) ?? instantOf(payload['started_at'])
-  const time = timeText(startMs)
+  const time = timeText(countOf(payload['started_at']) ?? instantOf(payload['started_at']))
   if (time === undefined) return lacks('/started_at', 'must be a time')
 
-  const consumer = objectOf(payload['consumer'])
+  const request = { ...requestFields(payload, caller), operation_id: bought.length > 1 ? id : undefined }
+  const status = countOf(objectOf(payload['response'])['status'])
+  const events: PartOfEvent[] = []
+  let unnamed: Mapped | undefined
+  for (const { plugin, entry, isMain } of bought) {
+    const meta = objectOf(entry['meta'])
+    const model = nameOf(meta['request_model'], meta['response_model'])
+    if (model === undefined) {
+      unnamed = lacks(`/ai/${plugin}/meta/request_model`, 'must be the name of a model')
+      continue
+    }
+    const call = callFields(entry, model)
+    const outcome = isMain ? outcomeOf(status) : 'success'
+    if (outcome === 'error' && call.input_tokens === undefined && call.output_tokens === undefined) continue
+    events.push({
+      event_id: eventIdOf(caller.tenantId, 'kong', isMain ? id : `${id}\n${plugin}`),
+      ingestion_layer: 'gateway',
+      ingestion_timestamp: time,
+      ...call,
+      ...request,
+      request_id: isMain ? id : undefined,
+      latency_ms: isMain ? countOf(objectOf(payload['latencies'])['request']) : countOf(meta['llm_latency']),
+      outcome,
+    })
+  }
+  return events.length === 0 ? (unnamed ?? skipped('failed_without_usage')) : mappedEvents(events)
+}
+
+/** The entries of plugins that called a model. Others guard, rate or rewrite, and count nothing. */
+function boughtOf(plugins: Selected): readonly Bought[] {
+  const main = MAIN_PLUGINS.find((name) => plugins[name] !== undefined)
+  return Object.entries(plugins).flatMap(([plugin, value]) => {
+    const entry = objectOf(value)
+    const isMain = plugin === main
+    const { request_model: requested, response_model: responded } = objectOf(entry['meta'])
+    const isCounted = objectOf(entry['usage']) === entry['usage'] && nameOf(requested, responded) !== undefined
+    return isMain || isCounted ? [{ plugin, entry, isMain }] : []
+  })
+}
+
+/** What was bought. */
+function callFields(entry: Selected, model: string) {
+  const [usage, meta] = [objectOf(entry['usage']), objectOf(entry['meta'])]
   const inputParts = objectOf(usage['prompt_tokens_details'])
   const outputParts = objectOf(usage['completion_tokens_details'])
-  const cached = aboveZero(countOf(inputParts['cached_tokens']))
-  const isFromCache = String(objectOf(cache)['cache_status']).toLowerCase() === 'hit'
-  return mappedEvent({
-    event_id: eventIdOf(caller.tenantId, 'kong', id),
-    ingestion_layer: 'gateway',
-    ingestion_timestamp: time,
-    provider: nameOf(meta['provider_name']) ?? 'unknown',
+  const isFromCache = String(objectOf(entry['cache'])['cache_status']).toLowerCase() === 'hit'
+  const provider = nameOf(meta['provider_name']) ?? 'unknown'
+  return {
+    provider,
     requested_model: model,
     served_model: nameOf(meta['response_model']),
-    input_tokens: wholeInput(countOf(usage['prompt_tokens'], usage['prompt_token'], usage['input_tokens']), cached),
-    output_tokens: countOf(usage['completion_tokens'], usage['completion_token'], usage['output_tokens']),
-    cached_input_tokens: cached,
-    reasoning_tokens: aboveZero(countOf(outputParts['reasoning_tokens'])),
-    audio_input_tokens: aboveZero(countOf(inputParts['audio_tokens'])),
-    audio_output_tokens: aboveZero(countOf(outputParts['audio_tokens'])),
+    ...readUsage(
+      {
+        input: countOf(usage['prompt_tokens'], usage['prompt_token'], usage['input_tokens']),
+        output: countOf(usage['completion_tokens'], usage['completion_token'], usage['output_tokens']),
+        total: countOf(usage['total_tokens']),
+        cacheRead: aboveZero(countOf(inputParts['cached_tokens'])),
+        audioInput: aboveZero(countOf(inputParts['audio_tokens'])),
+        reasoning: aboveZero(countOf(outputParts['reasoning_tokens'])),
+        audioOutput: aboveZero(countOf(outputParts['audio_tokens'])),
+      },
+      { surface: 'kong', provider, model },
+    ),
     served_from_cache: isFromCache || undefined,
     // Of the prices in Kong's own configuration; without them it writes 0.
     estimated_cost_usd: isFromCache ? undefined : amountText(amountSteps(usage['cost'])),
-    latency_ms: countOf(objectOf(payload['latencies'])['request']),
-    outcome: outcomeOf(countOf(objectOf(payload['response'])['status'])),
+  }
+}
+
+/** Who made the request, and through what. */
+function requestFields(payload: Selected, caller: IntakeRequest['caller']) {
+  const consumer = objectOf(payload['consumer'])
+  return {
     ...attributedBy({ identity: nameOf(consumer['username'], consumer['custom_id']) }, caller),
     tags: tagsOf([
       ['gateway_service', objectOf(payload['service'])['name']],
@@ -87,12 +142,12 @@ export function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
       ['workspace', payload['workspace_name']],
       ...callerTags([['user-agent', objectOf(objectOf(payload['request'])['headers'])['user-agent']]]),
     ]),
-  })
+  }
 }
 
 /** Kong writes 499 where the client closed the request. */
 function outcomeOf(status: number | undefined): Outcome | undefined {
   if (status === undefined) return undefined
-  if (status === 499) return 'cancelled'
+  if (status === 499 || status === 0) return 'cancelled'
   return status >= 400 ? 'error' : 'success'
 }

@@ -32,6 +32,13 @@ export type PartOfEvent = Partial<SourceEvent['event']> &
   Pick<InvocationEvent, 'event_id' | 'ingestion_layer' | 'ingestion_timestamp' | 'provider' | 'requested_model'>
 
 export const mappedEvent = (event: PartOfEvent): Mapped => ({ kind: 'event', event: event as SourceEvent['event'] })
+/** One event is mapped as such. */
+export const mappedEvents = (events: readonly PartOfEvent[]): Mapped => {
+  const [first, ...others] = events as readonly SourceEvent['event'][]
+  return first !== undefined && others.length === 0
+    ? { kind: 'event', event: first }
+    : { kind: 'events', events: events as readonly SourceEvent['event'][] }
+}
 export const skipped = (reason: string): Mapped => ({ kind: 'skipped', reason })
 export const lacks = (pointer: string, detail: string): Mapped => ({ kind: 'rejected', errors: [{ pointer, detail }] })
 

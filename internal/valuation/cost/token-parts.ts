@@ -14,6 +14,8 @@ export type TokenFacts = Pick<
   | 'inputTokens'
   | 'outputTokens'
   | 'cachedInputTokens'
+  | 'cachedAudioInputTokens'
+  | 'cachedImageInputTokens'
   | 'cacheWriteTokens'
   | 'cacheWriteTtlSeconds'
   | 'cacheWrite5mTokens'
@@ -44,11 +46,14 @@ export function tokenParts(facts: TokenFacts, inputTokens: number, outputTokens:
     return undefined
   }
 
-  // Events do not carry the number of cached audio and image tokens: only those that cannot be uncached count as
-  // cached.
-  const audioUncached = Math.min(audioInput, uncached)
+  // Where an event does not state how many audio and image tokens were cached, only those that cannot be uncached are.
+  const { cachedAudioInputTokens: ofAudio, cachedImageInputTokens: ofImage } = facts
+  if ((ofAudio ?? 0) > audioInput || (ofImage ?? 0) > imageInput || (ofAudio ?? 0) + (ofImage ?? 0) > cacheRead) {
+    return undefined
+  }
+  const audioUncached = Math.min(audioInput - (ofAudio ?? 0), uncached)
   const audioCached = Math.min(audioInput - audioUncached, cacheRead)
-  const imageUncached = Math.min(imageInput, uncached - audioUncached)
+  const imageUncached = Math.min(imageInput - (ofImage ?? 0), uncached - audioUncached)
   const imageCached = Math.min(imageInput - imageUncached, cacheRead - audioCached)
   const isLongLived = (facts.cacheWriteTtlSeconds ?? 0) >= LONG_CACHE_TTL_SECONDS
   return {

@@ -21,6 +21,9 @@ const HAS_IMAGE_CACHED = 2048
 const HAS_WEB_SEARCHES = 4096
 const HAS_FILE_SEARCHES = 8192
 const HAS_CODE_EXECUTIONS = 16_384
+/** Whether the cached part is stated, and not assumed. */
+const HAS_AUDIO_CACHE_SPLIT = 32_768
+const HAS_IMAGE_CACHE_SPLIT = 65_536
 /** Any billed call of a tool. */
 export const HAS_TOOL_CALLS = HAS_WEB_SEARCHES | HAS_FILE_SEARCHES | HAS_CODE_EXECUTIONS
 
@@ -45,6 +48,8 @@ export function usageFacts(invocation: Invocation, parts: TokenParts): number {
   if (parts.image_input > 0) facts |= HAS_IMAGE_INPUT
   if (parts.image_output > 0) facts |= HAS_IMAGE_OUTPUT
   if (parts.image_cache_read > 0) facts |= HAS_IMAGE_CACHED
+  if (invocation.cachedAudioInputTokens !== undefined) facts |= HAS_AUDIO_CACHE_SPLIT
+  if (invocation.cachedImageInputTokens !== undefined) facts |= HAS_IMAGE_CACHE_SPLIT
   if (invocation.webSearchCalls) facts |= HAS_WEB_SEARCHES
   if (invocation.fileSearchCalls) facts |= HAS_FILE_SEARCHES
   if (invocation.codeExecutionCalls) facts |= HAS_CODE_EXECUTIONS
@@ -53,7 +58,13 @@ export function usageFacts(invocation: Invocation, parts: TokenParts): number {
 
 interface Modality {
   readonly parts: { readonly input: RatePart; readonly output: RatePart; readonly cached: RatePart }
-  readonly facts: { readonly input: number; readonly output: number; readonly cached: number; readonly noSplit: number }
+  readonly facts: {
+    readonly input: number
+    readonly output: number
+    readonly cached: number
+    readonly cacheSplit: number
+    readonly noSplit: number
+  }
   readonly flags: { readonly noRate: CostFlag; readonly noSplit: CostFlag; readonly cacheSplit: CostFlag }
 }
 
@@ -65,6 +76,7 @@ const MODALITIES: readonly Modality[] = [
       input: HAS_AUDIO_INPUT,
       output: HAS_AUDIO_OUTPUT,
       cached: HAS_AUDIO_CACHED,
+      cacheSplit: HAS_AUDIO_CACHE_SPLIT,
       noSplit: HAS_NO_AUDIO_SPLIT,
     },
     flags: { noRate: 'audio_rate_missing', noSplit: 'audio_split_missing', cacheSplit: 'audio_cache_split_assumed' },
@@ -75,6 +87,7 @@ const MODALITIES: readonly Modality[] = [
       input: HAS_IMAGE_INPUT,
       output: HAS_IMAGE_OUTPUT,
       cached: HAS_IMAGE_CACHED,
+      cacheSplit: HAS_IMAGE_CACHE_SPLIT,
       noSplit: HAS_NO_IMAGE_SPLIT,
     },
     flags: { noRate: 'image_rate_missing', noSplit: 'image_split_missing', cacheSplit: 'image_cache_split_assumed' },
@@ -109,7 +122,7 @@ export function flagsOfRates(rates: Rates, facts: number, serviceTier: SheetTier
     )
     const hasRate = rates[parts.input] !== undefined || rates[parts.output] !== undefined
     if (isMissing) flags.push(names.noRate)
-    if (has(of.cached)) flags.push(names.cacheSplit)
+    if (has(of.cached) && !has(of.cacheSplit)) flags.push(names.cacheSplit)
     if (has(of.noSplit) && hasRate) flags.push(names.noSplit)
   }
   return flags

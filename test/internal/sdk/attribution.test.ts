@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { validateInvocation } from '../../../internal/invocations/validate-invocation.js'
 import { Attribution } from '../../../internal/sdk/attribution.js'
 import { type Provider, SECRET_TEXT, startProvider } from './provider.js'
 
@@ -32,6 +33,14 @@ beforeEach(() => {
   })
 })
 
+/** Events that were sent, as the service reads them. */
+const events = () =>
+  sent.map((event) => {
+    const validation = validateInvocation(event, Date.now() + 1_000)
+    if (!validation.ok) throw new Error(JSON.stringify(validation.errors))
+    return validation.event
+  })
+
 const openai = () =>
   attribution.wrapOpenAi(new OpenAI({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }), {
     attributed_identity: 'ann',
@@ -61,7 +70,7 @@ describe('a client of OpenAI', () => {
     await attribution.flush()
 
     expect(answer.choices[0]?.message.content).toBe(SECRET_TEXT)
-    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+    expect(events()).toEqual([expect.objectContaining(CHAT_FACTS)])
     expect(sent[0]?.['latency_ms']).toBeGreaterThanOrEqual(0)
     expect(bodies).not.toContain('secret')
     expect(bodies).not.toContain(SECRET_TEXT)
@@ -82,7 +91,7 @@ describe('a client of OpenAI', () => {
     await attribution.flush()
 
     expect(parts.map(({ choices }) => choices[0]?.delta.content)).toEqual([SECRET_TEXT, ' and more'])
-    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+    expect(events()).toEqual([expect.objectContaining(CHAT_FACTS)])
   })
 
   test('leaves the usage chunk to a caller who asks for it', async () => {
@@ -92,7 +101,7 @@ describe('a client of OpenAI', () => {
     await attribution.flush()
 
     expect(parts).toHaveLength(3)
-    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+    expect(events()).toEqual([expect.objectContaining(CHAT_FACTS)])
   })
 
   test('has a stream recorded that its reader left, without counts that nobody knows', async () => {
@@ -102,7 +111,7 @@ describe('a client of OpenAI', () => {
     expect(sent).toHaveLength(1)
     expect(sent[0]).toMatchObject({ requested_model: 'gpt-4o-mini', served_model: 'gpt-4o-mini-2024-07-18' })
     expect(sent[0]).toMatchObject({ outcome: 'cancelled' })
-    expect(sent[0]).not.toHaveProperty('output_tokens')
+    expect(sent[0]).not.toHaveProperty('provider_usage')
   })
 
   test('has both halves of a stream that was split, recorded once', async () => {
@@ -115,7 +124,7 @@ describe('a client of OpenAI', () => {
     expect(await Promise.all(stream.tee().map(read))).toEqual([2, 2])
     await attribution.flush()
 
-    expect(sent).toEqual([expect.objectContaining(CHAT_FACTS)])
+    expect(events()).toEqual([expect.objectContaining(CHAT_FACTS)])
   })
 
   test('has responses, streamed ones and embeddings recorded', async () => {
@@ -131,7 +140,7 @@ describe('a client of OpenAI', () => {
       input_tokens: 700,
       output_tokens: 80,
     }
-    expect(sent).toEqual([
+    expect(events()).toEqual([
       expect.objectContaining({ ...response, cached_input_tokens: 64, reasoning_tokens: 16 }),
       expect.objectContaining({ ...response, cached_input_tokens: 64, reasoning_tokens: 16 }),
       expect.objectContaining({ requested_model: 'text-embedding-3-small', input_tokens: 9 }),
@@ -183,8 +192,58 @@ describe('a client of Anthropic', () => {
     await client.messages.stream(asked).finalMessage()
     await attribution.flush()
 
-    expect(sent).toEqual([FACTS, FACTS, FACTS].map((facts) => expect.objectContaining(facts)))
+    expect(events()).toEqual([FACTS, FACTS, FACTS].map((facts) => expect.objectContaining(facts)))
     expect(bodies).not.toContain('secret')
+  })
+})
+
+describe('the usage of an answer', () => {
+  const wrapped = (usage: object) => {
+    const create = () => ({ model: 'm', usage })
+    return {
+      openai: attribution.wrapOpenAi({ responses: { create } }),
+      anthropic: attribution.wrapAnthropic({ messages: { create } }),
+    }
+  }
+
+  test('is sent as numbers, and read by the service', async () => {
+    const written = {
+      input_tokens: 18_014,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 18_011, note: 'a-secret' },
+      output_tokens: 20,
+      total_tokens: 18_034,
+    }
+    const compacted = {
+      input_tokens: 23_000,
+      output_tokens: 1_000,
+      service_tier: 'standard',
+      speed: 'fast',
+      iterations: [
+        { type: 'compaction', input_tokens: 180_000, output_tokens: 3_500 },
+        { type: 'message', input_tokens: 23_000, output_tokens: 1_000, cache_creation: { text: 'a-secret' } },
+      ],
+    }
+    wrapped(written).openai.responses.create()
+    wrapped(compacted).anthropic.messages.create()
+    await attribution.flush()
+
+    expect(bodies).not.toContain('secret')
+    expect(events()).toMatchObject([
+      { input_tokens: 18_014, cache_write_tokens: 18_011, output_tokens: 20 },
+      { input_tokens: 203_000, output_tokens: 4_500, speed: 'fast', service_tier: 'standard' },
+    ])
+  })
+
+  test('keeps to the bounds of the service, whatever a client answers', async () => {
+    const pass = { input_tokens: 1, output_tokens: 1, deep: { deeper: { deepest: 1 } }, list: [{ a: 1 }] }
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`count_${index}`, index]))
+    const odd = { text: 'a-secret', below: -1, huge: 1e300, not: Number.NaN, list: [1, 'a-secret', null] }
+    wrapped({ iterations: Array(400).fill(pass), ...odd }).anthropic.messages.create()
+    wrapped({ ...odd, ...many }).openai.responses.create()
+    await attribution.flush()
+
+    expect(bodies).not.toContain('secret')
+    expect(events()).toHaveLength(2)
   })
 })
 

@@ -54,12 +54,33 @@ describe('Kong', () => {
       output_tokens: 40,
       cached_input_tokens: 20,
       reasoning_tokens: 8,
+      request_id: '9ec9264afbbbad5fe5c64877d92eeb04',
       estimated_cost_usd: '0.000042',
       latency_ms: 1040,
       outcome: 'success',
       attributed_identity: 'search-app',
       tags: { gateway_service: 'llm', gateway_route: 'chat', workspace: 'default' },
     })
+  })
+
+  test('each plugin that called a model is an event of its own, and the main one keeps its id', () => {
+    const transformer = {
+      usage: { prompt_tokens: 89, completion_tokens: 56, cost: 0.0012 },
+      meta: { provider_name: 'cohere', request_model: 'command' },
+    }
+    const { ai, ...rest } = kongPayload()
+    const result = mapped(kong, { ...rest, ai: { ...(ai as object), 'ai-request-transformer': transformer } })
+
+    const events = result.kind === 'events' ? result.events : []
+    expect(events).toHaveLength(2)
+    const [main, other] = [...events].sort((one) => (one.requested_model === 'command' ? 1 : -1))
+    expect(main).toMatchObject({
+      event_id: eventIdOf('tnt_one', 'kong', '9ec9264afbbbad5fe5c64877d92eeb04'),
+      input_tokens: 120,
+    })
+    expect(other).toMatchObject({ provider: 'cohere', input_tokens: 89, estimated_cost_usd: '0.0012' })
+    expect(other?.event_id).not.toBe(main?.event_id)
+    expect(other?.operation_id).toBe(main?.operation_id)
   })
 
   test.each([
@@ -126,7 +147,11 @@ describe('Envoy', () => {
   })
 
   test('lines without a model, or of a failure without usage, are no calls', () => {
-    const nothing = { 'gen_ai.usage.input_tokens': '-', 'gen_ai.usage.output_tokens': '-' }
+    const nothing = {
+      'gen_ai.usage.input_tokens': '-',
+      'gen_ai.usage.output_tokens': '-',
+      'gen_ai.usage.total_tokens': '-',
+    }
     const unnamed = { 'gen_ai.request.model': '-', 'gen_ai.response.model': '-' }
     expect(mapped(envoy, envoyPayload(unnamed))).toEqual({ kind: 'skipped', reason: 'no_model_call' })
     expect(mapped(envoy, envoyPayload({ ...nothing, response_code: 503 }))).toMatchObject({ kind: 'skipped' })
@@ -134,7 +159,35 @@ describe('Envoy', () => {
   })
 })
 
+test('zeros of every count are unknown in an access log of Envoy, not a free call', () => {
+  const zeros = {
+    'gen_ai.usage.input_tokens': 0,
+    'gen_ai.usage.output_tokens': 0,
+    'gen_ai.usage.total_tokens': 0,
+    'gen_ai.usage.cached_input_tokens': 0,
+    'gen_ai.usage.cache_creation_input_tokens': 0,
+    'gen_ai.usage.reasoning_tokens': 0,
+  }
+  const event = eventOf(envoy, envoyPayload(zeros))
+
+  expect(event).not.toHaveProperty('input_tokens')
+  expect(event).not.toHaveProperty('output_tokens')
+})
+
 describe('Bedrock', () => {
+  test.each([
+    [
+      'application-inference-profile/a1b2c3d4e5f6',
+      'arn:aws:bedrock:us-east-1:1:application-inference-profile/a1b2c3d4e5f6',
+    ],
+    ['provisioned-model/q9', 'arn:aws:bedrock:us-east-1:1:provisioned-model/q9'],
+    ['inference-profile/us.anthropic.claude-haiku-4-5-20251001-v1:0', 'us.anthropic.claude-haiku-4-5-20251001-v1:0'],
+    ['foundation-model/amazon.nova-lite-v1:0', 'amazon.nova-lite-v1:0'],
+  ])('the ARN %s names the model %s', (rest, model) => {
+    const modelId = `arn:aws:bedrock:us-east-1:1:${rest}`
+    expect(eventOf(bedrockLog, bedrockPayload({ modelId }))).toMatchObject({ requested_model: model })
+  })
+
   test('an invocation becomes an event, its input with what the cache held', () => {
     expect(eventOf(bedrockLog, bedrockPayload())).toEqual({
       event_id: eventIdOf('tnt_one', 'bedrock-log', '915a6a04-3f83-4c70-a277-7fbf7ea546b3'),

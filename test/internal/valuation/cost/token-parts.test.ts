@@ -36,6 +36,20 @@ test('the two counters of cache writes have their own parts; the stated lifetime
   expect(tokenParts({ ...counters, cacheWriteTokens: 29 }, 100, 0)).toBeUndefined()
 })
 
+test('cached audio is split from cached text where it is stated, and is no more than either', () => {
+  const facts = { cachedInputTokens: 500, audioInputTokens: 700, audioOutputTokens: 100 }
+
+  expect(tokenParts({ ...facts, cachedAudioInputTokens: 400 }, 1000, 100)).toMatchObject({
+    input: 200,
+    cache_read: 100,
+    audio_input: 300,
+    audio_cache_read: 400,
+    audio_output: 100,
+  })
+  expect(tokenParts({ ...facts, cachedAudioInputTokens: 501 }, 1000, 100)).toBeUndefined()
+  expect(tokenParts({ ...facts, audioInputTokens: 399, cachedAudioInputTokens: 400 }, 1000, 100)).toBeUndefined()
+})
+
 test('image tokens are parts of the totals beside audio, and as few as possible count as cached', () => {
   expect(
     tokenParts({ cachedInputTokens: 80, audioInputTokens: 5, imageInputTokens: 50, imageOutputTokens: 7 }, 100, 10),
