@@ -104,6 +104,9 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'Id of the span of this call within trace_id. A call that two sources show with the same trace_id and span_id ' +
     'is one record.',
   parent_span_id: 'Id of the span within trace_id that made the call.',
+  instrumentation:
+    'What observed the call within its sender: the name of the OpenTelemetry instrumentation scope. Two of one ' +
+    'process may show the same call, one shows it once.',
   attribution_confidence:
     "Producer's confidence in attributed_identity and attributed_service, a number from 0 to 0.95. It caps the " +
     "record's confidence.",
@@ -180,6 +183,7 @@ export const NAMES_PEOPLE = {
   trace_id: 'no',
   span_id: 'no',
   parent_span_id: 'no',
+  instrumentation: 'no',
   attribution_confidence: 'no',
   tags: 'perhaps',
   k8s_namespace: 'no',

@@ -95,6 +95,8 @@ export const EVENT_FIELDS = {
   trace_id: OPTIONAL_NAME,
   span_id: OPTIONAL_NAME,
   parent_span_id: OPTIONAL_NAME,
+  // What made the event within its sender: of several of one process, each shows a call once.
+  instrumentation: OPTIONAL_NAME,
   attribution_confidence: z.number().min(0).max(0.95).nullish(),
   tags: z.record(plainText(64), plainText(256)).meta({ maxProperties: TAGS_MAX }).nullish(),
   k8s_namespace: OPTIONAL_NAME,

@@ -217,6 +217,10 @@ export const RECORD_FIELDS = [
   { name: 'intake', kind: 'label', isExplained: true },
   { name: 'trace_id', kind: 'text', isStated: true, isOptional: true, wire: 'trace' },
   { name: 'span_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
+  // Finds the record of the span around a call: both may show the same one.
+  { name: 'parent_span_id', kind: 'text', isStated: true, isOptional: true },
+  // Of several observers in one process, which one.
+  { name: 'instrumentation', kind: 'label', isStated: true, isOptional: true, isExplained: true },
   { name: 'response_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
   { name: 'request_id', kind: 'text', isStated: true, isOptional: true, isExplained: true },
   // What several attempts serve, and which of them this call is, from 1.

@@ -66,6 +66,7 @@ const sourceOf = (stored: StoredAttributionDetail) => ({
   response_id: nullIfEmpty(stored.response_id),
   request_id: nullIfEmpty(stored.request_id),
   span_id: nullIfEmpty(stored.span_id),
+  instrumentation: nullIfEmpty(stored.instrumentation),
   operation_id: nullIfEmpty(stored.operation_id),
   attempt: stored.attempt === null ? null : Number(stored.attempt),
   assumptions: stored.assumptions === '' ? [] : stored.assumptions.split(','),

@@ -50,6 +50,9 @@ const explanation = z
         response_id: z.string().nullable(),
         request_id: z.string().nullable(),
         span_id: z.string().nullable(),
+        instrumentation: z.string().nullable().meta({
+          description: 'What observed the call within its sender: the name of the OpenTelemetry instrumentation scope.',
+        }),
         operation_id: z.string().nullable().meta({ description: 'What several attempts serve.' }),
         attempt: z.int().nullable().meta({ description: 'Which of the attempts of the operation, from 1.' }),
         assumptions: z.array(z.string()).meta({

@@ -257,6 +257,8 @@ const LEFT_OUT: Readonly<Record<ShownField, string | typeof IN_FILES>> = {
   attributed_identity: 'never leaves the service; people appear only in cohorts of five or more',
   trace_id: AGGREGATES,
   span_id: AGGREGATES,
+  parent_span_id: AGGREGATES,
+  instrumentation: AGGREGATES,
   response_id: AGGREGATES,
   request_id: AGGREGATES,
   operation_id: AGGREGATES,

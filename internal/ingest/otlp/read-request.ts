@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
+import { nameOf } from '../adapters/fields.js'
 import type { SourceEvent } from '../intake/intake-route.js'
 import { agentSpan } from './agent-spans.js'
 import { agentOfScope } from './agents.js'
@@ -97,7 +98,7 @@ class Reading {
     const place = this.next()
     this.hasOwnSpans ||= span.scope === OWN_SCOPE
     const agent = agentOfScope(span.scope)
-    if (agent !== undefined) return this.take(span, place, agentSpan(span, agent, this.context))
+    if (agent !== undefined) return this.take(span, place, agentSpan(span, agent, this.context), span.scope)
     const reason = passedOver(span)
     if (reason !== undefined) return this.passOver(layerOf(span), reason)
     const event = spanEvent(span, this.context)
@@ -107,10 +108,11 @@ class Reading {
   }
 
   addLogRecord(record: Telemetry): void {
-    this.take(record, this.next(), mapLogRecord(record, this.context))
+    // Logs and spans of one program may show the same call, and some have one scope for both.
+    this.take(record, this.next(), mapLogRecord(record, this.context), `${record.scope} (log)`)
   }
 
-  private take(telemetry: Telemetry, place: number, mapped: MappedRecord): void {
+  private take(telemetry: Telemetry, place: number, mapped: MappedRecord, observer: string): void {
     switch (mapped.kind) {
       case 'missing':
         return increment(this.missing, mapped.what)
@@ -121,7 +123,7 @@ class Reading {
         const { event, isCostUntrusted, detailsKey } = mapped
         this.calls.push({
           place,
-          event,
+          event: { ...event, instrumentation: nameOf(observer) },
           spanId: event.span_id == null ? '' : telemetry.spanId,
           isLiteLlm: false,
           ...(isCostUntrusted === true && { trustsCost: false }),

@@ -123,6 +123,7 @@ export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventI
     trace_id: traceId === '' ? undefined : traceId,
     span_id: spanId === '' ? undefined : spanId,
     parent_span_id: span.parentSpanId === '' ? undefined : span.parentSpanId,
+    instrumentation: nameOf(span.scope),
     k8s_namespace: nameOf(span.resource.get(FACT.namespace)),
     k8s_workload: nameOf(span.resource.get(FACT.workload)),
   }

@@ -70,6 +70,14 @@ export const MIGRATIONS: readonly Migration[] = [
       ['assumptions', 'LowCardinality(String)'],
     ].map(([name, type]) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${name} ${type}`),
   },
+  {
+    version: 3,
+    name: 'observers of calls and the spans around them',
+    statements: [
+      ['parent_span_id', 'String'],
+      ['instrumentation', 'LowCardinality(String)'],
+    ].map(([name, type]) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${name} ${type}`),
+  },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -70,6 +70,7 @@ const FULL: {
   latency_ms: 1212,
   response_id: 'chatcmpl-9',
   request_id: 'req_9',
+  instrumentation: 'openinference.instrumentation.anthropic',
   operation_id: 'op-1',
   attempt: 2,
   assumptions: 'provider_from_host,cache_apart',

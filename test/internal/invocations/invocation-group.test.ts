@@ -56,6 +56,7 @@ const events: fc.Arbitrary<InvocationEvent> = fc
       speed: fc.constantFrom('standard', 'fast'),
       attempt: counts,
       assumptions: names,
+      instrumentation: names,
       service_tier: fc.constantFrom(...SERVICE_TIERS),
       served_from_cache: fc.boolean(),
       region: names,

@@ -18,6 +18,8 @@ const FULL = {
   alternativeInputTokens: 4,
   speed: 'fast',
   requestId: 'req_9',
+  parentSpanId: '00f067aa0ba902b7',
+  instrumentation: 'openinference.instrumentation.anthropic',
   operationId: 'op-1',
   attempt: 2,
   assumptions: 'provider_from_host',

@@ -43,6 +43,24 @@ async function eventOf(attributes: TestSpan['attributes'], request: TestRequest 
   return events[0]?.event as SpanEvent
 }
 
+test('an event names the instrumentation that showed its call', async () => {
+  const scope = 'openinference.instrumentation.anthropic'
+  expect(await eventOf({ 'openinference.span.kind': 'LLM', 'llm.model_name': 'claude' }, { scope })).toMatchObject({
+    instrumentation: scope,
+  })
+})
+
+test('a response id that is too long for an event is hashed', async () => {
+  const id = `resp_${'bGl0ZWxsbTpjdXN0b21fbGxt'.repeat(16)}`
+  const event = await eventOf({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.response.id': id,
+  })
+
+  expect(event.response_id).toMatch(/^sha256:[0-9a-f]{64}$/)
+})
+
 describe('one call in each convention', () => {
   const CALL = { input_tokens: 1200, output_tokens: 80, cached_input_tokens: 1000, requested_model: 'gpt-4o' }
 

@@ -79,6 +79,7 @@ describe('the calls of a sandbox', () => {
       'usage_basis',
       'outcome',
       'span_id',
+      'instrumentation',
     ])
   })
 

@@ -79,6 +79,8 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `intake` LowCardinality(String),
     `trace_id` String,
     `span_id` String,
+    `parent_span_id` String,
+    `instrumentation` LowCardinality(String),
     `response_id` String,
     `request_id` String,
     `operation_id` String,
@@ -1330,3 +1332,15 @@ ALTER TABLE attributions_local ON CLUSTER attribution
 
 ALTER TABLE attributions ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `assumptions` LowCardinality(String));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `parent_span_id` String);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `parent_span_id` String);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `instrumentation` LowCardinality(String));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `instrumentation` LowCardinality(String));
