@@ -150,7 +150,7 @@ export const EVENT_DATA = {
     }),
     merged_invocation_id: idOf('inv'),
     matched_by: z
-      .enum(['response_id', 'trace_and_span'])
+      .enum(['trace_and_span', 'response_id', 'parent_span', 'request_id', 'equal_counts'])
       .meta({ description: 'What the events of both have in common.' }),
   }),
   'ingestion.backlog': z.object({

@@ -77,7 +77,7 @@ export async function compact(
 }
 
 /** The undo of a bulk override (its id ends so) is final: what it closed is never restored. */
-const IS_REPLACED = `(change IN ('reattribution', 'revaluation', 'correction', 'merge', 'undo_merge')
+const IS_REPLACED = `(change IN ('reattribution', 'revaluation', 'correction', 'merge', 'undo_merge', 'perhaps_twice')
   OR endsWith(change_id, '.undo')) AND NOT endsWith(change_id, '${KEPT}')`
 const IN_SPAN =
   'closed_at >= fromUnixTimestamp64Milli({first:Int64}) AND closed_at <= fromUnixTimestamp64Milli({last:Int64})'

@@ -1,11 +1,16 @@
 import { idHex } from '../../ids/ids.js'
+import { TAGS_MAX } from '../../invocations/invocation-schema.js'
 import { COST_BASES, type CostBasis } from '../../records/bases.js'
+import { readPair } from '../../records/dimensions.js'
 import type { DegradationState, EvidenceBasis } from '../../records/interpretation.js'
 import { EVIDENCE_BASES, eligibilityOf } from '../../records/interpretation.js'
 import { FIELDS, type FieldKind, type FieldName, memberOf } from '../../records/record-fields.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { USAGE_BASES, type UsageBasis } from '../../text/call-words.js'
-import { statedCostDoubt } from '../../valuation/cost/cost-details.js'
+import { type CostDetails, statedCostDoubt } from '../../valuation/cost/cost-details.js'
+import { explainCost } from '../../valuation/cost/explain-cost.js'
+import { tokenParts } from '../../valuation/cost/token-parts.js'
+import { eventOf } from '../records/stated-fields.js'
 import { type MatchedBy, seenByOf, seenByText, sightingOf } from '../sightings/seen-by.js'
 import { isDisputed, isOverridden } from './decided.js'
 import { withAttributionOf } from './reattribute.js'
@@ -23,11 +28,16 @@ const USAGE_NAMES: ReadonlySet<FieldName> = new Set([
   'carbon_basis',
   'footprint_details',
   'service_tier',
+  'speed',
+  'billed_units',
+  'assumptions',
   'served_from_cache',
   'region',
 ])
 /** What was bought and what it cost: of two events of one call, all of it is taken from the same one. */
-const USAGE_MEMBERS = FIELDS.filter(({ name, kind }) => USAGE_KINDS.has(kind) || USAGE_NAMES.has(name)).map(memberOf)
+const USAGE_MEMBERS = FIELDS.filter(
+  ({ name, kind }) => (USAGE_KINDS.has(kind) && name !== 'attempt') || USAGE_NAMES.has(name),
+).map(memberOf)
 
 /**
  * Whether one record's attribution is the stronger of two: a person's decision, then what no fail-open heuristic made,
@@ -44,18 +54,49 @@ const strengthOf = (row: AttributionRow): readonly number[] => [
   row.receivedAtMs,
 ]
 
-/** Whether a record's usage is better known than another's; equal ones: no. */
-const isBetterKnown = (one: AttributionRow, other: AttributionRow): boolean =>
-  isBefore(usageRankOf(one), usageRankOf(other), false)
+/**
+ * Whether the absorbed record's usage is better known; equal ones: no. Of two spans of which one is around the other,
+ * the inner one is nearer to the provider; LiteLLM alone writes what it charges on its outer one.
+ */
+function isAbsorbedBetter(winner: AttributionRow, absorbed: AttributionRow, { isInnerAbsorbed }: MergedBy): boolean {
+  const isLiteLlm = winner.instrumentation === LITELLM && absorbed.instrumentation === LITELLM
+  const inner = isLiteLlm || isInnerAbsorbed === undefined ? undefined : isInnerAbsorbed
+  const rankOf = (row: AttributionRow, isInner: boolean | undefined): readonly number[] => [
+    ...knowledgeOf(row),
+    isInner === false ? 1 : 0,
+    COST_BASES.indexOf(row.costBasis as CostBasis),
+    -COUNT_MEMBERS.filter((member) => row[member] !== undefined).length,
+  ]
+  return isBefore(rankOf(absorbed, inner), rankOf(winner, inner === undefined ? undefined : !inner), false)
+}
 
-/** Who answers from a cache knows that nothing was bought; then what has a price, is reported, has the better basis. */
-const usageRankOf = ({ costBasis, costDetails, usageBasis }: AttributionRow): readonly number[] => [
+const LITELLM = 'litellm'
+
+/** Who answers from a cache knows that nothing was bought; then what has a price, is reported, and is plausible. */
+const knowledgeOf = ({ costBasis, costDetails, usageBasis }: AttributionRow): readonly number[] => [
   costBasis === 'local_cache' ? 0 : 1,
   costBasis === 'unpriced' ? 1 : 0,
   USAGE_BASES.indexOf(usageBasis as UsageBasis),
   statedCostDoubt(costDetails) === 'implausible' ? 1 : 0,
-  COST_BASES.indexOf(costBasis as CostBasis),
 ]
+
+/** Counts that are parts of the two totals, or beside them. */
+const [INPUT_PARTS, OUTPUT_PARTS] = [
+  [
+    'cachedInputTokens',
+    'cachedAudioInputTokens',
+    'cachedImageInputTokens',
+    'cacheWriteTokens',
+    'cacheWriteTtlSeconds',
+    'cacheWrite5mTokens',
+    'cacheWrite1hTokens',
+    'audioInputTokens',
+    'imageInputTokens',
+  ],
+  ['reasoningTokens', 'audioOutputTokens', 'imageOutputTokens'],
+] as const
+const TOOLS = ['webSearchCalls', 'fileSearchCalls', 'codeExecutionCalls'] as const
+const COUNT_MEMBERS = ['inputTokens', 'outputTokens', ...INPUT_PARTS, ...OUTPUT_PARTS, ...TOOLS] as const
 
 /** Compares lists of the same length, the first difference decides. @param ifEqual the result without a difference */
 function isBefore(one: readonly number[], other: readonly number[], ifEqual: boolean): boolean {
@@ -63,37 +104,115 @@ function isBefore(one: readonly number[], other: readonly number[], ifEqual: boo
   return at < 0 ? ifEqual : (one[at] as number) < (other[at] as number)
 }
 
+/** Why two records are merged. */
+export interface MergedBy {
+  readonly matchedBy: MatchedBy
+  /** Of a span around another one. */
+  readonly isInnerAbsorbed?: boolean
+}
+
 /**
- * A version that counts the call of two records once. Pure. The attribution and everything about the caller stay;
- * tokens, cost and footprint are those of the event that knows them better.
+ * A version that counts the call of two records once. Pure. The attribution stays, and what the other event states
+ * besides comes to it: who called, ids, tags. Tokens, cost and footprint are those of the event that knows them better,
+ * with the parts of its totals that only the other one states.
  *
  * @param winner without a person's decision
  */
 export function mergedRow(
   winner: AttributionRow,
   absorbed: AttributionRow,
-  matchedBy: MatchedBy,
+  by: MergedBy,
   validFromMs: number,
 ): AttributionRow {
   const [own, others] = [seenByOf(winner), seenByOf(absorbed)]
-  const isUsageTaken = isBetterKnown(absorbed, winner)
+  const isUsageTaken = isAbsorbedBetter(winner, absorbed, by)
   const isTheirs = isUsageTaken && !others.also.some(({ usage }) => usage)
-  const row = isUsageTaken ? withUsageOf(winner, absorbed) : winner
+  const united = withFactsOf(winner, absorbed)
+  const row = isUsageTaken ? withPartsOf(withUsageOf(united, absorbed), winner) : withPartsOf(united, absorbed)
+  const ids = new Set([winner, absorbed].map(({ id }) => idHex(id)))
   return {
     ...row,
     validFromMs,
     outcome: row.outcome === '' ? absorbed.outcome || winner.outcome : row.outcome,
-    responseId: winner.responseId === '' ? absorbed.responseId : winner.responseId,
     exportEligibility: eligibility(row, isRestricted(winner) || isRestricted(absorbed)),
     seenBy: seenByText({
       also: [
         ...own.also.map((each) => (isUsageTaken ? { ...each, usage: false } : each)),
-        sightingOf(absorbed, matchedBy, isTheirs),
+        sightingOf(absorbed, by.matchedBy, isTheirs),
         ...others.also.map((each) => (isUsageTaken ? each : { ...each, usage: false })),
       ],
       apart: [...new Set([...own.apart, ...others.apart])],
+      perhaps: [...new Set([...(own.perhaps ?? []), ...(others.perhaps ?? [])])].filter((id) => !ids.has(id)),
     }),
   }
+}
+
+/** A record with what another one states of the same call, where it states nothing itself. */
+function withFactsOf(row: AttributionRow, other: AttributionRow): AttributionRow {
+  const isTraced = row.spanId !== '' || (row.traceId !== '' && row.traceId !== other.traceId)
+  const { traceId, spanId, parentSpanId } = other
+  const isPlaced = [row.k8sNamespace, row.k8sWorkload, row.workloadIdentity].some((name) => name !== '')
+  const { k8sNamespace, k8sWorkload, workloadIdentity } = other
+  return {
+    ...row,
+    ...(!isTraced && spanId !== '' && { traceId, spanId, parentSpanId }),
+    ...(row.traceId === '' && { traceId }),
+    ...(!isPlaced && { k8sNamespace, k8sWorkload, workloadIdentity }),
+    responseId: row.responseId || other.responseId,
+    requestId: row.requestId || other.requestId,
+    operationId: row.operationId || other.operationId,
+    attempt: row.attempt ?? other.attempt,
+    identityHash: isNobody(row.identityHash) ? other.identityHash : row.identityHash,
+    tags: unitedTags(row.tags, other.tags),
+    dimensions: unitedPairs(row.dimensions, other.dimensions),
+  }
+}
+
+const isNobody = (hash: Uint8Array): boolean => hash.every((byte) => byte === 0)
+
+function unitedTags(own: AttributionRow['tags'], others: AttributionRow['tags']): AttributionRow['tags'] {
+  if (own === undefined || others === undefined) return own ?? others
+  const all = [...Object.entries(own), ...Object.entries(others).filter(([key]) => !Object.hasOwn(own, key))]
+  return Object.fromEntries(all.slice(0, TAGS_MAX))
+}
+
+/** Of a declared tag that the one event does not have, the value of the other. */
+function unitedPairs(own: readonly string[], others: readonly string[]): readonly string[] {
+  const known = new Map(others.map((pair) => [readPair(pair)[0], pair]))
+  return own.map((pair) => {
+    const [key, value] = readPair(pair)
+    return value === '' ? (known.get(key) ?? pair) : pair
+  })
+}
+
+/**
+ * A record with the parts of its totals that only another one of the same call states: of equal totals. What they cost
+ * follows from the rates in the record's own details.
+ */
+function withPartsOf(row: AttributionRow, other: AttributionRow): AttributionRow {
+  const parts: Partial<Record<(typeof COUNT_MEMBERS)[number], number>> = {}
+  const take = (names: readonly (typeof COUNT_MEMBERS)[number][]): void => {
+    for (const name of names) if (row[name] === undefined && other[name] !== undefined) parts[name] = other[name]
+  }
+  if (row.inputTokens !== undefined && row.inputTokens === other.inputTokens) take(INPUT_PARTS)
+  if (row.outputTokens !== undefined && row.outputTokens === other.outputTokens) take(OUTPUT_PARTS)
+  if (Object.keys(parts).length === 0) return row
+  const all = { ...row, ...parts }
+  if (tokenParts(all, all.inputTokens ?? 0, all.outputTokens ?? 0) === undefined) return row
+  return { ...all, costUsd: costOf(all) }
+}
+
+/** Of a priced record; any other cost does not depend on its parts. */
+function costOf(row: AttributionRow): AttributionRow['costUsd'] {
+  if (row.costBasis !== 'price_book' && row.costBasis !== 'tenant_price') return row.costUsd
+  return explainCost(JSON.parse(row.costDetails) as CostDetails, eventOf(row, NOT_RECALLED)).totalUsd
+}
+
+const NOT_RECALLED = {
+  servedModel: undefined,
+  attributedIdentity: undefined,
+  attributedService: undefined,
+  attributionConfidence: undefined,
 }
 
 /** A record with the usage of another. @param usage also of another version of the record */

@@ -1,7 +1,7 @@
 import type { Version } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { absorberOf, KEPT, MERGES_IN_A_ROW_MAX, mergeId } from '../../store/tables/closed.js'
-import { type CallKey, callKeys, isMerged, seenByOf } from '../sightings/seen-by.js'
+import { isMerged, seenByOf, seenByText } from '../sightings/seen-by.js'
 import { type Book, baseOf, currentOf } from './book.js'
 import type { Change, Comparing } from './change.js'
 import { decidedOf, decidedRow, isDisputed, isOverridden } from './decided.js'
@@ -14,18 +14,41 @@ import { type Pair, sameCalls } from './same-call.js'
  */
 export function mergeSameCalls(change: Change & { readonly decision: Comparing }, book: Book): void {
   const { tenantId, decision } = change
-  const candidates = new Map<string, { row: AttributionRow; absorbedKeys: CallKey[] }>()
+  const candidates = new Map<string, { row: AttributionRow; absorbed: AttributionRow[] }>()
   for (const member of decision.members) {
     const survivor = survivorOf(tenantId, member, book)
     const row = currentOf(book.history(tenantId, survivor))
     if (row === undefined) continue
-    const candidate = candidates.get(survivor) ?? { row, absorbedKeys: [] }
+    const candidate = candidates.get(survivor) ?? { row, absorbed: [] }
     candidates.set(survivor, candidate)
-    const own = book.history(tenantId, member).at(-1)?.row
-    if (own !== undefined) candidate.absorbedKeys.push(...callKeys(own))
+    const own = ownOf(book.history(tenantId, member))
+    if (own !== undefined && own !== row) candidate.absorbed.push(own)
   }
-  for (const pair of sameCalls([...candidates.values()])) merge(change, pair, book)
+  const { pairs, perhaps } = sameCalls([...candidates.values()])
+  for (const pair of pairs) merge(change, pair, book)
+  for (const [one, other] of perhaps) markBoth(change, one, other, book)
 }
+
+/** The latest version that counts no other event. */
+const ownOf = (history: readonly Version[]): AttributionRow | undefined =>
+  (history.findLast(({ row }) => !isMerged(row)) ?? history.at(-1))?.row
+
+/** Says on both records that they may show the same call. They stay two. */
+function markBoth(change: Change, one: string, other: string, book: Book): void {
+  const { tenantId, actor } = change
+  for (const [id, alike] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const row = currentOf(book.history(tenantId, id))
+    if (row === undefined) continue
+    const seenBy = seenByText({ ...seenByOf(row), perhaps: [alike] })
+    const by = { changeId: perhapsId(id, alike), actor }
+    book.replace(id, { ...row, seenBy, validFromMs: book.instantAfter(row) }, 'perhaps_twice', by)
+  }
+}
+
+const perhapsId = (record: string, alike: string): string => `perhaps.${record}.${alike}`
 
 function survivorOf(tenantId: string, recordId: string, book: Book): string {
   let id = recordId
@@ -44,7 +67,8 @@ export function nextSurvivor(recordId: string, history: readonly Version[]): str
   return closed === undefined ? undefined : absorberOf(recordId, closed.changeId)
 }
 
-function merge(change: Change, { winner, absorbed, matchedBy }: Pair, book: Book): void {
+function merge(change: Change, pair: Pair, book: Book): void {
+  const { winner, absorbed, matchedBy } = pair
   const { tenantId, actor } = change
   const history = book.history(tenantId, winner)
   const [current, base] = [currentOf(history), baseOf(history)]
@@ -53,7 +77,7 @@ function merge(change: Change, { winner, absorbed, matchedBy }: Pair, book: Book
   const by = { changeId: mergeId(winner, absorbed), actor }
   const atMs = book.instantAfter(current, other)
   book.close(tenantId, absorbed, atMs, 'merge', by)
-  const row = replaceBelowDecisions(winner, mergedRow(base, other, matchedBy, atMs), current, 'merge', by, book)
+  const row = replaceBelowDecisions(winner, mergedRow(base, other, pair, atMs), current, 'merge', by, book)
   book.applied.push({ change, row, absorbed: { id: absorbed, matchedBy } })
 }
 

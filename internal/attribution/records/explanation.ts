@@ -35,6 +35,7 @@ export function explain(
     summary: summaryOf(stored, cost.price_usd, model),
     source: sourceOf(stored),
     seen_by: shownSightings(stored),
+    perhaps_twice: perhapsTwice(stored),
     evidence: JSON.parse(stored.evidence) as object,
     confidence: explainConfidence(stored),
     inference: explainInference(stored, model),
@@ -77,17 +78,22 @@ const nullIfEmpty = (text: string): string | null => (text === '' ? null : text)
 /** The other events that showed the call. */
 const shownSightings = ({ seen_by: seenBy }: StoredAttributionDetail) =>
   seenByOf({ seenBy }).also.map(
-    ({ id, event_id, intake, principal, ingestion_layer, event_time_ms, matched_by, usage }) => ({
+    ({ id, event_id, intake, principal, ingestion_layer, instrumentation, event_time_ms, matched_by, usage }) => ({
       invocation_id: formatId('inv', Buffer.from(id, 'hex')),
       event_id,
       intake: intakeName(intake),
       principal,
       ingestion_layer,
+      instrumentation: instrumentation ?? null,
       event_time: formatInstant(event_time_ms),
       matched_by,
       usage_counts: usage,
     }),
   )
+
+/** Records that may show the call once more. */
+const perhapsTwice = ({ seen_by: seenBy }: StoredAttributionDetail): readonly string[] =>
+  (seenByOf({ seenBy }).perhaps ?? []).map((id) => formatId('attr', Buffer.from(id, 'hex')))
 
 /** An earlier version with its period of validity, and the change that ended it. */
 const shownVersion = ({ valid_from_ms, closed_at_ms, change, change_id: _, actor, ...version }: StoredClosed) => ({

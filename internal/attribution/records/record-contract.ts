@@ -68,6 +68,10 @@ const explanation = z
           intake: intake(),
           principal: z.string(),
           ingestion_layer: z.string(),
+          instrumentation: z
+            .string()
+            .nullable()
+            .meta({ description: 'Of several observers in one process, which one.' }),
           event_time: timeText(),
           matched_by: z.enum(MATCHED_BY).meta({ description: 'What is the same in both events.' }),
           usage_counts: z.boolean().meta({
@@ -78,9 +82,14 @@ const explanation = z
       )
       .meta({
         description:
-          'Other events, of other sources, that showed the same call. It is counted once, in this record; empty for ' +
+          'Other events, of other observers, that showed the same call. It is counted once, in this record; empty for ' +
           'most. `DELETE /v1/attribution/{id}/merge` takes them apart.',
       }),
+    perhaps_twice: z.array(idOf('attr')).meta({
+      description:
+        'Records that may show the same call: of another instrumentation of the same process, at the same time, with ' +
+        'the same model, and no count that differs. Nothing proves it, so both are counted; empty for most.',
+    }),
     evidence: facts('The facts that decided the attribution.'),
     confidence: z
       .object({

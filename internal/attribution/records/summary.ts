@@ -53,12 +53,18 @@ export function summaryOf(stored: Summarised, priceUsd: string | null, model: Mo
 }
 
 function alsoSeenOf({ seen_by: seenBy }: Summarised): string {
-  const { also } = seenByOf({ seenBy })
-  if (also.length === 0) return ''
-  const sources = also.map(({ intake, principal }) => `${intakeName(intake)} (${principal})`).join(' and ')
+  const { also, perhaps = [] } = seenByOf({ seenBy })
+  const doubt =
+    perhaps.length === 0
+      ? ''
+      : ` ${sentence('another instrumentation of the same process may show this call once more; both are counted')}`
+  if (also.length === 0) return doubt
+  const sources = also
+    .map(({ intake, principal, instrumentation }) => `${intakeName(intake)} (${instrumentation ?? principal})`)
+    .join(' and ')
   const usage = also.find((each) => each.usage)
   const whose = usage === undefined ? '' : `, with the tokens and cost that ${intakeName(usage.intake)} states`
-  return ` ${sentence(`the call was also seen by ${sources}; it is counted once${whose}`)}`
+  return ` ${sentence(`the call was also seen by ${sources}; it is counted once${whose}`)}${doubt}`
 }
 
 /** What the model adds: the fact that spoke most for its choice, or its best guess where it named nobody. */

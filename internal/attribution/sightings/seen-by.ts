@@ -1,5 +1,4 @@
 import { idHex } from '../../ids/ids.js'
-import { providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 
 /** The column `seen_by` of a record: JSON of this form, or '' for a record of one event that nobody has taken apart. */
@@ -8,6 +7,8 @@ export interface SeenBy {
   readonly also: readonly Sighting[]
   /** Hex ids of records that a person has taken apart from this one: they are never merged again. */
   readonly apart: readonly string[]
+  /** Hex ids of records that may show the same call, which nothing proves: both are counted. */
+  readonly perhaps?: readonly string[]
 }
 
 /** An event that showed a call which another record counts. */
@@ -18,13 +19,20 @@ export interface Sighting {
   readonly intake: string
   readonly principal: string
   readonly ingestion_layer: string
+  /** Absent where the sender has one observer. */
+  readonly instrumentation?: string
   readonly event_time_ms: number
   readonly matched_by: MatchedBy
   /** Whether tokens, cost and footprint of the record are this event's. */
   readonly usage: boolean
 }
 
-export const MATCHED_BY = ['response_id', 'trace_and_span'] as const
+/**
+ * What two events of one call have in common, the strongest first: the same span; the provider's id of its answer; one
+ * is the span directly around the other; the id of the request; or, where they share no id, the same model and counts
+ * at the same time, seen by two instrumentations of one process.
+ */
+export const MATCHED_BY = ['trace_and_span', 'response_id', 'parent_span', 'request_id', 'equal_counts'] as const
 export type MatchedBy = (typeof MATCHED_BY)[number]
 
 const NOTHING: SeenBy = { also: [], apart: [] }
@@ -32,8 +40,10 @@ const NOTHING: SeenBy = { also: [], apart: [] }
 export const seenByOf = ({ seenBy }: Pick<AttributionRow, 'seenBy'>): SeenBy =>
   seenBy === '' ? NOTHING : (JSON.parse(seenBy) as SeenBy)
 
-export const seenByText = ({ also, apart }: SeenBy): string =>
-  also.length === 0 && apart.length === 0 ? '' : JSON.stringify({ also, apart } satisfies SeenBy)
+export function seenByText({ also, apart, perhaps = [] }: SeenBy): string {
+  if (perhaps.length > 0) return JSON.stringify({ also, apart, perhaps } satisfies SeenBy)
+  return also.length === 0 && apart.length === 0 ? '' : JSON.stringify({ also, apart } satisfies SeenBy)
+}
 
 export const isMerged = (row: Pick<AttributionRow, 'seenBy'>): boolean => seenByOf(row).also.length > 0
 
@@ -44,6 +54,7 @@ export const sightingOf = (row: AttributionRow, matchedBy: MatchedBy, usage: boo
   intake: row.intake,
   principal: row.principal,
   ingestion_layer: row.ingestionLayer,
+  ...(row.instrumentation !== '' && { instrumentation: row.instrumentation }),
   event_time_ms: row.eventTimeMs,
   matched_by: matchedBy,
   usage,
@@ -52,32 +63,19 @@ export const sightingOf = (row: AttributionRow, matchedBy: MatchedBy, usage: boo
 /** The name of an intake as shown; the API's own has none in rows. */
 export const intakeName = (intake: string): string => (intake === '' ? 'api' : intake)
 
-/** Two events show the same call only if one of these is the same in both. */
-export interface CallKey {
-  readonly by: MatchedBy
-  /** Unique within a tenant. */
-  readonly text: string
-}
-
-type Identified = Pick<AttributionRow, 'provider' | 'responseId' | 'traceId' | 'spanId'>
-
-/** Whose events a provider's name says nothing of: their response ids may be those of any provider. */
-const NO_PROVIDER = 'unknown'
-
-export function callKeys({ provider, responseId, traceId, spanId }: Identified): CallKey[] {
-  const keys: CallKey[] = []
-  const name = providerName(provider)
-  if (responseId !== '' && name !== NO_PROVIDER) keys.push({ by: 'response_id', text: `r\n${name}\n${responseId}` })
-  if (traceId !== '' && spanId !== '') keys.push({ by: 'trace_and_span', text: `s\n${traceId}\n${spanId}` })
-  return keys
-}
-
 /**
- * A source shows a call once. It is the credential and the intake by which its events arrive. One sender with two keys,
- * or by two intakes, is two sources; one key behind several senders is one.
+ * An observer shows a call once. It is the credential and the intake by which its events arrive and, where one process
+ * has several, the instrumentation. One sender with two keys, or by two intakes, is two observers; one key behind
+ * several senders is one.
  */
-export const sourceOf = ({ intake, principal }: { readonly intake: string; readonly principal: string }): string =>
-  `${intake}\n${principal}`
+export const observerOf = ({ intake, principal, instrumentation = '' }: Observed): string =>
+  `${intake}\n${principal}\n${instrumentation}`
+
+interface Observed {
+  readonly intake: string
+  readonly principal: string
+  readonly instrumentation?: string
+}
 
 /**
  * The events of one call lie no further apart by their own times: some state its start, others its end, and clocks

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { SeenTwiceQuestion, SharedBy, SharedId } from '../../store/queries/records/seen-twice.js'
+import type { SeenTwiceQuestion, SharedId } from '../../store/queries/records/seen-twice.js'
 import type { EventWindow } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Logger } from '../../telemetry/log.js'
-import { type CallKey, callKeys, MEMBERS_MAX, SAME_CALL_MS } from './seen-by.js'
+import { MEMBERS_MAX, SAME_CALL_MS } from './seen-by.js'
 
-/** Records that share an id of a call, from at least two sources. */
+/** Records that may show one call. */
 export interface SharedCall {
   /** Derived from the members. */
   readonly id: string
@@ -27,68 +27,55 @@ export interface SeenTwiceDeps {
 }
 
 /**
- * Looks for other sources' records of the calls that were just inserted. Called after the insert and before the batch
- * is done: of two records that are inserted at once, in whichever partitions, the later one finds the other, and a
- * batch that a crash cut short looks again when it is repeated.
+ * Looks for records that may show the calls that were just inserted. Called after the insert and before the batch is
+ * done: of two records that are inserted at once, in whichever partitions, the later one finds the other, and a batch
+ * that a crash cut short looks again when it is repeated.
  */
 export type FindSameCalls = (rows: readonly AttributionRow[]) => Promise<void>
 
 export const sameCallFinder =
   ({ isWanted, capacity, find, compare }: SeenTwiceDeps): FindSameCalls =>
   async (rows) => {
-    const found = lookups(rows, isWanted)
-    if (found.length > 0) await capacity.refresh()
-    for (const [by, ofTenant] of found) {
-      const [first] = ofTenant as readonly [AttributionRow]
-      const { tenantId, validFromMs } = first
+    const found = identified(rows, isWanted)
+    if (found.size > 0) await capacity.refresh()
+    for (const [tenantId, ofTenant] of found) {
       if (!capacity.has(tenantId)) continue
+      const { validFromMs } = ofTenant[0] as AttributionRow
       const windows = windowsAround(ofTenant)
       for (let from = 0; from < windows.length; from += WINDOWS_AT_ONCE) {
         const some = windows.slice(from, from + WINDOWS_AT_ONCE)
-        const groups = await find({ tenantId, by, validFromMs, windows: some }, MEMBERS_MAX)
-        await compare(groups.flatMap((group) => sharedCalls(tenantId, by, group)))
+        await compare(sharedCalls(tenantId, await find({ tenantId, validFromMs, windows: some }, MEMBERS_MAX)))
       }
     }
   }
 
-/** The rows with an id of a call, by tenant and kind of id: of most batches, none. */
-function lookups(
+/** The rows with an id of their call, by tenant: of most batches, none. */
+function identified(
   rows: readonly AttributionRow[],
   isWanted: (tenantId: string) => boolean,
-): (readonly [SharedBy, readonly AttributionRow[]])[] {
-  const found = new Map<string, [SharedBy, AttributionRow[]]>()
+): ReadonlyMap<string, readonly AttributionRow[]> {
+  const found = new Map<string, AttributionRow[]>()
   for (const row of rows) {
-    if ((row.responseId === '' && row.spanId === '') || !isWanted(row.tenantId)) continue
-    for (const { by } of callKeys(row)) {
-      const name = `${by} ${row.tenantId}`
-      const known = found.get(name)
-      if (known === undefined) found.set(name, [by, [row]])
-      else known[1].push(row)
-    }
+    if ((row.responseId === '' && row.spanId === '' && row.requestId === '') || !isWanted(row.tenantId)) continue
+    const known = found.get(row.tenantId)
+    if (known === undefined) found.set(row.tenantId, [row])
+    else known.push(row)
   }
-  return [...found.values()]
+  return found
 }
 
-/** A response id counts within its provider only. */
-function sharedCalls(tenantId: string, by: SharedBy, group: readonly SharedId[]): SharedCall[] {
-  const byKey = new Map<string, SharedId[]>()
-  for (const member of group) {
-    const key = by === 'response_id' ? responseKey(member)?.text : ''
-    if (key !== undefined) byKey.set(key, [...(byKey.get(key) ?? []), member])
+/** The same records may have several things in common: they are compared once. */
+function sharedCalls(tenantId: string, groups: readonly (readonly SharedId[])[]): SharedCall[] {
+  const calls = new Map<string, SharedCall>()
+  for (const group of groups) {
+    const members = [...new Set(group.map(({ id }) => id))].sort()
+    if (members.length < 2) continue
+    const times = group.map(({ eventTimeMs }) => eventTimeMs)
+    const id = createHash('sha256').update(members.join()).digest('hex').slice(0, 32)
+    calls.set(id, { id, tenantId, members, fromMs: Math.min(...times), toMs: Math.max(...times) })
   }
-  return [...byKey.values()]
-    .filter(({ length }) => length > 1)
-    .map((members) => {
-      const ids = members.map(({ id }) => id).sort()
-      const times = members.map(({ eventTimeMs }) => eventTimeMs)
-      const id = createHash('sha256').update(ids.join()).digest('hex').slice(0, 32)
-      return { id, tenantId, members: ids, fromMs: Math.min(...times), toMs: Math.max(...times) }
-    })
+  return [...calls.values()]
 }
-
-/** The members of a group have the same response id, whatever it is. */
-const responseKey = ({ provider }: SharedId): CallKey | undefined =>
-  callKeys({ provider, responseId: 'same', traceId: '', spanId: '' })[0]
 
 /** Windows of one query: live events are in one, those of a backfill may be in as many as they are. */
 const WINDOWS_AT_ONCE = 16

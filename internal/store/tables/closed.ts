@@ -4,8 +4,8 @@ import { CODECS, writerOf } from './field-codec.js'
 
 /**
  * Why a version of a record was closed: a person's decision or its withdrawal, a job that re-attributed or re-valued
- * it, later evidence from its trace, or another event of the same call: a version that is closed by `merge` may have no
- * successor.
+ * it, later evidence from its trace, another event of the same call (a version that is closed by `merge` may have no
+ * successor), or one that may show the same call.
  */
 export const CHANGES = [
   'override',
@@ -17,6 +17,7 @@ export const CHANGES = [
   'correction',
   'merge',
   'undo_merge',
+  'perhaps_twice',
 ] as const
 export type Change = (typeof CHANGES)[number]
 

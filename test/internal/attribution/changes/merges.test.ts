@@ -1,16 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Change, decodeChange, encodeChange } from '../../../../internal/attribution/changes/change.js'
-import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
+import type { Change } from '../../../../internal/attribution/changes/change.js'
 import { seenByOf } from '../../../../internal/attribution/sightings/seen-by.js'
-import type { Version } from '../../../../internal/store/queries/records/versions.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { plus, type Quantity, zero } from '../../../../internal/units/quantity.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
+import { hexOf, idOfRow, Records } from '../../../support/records-of-changes.js'
 import { finishedRow } from '../../../support/rows.js'
-
-const hexOf = (number: number): string => Buffer.from(idOf(number)).toString('hex')
-const idOfRow = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
 
 const APP = { intake: 'otlp', principal: 'key_app' } as const
 const GATEWAY = { intake: 'litellm', principal: 'key_gw' } as const
@@ -22,45 +18,6 @@ const rowOf = (number: number, stated: Partial<AttributionRow> = {}): Attributio
   inputTokens: number,
   ...stated,
 })
-
-/** Records and their versions, as the read model has them after batches of changes. */
-class Records {
-  versions: Version[]
-  private batches = 0
-
-  constructor(rows: readonly AttributionRow[]) {
-    this.versions = rows.map((row) => ({ row, closed: undefined }))
-  }
-
-  apply(...changes: readonly Change[]) {
-    const known = this.versions
-    const historyOf = (_: string, id: string) =>
-      known.filter(({ row }) => idOfRow(row) === id).sort((one, other) => one.row.validFromMs - other.row.validFromMs)
-    const entries = applyChanges(
-      changes.map((change) => decodeChange(encodeChange(change))),
-      historyOf,
-      NOW_MS + ++this.batches,
-    )
-    this.versions = [...known, ...entries.rows.map((row) => ({ row, closed: undefined }))].map((version) => {
-      const { row } = version
-      const closing = entries.closed.find(
-        (entry) => idOfRow(entry.version) === idOfRow(row) && entry.version.validFromMs === row.validFromMs,
-      )
-      if (closing === undefined) return version
-      const { closedAtMs, change, changeId, actor } = closing
-      return { row, closed: { atMs: closedAtMs, change, changeId, actor } }
-    })
-    return entries
-  }
-
-  get current(): AttributionRow[] {
-    return this.versions.filter(({ closed }) => closed === undefined).map(({ row }) => row)
-  }
-
-  record(number: number): AttributionRow | undefined {
-    return this.current.find((row) => idOfRow(row) === hexOf(number))
-  }
-}
 
 let changes = 0
 const change = (number: number, decision: Change['decision']): Change => ({
@@ -154,6 +111,106 @@ describe('a merge', () => {
       records.apply(compare(1, 2))
       expect(records.current[0]).toMatchObject(better)
     }
+  })
+
+  describe('of two spans of which one is around the other', () => {
+    const inner = { ...APP, responseId: '', instrumentation: 'sdk', traceId: 't', spanId: 'in', parentSpanId: 'out' }
+    const outer = { ...APP, responseId: '', instrumentation: 'framework', traceId: 't', spanId: 'out', latencyMs: 9 }
+
+    test.each([
+      [1, 2],
+      [2, 1],
+    ])('the inner one counts, in whatever order they arrived (%i, %i)', (first, second) => {
+      const records = new Records([
+        rowOf(first, { ...inner, inputTokens: 400 }),
+        rowOf(second, { ...outer, inputTokens: 900, estimatedCostUsd: 7n as Quantity<'USD'>, tags: { user: 'x' } }),
+      ])
+      records.apply(compare(1, 2))
+
+      expect(records.current).toMatchObject([{ inputTokens: 400, tags: { user: 'x' } }])
+      expect(seenByOf(records.current[0] as AttributionRow).also).toMatchObject([{ matched_by: 'parent_span' }])
+    })
+
+    test('the outer one counts if the inner one states nothing, or both are of LiteLLM', () => {
+      const unknown = { inputTokens: undefined, usageBasis: 'unknown', costBasis: 'unpriced' }
+      const [of, stated] = [{ instrumentation: 'litellm' }, { costBasis: 'client_estimate' }]
+      for (const [ofInner, ofOuter] of [
+        [unknown, {}],
+        [of, { ...of, ...stated }],
+      ]) {
+        const records = new Records([rowOf(1, { ...inner, ...ofInner }), rowOf(2, { ...outer, ...ofOuter })])
+        records.apply(compare(1, 2))
+        expect(records.current).toMatchObject([{ inputTokens: 2 }])
+      }
+    })
+  })
+
+  test('parts of equal totals that only the other event states are kept, and priced', () => {
+    const price = { rates: { input: '3', output: '15', cache_read: '0.3', cache_write: '3.75', cache_write_1h: '6' } }
+    const priced = {
+      inputTokens: 1_000,
+      outputTokens: 100,
+      costBasis: 'price_book',
+      costDetails: JSON.stringify({ basis: 'price_book', price }),
+    }
+    const cached = { cachedInputTokens: 200, cacheWriteTokens: 300, cacheWrite1hTokens: 100 }
+    const ofParts = (stated: Partial<AttributionRow>, others: Partial<AttributionRow>) => {
+      const records = new Records([
+        rowOf(1, { ...APP, ...priced, ...stated }),
+        rowOf(2, { ...GATEWAY, ...priced, ...others }),
+      ])
+      records.apply(compare(1, 2))
+      return records.current[0]
+    }
+
+    // (500 x 3 + 200 x 0.3 + 200 x 3.75 + 100 x 6 + 100 x 15) / 1,000,000
+    const usd = 4_410_000_000_000_000n
+    const wide = { cacheWrite5mTokens: 200, cachedInputTokens: 200, cacheWriteTokens: 300, reasoningTokens: 7 }
+    expect(ofParts({ ...cached, reasoningTokens: 7, audioInputTokens: 0 }, wide)).toMatchObject({
+      ...cached,
+      ...wide,
+      costUsd: usd,
+    })
+    expect(ofParts(wide, { ...cached, audioInputTokens: 0, imageInputTokens: 0 })).toMatchObject({ costUsd: usd })
+    // Not of other totals, and not where a sender states the cost.
+    expect(ofParts({}, { ...cached, inputTokens: 999 })).toMatchObject({ inputTokens: 999 })
+    expect(ofParts({ costBasis: 'client_estimate' }, cached)).toMatchObject({ ...cached, costUsd: 1n })
+  })
+
+  test('who called, ids and tags come from all who saw the call', () => {
+    const app = rowOf(1, { ...APP, tags: { env: 'prod', team: 'mine' }, dimensions: ['env\tprod', 'team\t'] })
+    const identityHash = new Uint8Array(16).fill(7)
+    const [traceId, spanId, requestId, operationId] = ['t', 's', 'req', 'op']
+    const others = { traceId, spanId, requestId, operationId, attempt: 2, identityHash }
+    const tagged = { tags: { team: 'search' }, dimensions: ['env\t', 'team\tsearch'] }
+    const records = new Records([app, rowOf(2, { ...GATEWAY, ...others, ...tagged, confidence: 3_000 })])
+
+    records.apply(compare(1, 2))
+
+    expect(records.record(1)).toMatchObject({
+      ...others,
+      tags: { env: 'prod', team: 'mine' },
+      dimensions: ['env\tprod', 'team\tsearch'],
+    })
+  })
+
+  test('two that may show one call stay two, and each says so, once', () => {
+    const twin = { ...APP, responseId: '', latencyMs: 50, inputTokens: 900, outputTokens: 1 }
+    const records = new Records([
+      rowOf(1, { ...twin, instrumentation: 'sdk', traceId: 'a', spanId: 'a' }),
+      rowOf(2, { ...twin, instrumentation: 'framework', traceId: 'b', spanId: 'b' }),
+    ])
+    const before = costOf(records.current)
+
+    const { closed, applied } = records.apply(compare(1, 2))
+    const again = records.apply(compare(2, 1))
+
+    expect(records.current.map((row) => seenByOf(row).perhaps)).toEqual([[hexOf(2)], [hexOf(1)]])
+    expect([costOf(records.current), applied, again.rows]).toEqual([before, [], []])
+    expect(closed.map(({ change: kind, actor }) => [kind, actor])).toEqual([
+      ['perhaps_twice', 'usr_1'],
+      ['perhaps_twice', 'usr_1'],
+    ])
   })
 
   test('a price that the other event has makes the record eligible', () => {

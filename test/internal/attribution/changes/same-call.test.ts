@@ -17,7 +17,7 @@ const rowOf = (number: number, stated: Partial<AttributionRow> = {}): Attributio
 })
 const APP = { intake: 'otlp', principal: 'key_app' } as const
 const GATEWAY = { intake: 'litellm', principal: 'key_gw' } as const
-const pairsOf = (rows: readonly AttributionRow[]): readonly Pair[] => sameCalls(rows.map((row) => ({ row })))
+const pairsOf = (rows: readonly AttributionRow[]): readonly Pair[] => sameCalls(rows.map((row) => ({ row }))).pairs
 const namesOf = (pairs: readonly Pair[]): string[] =>
   pairs.map(({ winner, absorbed }) => [winner, absorbed].sort().join()).sort()
 const named = (...pairs: readonly (readonly [number, number])[]): string[] =>
@@ -131,6 +131,7 @@ describe('for any records', () => {
   const record = fc.record({
     intake: fc.constantFrom('', 'otlp', 'litellm'),
     principal: fc.constantFrom('key_1', 'key_2'),
+    instrumentation: fc.constantFrom('', 'openai'),
     responseId: fc.constantFrom('', 'resp_1', 'resp_2'),
     traceId: fc.constantFrom('', 't'),
     spanId: fc.constantFrom('', 's1', 's2'),
@@ -166,7 +167,9 @@ describe('for any records', () => {
         const calls = callsOf(rows)
         expect(calls.flat()).toHaveLength(rows.length)
         for (const call of calls) {
-          const sources = call.map(({ intake, principal }) => `${intake} ${principal}`)
+          const sources = call.map(
+            ({ intake, principal, instrumentation }) => `${intake} ${principal} ${instrumentation}`,
+          )
           expect(new Set(sources).size).toBe(call.length)
         }
       }),

@@ -18,11 +18,7 @@ const rowOf = (number: number, stated: Partial<AttributionRow> = {}): Attributio
   ...finishedRow({ id: idOf(number) }),
   ...stated,
 })
-const sharedId = (number: number, provider = 'openai'): SharedId => ({
-  id: hexOf(number),
-  provider,
-  eventTimeMs: NOW_MS,
-})
+const sharedId = (number: number): SharedId => ({ id: hexOf(number), eventTimeMs: NOW_MS })
 
 /** What is asked and compared for inserted rows, where the store finds these groups. */
 async function looked(
@@ -49,28 +45,19 @@ async function looked(
 }
 
 test('rows without an id of their call ask nothing', async () => {
-  const rows = [
-    rowOf(1),
-    rowOf(2, { traceId: 'trace' }),
-    rowOf(3, { spanId: 'span' }),
-    rowOf(4, { provider: 'unknown', responseId: 'r' }),
-  ]
+  const rows = [rowOf(1), rowOf(2, { traceId: 'trace' }), rowOf(3, { operationId: 'op', attempt: 2 })]
 
   expect((await looked(rows)).questions).toEqual([])
 })
 
-test('each tenant and each kind of id is asked for once per batch', async () => {
-  const ids = { responseId: 'r', traceId: 't', spanId: 's' }
-  const rows = [rowOf(1, ids), rowOf(2, ids), rowOf(3, { ...ids, tenantId: 'tnt_two' })]
+test('each tenant is asked for once per batch, whatever ids its rows have', async () => {
+  const rows = [
+    rowOf(1, { responseId: 'r', traceId: 't', spanId: 's' }),
+    rowOf(2, { requestId: 'q' }),
+    rowOf(3, { responseId: 'r', tenantId: 'tnt_two' }),
+  ]
 
-  const asked = (await looked(rows)).questions.map(({ tenantId, by }) => `${tenantId} ${by}`)
-
-  expect(asked.sort()).toEqual([
-    'tnt_one response_id',
-    'tnt_one trace_and_span',
-    'tnt_two response_id',
-    'tnt_two trace_and_span',
-  ])
+  expect((await looked(rows)).questions.map(({ tenantId }) => tenantId)).toEqual(['tnt_one', 'tnt_two'])
 })
 
 test('events of a backfill are looked up around their own times, some windows at a time', async () => {
@@ -91,8 +78,8 @@ test('a tenant that has switched it off, or has no capacity for it, asks nothing
   expect((await looked(rows, { isFull: true })).questions).toEqual([])
 })
 
-test('records are compared within their provider, whose names have many spellings', async () => {
-  const groups = [[sharedId(3, 'aws.bedrock'), sharedId(1, 'bedrock'), sharedId(2, 'openai'), sharedId(4, 'unknown')]]
+test('records that have several things in common are compared once', async () => {
+  const groups = [[sharedId(3), sharedId(1)], [sharedId(1), sharedId(3)], [sharedId(1)]]
 
   const { compared } = await looked([rowOf(1, { responseId: 'r' })], { groups })
 
