@@ -135,7 +135,7 @@ function accountProvider({ providers }: Agent, facts: Facts): string | undefined
     const provider = typeof said === 'string' ? providers[said.toLowerCase()] : undefined
     if (provider !== undefined) return provider
   }
-  return providers['else'] ?? nameOf(facts.get(FACT.provider))
+  return providers['else'] ?? nameOf(facts.get(FACT.provider), facts.get(FACT.system))
 }
 
 const statedUsage = (facts: Facts, { isToolCountTotal = false }: Agent): StatedUsage => ({

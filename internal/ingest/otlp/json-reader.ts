@@ -1,3 +1,4 @@
+import { unescapedBytes } from '../../text/unescape-json.js'
 import { MalformedRequest } from './malformed.js'
 
 const QUOTE = 0x22
@@ -79,8 +80,25 @@ export class JsonReader {
   text(bytesMax: number): string | undefined {
     const start = this.blanks()
     this.skip()
-    if (this.bytes[start] !== QUOTE || this.at - start - 2 > bytesMax) return undefined
+    if (this.bytes[start] !== QUOTE || !this.isShort(start, bytesMax)) return undefined
     return JSON.parse(this.bytes.toString('utf8', start, this.at)) as string
+  }
+
+  /** The same as the bytes that the string stands for: no text is made of it. */
+  textBytes(bytesMax: number): Buffer | undefined {
+    const start = this.blanks()
+    this.skip()
+    if (this.bytes[start] !== QUOTE || !this.isShort(start, bytesMax)) return undefined
+    return unescapedBytes(this.bytes.subarray(start + 1, this.at - 1))
+  }
+
+  /** Whether the string that begins here and was skipped stands for so few bytes: escapes make it longer. */
+  private isShort(start: number, bytesMax: number): boolean {
+    const written = this.at - start - 2
+    if (written <= bytesMax) return true
+    if (written > bytesMax * ESCAPED_BYTES_MAX) return false
+    const bytes = unescapedBytes(this.bytes.subarray(start + 1, this.at - 1))
+    return bytes !== undefined && bytes.length <= bytesMax
   }
 
   /** A number or a boolean, or a number in a text. @returns undefined for other values, which are skipped */
@@ -209,6 +227,8 @@ export class JsonReader {
 
 const NULL = Buffer.from('null')
 const WORDS = [Buffer.from('true'), Buffer.from('false'), NULL]
+/** A byte takes six at most, as `\\u0000`. */
+const ESCAPED_BYTES_MAX = 6
 const NUMBER_BYTES_MAX = 64
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 

@@ -1,4 +1,5 @@
 import { numbersOf } from '../../usage/printed-numbers.js'
+import { JSON_TEXT_BYTES_MAX, type JsonMembers } from './json-members.js'
 import { JsonReader } from './json-reader.js'
 import type { KeyList } from './key-list.js'
 import type { Facts, FactValue, ListedKey } from './span-facts.js'
@@ -229,9 +230,21 @@ function readAttributes(json: JsonReader, keys: KeyList, facts: Facts): void {
     if (listed === undefined || valueAt < 0) continue
     const end = json.at
     json.at = valueAt
+    if (listed.members !== undefined) {
+      readMembers(json, listed.members, facts)
+      json.at = valueAt
+    }
     const value = listed.hasNumbers === true ? readNumbers(json, listed.bytesMax) : readValue(json, listed.bytesMax)
     if (value !== undefined) facts.set(listed, value)
     json.at = end
+  }
+}
+
+/** Of an attribute that is a JSON text. */
+function readMembers(json: JsonReader, members: JsonMembers, facts: Facts): void {
+  for (let more = json.enterObject(); more; more = json.nextMember()) {
+    const text = json.isKey(VALUE.string) ? json.textBytes(JSON_TEXT_BYTES_MAX) : json.skip()
+    if (text !== undefined) members.read(text, 0, text.length, (fact, value) => facts.setMember(fact, value))
   }
 }
 

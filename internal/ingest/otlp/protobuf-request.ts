@@ -1,4 +1,5 @@
 import { numbersOf } from '../../usage/printed-numbers.js'
+import type { JsonMembers } from './json-members.js'
 import type { KeyList } from './key-list.js'
 import { BYTES, FIXED64, ProtobufReader, VARINT } from './protobuf-reader.js'
 import { repeatedText } from './repeated-text.js'
@@ -210,12 +211,29 @@ function readAttribute(reader: ProtobufReader, end: number, keys: KeyList, facts
   }
   if (listed === undefined) return
   reader.at = valueStart
+  if (listed.members !== undefined) {
+    readMembers(reader, valueEnd, listed.members, facts)
+    reader.at = valueStart
+  }
   const value =
     listed.hasNumbers === true
       ? readNumbers(reader, valueEnd, listed.bytesMax)
       : readValue(reader, valueEnd, listed.bytesMax)
   if (value !== undefined) facts.set(listed, value)
   reader.at = end
+}
+
+/** Of an `AnyValue` that is a JSON text. */
+function readMembers(reader: ProtobufReader, end: number, members: JsonMembers, facts: Facts): void {
+  while (reader.next(end)) {
+    if (reader.field !== STRING) {
+      reader.skip(end)
+      continue
+    }
+    const textEnd = descend(reader, end)
+    members.read(reader.bytes, reader.at, textEnd, (fact, value) => facts.setMember(fact, value))
+    reader.at = textEnd
+  }
 }
 
 /** Fields of `AnyValue`. */

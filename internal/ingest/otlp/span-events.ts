@@ -1,6 +1,5 @@
 import type { Billing } from '../../auth/billing.js'
-import { canonicalProvider } from '../../records/provider-names.js'
-import { isCancellation, type Outcome, SERVICE_TIERS, type ServiceTier } from '../../text/call-words.js'
+import { isCancellation, type Outcome } from '../../text/call-words.js'
 import { formatInstant } from '../../units/instant.js'
 import { amountStepsOf, amountText } from '../adapters/amount.js'
 import { elapsedMs, idOf, nameOf } from '../adapters/fields.js'
@@ -8,7 +7,8 @@ import { eventIdOf } from '../intake/event-id.js'
 import type { SourceEvent } from '../intake/intake-route.js'
 import { labelsOf, membersOf } from './labels.js'
 import { isLiteLlm, isOfProxy, litellmFacts, litellmLabels } from './litellm-spans.js'
-import { FACT, type Facts, type FactValue } from './span-facts.js'
+import { FACT, type Facts } from './span-facts.js'
+import { assumptionsOf, modelsOf, providerOf, termsOf } from './span-names.js'
 import { spanUsage } from './span-usage.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -72,8 +72,8 @@ export function spanEvent(span: Telemetry, context: MappingContext): SpanEvent |
 export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventId: string): SpanEvent | Missing {
   const { traceId, spanId, facts } = span
   if (!(span.startMs > 0 && span.startMs < START_MS_MAX)) return 'start_time'
-  const { requested, served } = modelsOf(span)
-  const model = requested ?? served
+  const models = modelsOf(facts, isLiteLlm(span))
+  const model = models.requested ?? models.served
   if (model === undefined) return 'model'
 
   const ofLiteLlm = isLiteLlm(span) ? litellmFacts(span) : undefined
@@ -81,14 +81,17 @@ export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventI
   const usage = spanUsage(span)
   const labels =
     ofLiteLlm !== undefined && layer !== undefined ? litellmLabels(span, isGateway) : statedLabels(span, layer)
+  const served = providerOf(facts, models)
+  const terms = termsOf(facts, served.region)
   // Each field by its name: an object that is spread into another one costs as much as reading the span.
   return {
     event_id: eventId,
     ingestion_layer: layer ?? 'application',
     ingestion_timestamp: formatInstant(span.startMs),
-    provider: nameOf(facts.get(FACT.provider)) ?? providerOfModel(model) ?? NO_PROVIDER,
+    provider: served.provider ?? NO_PROVIDER,
     requested_model: model,
-    served_model: served,
+    served_model: models.served,
+    region: terms.region,
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,
     cached_input_tokens: usage.cached_input_tokens,
@@ -107,8 +110,9 @@ export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventI
     usage_basis: usage.usage_basis,
     alternative_input_tokens: usage.alternative_input_tokens,
     alternative_output_tokens: usage.alternative_output_tokens,
-    assumptions: usage.assumptions,
-    service_tier: tierOf(facts.get(FACT.serviceTier)),
+    assumptions: assumptionsOf(usage.assumptions, served.assumption, terms.isTierRequested && 'tier_from_request'),
+    service_tier: terms.tier,
+    speed: terms.speed,
     served_from_cache: ofLiteLlm?.isFromCache === true || undefined,
     estimated_cost_usd: ofLiteLlm?.isFromCache === true ? undefined : (costOf(facts) ?? ofLiteLlm?.cost),
     latency_ms: elapsedMs(span.startMs, span.endMs === 0 ? undefined : span.endMs),
@@ -147,21 +151,6 @@ function statedLabels(span: Telemetry, gatewayLayer: string | undefined) {
   }
 }
 
-/**
- * LiteLLM states the two models the other way round: its request is the deployment, its response the alias asked for.
- */
-function modelsOf(span: Telemetry): { readonly requested: string | undefined; readonly served: string | undefined } {
-  const requested = nameOf(span.facts.get(FACT.requestedModel))
-  const served = nameOf(span.facts.get(FACT.servedModel))
-  return isLiteLlm(span) && served !== undefined ? { requested: served, served: requested } : { requested, served }
-}
-
-/** `openai/gpt-4o` names its provider. */
-function providerOfModel(model: string): string | undefined {
-  const first = model.split('/', 1)[0] ?? ''
-  return first !== model && canonicalProvider(first) !== undefined ? first : undefined
-}
-
 function outcomeOf({ isError, endMs, facts }: Telemetry): Outcome | undefined {
   const error = facts.get(FACT.errorType)
   if (isCancellation(error)) return 'cancelled'
@@ -173,12 +162,6 @@ function serviceOf({ facts, resource }: Telemetry): string | undefined {
   const service = nameOf(facts.get(FACT.service), resource.get(FACT.service))
   if (service !== undefined && !UNNAMED_SERVICE.test(service)) return service
   return nameOf(facts.get(FACT.workflow), facts.get(FACT.agent))
-}
-
-function tierOf(value: FactValue | undefined): ServiceTier | undefined {
-  if (typeof value !== 'string') return undefined
-  const tier = value.toLowerCase()
-  return tier === 'default' ? 'standard' : SERVICE_TIERS.find((each) => each === tier)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { NumberTree } from '../../usage/printed-numbers.js'
+import { JsonMembers, type MembersWanted } from './json-members.js'
 
 /**
  * What is read of a span, of a log record and of the resource that sent it. A key that is not listed here is not read:
@@ -26,7 +27,18 @@ export const KEYS_OF_FACTS = {
   ],
   logfireType: ['logfire.span_type'],
 
-  provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system'],
+  // In four facts: where one names a framework or a gateway, another may name the provider.
+  provider: ['gen_ai.provider.name'],
+  system: ['gen_ai.system'],
+  providerOfSdk: [
+    'llm.provider',
+    'ai.model.provider',
+    'mlflow.llm.provider',
+    'langsmith.metadata.ls_provider',
+    'langfuse.observation.metadata.ls_provider',
+  ],
+  systemOfSdk: ['llm.system'],
+  host: ['server.address', 'gen_ai.openai.api_base', 'url.full', 'http.url', 'net.peer.name'],
   requestedModel: [
     'gen_ai.original.model',
     'gen_ai.request.model',
@@ -36,14 +48,30 @@ export const KEYS_OF_FACTS = {
     'embedding.model_name',
     'reranker.model_name',
     'langfuse.observation.model.name',
+    'ai.model.id',
   ],
-  servedModel: ['gen_ai.response.model', 'llm.response.model', 'llm.response.model_name'],
-  serviceTier: [
+  servedModel: [
+    'gen_ai.response.model',
+    'llm.response.model',
+    'llm.response.model_name',
+    'ai.response.model',
+    'mlflow.llm.model',
+  ],
+  /** LiteLLM's own name of the model behind a group: `bedrock/eu.anthropic.claude-opus-4-8`. */
+  routedModel: ['litellm.provider.model'],
+  /** The model as the request stated it, of instrumentations that state only one. */
+  parameterModel: [],
+  servedTier: [
     'openai.response.service_tier',
     'gen_ai.openai.response.service_tier',
-    'openai.request.service_tier',
-    'gen_ai.openai.request.service_tier',
+    'anthropic.response.service_tier',
+    'gen_ai.response.service_tier',
+    'llm.openai.service_tier',
+    'langfuse.observation.metadata.service_tier',
   ],
+  requestedTier: ['openai.request.service_tier', 'gen_ai.openai.request.service_tier', 'gen_ai.request.service_tier'],
+  speed: ['gen_ai.usage.speed', 'gen_ai.response.speed', 'anthropic.response.speed', 'speed'],
+  inferenceGeo: ['gen_ai.response.inference_geo', 'anthropic.response.inference_geo', 'inference_geo'],
 
   responseId: ['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'aws.request_id', 'response_id'],
   errorType: ['error.type'],
@@ -255,7 +283,6 @@ export const KEYS_OF_FACTS = {
   logReasoning: ['thoughts_token_count', 'reasoning_token_count'],
   logToolUse: ['tool_token_count'],
   requestId: ['request_id'],
-  speed: ['speed'],
   anthropicProvider: ['anthropic.provider'],
   authType: ['auth_type', 'auth_mode'],
   userEmail: ['user.email'],
@@ -263,6 +290,41 @@ export const KEYS_OF_FACTS = {
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type FactName = keyof typeof KEYS_OF_FACTS
+
+interface MemberFacts {
+  readonly [member: string]: FactName | MemberFacts
+}
+
+const TIER_OF_ANTHROPIC = { service_tier: 'servedTier', speed: 'speed', inference_geo: 'inferenceGeo' } as const
+
+/**
+ * Attributes that are JSON texts, with the members that are read of them. The keys of a fact take precedence over
+ * members.
+ */
+const MEMBERS_OF_KEYS: Readonly<Record<string, MemberFacts>> = {
+  // OpenInference, and all that build on it
+  'llm.invocation_parameters': {
+    model: 'parameterModel',
+    model_id: 'parameterModel',
+    service_tier: 'requestedTier',
+    speed: 'speed',
+  },
+  'langfuse.observation.model.parameters': { service_tier: 'requestedTier', speed: 'speed' },
+  // Vercel AI SDK
+  'ai.response.providerMetadata': {
+    openai: { serviceTier: 'servedTier' },
+    azure: { serviceTier: 'servedTier' },
+    google: { serviceTier: 'servedTier' },
+    vertex: { serviceTier: 'servedTier' },
+    anthropic: { usage: TIER_OF_ANTHROPIC },
+  },
+  // Logfire: the provider's own usage
+  'gen_ai.usage.raw': TIER_OF_ANTHROPIC,
+  // LiteLLM
+  hidden_params: { api_base: 'host', litellm_model_name: 'routedModel' },
+  cost_breakdown: { service_tier: 'servedTier' },
+  'metadata.cost_breakdown': { service_tier: 'servedTier' },
+}
 export type FactValue = string | number | boolean | readonly string[] | NumberTree
 
 declare const isFact: unique symbol
@@ -281,6 +343,8 @@ export interface ListedKey {
   readonly bytesMax: number
   /** Whether its value is the text of an object, of which only the numbers are read. */
   readonly hasNumbers?: boolean
+  /** Of a JSON text, of which only these members are read. */
+  readonly members?: JsonMembers
 }
 
 const NAME_BYTES_MAX = 256
@@ -318,8 +382,22 @@ export function listedKeys(): Map<string, ListedKey> {
       listed.set(key, { facts, bytesMax, ...(hasNumbers && { hasNumbers }) })
     }
   }
+  for (const [key, members] of Object.entries(MEMBERS_OF_KEYS)) {
+    const known = listed.get(key) ?? { facts: [], bytesMax: NAME_BYTES_MAX }
+    listed.set(key, { ...known, members: new JsonMembers(membersWanted(members)) })
+  }
   return listed
 }
+
+const membersWanted = (members: MemberFacts): MembersWanted =>
+  Object.fromEntries(
+    Object.entries(members).map(([member, wanted]) => [
+      member,
+      typeof wanted === 'string' ? FACT[wanted] : membersWanted(wanted),
+    ]),
+  )
+/** Behind all keys. */
+const RANK_OF_MEMBERS = 255
 
 /** A key whose value becomes a tag. */
 export const tagKey = (tag: string, listed?: ListedKey): ListedKey => ({
@@ -343,11 +421,18 @@ export class Facts {
   set({ facts, tag }: ListedKey, value: FactValue): void {
     if (value === '') return
     if (tag !== undefined) this.tags.set(tag, value)
-    for (const { index, rank } of facts) {
-      if (this.values[index] !== undefined && (this.ranks[index] as number) < rank) continue
-      this.values[index] = value
-      this.ranks[index] = rank
-    }
+    for (const { index, rank } of facts) this.setFact(index, rank, value)
+  }
+
+  /** A member of an attribute that is a JSON text. */
+  setMember(fact: number, value: FactValue): void {
+    if (value !== '') this.setFact(fact, RANK_OF_MEMBERS, value)
+  }
+
+  private setFact(fact: number, rank: number, value: FactValue): void {
+    if (this.values[fact] !== undefined && (this.ranks[fact] as number) < rank) return
+    this.values[fact] = value
+    this.ranks[fact] = rank
   }
 
   get(fact: Fact): FactValue | undefined {

@@ -12,7 +12,11 @@ export function spanUsage({ facts, scope }: Telemetry): UsageFields {
   const sender: UsageSender = {
     surface: scope === 'litellm' ? 'litellm' : 'otlp',
     name: scope,
-    provider: nameIn(facts, FACT.provider),
+    provider:
+      nameIn(facts, FACT.provider) ??
+      nameIn(facts, FACT.system) ??
+      nameIn(facts, FACT.providerOfSdk) ??
+      nameIn(facts, FACT.systemOfSdk),
     model: nameIn(facts, FACT.servedModel) ?? nameIn(facts, FACT.requestedModel),
     isStreamed: streamed === true || streamed === 'true',
   }

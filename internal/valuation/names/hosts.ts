@@ -94,9 +94,9 @@ const PATTERNS: readonly { readonly form: RegExp; readonly provider: string; rea
   },
 ]
 
-/** @param text a host, or a URL with one; undefined for one that we do not know */
+/** @returns undefined for a host that we do not know @param text a host, or a URL with one */
 export function siteOf(text: string): Site | undefined {
-  const host = hostIn(text)
+  const host = hostOf(text)
   if (!host.includes('.')) return undefined
   for (const { form, provider } of PATTERNS) {
     const found = form.exec(host)
@@ -112,7 +112,8 @@ export function siteOf(text: string): Site | undefined {
 }
 
 /** `api.openai.com` of `https://user@api.openai.com:443/v1?…`. Some clients state a URL as the address. */
-function hostIn(text: string): string {
+export function hostOf(text: string): string {
+  if (PLAIN_HOST.test(text)) return text
   const afterScheme = text.indexOf('://') + 3
   const rest = afterScheme === 2 ? text : text.slice(afterScheme)
   const authority = /^[^/?#]*/.exec(rest)?.[0] ?? ''
@@ -122,5 +123,6 @@ function hostIn(text: string): string {
     .replace(/\.$/, '')
     .toLowerCase()
 }
+const PLAIN_HOST = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/
 
 const ROW_BY_HOST: ReadonlyMap<string, HostRow> = new Map(HOSTS.map((row) => [row.host, row]))

@@ -1,0 +1,143 @@
+import { SERVICE_TIERS, type ServiceTier, SPEEDS, type Speed } from '../../text/call-words.js'
+import { hostOf } from '../../valuation/names/hosts.js'
+import { modelName, type ResolvedProvider, resolveProvider } from '../../valuation/names/resolve-provider.js'
+import { nameOf } from '../adapters/fields.js'
+import { membersOf } from './labels.js'
+import { FACT, type Fact, type Facts, type FactValue } from './span-facts.js'
+
+/** The models of a call, as a span states them. */
+export interface SpanModels {
+  readonly requested: string | undefined
+  readonly served: string | undefined
+}
+
+/** At what price a provider sold the call: its tier, its speed, and where the call was processed. */
+export interface SpanTerms {
+  readonly tier: ServiceTier | undefined
+  /** The tier is the one that was asked for: nothing states the one that was served. */
+  readonly isTierRequested: boolean
+  readonly speed: Speed | undefined
+  readonly region: string | undefined
+}
+
+/**
+ * The models of a call.
+ *
+ * @param isSwapped LiteLLM's first spans: the request is the deployment, the response the alias that was asked for
+ */
+export function modelsOf(facts: Facts, isSwapped: boolean): SpanModels {
+  const first = modelOf(facts, FACT.requestedModel)
+  const second = modelOf(facts, FACT.servedModel)
+  const [requested, served] = isSwapped && second !== undefined ? [second, first] : [first, second]
+  const routed = modelOf(facts, FACT.routedModel)
+  if (routed !== undefined) return { requested: requested ?? routed, served: behindRoute(routed, requested, served) }
+  // OpenInference states one model in its attributes, the served one, and that of the request among its parameters.
+  const parameter = modelOf(facts, FACT.parameterModel)
+  if (parameter === undefined) return { requested, served }
+  return { requested: parameter, served: served ?? (requested === parameter ? undefined : requested) }
+}
+
+/**
+ * The model to which LiteLLM sent a request. Its response states the name of the group where the provider states none,
+ * and never the profile of Bedrock, which decides the price.
+ */
+function behindRoute(routed: string, requested: string | undefined, served: string | undefined): string {
+  const isStated = served !== undefined && served !== requested && !/[.:]/.test(routed)
+  return isStated ? served : routed.slice(routed.indexOf('/') + 1)
+}
+
+/** Who served the call, and where by its host. The result is shared by all calls that state the same names. */
+export function providerOf(facts: Facts, { requested, served }: SpanModels): ResolvedProvider {
+  const url = textOf(facts, FACT.host)
+  const names = [
+    textOf(facts, FACT.provider),
+    textOf(facts, FACT.system),
+    textOf(facts, FACT.providerOfSdk),
+    textOf(facts, FACT.systemOfSdk),
+    langChainProvider(facts),
+    textOf(facts, FACT.routedModel),
+    served,
+    requested,
+    // Of a URL no more than the host is kept: the rest may hold a secret.
+    url === undefined ? undefined : hostOf(url),
+  ]
+  // The spans of one application come one after the other.
+  if (!names.every((name, index) => name === last.names[index])) last = { names, resolved: resolvedOf(names) }
+  return last.resolved
+}
+
+let last: { readonly names: readonly (string | undefined)[]; readonly resolved: ResolvedProvider } = {
+  names: ['none yet'],
+  resolved: { provider: undefined, region: undefined, assumption: undefined },
+}
+
+function resolvedOf(names: readonly (string | undefined)[]): ResolvedProvider {
+  const key = names.join('\n')
+  let resolved = RESOLVED.get(key)
+  if (resolved === undefined) {
+    if (RESOLVED.size >= RESOLVED_MAX) RESOLVED.clear()
+    resolved = resolveProvider({ providers: names.slice(0, 5), models: names.slice(5, 8), host: names[8] })
+    RESOLVED.set(key, resolved)
+  }
+  return resolved
+}
+const RESOLVED = new Map<string, ResolvedProvider>()
+const RESOLVED_MAX = 4_096
+
+/** LangChain names the provider among what it knows of a run, wherever an instrumentation keeps that. */
+function langChainProvider(facts: Facts): string | undefined {
+  if (facts.tags.size > 0) {
+    const tagged = nameOf(facts.tags.get(LANGCHAIN_PROVIDER))
+    if (tagged !== undefined) return tagged
+  }
+  const metadata = facts.get(FACT.metadata)
+  if (typeof metadata !== 'string' || !metadata.includes(LANGCHAIN_PROVIDER)) return undefined
+  return nameOf(membersOf(metadata).find(([key]) => key === LANGCHAIN_PROVIDER)?.[1])
+}
+const LANGCHAIN_PROVIDER = 'ls_provider'
+
+/** @param region where the host says that the call was processed */
+export function termsOf(facts: Facts, region: string | undefined): SpanTerms {
+  const served = tierOf(facts.get(FACT.servedTier))
+  const tier = served ?? tierOf(facts.get(FACT.requestedTier))
+  return {
+    tier,
+    isTierRequested: served === undefined && tier !== undefined,
+    speed: SPEEDS.find((speed) => speed === facts.get(FACT.speed)),
+    region: region ?? geographyOf(facts.get(FACT.inferenceGeo)),
+  }
+}
+
+/** A tier by a provider's word; `auto` asks for whatever is free, and names none. */
+export function tierOf(value: FactValue | undefined): ServiceTier | undefined {
+  if (typeof value !== 'string') return undefined
+  const tier = unquoted(value).toLowerCase()
+  if (STANDARD.has(tier)) return 'standard'
+  return SERVICE_TIERS.find((each) => each === tier)
+}
+/** OpenAI, Groq, Anthropic. */
+const STANDARD: ReadonlySet<string> = new Set(['default', 'on_demand', 'standard_only'])
+
+/** Anthropic's `inference_geo`: `global` and `not_available` name no place. */
+const geographyOf = (value: FactValue | undefined): string | undefined =>
+  typeof value === 'string' && /^[a-z]{2}$/i.test(value) ? value.toLowerCase() : undefined
+
+/** What was inferred, as the event states it. */
+export function assumptionsOf(...codes: readonly (string | false | undefined)[]): string | undefined {
+  const stated = codes.filter((code) => typeof code === 'string')
+  return stated.length === 0 ? undefined : stated.join(',')
+}
+
+function modelOf(facts: Facts, fact: Fact): string | undefined {
+  const stated = textOf(facts, fact)
+  return stated === undefined ? undefined : modelName(stated)
+}
+
+function textOf(facts: Facts, fact: Fact): string | undefined {
+  const value = facts.get(fact)
+  return value === undefined ? undefined : nameOf(typeof value === 'string' ? unquoted(value) : value)
+}
+
+/** MLflow and Langfuse write texts as JSON, with their quotes. */
+const unquoted = (text: string): string =>
+  text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
