@@ -141,6 +141,14 @@ describe('the confidence table', () => {
     expect(await recordOf(SERVED)).toMatchObject({ service: 'checkout', ...card('service_resolved', 0.9) })
   })
 
+  test('a stated person whose owner the directory knows: the owner, 0.85, and no service', async () => {
+    expect(await recordOf({ attributed_identity: 'ada' })).toMatchObject({
+      service: 'unassigned',
+      owner: 'team-ada',
+      interpretation: { evidence_basis: 'owner_resolved', confidence: 0.85 },
+    })
+  })
+
   test('an identity that the directory maps has confidence 0.85', async () => {
     expect(await recordOf({ attributed_identity: 'bot-7' })).toMatchObject({
       service: 'crawler',
@@ -658,8 +666,8 @@ describe('of all records that were met', () => {
   })
 
   test('each summary says who it is attributed to, and whether it may be charged back', () => {
-    for (const { service: name, interpretation, explanation } of met) {
-      expect(explanation.summary).toContain(JSON.stringify(name))
+    for (const { service: name, owner, interpretation, explanation } of met) {
+      expect(explanation.summary).toContain(JSON.stringify(name === 'unassigned' ? owner : name))
       expect(/may be charged back/.test(explanation.summary)).toBe(interpretation.export_eligibility === 'eligible')
     }
     if (process.env['SHOW_SUMMARIES']) {
