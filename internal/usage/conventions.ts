@@ -262,7 +262,7 @@ const ROWS: readonly Row[] = [
     recorded: 'python/genai',
   },
 
-  // Whoever else: OpenTelemetry says inside, and hand-written spans pass on what the provider said.
+  // All others: OpenTelemetry says inside, and hand-written spans pass on what the provider said.
   {
     vendors: CACHE_APART,
     reasoning: 'inside',

@@ -73,7 +73,7 @@ export function sameCalls(candidates: readonly Candidate[]): Compared {
   return { pairs, perhaps: doubtful(clusters, places, likenesses) }
 }
 
-/** What is left and alike, each once: of several that look like one, the nearest. */
+/** Pairs among those that remain, each record once: of several that look like one, the nearest. */
 function doubtful(
   clusters: readonly Cluster[],
   places: readonly number[],

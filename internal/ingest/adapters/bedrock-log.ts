@@ -1,9 +1,10 @@
 import type { Selected, Wanted } from '../../text/select-json.js'
+import { readUsage } from '../../usage/read-usage.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
 import { attributedBy } from './claims.js'
-import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText, wholeInput } from './fields.js'
+import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
 
 const WANTED = {
   schemaType: 'skip',
@@ -52,18 +53,23 @@ export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Ma
   if (nameOf(payload['errorCode']) !== undefined && all.every((count) => (count ?? 0) === 0)) {
     return skipped('failed_without_usage')
   }
-  const isWhole = /(?:^|\.)openai\./.test(model)
-  const sum = uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0)
+  const usage = readUsage(
+    {
+      input: uncached,
+      output,
+      cacheRead: cached,
+      cacheWrite: written,
+      ...(/(?:^|\.)openai\./.test(model) && { api: 'openai' as const }),
+    },
+    { surface: 'bedrock-log', provider: 'aws.bedrock', model },
+  )
   return mappedEvent({
     event_id: eventIdOf(caller.tenantId, 'bedrock-log', id),
     ingestion_layer: 'connector',
     ingestion_timestamp: time,
     provider: 'aws.bedrock',
     requested_model: model,
-    input_tokens: isWhole ? wholeInput(uncached, cached, written) : sum,
-    output_tokens: output,
-    cached_input_tokens: cached,
-    cache_write_tokens: written,
+    ...usage,
     response_id: id,
     outcome: nameOf(payload['errorCode']) === undefined ? 'success' : 'error',
     region: nameOf(payload['inferenceRegion'], payload['region']),

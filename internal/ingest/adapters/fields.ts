@@ -54,16 +54,6 @@ export function countOf(...values: readonly unknown[]): number | undefined {
 /** Zero of a part says no more than that it is absent. */
 export const aboveZero = (count: number | undefined): number | undefined => (count === 0 ? undefined : count)
 
-/**
- * All input tokens, of a source that counts the cached ones among them. A part is never more than the whole: such a
- * count leaves the cache out.
- */
-export function wholeInput(input: number | undefined, cached = 0, written = 0): number | undefined {
-  const parts = cached + written
-  if (input === undefined) return parts === 0 ? undefined : parts
-  return parts > input ? input + parts : input
-}
-
 /** The members of an object; none of anything else. */
 export const objectOf = (value: unknown): Selected =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Selected) : {}

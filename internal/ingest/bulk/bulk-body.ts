@@ -12,7 +12,7 @@ export interface BulkItem extends EventText {
   readonly index: number
   /** PAYLOAD_TOO_LARGE; it then has no value. */
   readonly problem: Problem | undefined
-  /** False: the cost that it states does not count, whoever sends it. */
+  /** False: the cost that it states does not count, also of a sender that is trusted. */
   readonly trustsCost?: false | undefined
 }
 

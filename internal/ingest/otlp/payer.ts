@@ -36,9 +36,3 @@ export function payerOf(agent: Agent, provider: string, facts: Facts, billing: B
   if (billing === 'seat' || billing === 'api') return { payer: billing, assumption: 'billing_from_credential' }
   return { payer: agent.usualPayer, assumption: `billing_${agent.usualPayer}_assumed` }
 }
-
-/** Codes of several inferences as the event states them. */
-export const assumptionsOf = (...codes: readonly (string | undefined)[]): string | undefined => {
-  const known = codes.filter((code) => code !== undefined && code !== '')
-  return known.length === 0 ? undefined : known.join()
-}

@@ -4,6 +4,7 @@ import { nameOf } from '../adapters/fields.js'
 import type { SourceEvent } from '../intake/intake-route.js'
 import { agentSpan } from './agent-spans.js'
 import { agentOfScope } from './agents.js'
+import { assumptionsOf } from './assumptions.js'
 import { type PassedOver, passedOver } from './inference-spans.js'
 import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
@@ -11,7 +12,6 @@ import { isLiteLlm } from './litellm-spans.js'
 import { mapLogRecord } from './log-records.js'
 import { MalformedRequest } from './malformed.js'
 import type { MappedRecord } from './mapped-record.js'
-import { assumptionsOf } from './payer.js'
 import { readProtobufRequest } from './protobuf-request.js'
 import { forgetTexts } from './repeated-text.js'
 import {
@@ -133,7 +133,7 @@ class Reading {
     }
   }
 
-  /** A subscription covers what its credential sends, whoever observed it. */
+  /** A subscription covers what its credential sends, by whatever it was observed. */
   private paid(event: SpanEvent): SpanEvent {
     if (this.context.billing !== 'seat') return event
     const assumptions = assumptionsOf(event.assumptions ?? undefined, 'billing_from_credential')

@@ -122,12 +122,6 @@ const STANDARD: ReadonlySet<string> = new Set(['default', 'on_demand', 'standard
 const geographyOf = (value: FactValue | undefined): string | undefined =>
   typeof value === 'string' && /^[a-z]{2}$/i.test(value) ? value.toLowerCase() : undefined
 
-/** What was inferred, as the event states it. */
-export function assumptionsOf(...codes: readonly (string | false | undefined)[]): string | undefined {
-  const stated = codes.filter((code) => typeof code === 'string')
-  return stated.length === 0 ? undefined : stated.join(',')
-}
-
 function modelOf(facts: Facts, fact: Fact): string | undefined {
   const stated = textOf(facts, fact)
   return stated === undefined ? undefined : modelName(stated)

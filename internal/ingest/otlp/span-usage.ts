@@ -144,12 +144,3 @@ function langfuseUsage(details: NumberTree): StatedUsage {
     audioOutput,
   }
 }
-
-/** Token counts where the source counts cache reads and writes apart from the rest of the input. */
-export const usageOfParts = (
-  uncachedInput: number | undefined,
-  cacheRead: number | undefined,
-  cacheWrite: number | undefined,
-  output: number | undefined,
-): UsageFields =>
-  readUsage({ uncachedInput, cacheRead, cacheWrite, output }, { surface: 'agent', provider: 'anthropic' })

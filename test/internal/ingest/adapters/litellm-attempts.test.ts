@@ -113,7 +113,7 @@ describe('a batch', () => {
       { usage_object: { prompt_tokens: 3000, completion_tokens: 300, total_tokens: 3300 } },
     )
 
-  test('is one event, whoever looks at it and when', () => {
+  test('is one event, however often it is polled, and by whom', () => {
     const event = eventOf(poll('06d0f440-aa16-4698-9331-3bc6bd5ebd5f'))
 
     expect(event).toMatchObject({

@@ -66,7 +66,7 @@ test("OpenAI's cache writes are a part of the input, under either name", () => {
   }
 })
 
-test('audio that was read from the cache is told from text', () => {
+test('audio that was read from the cache is counted apart from text', () => {
   const usage = {
     prompt_tokens_details: {
       cached_tokens: 500,

@@ -62,13 +62,18 @@ test('ten million brackets cost no memory', () => {
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(1_000_000)
 })
 
-test('a text is read up to a length, and its escapes with it', () => {
+const unicodeEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+test('a text is read up to the length of what it stands for, however it is escaped', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 30 }), (text) => {
-      const bytes = Buffer.from(JSON.stringify(text))
+      const length = Buffer.byteLength(text)
+      const escaped = text.split('').map(unicodeEscape).join('')
 
-      expect(new JsonReader(bytes).text(bytes.length - 2)).toBe(text)
-      expect(new JsonReader(bytes).text(bytes.length - 3)).toBeUndefined()
+      for (const bytes of [JSON.stringify(text), `"${escaped}"`].map((json) => Buffer.from(json))) {
+        expect(new JsonReader(bytes).text(length)).toBe(text)
+        expect(new JsonReader(bytes).text(length - 1)).toBeUndefined()
+      }
     }),
   )
 })
