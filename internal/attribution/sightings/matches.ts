@@ -1,6 +1,6 @@
 import { canonicalProvider, providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { modelNames } from '../../valuation/names/model-names.js'
+import { isSameModel } from '../../valuation/names/same-model.js'
 import { type MatchedBy, observerOf, SAME_CALL_MS } from './seen-by.js'
 
 /** What the event of a record says about the call that it shows. */
@@ -185,27 +185,3 @@ const endOf = (view: View): number => view.eventTimeMs + lengthOf(view)
 /** How long both lasted; negative: the time between them. */
 const overlapMs = (one: View, other: View): number =>
   Math.min(endOf(one), endOf(other)) - Math.max(one.eventTimeMs, other.eventTimeMs)
-
-function isSameModel(one: View, other: View): boolean {
-  const names = namesOf(one)
-  return namesOf(other).some((name) => names.includes(name))
-}
-
-const namesOf = ({ provider, requestedModel, servedModel }: View): readonly string[] =>
-  requestedModel === servedModel
-    ? spellings(provider, servedModel)
-    : [...spellings(provider, servedModel), ...spellings(provider, requestedModel)]
-
-/** Under which names a model may be listed, from its date and region to its family. */
-function spellings(provider: string, model: string): readonly string[] {
-  const key = `${provider}\n${model}`
-  const known = kept.get(key)
-  if (known !== undefined) return known
-  const { candidates, opaque } = modelNames(provider, model)
-  const names = [...candidates, ...opaque].map(({ name }) => name)
-  if (kept.size === KEPT_MAX) kept.clear()
-  kept.set(key, names)
-  return names
-}
-const kept = new Map<string, readonly string[]>()
-const KEPT_MAX = 1_000

@@ -14,6 +14,7 @@ import { MalformedRequest } from './malformed.js'
 import type { MappedRecord } from './mapped-record.js'
 import { readProtobufRequest } from './protobuf-request.js'
 import { forgetTexts } from './repeated-text.js'
+import { type ShownCall, sameCalls } from './same-call.js'
 import {
   gatewayLayerOf,
   hasUsage,
@@ -71,13 +72,17 @@ export async function readTelemetry(
 /** Spans or log records of one request, most of which need not be calls of a model. */
 const RECORDS_MAX = 100_000
 
-interface Call {
+interface Call extends ShownCall {
   readonly place: number
-  readonly event: SpanEvent
-  readonly spanId: string
-  readonly isLiteLlm: boolean
   readonly trustsCost?: false
   readonly detailsKey?: string
+}
+
+/** A call that counts, with what other spans of it state. */
+function shown(call: Call, doubles: ReadonlySet<Call>, united: ReadonlyMap<Call, SpanEvent>): Call[] {
+  if (doubles.has(call)) return []
+  const event = united.get(call)
+  return [event === undefined ? call : { ...call, event }]
 }
 
 class Reading {
@@ -154,9 +159,9 @@ class Reading {
 
   end(): ReadTelemetry {
     const calls = this.responseIds.size === 0 ? this.calls : this.calls.map((call) => this.withResponseId(call))
-    const doubles = sameCalls(calls)
+    const { doubles, united } = sameCalls(calls)
     for (const { event } of doubles) this.passOver(event.ingestion_layer ?? 'application', 'same_call')
-    const events = doubles.size === 0 ? calls : calls.filter((call) => !doubles.has(call))
+    const events = doubles.size === 0 ? calls : calls.flatMap((call) => shown(call, doubles, united))
     const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
     const { missing, hasOwnSpans } = this
     return { events, missing, passedOver: this.passedOver, withoutProvider, hasOwnSpans }
@@ -168,28 +173,7 @@ class Reading {
   }
 }
 
-/**
- * Spans that show the call of another span once more: where one inference contains another one, two instrumentations
- * have seen the same request. The inner one counts, which is nearer to the provider, unless it states no usage. Of
- * LiteLLM's own spans the outer one counts, on which LiteLLM writes what it charges.
- */
-function sameCalls(calls: readonly Call[]): ReadonlySet<Call> {
-  if (!calls.some(({ event }) => event.parent_span_id !== undefined)) return NO_CALLS
-  const bySpan = new Map(calls.map((call) => [call.spanId, call]))
-  const doubles = new Set<Call>()
-  for (const inner of calls) {
-    const { trace_id: traceId, parent_span_id: parentId } = inner.event
-    const outer = parentId == null ? undefined : bySpan.get(parentId)
-    if (outer === undefined || outer === inner || outer.event.trace_id !== traceId) continue
-    const isOuterBilled = (inner.isLiteLlm && outer.isLiteLlm) || !hasUsage(inner.event)
-    doubles.add(isOuterBilled ? inner : outer)
-  }
-  return doubles
-}
-
 const layerOf = ({ scope }: Telemetry): string => gatewayLayerOf(scope) ?? 'application'
-
-const NO_CALLS: ReadonlySet<Call> = new Set()
 
 function increment<Name>(counts: Map<Name, number>, name: Name): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)

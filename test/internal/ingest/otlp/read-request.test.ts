@@ -398,6 +398,55 @@ describe('one request that two instrumentations show', () => {
     expect(events.map(({ place }) => place)).toEqual([1])
   })
 
+  test('what counts has what only the other one states: who called, ids, tags, parts of equal totals', async () => {
+    const stated = {
+      ...CHAT,
+      'user.id': 'ada',
+      'langfuse.trace.metadata.feature': 'search',
+      'gen_ai.usage.cache_read.input_tokens': 5,
+    }
+    const own = { ...CHAT, 'gen_ai.response.id': 'chatcmpl-9' }
+    const { events } = await readSpans([
+      { ...inner, attributes: own },
+      { ...outer, attributes: stated },
+    ])
+
+    expect(events.map(({ event }) => event)).toMatchObject([
+      {
+        span_id: inner.spanId,
+        response_id: 'chatcmpl-9',
+        attributed_identity: 'ada',
+        cached_input_tokens: 5,
+        tags: { feature: 'search' },
+      },
+    ])
+  })
+
+  test('three layers are one call, and several calls within one are as many', async () => {
+    const innermost = { spanId: '3333333333333333', parentSpanId: inner.spanId, attributes: CHAT }
+    const user = { ...CHAT, 'user.id': 'ada' }
+    const { events } = await readSpans([innermost, inner, { ...outer, attributes: user }])
+    expect(events.map(({ event }) => event)).toMatchObject([{ span_id: innermost.spanId, attributed_identity: 'ada' }])
+
+    const second = { ...inner, spanId: '4444444444444444' }
+    const both = await readSpans([inner, second, { ...outer, attributes: user }])
+    expect(both.events.map(({ event }) => [event.span_id, event.attributed_identity])).toEqual([
+      [inner.spanId, 'ada'],
+      [second.spanId, 'ada'],
+    ])
+  })
+
+  test('another model with other tokens is a tool that ran within the call', async () => {
+    const attributes = {
+      'gen_ai.operation.name': 'embeddings',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'text-embedding-3-small',
+      'gen_ai.usage.input_tokens': 9,
+    }
+
+    expect((await readSpans([{ ...inner, attributes }, outer])).events).toHaveLength(2)
+  })
+
   test('calls of one agent are different requests', async () => {
     const agent = { spanId: '3333333333333333', attributes: { 'gen_ai.operation.name': 'invoke_agent' } }
     const calls = ['4', '5'].map((digit) => ({
