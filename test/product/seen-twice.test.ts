@@ -198,6 +198,82 @@ test('what is merged can be taken apart, once, and stays so', async () => {
   expect(await recordsOf(call)).toHaveLength(2)
 })
 
+const CLIENT = 'com.anthropic.sdk.python'
+const FRAMEWORK = 'openinference.instrumentation.langchain'
+/** Spans of one instrumentation of the application, in an export of their own. */
+const exportSpans = (spans: readonly TestSpan[], scope: string, key = service.credentials.api_key) =>
+  post('/v1/traces', key, tracesJson(spans, { resource: { 'service.name': 'shop' }, scope }))
+
+/** The spans that a framework and its client make of a call; the framework knows the user's tag. */
+function spansOfProcess(call: ReturnType<typeof newCall>) {
+  const { 'gen_ai.response.id': _, ...attributes } = call.span.attributes
+  const counts = { ...attributes, 'gen_ai.usage.output_tokens': 40 }
+  const outer = {
+    ...call.span,
+    spanId: randomBytes(8).toString('hex'),
+    startMs: call.startMs - 4,
+    endMs: call.startMs + 906,
+    attributes: { ...counts, 'langfuse.trace.metadata.feature': 'search' },
+  } satisfies TestSpan
+  const own = {
+    ...counts,
+    'gen_ai.response.id': call.responseId,
+    'gen_ai.usage.cache_read.input_tokens': 20,
+  }
+  const inner = { ...call.span, parentSpanId: outer.spanId, attributes: own } satisfies TestSpan
+  return { inner, outer }
+}
+
+test.each([
+  ['inner first', false],
+  ['outer first', true],
+])('parent and child in two exports are one record, %s, and a retry adds none', async (_, isOuterFirst) => {
+  const call = newCall()
+  const { inner, outer } = spansOfProcess(call)
+  const exports = [
+    [[inner], CLIENT],
+    [[outer], FRAMEWORK],
+  ] as const
+  for (const [spans, scope] of isOuterFirst ? [...exports].reverse() : exports) await exportSpans(spans, scope)
+
+  const card = await untilMerged(call)
+  expect(card).toMatchObject({
+    input_tokens: 100,
+    output_tokens: 40,
+    event_tags: { feature: 'search' },
+    explanation: { seen_by: [{ matched_by: 'parent_span' }], perhaps_twice: [] },
+  })
+  expect(card.explanation.cost.lines).toContainEqual(expect.objectContaining({ part: 'cache_read', tokens: 20 }))
+  // A retry may bring them in one export, or by another order.
+  await exportSpans([outer, inner], FRAMEWORK)
+  await mergedCall()
+  expect(await recordsOf(call)).toHaveLength(1)
+})
+
+test('roots of one process without a common id are one call by their counts, or say that they may be', async () => {
+  const [sure, doubtful] = [newCall(), newCall()]
+  for (const [call, output] of [
+    [sure, 40],
+    [doubtful, 1],
+  ] as const) {
+    const { inner, outer } = spansOfProcess(call)
+    const { parentSpanId: _, ...root } = inner
+    const stated = { 'gen_ai.usage.output_tokens': output }
+    await exportSpans([{ ...root, attributes: { ...root.attributes, ...stated } }], CLIENT)
+    const attributes = { ...outer.attributes, ...stated }
+    await exportSpans([{ ...outer, traceId: randomBytes(16).toString('hex'), attributes }], FRAMEWORK)
+  }
+
+  expect(await untilMerged(sure)).toMatchObject({ explanation: { seen_by: [{ matched_by: 'equal_counts' }] } })
+  await expect
+    .poll(async () => {
+      const cards = await Promise.all((await recordsOf(doubtful)).map(({ id }) => cardOf(id)))
+      return cards.map(({ id, explanation }) => [id, ...explanation.perhaps_twice].sort())
+    })
+    .toEqual(Array.from({ length: 2 }, () => [expect.stringMatching(/^attr_/), expect.stringMatching(/^attr_/)]))
+  expect(await recordsOf(doubtful)).toHaveLength(2)
+})
+
 test('parallel calls that are alike stay two, and so does a replay from a cache', async () => {
   const [one, other] = [newCall(), newCall()]
   const replayed = (one.startMs + 5_000) / 1_000
