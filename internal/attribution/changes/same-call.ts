@@ -36,6 +36,8 @@ interface Cluster {
   readonly views: readonly AttributionRow[]
   readonly ids: ReadonlySet<string>
   readonly observers: ReadonlySet<string>
+  /** The traces within which its spans are, each with the credential that sent it. */
+  readonly contexts: ReadonlySet<string>
   readonly apart: ReadonlySet<string>
   readonly perhaps: ReadonlySet<string>
 }
@@ -84,7 +86,7 @@ function doubtful(
   for (const { i, k, match } of likenesses) {
     const [one, other] = [clusters[places[i] as number] as Cluster, clusters[places[k] as number] as Cluster]
     const isNew = [one, other].every((each) => !done.has(each) && each.perhaps.size === 0 && !isDecided(each.row))
-    if (match.isSure || !isNew || one === other || !mayBeOne(one, other)) continue
+    if (!isNew || one === other || !mayBeOne(one, other) || (match.isSure && !areInOtherContexts(one, other))) continue
     pairs.push([idHex(one.row.id), idHex(other.row.id)])
     done.add(one).add(other)
   }
@@ -98,16 +100,22 @@ function clusterOf({ row, absorbed = [] }: Candidate): Cluster {
     views: [row, ...absorbed],
     ids: new Set([idHex(row.id), ...also.map(({ id }) => id)]),
     observers: new Set([observerOf(row), ...also.map(observerOf)]),
+    contexts: new Set([row, ...absorbed].filter(isWithin).map(({ principal, traceId }) => `${principal}\n${traceId}`)),
     apart: new Set(apart),
     perhaps: new Set(perhaps),
   }
 }
+
+const isWithin = ({ intake, traceId, parentSpanId }: AttributionRow): boolean =>
+  intake === OTLP && traceId !== '' && parentSpanId !== ''
+const OTLP = 'otlp'
 
 const joined = (winner: Cluster, absorbed: Cluster): Cluster => ({
   row: winner.row,
   views: [...winner.views, ...absorbed.views],
   ids: new Set([...winner.ids, ...absorbed.ids]),
   observers: new Set([...winner.observers, ...absorbed.observers]),
+  contexts: new Set([...winner.contexts, ...absorbed.contexts]),
   apart: new Set([...winner.apart, ...absorbed.apart]),
   perhaps: new Set([...winner.perhaps, ...absorbed.perhaps]),
 })
@@ -150,6 +158,9 @@ function likenessesOf(clusters: readonly Cluster[]): Likeness[] {
 
 function isMergeable(one: Cluster, other: Cluster, match: Match, [view, seen]: readonly [View, View]): boolean {
   if (!match.isSure || (isDecided(one.row) && isDecided(other.row))) return false
+  if (match.by === 'response_id' || match.by === 'equal_counts') {
+    return mayBeOne(one, other) && !areInOtherContexts(one, other)
+  }
   if (match.by !== 'parent_span') return mayBeOne(one, other)
   if (areApart(one, other)) return false
   const [inner, outer, around] = match.inner === 'one' ? [view, seen, other] : [seen, view, one]
@@ -163,6 +174,17 @@ function isMergeable(one: Cluster, other: Cluster, match: Match, [view, seen]: r
 
 const mayBeOne = (one: Cluster, other: Cluster): boolean =>
   !areApart(one, other) && !overlaps(one.observers, other.observers)
+
+/**
+ * A process makes a call within one trace: what its instrumentations show within two, neither of them a root of its
+ * own, is more likely an id that came back, or a parallel call that is alike.
+ */
+const areInOtherContexts = (one: Cluster, other: Cluster): boolean =>
+  principalsOf(one.contexts).some((principal) => principalsOf(other.contexts).includes(principal)) &&
+  !overlaps(one.contexts, other.contexts)
+
+const principalsOf = (contexts: ReadonlySet<string>): readonly string[] =>
+  [...contexts].map((context) => context.slice(0, context.indexOf('\n')))
 
 const areApart = (one: Cluster, other: Cluster): boolean =>
   overlaps(one.apart, other.ids) || overlaps(other.apart, one.ids)

@@ -120,6 +120,33 @@ test('three sources show one call; a fourth record of one of them is another cal
   expect(pairsOf(rows)).toHaveLength(2)
 })
 
+describe('two instrumentations of one process with the same response id', () => {
+  const span = (number: number, instrumentation: string, traceId: string, parentSpanId = '') =>
+    rowOf(number, { ...APP, instrumentation, traceId, spanId: `s${number}`, parentSpanId, latencyMs: 500 })
+
+  test('show one call as siblings, or where one of them is a root of its own', () => {
+    expect(pairsOf([span(1, 'sdk', 't', 'workflow'), span(2, 'framework', 't', 'workflow')])).toHaveLength(1)
+    expect(pairsOf([span(1, 'sdk', 't', 'server'), span(2, 'framework', 'u')])).toHaveLength(1)
+  })
+
+  test('may show one call where each is within a trace of its own', () => {
+    const rows = [span(1, 'sdk', 't', 'server'), span(2, 'framework', 'u', 'chain')]
+
+    expect(sameCalls(rows.map((row) => ({ row })))).toEqual({ pairs: [], perhaps: [[hexOf(1), hexOf(2)]] })
+  })
+
+  test('stay two calls that each were seen from outside and inside', () => {
+    const stated = { responseId: '', inputTokens: 400, outputTokens: 60, latencyMs: 500 }
+    const rows = [
+      { ...span(1, 'sdk', 't', 's2'), ...stated },
+      { ...span(2, 'framework', 't'), ...stated },
+      { ...span(3, 'mixed', 'u', 's4'), ...stated },
+    ]
+
+    expect(namesOf(pairsOf(rows))).toEqual(named([1, 2]))
+  })
+})
+
 test('an id that ever so many records have is that of no call', () => {
   const sources = Array.from({ length: MEMBERS_MAX + 1 }, (_, i) => rowOf(i, { intake: 'otlp', principal: `key_${i}` }))
 
