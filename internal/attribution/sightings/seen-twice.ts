@@ -41,10 +41,12 @@ export const sameCallFinder =
     for (const [tenantId, ofTenant] of found) {
       if (!capacity.has(tenantId)) continue
       const { validFromMs } = ofTenant[0] as AttributionRow
+      const hasInstrumented = ofTenant.some(({ instrumentation }) => instrumentation !== '')
       const windows = windowsAround(ofTenant)
       for (let from = 0; from < windows.length; from += WINDOWS_AT_ONCE) {
         const some = windows.slice(from, from + WINDOWS_AT_ONCE)
-        await compare(sharedCalls(tenantId, await find({ tenantId, validFromMs, windows: some }, MEMBERS_MAX)))
+        const question = { tenantId, validFromMs, windows: some, inserted: some.map(within), hasInstrumented }
+        await compare(sharedCalls(tenantId, await find(question, MEMBERS_MAX)))
       }
     }
   }
@@ -90,6 +92,12 @@ export function windowsAround(rows: readonly Pick<AttributionRow, 'eventTimeMs'>
   }
   return windows
 }
+
+/** The events of a window, from the first to the last. */
+const within = ({ fromMs, toMs }: EventWindow): EventWindow => ({
+  fromMs: fromMs + SAME_CALL_MS,
+  toMs: toMs - SAME_CALL_MS,
+})
 
 export interface MergeCapacityDeps {
   /** The tenants that have as many closed versions as reads can leave out. */

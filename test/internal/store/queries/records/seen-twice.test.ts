@@ -30,7 +30,11 @@ async function found(tenantId: string, minutes: readonly number[] = [0], members
     fromMs: NOW_MS + (minute - 1) * MINUTE_MS,
     toMs: NOW_MS + (minute + 1) * MINUTE_MS,
   }))
-  const groups = await seenTwice(store.client, { tenantId, validFromMs: NOW_MS + 1, windows }, membersMax)
+  const groups = await seenTwice(
+    store.client,
+    { tenantId, validFromMs: NOW_MS + 1, windows, inserted: windows, hasInstrumented: true },
+    membersMax,
+  )
   // Records may have several things in common.
   const named = new Map(groups.map((members) => members.map(({ id }) => id).sort()).map((ids) => [ids.join(), ids]))
   return [...named.values()].sort()
@@ -166,6 +170,10 @@ test('calls with equal counts are found where two instrumentations show them at 
     ],
     'twins',
   )
+
+  // Nothing new is among them.
+  const two = { ...early, validFromMs: NOW_MS - 1, eventTimeMs: NOW_MS - 20_000 }
+  await insertRows(store.client, ATTRIBUTIONS, [of(71, 'langchain', two), of(72, 'openai', two)], 'older twins')
 
   expect(await found('tnt_seven')).toEqual([
     [hexOf(61), hexOf(62)],
