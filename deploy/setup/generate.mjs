@@ -10,7 +10,11 @@ import { runSource } from './run-source.mjs'
 import { ROOT } from './setup.mjs'
 import { runSetUpMain, SetUpError, step } from './steps.mjs'
 
-const FORMATTED = [join('test', 'baselines'), join('deploy', 'docs', 'access.md')]
+const FORMATTED = [
+  join('test', 'baselines'),
+  join('deploy', 'docs', 'access.md'),
+  join('deploy', 'docs', 'intake', 'clients.md'),
+]
 
 await runSetUpMain(async () => {
   await ensureDependencies(ROOT)

@@ -1,10 +1,11 @@
 /**
  * `npm run generate`: writes what is generated and committed. The API baselines of `test/baselines/` get additions, the
- * table of `deploy/docs/access.md` and the schema of a cluster follow the sources.
+ * table of `deploy/docs/access.md`, `deploy/docs/intake/clients.md` and the schema of a cluster follow the sources.
  */
 import { writeFileSync } from 'node:fs'
 import { query } from 'chdb'
 import { describeApi } from '../../cmd/gateway/description.js'
+import { replayedClients, writeClientsPage } from './clients/page.js'
 import { CLUSTERED_SCHEMA, clusteredSchema } from './clustered-schema.js'
 import { BASELINE_NAMES, recordBaseline } from './contract/baselines.js'
 import { readDescription } from './contract/described.js'
@@ -13,6 +14,7 @@ import { writeStepUpTable } from './contract/step-up-table.js'
 const described = readDescription(JSON.parse(JSON.stringify(await describeApi())))
 const broken = BASELINE_NAMES.flatMap((name) => recordBaseline(name, described).map((what) => `${name}: ${what}`))
 writeStepUpTable(described)
+writeClientsPage(await replayedClients())
 const formatted = async (statement: string): Promise<string> => {
   const literal = `'${statement.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   return JSON.parse(query(`SELECT formatQuery(${literal}) AS text FORMAT JSONEachRow`)).text

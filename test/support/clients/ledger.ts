@@ -7,7 +7,7 @@ import { loadPriceBook } from '../../../internal/valuation/cost/price-book.js'
 import { priceInvocation } from '../../../internal/valuation/cost/price-invocation.js'
 import { idOf, validEvent } from '../invocations.js'
 import type { Bill, Recording } from './recording.js'
-import type { Replay, Replayed } from './replay.js'
+import type { Replay } from './replay.js'
 
 const BOOK = loadPriceBook()
 
@@ -38,26 +38,35 @@ export interface Compared {
   readonly recordedUsd: number
 }
 
-/** The bills of a recording beside the records of their calls. */
-export function compare({ bills }: Recording, { events }: Replay): readonly Compared[] {
-  return bills.map((bill) => {
-    const records = events.filter((each) => each.bill === bill.n)
-    const [best] = records.map((record) => differencesOf(bill, record)).sort((one, other) => one.length - other.length)
-    const differences: Difference[] = [
-      ...(best ?? ['no record' as const]),
-      ...(records.length > 1 ? ['twice' as const] : []),
-    ]
-    const recordedUsd = records.reduce((sum, { event }) => sum + Number(costOf(event).usd), 0)
-    return { bill, records: records.length, differences, billedUsd: Number(billedOf(bill).usd), recordedUsd }
-  })
+/** A record, as far as it is compared, whether it was only computed or is shown by the API. */
+export interface Recorded extends Cost {
+  readonly event: InvocationEvent
+  /** Number of the bill for its call. */
+  readonly bill: number | undefined
 }
 
-/** Events that cost something and for which nothing was billed. */
-export const unbilled = ({ events }: Replay): number =>
-  events.filter(({ bill, event }) => bill === undefined && Number(costOf(event).usd) > 0).length
+/** The bills of a recording beside the records of their calls. */
+export const compare = ({ bills }: Pick<Recording, 'bills'>, records: readonly Recorded[]): readonly Compared[] =>
+  bills.map((bill) => {
+    const ofCall = records.filter((each) => each.bill === bill.n)
+    const [best] = ofCall.map((record) => differencesOf(bill, record)).sort((one, other) => one.length - other.length)
+    const differences: Difference[] = [
+      ...(best ?? ['no record' as const]),
+      ...(ofCall.length > 1 ? ['twice' as const] : []),
+    ]
+    const recordedUsd = ofCall.reduce((sum, { usd }) => sum + Number(usd), 0)
+    return { bill, records: ofCall.length, differences, billedUsd: Number(billedOf(bill).usd), recordedUsd }
+  })
 
-function differencesOf(bill: Bill, { event }: Replayed): Difference[] {
-  const want = eventOf(bill)
+/** Events with their cost. */
+export const recordedOf = ({ events }: Replay): readonly Recorded[] =>
+  events.map(({ event, bill }) => ({ event, bill, ...costOf(event) }))
+
+/** Records that cost something and for which nothing was billed. */
+export const unbilled = (records: readonly Recorded[]): number =>
+  records.filter(({ bill, usd }) => bill === undefined && Number(usd) > 0).length
+
+function differencesOf(bill: Bill, { event, ...is }: Recorded): Difference[] {
   const differs: Difference[] = []
   const check = (name: Difference, isRight: boolean): void => void (isRight || differs.push(name))
   check('provider', idOfProvider(event.provider) === idOfProvider(bill.provider))
@@ -68,25 +77,23 @@ function differencesOf(bill: Bill, { event }: Replayed): Difference[] {
     return differs
   }
   if (bill.fromCache !== true) {
-    const cached = event.cached_input_tokens ?? 0
     const written5m = event.cache_write_5m_tokens ?? 0
     const written1h = event.cache_write_1h_tokens ?? 0
     check('input', (event.input_tokens ?? 0) === bill.input)
     check('output', (event.output_tokens ?? 0) === bill.output)
-    check('cache read', cached === (bill.cacheRead ?? 0))
+    check('cache read', (event.cached_input_tokens ?? 0) === (bill.cacheRead ?? 0))
     check('cache write', (event.cache_write_tokens ?? written5m + written1h) === (bill.cacheWrite ?? 0))
     check('cache write 1h', written1h === (bill.cacheWrite1h ?? 0))
     check('reasoning', (event.reasoning_tokens ?? 0) === (bill.reasoning ?? 0))
-    check('tier', tierOf(event) === tierOf(want))
+    check('tier', (event.service_tier ?? 'standard') === (bill.tier ?? 'standard'))
   }
-  const [is, wanted] = [costOf(event), billedOf(bill)]
+  const wanted = billedOf(bill)
   if (is.basis === 'unpriced' && wanted.basis !== 'unpriced') differs.push('unpriced')
   else check('dollars', isSame(is.usd, wanted.usd))
   return differs
 }
 
 const idOfProvider = (name: string): string => canonicalProvider(name) ?? name
-const tierOf = ({ service_tier }: InvocationEvent): string => service_tier ?? 'standard'
 
 /** Equal in 15 digits, as far as a double goes with which a client computed it. */
 const isSame = (one: string, other: string): boolean => Number(one).toPrecision(14) === Number(other).toPrecision(14)

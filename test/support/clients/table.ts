@@ -1,5 +1,5 @@
 import type { Compared, Difference } from './ledger.js'
-import type { Recording } from './recording.js'
+import type { Client } from './page.js'
 
 const COLUMNS: readonly (readonly [title: string, differences: readonly Difference[]])[] = [
   ['prov', ['provider']],
@@ -14,12 +14,7 @@ const COLUMNS: readonly (readonly [title: string, differences: readonly Differen
   ['usd', ['dollars', 'unpriced']],
 ]
 
-export interface Row {
-  readonly recording: Recording
-  readonly compared: readonly Compared[]
-  readonly unbilled: number
-  readonly leftOut: ReadonlyMap<string, number>
-}
+export type Row = Pick<Client, 'recording' | 'compared' | 'unbilled' | 'leftOut'>
 
 /** Of each client: calls, those recorded once, and of those recorded how many are right, by what. */
 export function table(rows: readonly Row[]): string {
