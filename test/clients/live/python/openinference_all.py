@@ -1,0 +1,12 @@
+from openinference.instrumentation.anthropic import AnthropicInstrumentor
+from openinference.instrumentation.openai import OpenAIInstrumentor
+
+from calls import call_anthropic, call_openai
+from telemetry import tracing
+
+provider = tracing()
+OpenAIInstrumentor().instrument()
+AnthropicInstrumentor().instrument()
+call_openai()
+call_anthropic()
+provider.shutdown()

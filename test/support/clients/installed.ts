@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from './run.js'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const DRIVERS = join(ROOT, 'test', 'clients', 'live')
+
+/** Where clients are installed and driven, or why they cannot be. */
+export type Installed = { readonly path: string } | { readonly reason: string }
+
+const MINUTES_MAX = 10
+
+/**
+ * Installs a set of clients at the versions that are pinned beside their drivers, once: the folder is named by the pins.
+ *
+ * @param set a folder of `test/clients/live/` with a `package-lock.json` or a `requirements.txt`
+ */
+export async function installed(set: string): Promise<Installed> {
+  const source = join(DRIVERS, set)
+  const pins = ['package-lock.json', 'requirements.txt'].find((file) => existsSync(join(source, file)))
+  if (pins === undefined) throw new Error(`${set} pins nothing`)
+  const hash = createHash('sha256')
+    .update(readFileSync(join(source, pins)))
+    .digest('hex')
+    .slice(0, 12)
+  const folder = join(ROOT, '.local', 'clients', `${set}-${hash}`)
+  const begun = `${folder}.part`
+  if (!existsSync(folder)) {
+    rmSync(begun, { recursive: true, force: true })
+    mkdirSync(begun, { recursive: true })
+    const failed = await (pins === 'requirements.txt' ? installPython(source, begun) : installNpm(source, begun))
+    if (failed !== undefined) return { reason: failed }
+    renameSync(begun, folder)
+  }
+  for (const file of readdirSync(source)) copyFileSync(join(source, file), join(folder, file))
+  return { path: folder }
+}
+
+async function installNpm(source: string, folder: string): Promise<string | undefined> {
+  for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(source, file), join(folder, file))
+  const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    minutesMax: MINUTES_MAX,
+  })
+  return code === 0 ? undefined : `npm installs no clients: ${lastLine(output)}`
+}
+
+/** The interpreter's path stands in the environment's own files: it is made below its final name's parent. */
+async function installPython(source: string, folder: string): Promise<string | undefined> {
+  const made = await run('python3', ['-m', 'venv', '--copies', join(folder, 'venv')], { cwd: folder, minutesMax: 2 })
+  if (made.code !== 0) return `there is no Python with venv: ${lastLine(made.output)}`
+  writeFileSync(join(folder, 'requirements.txt'), readFileSync(join(source, 'requirements.txt')))
+  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '-r', 'requirements.txt']
+  const { code, output } = await run(join(folder, 'venv', 'bin', 'python'), args, {
+    cwd: folder,
+    minutesMax: MINUTES_MAX,
+  })
+  return code === 0 ? undefined : `pip installs no clients: ${lastLine(output)}`
+}
+
+const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? ''
