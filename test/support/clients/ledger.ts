@@ -1,3 +1,4 @@
+import { sameCalls } from '../../../internal/attribution/changes/same-call.js'
 import type { Invocation } from '../../../internal/invocations/invocation.js'
 import { decodeGroup, encodeEntry, encodeGroup } from '../../../internal/invocations/invocation-group.js'
 import type { InvocationEvent } from '../../../internal/invocations/invocation-schema.js'
@@ -6,6 +7,7 @@ import { formatQuantity } from '../../../internal/units/quantity.js'
 import { loadPriceBook } from '../../../internal/valuation/cost/price-book.js'
 import { priceInvocation } from '../../../internal/valuation/cost/price-invocation.js'
 import { idOf, validEvent } from '../invocations.js'
+import { finishedRow } from '../rows.js'
 import type { Bill, Recording } from './recording.js'
 import type { Replay } from './replay.js'
 
@@ -58,9 +60,29 @@ export const compare = ({ bills }: Pick<Recording, 'bills'>, records: readonly R
     return { bill, records: ofCall.length, differences, billedUsd: Number(billedOf(bill).usd), recordedUsd }
   })
 
-/** Events with their cost. */
-export const recordedOf = ({ events }: Replay): readonly Recorded[] =>
-  events.map(({ event, bill }) => ({ event, bill, ...costOf(event) }))
+/**
+ * Events as records: several that show one call are one. Of them the event counts that is nearest to the bill, since
+ * after a merge the better of each count stays.
+ */
+export function recordedOf({ bills }: Pick<Recording, 'bills'>, { events }: Replay): readonly Recorded[] {
+  const records = events.map(({ event, bill }) => ({ event, bill, ...costOf(event) }))
+  const rows = events.map(({ event, intake }, at) =>
+    finishedRow({ id: idOf(at), intake, principal: 'key_one', invocation: invocationOf(event) }),
+  )
+  const faults = ({ bill, ...record }: Recorded): number => {
+    const billed = bills.find(({ n }) => n === bill)
+    return billed === undefined ? 0 : differencesOf(billed, { bill, ...record }).length
+  }
+  for (const { winner, absorbed } of sameCalls(rows.map((row) => ({ row }))).pairs) {
+    const [stays, goes] = [winner, absorbed].map((id) => Number(`0x${id.slice(8, 16)}`)) as [number, number]
+    const [one, other] = [records[stays], records[goes]]
+    if (one === undefined || other === undefined) throw new Error('a record is merged twice')
+    const isOtherBetter = one.bill === other.bill && faults(other) < faults(one)
+    if (isOtherBetter) records[stays] = other
+    delete records[goes]
+  }
+  return records.filter((record) => record !== undefined)
+}
 
 /** Records that cost something and for which nothing was billed. */
 export const unbilled = (records: readonly Recorded[]): number =>

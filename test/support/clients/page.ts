@@ -25,7 +25,7 @@ export async function replayedClients(): Promise<readonly Client[]> {
   const clients: Client[] = []
   for (const [name, recording] of recordings()) {
     const replayed = await replay(recording)
-    const records = recordedOf(replayed)
+    const records = recordedOf(recording, replayed)
     const compared = compare(recording, records)
     const gaps = gapsOf(name, compared, unbilled(records))
     clients.push({ name, recording, records, compared, unbilled: unbilled(records), leftOut: replayed.leftOut, gaps })

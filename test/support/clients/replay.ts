@@ -11,6 +11,8 @@ export interface Replayed {
   readonly event: InvocationEvent
   /** Number of the bill for the call that the record or payload shows. */
   readonly bill: number | undefined
+  /** By which intake it came. */
+  readonly intake: string
 }
 
 /** What was made of a recording. */
@@ -38,7 +40,7 @@ export async function replay({ records, payloads = [] }: Recording): Promise<Rep
     const route = routes.find((each) => each.path === path) as IntakeRoute
     const read = await route.read(Buffer.from(JSON.stringify(body)), requestOf(isGateway))
     if (read.kind === 'refused') throw new Error(`${path}: ${read.problem.detail}`)
-    const rejected = read.events.filter((event) => !isTaken(event, bills, events))
+    const rejected = read.events.filter((event) => !isTaken(event, { bills, intake: route.intake }, events))
     if (rejected.length > 0) count('rejected', rejected.length)
     const { body: answer } = read.answer({
       accepted: read.events.length - rejected.length,
@@ -68,11 +70,15 @@ const requestOf = (isGateway: boolean): IntakeRequest => ({
 /** After every recording. */
 const RECEIVED_AT_MS = Date.UTC(2026, 11, 1)
 
-function isTaken({ place, event }: SourceEvent, bills: Request['bills'], events: Replayed[]): boolean {
+interface Sent extends Pick<Request, 'bills'> {
+  readonly intake: string
+}
+
+function isTaken({ place, event }: SourceEvent, { bills, intake }: Sent, events: Replayed[]): boolean {
   const validation = validateInvocation(JSON.parse(JSON.stringify(event)), RECEIVED_AT_MS)
   // A repeat is a duplicate, as at admission.
   const isKnown = events.some((each) => each.event.event_id === event.event_id)
-  if (validation.ok && !isKnown) events.push({ event: validation.event, bill: bills[place] })
+  if (validation.ok && !isKnown) events.push({ event: validation.event, bill: bills[place], intake })
   return validation.ok
 }
 
