@@ -194,9 +194,25 @@ function portionsOf<T>(all: readonly T[], sizes: readonly number[]): T[][] {
   return portions
 }
 
+/**
+ * Three calls alike to the last token, or two at once of which one observer shares no id: which of its views is whose is
+ * then decided one by one, and one may be left over.
+ */
+function isCrowded(all: readonly Attempt[], names: readonly ViewName[]): boolean {
+  const alike = all.map((one) => all.filter(({ input, output }) => input === one.input && output === one.output))
+  if (alike.some(({ length }) => length > 2)) return true
+  return (
+    names.includes('twin') &&
+    alike.some(([one, other]) => one !== undefined && other !== undefined && areAtOnce(one, other))
+  )
+}
+const areAtOnce = (one: Attempt, other: Attempt): boolean =>
+  one.startMs <= other.startMs + other.lastsMs && other.startMs <= one.startMs + one.lastsMs
+
 test('one record per billed attempt, with the best known counts and the facts of all who saw it', () => {
   fc.assert(
     fc.property(drawn, ({ all, names, views, sizes }) => {
+      fc.pre(!isCrowded(all, names))
       const records = recordsOf(
         portionsOf(
           views.map(({ row }) => row),
