@@ -12,6 +12,7 @@ import { validateInvocation } from '../../../internal/invocations/validate-invoc
 import { SERVICE_TIERS } from '../../../internal/text/call-words.js'
 import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
+import { drawn } from '../../support/run/rings.js'
 
 const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
 
@@ -283,7 +284,7 @@ describe('an entry', () => {
           expect(decodeGroup(encodeGroup([entry]), 7)[0]?.event).toStrictEqual(e)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: drawn(500) },
     )
   })
 
