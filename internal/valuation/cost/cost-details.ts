@@ -48,6 +48,8 @@ export const COST_FLAGS = {
   long_context_rate_unlisted: 60,
   /** Another price book has a different price. */
   price_books_disagree: 60,
+  /** The call was served at the speed `fast`, for which no rates are listed; those of the usual speed were used. */
+  fast_rate_unlisted: 60,
 } as const satisfies Record<string, number>
 export type CostFlag = keyof typeof COST_FLAGS
 

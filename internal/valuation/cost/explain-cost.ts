@@ -159,4 +159,5 @@ const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
   long_context_rate_unlisted: () =>
     'No rates above the input threshold are listed for this service tier. Its rates below the threshold were used.',
   price_books_disagree: () => 'Another price book has a different price.',
+  fast_rate_unlisted: () => 'No rates are listed for the speed fast. Those of the usual speed were used.',
 }

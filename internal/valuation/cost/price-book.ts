@@ -71,8 +71,10 @@ export interface PriceEntry {
   readonly periods: readonly PricePeriod[]
   /** Fees of tools, of a period that states none of its own. */
   readonly fees: Fees
-  /** Factor on all tokens by data residency (`eu`, `us`). */
+  /** Factor on all tokens by where the provider processes them (`eu`, `us`), `regional` for every region but global. */
   readonly residencyFactors: Readonly<Record<string, string>>
+  /** Factor on all tokens of a call that was served at the speed `fast`; undefined where none is listed. */
+  readonly fastFactor: string | undefined
   /** Doubts about the row, as stated in the book. */
   readonly rowFlags: readonly string[]
   /** Prices of other price books that disagree. */
@@ -219,11 +221,13 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
     isScheduled: false,
     windows: [],
   }
-  const residencyFactors = { ...row.residency_multiplier, ...residenciesOf(row.multipliers) }
+  const { [FAST]: fastFactor, ...ofRegions } = row.multipliers ?? {}
+  const residencyFactors = { ...row.residency_multiplier, ...ofRegions }
+  const factors = combinations(Object.values(residencyFactors), fastFactor)
   const periods = history?.map((period) => datedPeriod(period, row)) ?? [always]
   for (const { sheet, windows } of periods) {
     for (const each of [sheet, ...windows.map((window) => window.sheet)]) {
-      assertExact(each, ['', ...Object.values(residencyFactors)], `${row.provider}/${row.model}`)
+      assertExact(each, factors, `${row.provider}/${row.model}`)
     }
   }
   return {
@@ -236,6 +240,7 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
     periods,
     fees: row.fees ?? {},
     residencyFactors,
+    fastFactor,
     rowFlags: (row.flags ?? []).filter((flag) => flag !== 'cache_read_missing'),
     otherBooks: row.other,
   }
@@ -270,12 +275,16 @@ function withRatesOfRow(price: RateSheet, row: PriceRow): RateSheet {
   return { ...rates, ...price, tiers }
 }
 
-/** The residency multipliers of a row. `fast` is omitted: it is a speed that events cannot carry yet. */
-function residenciesOf(multipliers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(multipliers).filter(([name]) => name !== 'fast'))
+/** Among the multipliers of a row the one that is no place. */
+const FAST = 'fast'
+
+/** The factors that a call can have at once: at most one of a region, and that of the speed. */
+function combinations(ofRegions: readonly string[], fast: string | undefined): readonly (readonly string[])[] {
+  const alone: readonly (readonly string[])[] = [[], ...ofRegions.map((factor) => [factor])]
+  return fast === undefined ? alone : [...alone, ...alone.map((factors) => [...factors, fast])]
 }
 
-function assertExact(sheet: RateSheet, factors: readonly string[], name: string): void {
+function assertExact(sheet: RateSheet, factors: readonly (readonly string[])[], name: string): void {
   for (const [tool, fee] of Object.entries(sheet.fees ?? {})) {
     if (!isRate(fee)) throw new RangeError(`price book: ${name} has a fee that cannot be held exactly: ${tool} ${fee}`)
   }
@@ -283,8 +292,7 @@ function assertExact(sheet: RateSheet, factors: readonly string[], name: string)
     for (const part of RATE_PARTS) {
       const rate = rates[part]
       if (rate === undefined) continue
-      const isExact =
-        isRate(rate) && factors.every((factor) => stepsPerToken(rate, factor === '' ? [] : [factor]) !== undefined)
+      const isExact = isRate(rate) && factors.every((each) => stepsPerToken(rate, each) !== undefined)
       if (!isExact) throw new RangeError(`price book: ${name} has a rate that cannot be held exactly: ${part} ${rate}`)
     }
   }

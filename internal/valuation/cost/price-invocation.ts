@@ -159,7 +159,7 @@ interface Pricing {
   readonly modelFrom: 'served' | 'requested'
   /** Fees of the price book, where the entry is a price of the tenant. */
   readonly bookFees: Fees
-  /** By service tier, cliff and period, then by kinds of usage: a few dozen in all. */
+  /** By service tier, speed, cliff and period, then by kinds of usage: a few dozen in all. */
   readonly priced: Map<number, Map<number, PricedVariant>>
   readonly unpriced: Map<UnpricedReason, Outcome>
 }
@@ -279,8 +279,14 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   const serviceTier = sheetTierOf(invocation.serviceTier)
   const isBeforeFirst = invocation.eventTimeMs < period.fromMs
   const usage = usageFacts(invocation, parts)
+  const isFast = invocation.speed === 'fast'
   const slot =
-    TIER_BITS[serviceTier] | ((cliff + 1) << 3) | ((window + 1) << 7) | (at << 11) | (isBeforeFirst ? 1 << 30 : 0)
+    TIER_BITS[serviceTier] |
+    ((cliff + 1) << 3) |
+    ((window + 1) << 7) |
+    (at << 11) |
+    (isFast ? 1 << 29 : 0) |
+    (isBeforeFirst ? 1 << 30 : 0)
 
   let ofUsage = pricing.priced.get(slot)
   if (ofUsage === undefined) {
@@ -294,7 +300,9 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
     if (isModalityUnlisted(selected.rates, sheet, usage)) return unpriced(pricing, NO_RATE[selected.tier])
     const fees = feesFor(toolsCalled(invocation), period, pricing)
     if (fees === undefined) return unpriced(pricing, 'no_tool_fee')
-    variant = newVariant({ pricing, period, window, serviceTier, cliff, selected, usage, isBeforeFirst, fees })
+    variant = newVariant({
+      ...{ pricing, period, window, serviceTier, cliff, selected, usage, isFast, isBeforeFirst, fees },
+    })
     ofUsage.set(usage, variant)
   }
   const ofTokens = costOfParts(parts, variant.steps)
@@ -313,6 +321,7 @@ interface Selected {
   readonly selected: Extract<RateSelection, { kind: 'rates' }>
   /** `usageFacts` */
   readonly usage: number
+  readonly isFast: boolean
   readonly isBeforeFirst: boolean
   readonly fees: FeesOfCall
 }
@@ -326,6 +335,7 @@ function newVariant(call: Selected): PricedVariant {
     ...(selected.tier === serviceTier ? [] : (['service_tier_assumed'] as const)),
     ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
     ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),
+    ...(call.isFast && entry.fastFactor === undefined ? (['fast_rate_unlisted'] as const) : []),
     ...flagsOfRates(selected.rates, usage, selected.tier),
     ...((usage & HAS_TOOL_CALLS) !== 0 && selected.tier !== 'standard' ? (['tool_fee_of_standard_tier'] as const) : []),
     ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
@@ -401,7 +411,7 @@ const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
 }
 
 function appliedPrice(
-  { pricing, period, window: windowIndex, serviceTier, cliff, selected, fees: { fees } }: Selected,
+  { pricing, period, window: windowIndex, serviceTier, cliff, selected, isFast, fees: { fees } }: Selected,
   flags: readonly CostFlag[],
 ): AppliedPrice {
   const { entry, match, modelFrom, region } = pricing
@@ -409,8 +419,7 @@ function appliedPrice(
   const sheet = window?.sheet ?? period.sheet
   const tier = sheet.tiers?.[cliff]
   const band = sheet.bands?.[cliff]
-  const hasFactor = region !== undefined && Object.hasOwn(entry.residencyFactors, region)
-  const factor = hasFactor ? entry.residencyFactors[region] : undefined
+  const multipliers = [...ofResidency(entry, region), ...ofSpeed(entry, isFast)]
   return {
     source: entry.source,
     provider: entry.provider,
@@ -438,12 +447,27 @@ function appliedPrice(
     rate_unit: 'USD per 1000000 tokens',
     rates: selected.rates,
     ...(Object.keys(fees).length > 0 && { fees }),
-    ...(factor !== undefined && { multipliers: [{ name: `residency_${region}`, factor }] }),
+    ...(multipliers.length > 0 && { multipliers }),
     ...(flags.length > 0 && { flags }),
     ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
     ...(entry.otherBooks !== undefined && { other_books: entry.otherBooks }),
   }
 }
+
+type Multiplier = NonNullable<AppliedPrice['multipliers']>[number]
+
+/** The factor of the region itself, else that of every region but the global one. */
+function ofResidency({ residencyFactors }: PriceEntry, region: string | undefined): readonly Multiplier[] {
+  if (region === undefined) return []
+  const place = [region, ...(region === 'global' ? [] : ['regional'])].find((each) =>
+    Object.hasOwn(residencyFactors, each),
+  )
+  const factor = place === undefined ? undefined : residencyFactors[place]
+  return factor === undefined ? [] : [{ name: `residency_${place}`, factor }]
+}
+
+const ofSpeed = ({ fastFactor }: PriceEntry, isFast: boolean): readonly Multiplier[] =>
+  isFast && fastFactor !== undefined ? [{ name: 'speed_fast', factor: fastFactor }] : []
 
 /** The minimum of the confidences of name match steps, flags and doubts about the row. */
 function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], rowFlags: readonly string[]): number {

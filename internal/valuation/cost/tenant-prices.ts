@@ -109,6 +109,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
     periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, windows: [] }],
     fees: {},
     residencyFactors: {},
+    fastFactor: undefined,
     rowFlags: [],
     otherBooks: undefined,
   }

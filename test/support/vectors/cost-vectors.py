@@ -3,7 +3,7 @@
 A second implementation of the token price formula, independent of internal/valuation/cost: Python's decimal module,
 one plain function, no caches, no steps of 1e-18. It shares only the price file. Covered: cache reads and writes of both
 lifetimes, reasoning, audio, images, fees of tools, both sides of each threshold and band, batch, flex, priority, dated periods to the
-millisecond, daily windows, residency factors. Run from the repository root:
+millisecond, daily windows, factors of residency and speed. Run from the repository root:
 python3 test/support/vectors/cost-vectors.py
 """
 import json
@@ -114,9 +114,11 @@ def cost(row, event):
         + audio_out * rate("audio_output", "output")
     ) / D(1000000)
     factors = {**row.get("residency_multiplier", {}), **row.get("multipliers", {})}
-    factors.pop("fast", None)
+    fast = factors.pop("fast", "1") if event.get("speed") == "fast" else "1"
+    region = event.get("region", "global")
+    residency = factors.get(region, "1" if region == "global" else factors.get("regional", "1"))
     fees = sum(event.get(count, 0) * D(row["fees"][tool]) for tool, count in TOOLS.items() if event.get(count, 0) > 0)
-    return total * D(factors.get(event.get("region"), "1")) + fees
+    return total * D(residency) * D(fast) + fees
 
 
 def main():
@@ -191,8 +193,15 @@ def main():
             for clock in ("00:59:59.999", "01:00:00.000", "03:59:59.999", "04:00:00.000", "06:00:00.000", "10:00:00.000"):
                 add("window", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, eventTimeMs=millis(f"{day}T{clock}"))
     for row in [r for r in rows if "residency_multiplier" in r or "us" in r.get("multipliers", {})]:
-        for region in ("us", "eu", "us-east-1"):
+        for region in ("us", "eu", "jp", "us-east-1"):
             add("residency", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, region=region)
+    for row in [r for r in rows if "regional" in r.get("multipliers", {})]:
+        for region in ("europe-west1", "eu", "global"):
+            add("regional endpoint", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, region=region)
+    for row in [r for r in rows if "fast" in r.get("multipliers", {})]:
+        for region in ("us", "global"):
+            add("fast", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, cacheWrite1hTokens=7, region=region, speed="fast")
+            add("not fast", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, region=region, speed="standard")
     for row in pick.sample([r for r in BOOK["models"] if "region" in r and r["mode"] == "chat"], 25):
         add("regional row", row, inputTokens=5003, outputTokens=401)
     json.dump(

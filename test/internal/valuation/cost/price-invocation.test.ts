@@ -286,6 +286,46 @@ describe('rates in force', () => {
     expect(price({ ...terra, region: 'eu' })?.multipliers).toEqual([{ name: 'residency_eu', factor: '1.1' }])
   })
 
+  test('fast calls have the factor of the speed, or of a withdrawn mode none; where none is listed, the card says so', () => {
+    const opus = (requestedModel: string, speed: Invocation['speed'], region?: string) =>
+      price({ provider: 'anthropic', requestedModel, speed, region })
+
+    expect(cost({ provider: 'anthropic', requestedModel: 'claude-opus-5' })).toBe('price_book 0.01125')
+    expect(cost({ provider: 'anthropic', requestedModel: 'claude-opus-5', speed: 'fast' })).toBe('price_book 0.0225')
+    expect(opus('claude-opus-5', 'fast')?.multipliers).toEqual([{ name: 'speed_fast', factor: '2' }])
+    expect(opus('claude-opus-4-8', 'fast', 'us')?.multipliers).toEqual([
+      { name: 'residency_us', factor: '1.1' },
+      { name: 'speed_fast', factor: '2' },
+    ])
+    expect(opus('claude-opus-5', 'standard')).toEqual(opus('claude-opus-5', undefined))
+    expect(cost({ provider: 'anthropic', requestedModel: 'claude-opus-4-7', speed: 'fast' })).toBe('price_book 0.01125')
+    expect(opus('claude-opus-4-7', 'fast')).not.toHaveProperty('flags')
+    expect(opus('claude-sonnet-5', 'fast')).toMatchObject({ flags: ['fast_rate_unlisted'], confidence: 0.6 })
+  })
+
+  test('a regional endpoint of Vertex AI costs more than the global one for newer Claude models', () => {
+    const claude = { provider: 'vertex_ai', requestedModel: 'claude-opus-5' }
+
+    expect(cost(claude)).toBe('price_book 0.01125')
+    expect(cost({ ...claude, region: 'global' })).toBe('price_book 0.01125')
+    expect(cost({ ...claude, region: 'us-east5' })).toBe('price_book 0.012375')
+    expect(price({ ...claude, region: 'eu' })?.multipliers).toEqual([{ name: 'residency_regional', factor: '1.1' }])
+    const resource = 'projects/p/locations/europe-west1/publishers/anthropic/models/claude-opus-5'
+    expect(cost({ provider: 'gcp.vertex_ai', requestedModel: resource })).toBe('price_book 0.012375')
+    expect(price({ provider: 'vertex_ai', requestedModel: 'gemini-2.5-pro', region: 'us-east5' })).not.toHaveProperty(
+      'multipliers',
+    )
+  })
+
+  test('Claude on Bedrock costs more in its region and through a geographic profile than through the global one', () => {
+    const through = (profile: string) =>
+      cost({ provider: 'bedrock', requestedModel: `${profile}anthropic.claude-sonnet-4-6`, region: 'eu-central-1' })
+
+    expect(through('')).toBe('price_book 0.007425')
+    expect(through('eu.')).toBe('price_book 0.007425')
+    expect(through('global.')).toBe('price_book 0.00675')
+  })
+
   test('cache writes without a lifetime are billed as short and flagged; one-hour writes have their own rate', () => {
     const claude = {
       provider: 'anthropic',
@@ -459,6 +499,7 @@ describe('cost properties', () => {
       calls: fc.tuple(...Array.from({ length: 3 }, () => fc.constantFrom(undefined, 0, 1, 17))),
       serviceTier: fc.constantFrom(undefined, ...SERVICE_TIERS),
       region: fc.constantFrom(undefined, 'eu', 'us'),
+      speed: fc.constantFrom(undefined, 'standard' as const, 'fast' as const),
       ttl: fc.constantFrom(undefined, 300, 3600),
       eventTimeMs: fc.integer({ min: Date.UTC(2025, 0), max: Date.UTC(2027, 5) }),
     })
