@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { uuidBytes } from '../../../internal/ids/ids.js'
 import { writeEntry } from '../../../internal/invocations/entry-bytes.js'
 import { readUsualText } from '../../../internal/invocations/hot-reader.js'
-import type { InvocationEvent } from '../../../internal/invocations/invocation-schema.js'
 import { validateInvocation } from '../../../internal/invocations/validate-invocation.js'
 import { parseJson } from '../../../internal/text/parse-json.js'
+import { FULL_EVENT } from '../../support/full-event.js'
 import { idOf, NOW_MS, validEvent, wireEvent } from '../../support/invocations.js'
 
 const ALL_TAGS = Array.from({ length: 16 }, (_, i) => [`key-${i}`, i === 0 ? 'v'.repeat(256) : `v${i}`] as const)
@@ -37,62 +37,6 @@ function expected(text: string | Buffer) {
 }
 const range = (bytes: Buffer) => ({ bytes, start: 0, end: bytes.length })
 
-/** Every field that an event may leave out, but for objects of few events: the compiler asks for a new one. */
-const FULL: {
-  readonly [F in Exclude<OptionalField, 'billed_units' | 'provider_usage'>]: NonNullable<InvocationEvent[F]>
-} = {
-  served_model: 'gpt-4o-2024-08-06',
-  input_tokens: 0,
-  output_tokens: 7,
-  cached_input_tokens: 10,
-  cached_audio_input_tokens: 6,
-  cached_image_input_tokens: 2,
-  cache_write_tokens: 123_456_789_012_345,
-  cache_write_ttl_seconds: 300,
-  cache_write_5m_tokens: 3,
-  cache_write_1h_tokens: 4,
-  reasoning_tokens: 1,
-  audio_input_tokens: 2,
-  audio_output_tokens: 3,
-  image_input_tokens: 4,
-  image_output_tokens: 5,
-  web_search_calls: 1,
-  file_search_calls: 2,
-  code_execution_calls: 3,
-  alternative_input_tokens: 17,
-  alternative_output_tokens: 18,
-  service_tier: 'flex',
-  speed: 'fast',
-  served_from_cache: false,
-  region: 'eu-west-1',
-  estimated_cost_usd: '0.000123',
-  is_cost_notional: true,
-  latency_ms: 1212,
-  response_id: 'chatcmpl-9',
-  request_id: 'req_9',
-  instrumentation: 'openinference.instrumentation.anthropic',
-  operation_id: 'op-1',
-  attempt: 2,
-  assumptions: 'provider_from_host,cache_apart',
-  usage_basis: 'partial',
-  outcome: 'cancelled',
-  attributed_identity: 'user:jane@example.org',
-  attributed_service: 'support chat {1}, [2]: ~',
-  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
-  span_id: '53ce929d0e0e4736',
-  parent_span_id: '00f067aa0ba902b7',
-  attribution_confidence: 0.95,
-  k8s_namespace: 'prod',
-  k8s_workload: 'w'.repeat(256),
-  workload_identity: 'spiffe://x/y',
-  energy_wh: '12',
-  carbon_gco2e: '0.5',
-  tags: { team: 'core', 'caller.user-agent': 'x/1 (y)' },
-}
-type OptionalField = {
-  [F in keyof InvocationEvent]-?: undefined extends InvocationEvent[F] ? F : never
-}[keyof InvocationEvent]
-
 test('a call from before the retention of records is refused, in the common form and in general', () => {
   const bytes = Buffer.from(JSON.stringify(wireEvent()))
   for (const [retainedFromMs, isTaken] of [
@@ -109,8 +53,8 @@ test('a call from before the retention of records is refused, in the common form
 describe('an event in the common form', () => {
   test.each([
     ['of the required fields', wireEvent()],
-    ['of all fields', wireEvent(FULL)],
-    ['in another order', Object.fromEntries(Object.entries(wireEvent(FULL)).reverse())],
+    ['of all fields', wireEvent(FULL_EVENT)],
+    ['in another order', Object.fromEntries(Object.entries(wireEvent(FULL_EVENT)).reverse())],
     ['with its id in capitals', wireEvent({ event_id: '01890A5D-AC96-774B-BCCE-B302099A8057' })],
     ['with a time of milliseconds', wireEvent({ ingestion_timestamp: '2026-11-03T11:59:59.123Z' })],
     ['with a time of another spelling', wireEvent({ ingestion_timestamp: '2026-11-03t11:59:59.123456+00:00' })],
@@ -212,7 +156,7 @@ describe('any other text', () => {
     fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 66 }),
   )
   const values = fc.oneof(
-    fc.constantFrom(...Object.values(wireEvent(FULL))),
+    fc.constantFrom(...Object.values(wireEvent(FULL_EVENT))),
     fc.constantFrom('2026-11-03T12:00:00Z', '2027-11-03T12:00:00Z', '1969-01-01T00:00:00Z', '', 'x'.repeat(257)),
     letters,
     fc.nat(),
@@ -221,7 +165,7 @@ describe('any other text', () => {
     fc.dictionary(tagKeys, fc.oneof(letters, fc.constantFrom('x', 'y', null, 1)), { maxKeys: 18 }),
     fc.constantFrom(null, true, false, {}, [], { a: 'b' }, 0.95, 0.9501, 1e15, 1e16),
   )
-  const keys = fc.constantFrom(...Object.keys(wireEvent(FULL)), 'tags', 'note', 'prompt', 'event', '')
+  const keys = fc.constantFrom(...Object.keys(wireEvent(FULL_EVENT)), 'tags', 'note', 'prompt', 'event', '')
   const edits = fc.array(
     fc.record({
       at: fc.nat(),
@@ -238,7 +182,7 @@ describe('any other text', () => {
     let taken = 0
     fc.assert(
       fc.property(
-        fc.subarray(Object.entries(wireEvent(FULL)), { minLength: 4 }),
+        fc.subarray(Object.entries(wireEvent(FULL_EVENT)), { minLength: 4 }),
         fc.array(fc.tuple(keys, values), { maxLength: 2 }),
         edits,
         (own, others, all) => {
@@ -280,10 +224,10 @@ describe('any other text', () => {
   })
 
   test('has the schema’s characters in every field: of each ASCII character it reads what the schema accepts', () => {
-    const names = Object.entries(wireEvent(FULL)).filter(([, value]) => typeof value === 'string')
+    const names = Object.entries(wireEvent(FULL_EVENT)).filter(([, value]) => typeof value === 'string')
     for (const [field] of names) {
       for (let code = 0; code < 128; code++) {
-        const text = JSON.stringify(wireEvent({ ...FULL, [field]: String.fromCharCode(code) }))
+        const text = JSON.stringify(wireEvent({ ...FULL_EVENT, [field]: String.fromCharCode(code) }))
         const usual = read(text)
         if (usual !== undefined) expect(usual, `${field} ${code}`).toEqual(expected(text))
         const isEscaped = code < 0x20 || code === 0x22 || code === 0x5c || code === 0x7f
