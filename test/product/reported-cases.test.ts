@@ -171,7 +171,6 @@ const ALL: readonly Case[] = [
   },
   {
     name: '16-claude-code-fast-mode-and-1m',
-    gap: 'the book has no fast rates',
     send: (to) => to.otlp('logs.json', 'logs'),
     records: [
       { price: '0.145', stated: '0.145', basis: 'notional', reason: 'claude-opus-5' },
@@ -248,7 +247,6 @@ const ALL: readonly Case[] = [
   },
   {
     name: '26-stated-zero-unknown-and-truly-free',
-    gap: '`:free` models have no price',
     send: (to) => to.intake('callbacks.ndjson'),
     records: [{ cost: '0.027' }, { cost: '0', eligibility: 'eligible' }],
   },
@@ -287,7 +285,6 @@ const ALL: readonly Case[] = [
   },
   {
     name: '38-bedrock-in-region-and-geo-price',
-    gap: 'the book has the global price for regional profiles',
     send: (to) => to.intake('log.ndjson', 'bedrock-log'),
     records: [{ cost: '0.01155' }, { cost: '0.01925' }],
   },

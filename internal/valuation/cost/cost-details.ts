@@ -50,6 +50,10 @@ export const COST_FLAGS = {
   price_books_disagree: 60,
   /** The call was served at the speed `fast`, for which no rates are listed; those of the usual speed were used. */
   fast_rate_unlisted: 60,
+  /** The served model has no price; that of the requested one was used. */
+  served_model_unlisted: 70,
+  /** The served name lacks the profile, region or variant that the requested one states; the requested one was used. */
+  profile_of_request: 90,
 } as const satisfies Record<string, number>
 export type CostFlag = keyof typeof COST_FLAGS
 

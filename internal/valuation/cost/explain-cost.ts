@@ -160,4 +160,7 @@ const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
     'No rates above the input threshold are listed for this service tier. Its rates below the threshold were used.',
   price_books_disagree: () => 'Another price book has a different price.',
   fast_rate_unlisted: () => 'No rates are listed for the speed fast. Those of the usual speed were used.',
+  served_model_unlisted: () => 'The served model has no price. That of the requested model was used.',
+  profile_of_request: () =>
+    'The served name states no profile, region or variant. The price is that of the requested name, which does.',
 }

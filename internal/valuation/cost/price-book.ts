@@ -184,6 +184,11 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
     id,
     find(provider, model, statedRegion) {
       const names = modelNames(provider, model)
+      const [asSent] = names.candidates
+      if (names.isFree && asSent !== undefined) {
+        const match: readonly MatchStep[] = [...asSent.steps, 'free_variant']
+        return { kind: 'entry', entry: freeEntry(asSent.name), match, region: undefined }
+      }
       if (!knownProviders.has(names.provider)) return { kind: 'none', reason: 'unknown_provider' }
       if (names.isOpaque) return { kind: 'none', reason: 'opaque_profile' }
       const region = names.region ?? statedRegion?.trim().toLowerCase()
@@ -245,6 +250,14 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
     otherBooks: row.other,
   }
 }
+
+/**
+ * A variant that OpenRouter serves for nothing, whichever the model: openrouter.ai/docs, model variants. A known price of
+ * 0, unlike the `zero_priced` rows; the row without the suffix is the paid variant.
+ */
+const freeEntry = (model: string): PriceEntry =>
+  bookEntry({ provider: 'openrouter', model, ...FREE_RATES }, undefined, false)
+const FREE_RATES: RateSheet = { input: '0', output: '0', cache_read: '0', cache_write: '0' }
 
 function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
   return {

@@ -27,6 +27,7 @@ import {
 } from './cost-details.js'
 import { type CostLimits, isImplausible } from './plausible-cost.js'
 import type { PriceBook, PriceEntry, PricePeriod } from './price-book.js'
+import { pricedName } from './priced-name.js'
 import {
   type BilledTool,
   billedAs,
@@ -157,6 +158,8 @@ interface Pricing {
   readonly match: readonly MatchStep[]
   readonly region: string | undefined
   readonly modelFrom: 'served' | 'requested'
+  /** What was assumed where the price is not that of the served name. */
+  readonly nameFlags: readonly CostFlag[]
   /** Fees of the price book, where the entry is a price of the tenant. */
   readonly bookFees: Fees
   /** By service tier, speed, cliff and period, then by kinds of usage: a few dozen in all. */
@@ -213,7 +216,7 @@ function pricingAt(
   tenant: TenantPrices | undefined,
 ): Pricing | NoPricing {
   const { provider, servedModel, requestedModel, region } = invocation
-  const id = `${provider}\n${servedModel ?? ''}\n${servedModel === undefined ? requestedModel : ''}\n${region ?? ''}`
+  const id = `${provider}\n${servedModel ?? ''}\n${requestedModel}\n${region ?? ''}`
   let model = kept.models.get(id)
   if (model === undefined) {
     if (kept.models.size >= KEPT_MODELS_MAX) kept.models.clear()
@@ -230,14 +233,7 @@ function pricingAt(
 }
 
 function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices | undefined): KeptModel {
-  const { provider, servedModel, requestedModel, region } = invocation
-  const stated = { provider, model: servedModel ?? requestedModel }
-  const modelFrom = servedModel === undefined ? 'requested' : 'served'
-  const renamed = tenant?.rename(stated.provider, stated.model)
-  const sought = renamed ?? stated
-  const how: readonly MatchStep[] = renamed === undefined ? [] : ['tenant_override']
-
-  const found = book.find(sought.provider, sought.model, region)
+  const { modelFrom, how, ofTenant: negotiated, ofBook: found, flags } = pricedName(invocation, book, tenant)
   const pricing = (entry: PriceEntry, match: readonly MatchStep[], scope: string | undefined): Pricing => ({
     kind: 'entry',
     book: bookName(book),
@@ -245,14 +241,15 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
     match: [...how, ...match],
     region: scope,
     modelFrom,
+    nameFlags: flags,
     bookFees: entry.source === 'tenant_price' && found.kind === 'entry' ? found.entry.fees : {},
     priced: new Map(),
     unpriced: new Map(),
   })
   // A negotiated price does not include the kind of model; the book does.
   const isEmbedding = found.kind === 'entry' && found.entry.isEmbedding
-  const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
-    pricing(isEmbedding ? { ...entry, isEmbedding } : entry, match, region),
+  const ofTenant = negotiated.map(({ entry, match }) =>
+    pricing(isEmbedding ? { ...entry, isEmbedding } : entry, match, invocation.region),
   )
   const ofBook: Pricing | NoPricing =
     found.kind === 'entry'
@@ -330,6 +327,7 @@ function newVariant(call: Selected): PricedVariant {
   const { pricing, period, serviceTier, selected, usage, fees } = call
   const { entry } = pricing
   const applied = appliedPrice(call, [
+    ...pricing.nameFlags,
     ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
     ...(period.isScheduled ? (['scheduled_price'] as const) : []),
     ...(selected.tier === serviceTier ? [] : (['service_tier_assumed'] as const)),

@@ -170,7 +170,7 @@ function bareNames({ provider, candidates }: ModelNames): BareName[] {
     const plain = bare
       .replace(/^ft:([^:]+)(?::.*)?$/, '$1')
       .replace(/@default$/, '')
-      .replace(provider === 'bedrock' ? /-v\d+(?::\d+)?$/ : /$^/, '')
+      .replace(provider === 'bedrock' ? /-v\d+(?::\d+)?$/ : provider === 'openrouter' ? /:free$/ : /$^/, '')
     // Gateways write Anthropic versions with a dot; Anthropic itself uses a hyphen.
     const spelled = plain.startsWith('claude-') ? plain.replace(/(\d)\.(\d)/, '$1-$2') : plain
     if (spelled === bare) continue

@@ -7,15 +7,21 @@
  * fuzzy match: it would give a model the numbers of a similar one. Each rewrite is recorded for the explanation.
  */
 import { canonicalProvider, comparableProvider, isGateway } from '../../records/provider-names.js'
+import { providerOfModels } from './model-vendors.js'
 
-/** Rewrites of a name, in the order of the attempts. `region_default` is a step of the table look-up. */
+/**
+ * Rewrites of a name, in the order of the attempts. `region_default` and `free_variant` are steps of the look-up in a
+ * price book.
+ */
 export const MATCH_STEPS = [
   'provider_alias',
   'gateway_prefix',
+  'provider_from_model',
   'tenant_override',
   'exact',
   'prefix',
   'vendor_form',
+  'free_variant',
   'region_default',
   'profile_stripped',
   'date_stripped',
@@ -27,10 +33,12 @@ export type MatchStep = (typeof MATCH_STEPS)[number]
 export const STEP_CONFIDENCE_PERCENT: Readonly<Record<MatchStep, number>> = {
   provider_alias: 95,
   gateway_prefix: 95,
+  provider_from_model: 80,
   tenant_override: 95,
   exact: 95,
   prefix: 95,
   vendor_form: 90,
+  free_variant: 95,
   region_default: 80,
   profile_stripped: 70,
   date_stripped: 80,
@@ -57,22 +65,44 @@ export interface ModelNames {
   readonly profile: string | undefined
   /** Whether only the customer's account can resolve the name (an application inference profile). */
   readonly isOpaque: boolean
+  /** Whether OpenRouter serves the model for nothing: `…:free`. */
+  readonly isFree: boolean
 }
 
 /** All names under which the model may be listed. Pure; callers cache the result per (provider, model). */
 export function modelNames(statedProvider: string, statedModel: string): ModelNames {
+  const { provider, isKnown, model, steps } = addressee(statedProvider, statedModel)
+  if (!isKnown && isGateway(provider)) {
+    const ofModel = providerOfModels([model])
+    if (ofModel !== undefined) return namesOf(ofModel, true, model, ['provider_from_model'])
+  }
+  return namesOf(provider, isKnown, model, steps)
+}
+
+/** The provider as the names state it; nothing is inferred. Ids of stored prices and names are made of it. */
+export const statedProviderOf = (statedProvider: string, statedModel: string): string =>
+  addressee(statedProvider, statedModel).provider
+
+interface Addressee {
+  readonly provider: string
+  readonly isKnown: boolean
+  readonly model: string
+  readonly steps: readonly MatchStep[]
+}
+
+function addressee(statedProvider: string, statedModel: string): Addressee {
   const provider = canonicalProvider(statedProvider)
+  const comparable = comparableProvider(statedProvider)
   if (provider === undefined && isGateway(statedProvider)) {
     const slash = statedModel.indexOf('/')
     const first = slash > 0 ? statedModel.slice(0, slash) : ''
-    if (isGateway(first)) return modelNames(statedProvider, statedModel.slice(slash + 1))
-    if (canonicalProvider(first) !== undefined) {
-      return namesOf(canonicalProvider(first) ?? first, true, statedModel.slice(slash + 1), ['gateway_prefix'])
-    }
+    const model = statedModel.slice(slash + 1)
+    if (isGateway(first)) return addressee(statedProvider, model)
+    const named = canonicalProvider(first)
+    if (named !== undefined) return { provider: named, isKnown: true, model, steps: ['gateway_prefix'] }
   }
-  const comparable = comparableProvider(statedProvider)
-  if (provider === undefined) return namesOf(comparable, false, statedModel, [])
-  return namesOf(provider, true, statedModel, provider === comparable ? [] : ['provider_alias'])
+  if (provider === undefined) return { provider: comparable, isKnown: false, model: statedModel, steps: [] }
+  return { provider, isKnown: true, model: statedModel, steps: provider === comparable ? [] : ['provider_alias'] }
 }
 
 function namesOf(
@@ -93,7 +123,8 @@ function namesOf(
   if (stripped.isOpaque) {
     for (const [index, name] of stripped.names.entries()) offer(name, [index === 0 ? 'exact' : 'prefix'])
     const { region } = stripped
-    return { provider, isKnownProvider, candidates: [], opaque: found, region, profile: undefined, isOpaque: true }
+    const nothing = { candidates: [], profile: undefined, isFree: false }
+    return { provider, isKnownProvider, opaque: found, region, isOpaque: true, ...nothing }
   }
   const plain = stripped.names.map(
     (name, index): CandidateName => ({ name, steps: [index === 0 ? 'exact' : 'prefix'] }),
@@ -104,35 +135,25 @@ function namesOf(
   )
 
   // A weaker rewrite is tried only after all stronger ones, on all forms of the name: a listed name always takes
-  // precedence.
+  // precedence. The profile goes last: it decides the price, and a date does not.
   for (const family of [plain, withoutProfile]) {
     const forms = family.flatMap(({ name, steps }) =>
-      vendorForms(name).map(
+      vendorForms(provider, name).map(
         (form, index): CandidateName => ({
           name: form,
           steps: index === 0 ? steps : [...inexact(steps), 'vendor_form'],
         }),
       ),
     )
-    for (const form of family) offer(form.name, form.steps)
-    for (const form of forms) offer(form.name, form.steps)
-  }
-  for (const { name, steps } of [...found]) {
-    const own = steps.slice(providerSteps.length)
-    for (const undated of rewritten({ name, steps: own }, 'date_stripped', (from) => from.replace(DATE_AT_END, ''))) {
-      offer(undated.name, undated.steps)
-    }
-  }
-  for (const { name, steps } of [...found]) {
-    const own = steps.slice(providerSteps.length)
-    for (const plainName of rewritten({ name, steps: own }, 'latest_stripped', (from) =>
-      from.replace(/-latest$/, ''),
-    )) {
-      offer(plainName.name, plainName.steps)
-    }
+    const undated = forms.flatMap((form) => rewritten(form, 'date_stripped', (from) => from.replace(DATE_AT_END, '')))
+    const floating = [...forms, ...undated].flatMap((form) =>
+      rewritten(form, 'latest_stripped', (from) => from.replace(/-latest$/, '')),
+    )
+    for (const { name, steps } of [...family, ...forms, ...undated, ...floating]) offer(name, steps)
   }
   const { region } = stripped
-  return { provider, isKnownProvider, candidates: found, opaque: [], region, profile, isOpaque: false }
+  const isFree = provider === 'openrouter' && stripped.names[0]?.endsWith(':free') === true
+  return { provider, isKnownProvider, candidates: found, opaque: [], region, profile, isOpaque: false, isFree }
 }
 
 /** The name as sent and the names inside it, outermost first. */
@@ -187,9 +208,9 @@ function firstSegment(provider: string, name: string): { rest: string; region?: 
 }
 
 /** The name and its lossless respellings, the name itself first. */
-function vendorForms(name: string): string[] {
+function vendorForms(provider: string, name: string): string[] {
   let forms = [name]
-  for (const respell of RESPELLINGS) {
+  for (const respell of [...RESPELLINGS, ...(RESPELLINGS_OF.get(provider) ?? [])]) {
     forms = [...new Set([...forms, ...forms.map(respell)])]
   }
   return forms
@@ -229,4 +250,28 @@ const RESPELLINGS: readonly ((name: string) => string)[] = [
   (name) => name.replace(/:\d+k$/, ''),
   // A fine-tune is billed at the fine-tune row of its base model, never at the base price.
   (name) => name.replace(/^(ft:[^:]+):.*$/, '$1'),
+  // Gateways write Anthropic's versions with a dot.
+  (name) => name.replace(/(claude-(?:[a-z]+-)?\d)\.(?=\d)/, '$1-'),
 ]
+
+/** Respellings of names of one provider. */
+const RESPELLINGS_OF: ReadonlyMap<string, readonly ((name: string) => string)[]> = new Map([
+  [
+    // Answers of Claude on Bedrock have Anthropic's name: without the vendor and the version of the id.
+    'bedrock',
+    [
+      (name: string) => name.replace(/^claude-/, 'anthropic.claude-'),
+      (name: string) => name.replace(/(anthropic\.claude-.+)-v1(?::0)?$/, '$1'),
+      (name: string) => name.replace(/(anthropic\.claude-(?:(?!-v\d).)+)$/, '$1-v1'),
+      (name: string) => name.replace(/(anthropic\.claude-(?:(?!-v\d).)+)$/, '$1-v1:0'),
+    ],
+  ],
+  [
+    // OpenRouter lists `claude-sonnet-4.5`; its permanent name of the model is `claude-4.5-sonnet-20250929`.
+    'openrouter',
+    [
+      (name: string) => name.replace(/(claude-[a-z]+-\d)-(?=\d(?!\d))/, '$1.'),
+      (name: string) => name.replace(/claude-(\d(?:\.\d)?)-(haiku|sonnet|opus)/, 'claude-$2-$1'),
+    ],
+  ],
+])

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { idOfName, type TenantIds } from '../../ids/ids.js'
 import { name } from '../../text/plain-text.js'
 import type { TenantModelName } from '../cost/tenant-prices.js'
-import { modelNames } from './model-names.js'
+import { statedProviderOf } from './model-names.js'
 
 /** A tenant's own name for a model: an Azure deployment, an inference profile, a gateway group. */
 
@@ -35,7 +35,7 @@ export const storedName = (
   ids: TenantIds,
   nowMs: number,
 ): StoredModelName => ({
-  id: idOfName('mnm', ids, 'model-names', JSON.stringify([modelNames(provider, called).provider, comparable(called)])),
+  id: idOfName('mnm', ids, 'model-names', JSON.stringify([statedProviderOf(provider, called), comparable(called)])),
   tenant_id: tenantId,
   provider,
   name: called,

@@ -13,7 +13,7 @@ import {
   type RateSheet,
 } from '../cost/rate-sheet.js'
 import type { TenantPriceOverride } from '../cost/tenant-prices.js'
-import { modelNames } from '../names/model-names.js'
+import { statedProviderOf } from '../names/model-names.js'
 
 /** A negotiated price: its schema, its stored form, and its form for the price rules. */
 
@@ -125,7 +125,7 @@ export function storedOverride(
 ): StoredOverride {
   const { provider, model, region, valid_from: from, valid_to: to, usd_per_million: table, usd_per_call: fees } = fields
   const validFrom = new Date(instantOf(from)).toISOString()
-  const names = [modelNames(provider, model).provider, model.trim().toLowerCase(), region?.trim().toLowerCase() ?? '']
+  const names = [statedProviderOf(provider, model), model.trim().toLowerCase(), region?.trim().toLowerCase() ?? '']
   return {
     id: idOfName('prc', ids, 'prices', JSON.stringify([...names, validFrom])),
     tenant_id: tenantId,

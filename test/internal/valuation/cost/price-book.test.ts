@@ -81,3 +81,17 @@ test('every row of the built-in price book is found under its own name', () => {
   expect(shipped.asOf).toMatch(/^\d{4}-\d\d-\d\d$/)
   expect(shipped.find('openai', 'gpt-4o-2024-08-06', undefined)).toMatchObject({ kind: 'entry', match: ['exact'] })
 })
+
+test('a free variant of OpenRouter is a known zero, and never the paid row of the same model', () => {
+  const paid = { provider: 'openrouter', model: 'z-ai/glm-5', input: '0.6', output: '2.2' }
+  const ofRouter = priceBook({ ...file, providers: { openrouter: {} }, models: [...file.models, paid] })
+  const inputRate = (model: string) => {
+    const found = ofRouter.find('openrouter', model, undefined)
+    return found.kind === 'entry' ? found.entry.periods[0]?.sheet.input : found.reason
+  }
+
+  expect(inputRate('z-ai/glm-5')).toBe('0.6')
+  expect(inputRate('z-ai/GLM-5:free')).toBe('0')
+  expect(inputRate('z-ai/glm-6:free')).toBe('0')
+  expect(inputRate('z-ai/glm-6')).toBe('unknown_model')
+})

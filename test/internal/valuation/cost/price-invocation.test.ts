@@ -173,12 +173,49 @@ describe('the cost of a call', () => {
     expect(priceInvocation(event, book).details.reason).toBe('unknown_model')
   })
 
-  test('depends on the served model, and never on the requested one if a served one is present', () => {
+  test('depends on the served model if that has a price', () => {
     expect(price({ requestedModel: 'alias', servedModel: 'gpt-4o-mini' })).toMatchObject({
       model: 'gpt-4o-mini',
       model_from: 'served',
     })
-    expect(cost({ servedModel: 'something-else' })).toBe('unpriced 0 unknown_model')
+  })
+
+  test('is that of the requested model where the served one has no price, and the card says so', () => {
+    const stated = { servedModel: 'something-else' }
+
+    expect(cost(stated)).toBe('price_book 0.005')
+    expect(price(stated)).toMatchObject({
+      model: 'gpt-4o',
+      model_from: 'requested',
+      flags: ['served_model_unlisted'],
+      confidence: 0.7,
+    })
+    const { details } = priceInvocation(call(stated), book)
+    expect(explainCost(details, call(stated)).assumptions).toEqual([
+      'The served model has no price. That of the requested model was used.',
+    ])
+    expect(cost({ servedModel: 'something-else', requestedModel: 'another' })).toBe('unpriced 0 unknown_model')
+  })
+
+  test('is known apart for two requested models of one served model', () => {
+    const served = { provider: 'bedrock', servedModel: 'claude-sonnet-4-6' }
+
+    expect(cost({ ...served, requestedModel: 'anthropic.claude-sonnet-4-6' })).toBe('price_book 0.007425')
+    expect(cost({ ...served, requestedModel: 'global.anthropic.claude-sonnet-4-6' })).toBe('price_book 0.00675')
+  })
+
+  test('is zero, and known, for a free variant at OpenRouter', () => {
+    const free = { provider: 'openrouter', requestedModel: 'meta-llama/llama-4-maverick:free' }
+
+    expect(cost({ ...free, cachedInputTokens: 10, reasoningTokens: 7, audioInputTokens: 3 })).toBe('price_book 0')
+    expect(price({ ...free, cachedInputTokens: 10 })).toMatchObject({
+      model: free.requestedModel,
+      match: ['exact', 'free_variant'],
+      confidence: 0.95,
+    })
+    expect(price({ ...free, cachedInputTokens: 10 })).not.toHaveProperty('flags')
+    expect(cost({ ...free, provider: 'together_ai' })).toBe('unpriced 0 unknown_model')
+    expect(cost({ ...free, webSearchCalls: 1 })).toBe('unpriced 0 no_tool_fee')
   })
 })
 
@@ -189,7 +226,7 @@ describe('a call is unpriced', () => {
     ['inconsistent_tokens', { cachedInputTokens: 1001 }],
     ['inconsistent_tokens', { reasoningTokens: 251 }],
     ['unknown_provider', { provider: 'acme' }],
-    ['unknown_provider', { provider: 'litellm' }],
+    ['unknown_provider', { provider: 'litellm', requestedModel: 'llama-4-maverick' }],
     ['unknown_model', { requestedModel: 'claude-sonnet-4-5' }],
     ['unknown_model', { requestedModel: 'gpt-6.1-sol' }],
     ['unknown_model', { provider: 'anthropic', requestedModel: 'claude-sonnet-5-5' }],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { modelNames } from '../../../../internal/valuation/names/model-names.js'
+import { modelNames, statedProviderOf } from '../../../../internal/valuation/names/model-names.js'
 
 const names = (provider: string, model: string): string[] =>
   modelNames(provider, model).candidates.map(({ name, steps }) => `${name} (${steps.join(', ')})`)
@@ -75,19 +75,67 @@ test('a fine-tune maps to the fine-tune row of its base model, never to the base
   ])
 })
 
-test('a gateway model name needs its vendor', () => {
-  expect(modelNames('litellm', 'anthropic/claude-opus-5')).toMatchObject({
-    provider: 'anthropic',
-    isKnownProvider: true,
-  })
-  expect(modelNames('litellm', 'claude-opus-5')).toMatchObject({ provider: 'litellm', isKnownProvider: false })
+test('behind a gateway the model names its provider: by its vendor, else by a form that only one provider gives', () => {
+  const found = (gateway: string, model: string) => {
+    const { provider, isKnownProvider, candidates } = modelNames(gateway, model)
+    return [provider, isKnownProvider, candidates[0]?.steps[0]]
+  }
+
+  expect(found('litellm', 'anthropic/claude-opus-5')).toEqual(['anthropic', true, 'gateway_prefix'])
+  expect(found('litellm', 'claude-opus-5')).toEqual(['anthropic', true, 'provider_from_model'])
+  expect(found('gateway', 'claude-haiku-4.5')).toEqual(['anthropic', true, 'provider_from_model'])
+  expect(found('vercel', 'vercel/gpt-5.6-terra')).toEqual(['openai', true, 'provider_from_model'])
+  expect(found('portkey', 'eu.anthropic.claude-opus-5')).toEqual(['bedrock', true, 'provider_from_model'])
+  expect(found('gateway', 'llama-4-maverick')).toEqual(['gateway', false, 'exact'])
+  expect(found('strands-agents', 'claude-opus-5')).toEqual(['strands_agents', false, 'exact'])
 })
 
-test('any text gives candidates that are at most one character longer than the text', () => {
+test('ids of stored prices and names are made of the provider as it is stated', () => {
+  expect(statedProviderOf('litellm', 'claude-prod')).toBe('litellm')
+  expect(statedProviderOf('litellm', 'litellm/azure/prod')).toBe('azure')
+  expect(statedProviderOf('google', 'gemini-3.6-flash')).toBe('gemini')
+})
+
+test("a Claude model is found by gateways' spelling, by Anthropic's own on Bedrock, and by OpenRouter's permanent name", () => {
+  expect(names('anthropic', 'claude-haiku-4.5')).toContain('claude-haiku-4-5 (vendor_form)')
+  expect(names('anthropic', 'claude-3.5-haiku-20241022')).toContain('claude-3-5-haiku-20241022 (vendor_form)')
+  expect(names('openrouter', 'anthropic/claude-4.5-sonnet-20250929')).toContain(
+    'anthropic/claude-sonnet-4.5 (vendor_form, date_stripped)',
+  )
+  expect(names('openrouter', 'anthropic/claude-sonnet-4-5')).toContain('anthropic/claude-sonnet-4.5 (vendor_form)')
+  expect(names('bedrock', 'claude-sonnet-4-5-20250929')).toContain(
+    'anthropic.claude-sonnet-4-5-20250929-v1:0 (vendor_form)',
+  )
+  expect(names('bedrock', 'eu.anthropic.claude-opus-4.6')).toContain('eu.anthropic.claude-opus-4-6-v1 (vendor_form)')
+  expect(names('bedrock', 'anthropic.claude-opus-4-7-v1:0')).toContain('anthropic.claude-opus-4-7 (vendor_form)')
+})
+
+test('every name with the profile comes before those without it', () => {
+  const found = names('bedrock', 'global.anthropic.claude-haiku-4-5@20251001')
+  const isWithout = found.map((name) => !name.startsWith('global.'))
+
+  expect(found.at(0)).toBe('global.anthropic.claude-haiku-4-5@20251001 (exact)')
+  expect(found).toContain('global.anthropic.claude-haiku-4-5-20251001-v1:0 (vendor_form)')
+  expect(isWithout).toEqual([...isWithout].sort((left, right) => Number(left) - Number(right)))
+  expect(found.filter((name) => !name.startsWith('global.'))).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^anthropic\.claude-haiku-4-5-20251001-v1:0 \(.*profile_stripped/)]),
+  )
+})
+
+test('a variant that OpenRouter serves for nothing keeps its suffix, and is one at no other provider', () => {
+  expect(modelNames('openrouter', 'openrouter/Meta-Llama/llama-4-maverick:free').isFree).toBe(true)
+  expect(names('openrouter', 'meta-llama/llama-4-maverick:free')).toEqual(['meta-llama/llama-4-maverick:free (exact)'])
+  expect(modelNames('gateway', 'openrouter/z-ai/glm-5:free').isFree).toBe(true)
+  expect(modelNames('openrouter', 'meta-llama/llama-4-maverick').isFree).toBe(false)
+  expect(modelNames('together_ai', 'meta-llama/llama-4-maverick:free').isFree).toBe(false)
+})
+
+test('any text gives candidates that are longer than the text by at most the parts of a Bedrock id', () => {
+  const added = 'anthropic.-v1:0'.length + 1
   fc.assert(
     fc.property(fc.string({ maxLength: 60 }), fc.string({ maxLength: 120 }), (provider, model) => {
       const { candidates } = modelNames(provider, model)
-      return candidates.every(({ name }) => name.length <= model.toLowerCase().length + 1)
+      return candidates.every(({ name }) => name.length <= model.toLowerCase().length + added)
     }),
   )
 })
