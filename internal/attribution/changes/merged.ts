@@ -41,7 +41,7 @@ const USAGE_MEMBERS = FIELDS.filter(
 
 /**
  * Whether one record's attribution is the stronger of two: a person's decision, then what no fail-open heuristic made,
- * then confidence, then the kind of evidence. Equal ones: of the event that arrived first.
+ * then facts before inference, then confidence, then the kind of evidence. Equal ones: of the event that arrived first.
  */
 export const isStronger = (one: AttributionRow, other: AttributionRow): boolean =>
   isBefore(strengthOf(one), strengthOf(other), idHex(one.id) < idHex(other.id))
@@ -49,10 +49,18 @@ export const isStronger = (one: AttributionRow, other: AttributionRow): boolean 
 const strengthOf = (row: AttributionRow): readonly number[] => [
   isOverridden(row) || isDisputed(row) ? 0 : 1,
   row.degradationState === 'degraded_serving' ? 1 : 0,
+  factsOf(row),
   -row.confidence,
   EVIDENCE_BASES.indexOf(row.evidenceBasis as EvidenceBasis),
   row.receivedAtMs,
 ]
+
+/**
+ * Facts that name the service, then those that tell the owner alone, then what was inferred or allocated: one event that
+ * has all of it is decided in this order, too.
+ */
+const factsOf = ({ stageOrigin, evidenceBasis }: AttributionRow): number =>
+  evidenceBasis === 'owner_resolved' ? 1 : stageOrigin === 'stage_a' ? 0 : 2
 
 /**
  * Whether the absorbed record's usage is better known; equal ones: no. Of two spans of which one is around the other,

@@ -93,6 +93,36 @@ describe('which record stays', () => {
     expect(winnerOf({}, {})).toEqual([hexOf(1)])
   })
 
+  const OWNER = { stageOrigin: 'stage_a', evidenceBasis: 'owner_resolved', confidence: 8_500 } as const
+
+  test.each([
+    ['trace_correlated', 8_200],
+    ['exclusive_principal_resolved', 8_000],
+    ['principal_resolved', 8_000],
+    ['service_resolved', 4_000],
+  ] as const)(
+    'is the one whose facts name the service, not one of which only the owner is known: %s',
+    (basis, confidence) => {
+      const service = { stageOrigin: 'stage_a', evidenceBasis: basis, confidence } as const
+
+      expect(winnerOf(OWNER, service)).toEqual([hexOf(2)])
+      expect(winnerOf(service, OWNER)).toEqual([hexOf(1)])
+    },
+  )
+
+  test.each([
+    ['stage_b', 'trained_inference'],
+    ['stage_c', 'allocation_policy'],
+  ] as const)(
+    'is the one whose owner facts tell, not one whose service %s inferred or allocated',
+    (stageOrigin, basis) => {
+      const guess = { stageOrigin, evidenceBasis: basis, confidence: 9_000 } as const
+
+      expect(winnerOf(guess, OWNER)).toEqual([hexOf(2)])
+      expect(winnerOf(OWNER, guess)).toEqual([hexOf(1)])
+    },
+  )
+
   test('is never the guess of a fail-open heuristic, if there is another', () => {
     expect(winnerOf({ confidence: 6_000, degradationState: 'degraded_serving' }, { confidence: 3_000 })).toEqual([
       hexOf(2),
