@@ -13,6 +13,7 @@ const REASONS = [
   'advisory',
   'notional',
   'implausible_cost',
+  'ambiguous_usage',
   'unpriced',
   'below_floor',
 ]

@@ -93,6 +93,7 @@ export const EXPORT_ELIGIBILITIES = [
   'advisory',
   'notional',
   'implausible_cost',
+  'ambiguous_usage',
   'unpriced',
   'below_floor',
 ] as const
@@ -150,6 +151,8 @@ export function eligibilityOf(record: {
   readonly isNotional: boolean
   /** Whether the caller states the cost, and it cannot be right. */
   readonly isCostImplausible: boolean
+  /** Whether its counts can be read in two ways whose costs differ. */
+  readonly isUsageAmbiguous: boolean
   readonly degradationState: DegradationState
   readonly isResidencyRestricted: boolean
 }): ExportEligibility {
@@ -157,6 +160,7 @@ export function eligibilityOf(record: {
   if (record.degradationState === 'degraded_serving') return 'advisory'
   if (record.isNotional) return 'notional'
   if (record.isCostImplausible) return 'implausible_cost'
+  if (record.isUsageAmbiguous) return 'ambiguous_usage'
   if (!record.isPriced) return 'unpriced'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
 }

@@ -5,6 +5,7 @@ import { costLimits } from './cost/plausible-cost.js'
 import type { PriceBook } from './cost/price-book.js'
 import { priceInvocation } from './cost/price-invocation.js'
 import type { TenantPrices } from './cost/tenant-prices.js'
+import { priceReadings } from './cost/usage-readings.js'
 import { footprint, loadFootprintTables } from './energy/footprint.js'
 import type { TenantGrid } from './energy/grid.js'
 
@@ -15,6 +16,8 @@ export interface Consumption {
   readonly costDetails: string
   /** Whether the caller stated the cost, and it cannot be right. */
   readonly isCostImplausible: boolean
+  /** Whether the sender's counts can be read in two ways whose costs differ. */
+  readonly isUsageAmbiguous: boolean
   readonly energyWh: Quantity<'Wh'>
   readonly energyBasis: string
   readonly carbonGco2e: Quantity<'gCO2e'>
@@ -39,10 +42,9 @@ export function consumptionRules(
   return ({ invocation, tenantId, isCostUntrusted }) => {
     const prices = pricesOf(tenantId)
     const settings = settingsOf(tenantId)
-    const cost = priceInvocation(invocation, bookAt(invocation.eventTimeMs), prices, {
-      limits: costLimits(settings),
-      isTrusted: isCostUntrusted !== true,
-    })
+    const book = bookAt(invocation.eventTimeMs)
+    const stated = { limits: costLimits(settings), isTrusted: isCostUntrusted !== true }
+    const cost = priceReadings(invocation, (reading) => priceInvocation(reading, book, prices, stated))
     const { provider, servedModel, requestedModel } = invocation
     const renamed = prices?.rename(provider, servedModel ?? requestedModel)
     const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
@@ -54,6 +56,7 @@ export function consumptionRules(
       costBasis: cost.basis,
       costDetails: cost.detailsJson,
       isCostImplausible: cost.details.stated_cost === 'implausible',
+      isUsageAmbiguous: cost.details.other_reading !== undefined,
       energyWh,
       energyBasis,
       carbonGco2e,

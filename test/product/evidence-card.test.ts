@@ -439,6 +439,25 @@ describe('cost', () => {
     expect(await shownAgain(tooHigh.id, (record) => !isOverridden(record))).toMatchObject(implausible)
   })
 
+  test('counts that can be read in two ways are priced both ways, and wait for a convention', async () => {
+    const two = { ...SERVED, alternative_input_tokens: 1_600, alternative_output_tokens: 250 }
+    const { explanation, ...ambiguous } = await recordOf(two)
+    expect(ambiguous).toMatchObject({
+      cost_usd: '0.0055',
+      usage_basis: 'ambiguous',
+      ...card('service_resolved', 0.9, 'ambiguous_usage'),
+    })
+    expect(explanation.cost.readings).toEqual([
+      { input_tokens: 1_200, output_tokens: 250, cost_usd: '0.0055' },
+      { input_tokens: 1_600, output_tokens: 250, cost_usd: '0.0065' },
+    ])
+    expect(explanation.summary).toContain('or as 1600 input and 250 output tokens for 0.0065 USD')
+
+    const near = { usage_basis: 'reported', ...card('service_resolved', 0.9), explanation: { cost: { readings: [] } } }
+    expect(await recordOf({ ...two, alternative_input_tokens: 1_210 })).toMatchObject(near)
+    expect(await recordOf({ ...two, estimated_cost_usd: '0.0055' })).toMatchObject(near)
+  })
+
   test('a tenant sets how far a stated cost may be from the price', async () => {
     const call = { ...TOKENS, ...SERVED, estimated_cost_usd: '0.5' }
     expect(await recordOf(call)).toMatchObject(card('service_resolved', 0.9, 'implausible_cost'))

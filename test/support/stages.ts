@@ -25,6 +25,7 @@ export const ROW_DEPS: RowDeps = {
       costBasis: 'price_book',
       costDetails: '{}',
       isCostImplausible: false,
+      isUsageAmbiguous: false,
       energyWh: zero<'Wh'>(),
       energyBasis: 'unknown',
       carbonGco2e: zero<'gCO2e'>(),

@@ -151,6 +151,8 @@ function overriddenRow(base: AttributionRow, { service, owner, ...override }: Ov
       isNotional: base.costBasis === 'notional',
       // A person has looked at the record and answers for it, its cost included.
       isCostImplausible: false,
+      // Whom a call belongs to does not tell what its counts mean.
+      isUsageAmbiguous: base.usageBasis === 'ambiguous',
       degradationState: 'none',
       isResidencyRestricted: base.exportEligibility === 'residency_restricted',
     }),

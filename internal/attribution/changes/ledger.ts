@@ -1,11 +1,11 @@
-import { bandOf, type Confidence, eligibilityOf, isReplaceableByTrace } from '../../records/interpretation.js'
+import { bandOf, type Confidence, isReplaceableByTrace } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { statedCostDoubt } from '../../valuation/cost/cost-details.js'
 import { evidenceText, type Verdict } from '../records/row.js'
 import { Book, baseOf, currentOf, type LedgerEntries, type VersionsOf } from './book.js'
 import type { Change, Correcting, Decision } from './change.js'
 import { decidedOf, decidedRow, isDisputed, isOverridden, refusalOf, withDecision } from './decided.js'
 import { mergeSameCalls, separateMerged } from './merges.js'
+import { rowEligibility } from './row-eligibility.js'
 
 /**
  * Applies changes to records in order. Pure: the same versions and changes give the same entries, as a repeated batch
@@ -92,7 +92,7 @@ const isInferred = ({ stageOrigin }: AttributionRow): boolean => stageOrigin ===
 export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs: number): AttributionRow {
   const { service, owner, stageOrigin, evidenceBasis, outputState, modelVersion, degradationState } = verdict
   const confidence = confidenceOf(row, verdict)
-  return {
+  const corrected = {
     ...row,
     validFromMs,
     service,
@@ -104,18 +104,11 @@ export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs:
     degradationState,
     confidence,
     confidenceBand: bandOf(confidence),
-    exportEligibility: eligibilityOf({
-      confidence,
-      isPriced: row.costBasis !== 'unpriced',
-      isNotional: row.costBasis === 'notional',
-      isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
-      degradationState,
-      isResidencyRestricted: row.exportEligibility === 'residency_restricted',
-    }),
     contested: verdict.contested ?? '',
     evidence: evidenceText(verdict),
     inference: '',
   }
+  return { ...corrected, exportEligibility: rowEligibility(corrected) }
 }
 
 const confidenceOf = (row: AttributionRow, verdict: Verdict): Confidence =>

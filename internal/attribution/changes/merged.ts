@@ -2,8 +2,8 @@ import { idHex } from '../../ids/ids.js'
 import { TAGS_MAX } from '../../invocations/invocation-schema.js'
 import { COST_BASES, type CostBasis } from '../../records/bases.js'
 import { readPair } from '../../records/dimensions.js'
-import type { DegradationState, EvidenceBasis } from '../../records/interpretation.js'
-import { EVIDENCE_BASES, eligibilityOf } from '../../records/interpretation.js'
+import type { EvidenceBasis } from '../../records/interpretation.js'
+import { EVIDENCE_BASES } from '../../records/interpretation.js'
 import { FIELDS, type FieldKind, type FieldName, memberOf } from '../../records/record-fields.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { USAGE_BASES, type UsageBasis } from '../../text/call-words.js'
@@ -14,6 +14,7 @@ import { eventOf } from '../records/stated-fields.js'
 import { type MatchedBy, seenByOf, seenByText, sightingOf } from '../sightings/seen-by.js'
 import { isDisputed, isOverridden } from './decided.js'
 import { withAttributionOf } from './reattribute.js'
+import { isRestricted, rowEligibility } from './row-eligibility.js'
 
 const USAGE_KINDS: ReadonlySet<FieldKind> = new Set(['usd', 'wh', 'gco2e', 'optionalUsd', 'count'])
 const USAGE_NAMES: ReadonlySet<FieldName> = new Set([
@@ -142,7 +143,7 @@ export function mergedRow(
     ...row,
     validFromMs,
     outcome: row.outcome === '' ? absorbed.outcome || winner.outcome : row.outcome,
-    exportEligibility: eligibility(row, isRestricted(winner) || isRestricted(absorbed)),
+    exportEligibility: rowEligibility(row, isRestricted(winner) || isRestricted(absorbed)),
     seenBy: seenByText({
       also: [
         ...own.also.map((each) => (isUsageTaken ? { ...each, usage: false } : each)),
@@ -198,6 +199,8 @@ function unitedPairs(own: readonly string[], others: readonly string[]): readonl
  * follows from the rates in the record's own details.
  */
 function withPartsOf(row: AttributionRow, other: AttributionRow): AttributionRow {
+  // Both of its readings are priced by its own parts.
+  if (row.usageBasis === 'ambiguous') return row
   const parts: Partial<Record<(typeof COUNT_MEMBERS)[number], number>> = {}
   const take = (names: readonly (typeof COUNT_MEMBERS)[number][]): void => {
     for (const name of names) if (row[name] === undefined && other[name] !== undefined) parts[name] = other[name]
@@ -249,22 +252,7 @@ export function separateRow(
   return {
     ...row,
     validFromMs,
-    exportEligibility: eligibility(row, isRestricted(own)),
+    exportEligibility: rowEligibility(row, isRestricted(own)),
     seenBy: seenByText({ also: [], apart: [...new Set(known)] }),
   }
 }
-
-const isRestricted = ({ exportEligibility }: AttributionRow): boolean => exportEligibility === 'residency_restricted'
-
-const eligibility = (
-  { confidence, costBasis, costDetails, degradationState }: AttributionRow,
-  isResidencyRestricted: boolean,
-): string =>
-  eligibilityOf({
-    confidence,
-    isPriced: costBasis !== 'unpriced',
-    isNotional: costBasis === 'notional',
-    isCostImplausible: statedCostDoubt(costDetails) === 'implausible',
-    degradationState: degradationState as DegradationState,
-    isResidencyRestricted,
-  })

@@ -44,6 +44,7 @@ export const keptConsumption = (row: AttributionRow): Consumption => ({
   costBasis: row.costBasis,
   costDetails: row.costDetails,
   isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
+  isUsageAmbiguous: row.usageBasis === 'ambiguous',
   energyWh: row.energyWh,
   energyBasis: row.energyBasis,
   carbonGco2e: row.carbonGco2e,

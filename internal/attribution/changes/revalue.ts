@@ -1,10 +1,13 @@
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
-import { eligibilityOf } from '../../records/interpretation.js'
+import type { ExportEligibility } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
+import type { UsageBasis } from '../../text/call-words.js'
 import { formatDifference, formatQuantity, parseSum, plus, type Quantity, type Unit } from '../../units/quantity.js'
 import type { Consumption } from '../../valuation/consumption.js'
 import type { CostDetails } from '../../valuation/cost/cost-details.js'
+import { usageBasisOf } from '../records/row.js'
 import { recall } from './recall.js'
+import { rowEligibility } from './row-eligibility.js'
 
 /**
  * The records that a job revalues: those without a value, or those whose cost comes from one version of the price book.
@@ -115,7 +118,9 @@ export function recalledForValuation(row: AttributionRow): AdmittedInvocation {
   const admitted = recall(row, () => undefined)
   // If the event stated no served model, the row has the requested model in both columns.
   const servedModel = row.servedModel === row.requestedModel ? undefined : row.servedModel
-  return { ...admitted, invocation: { ...admitted.invocation, servedModel } }
+  const { other_reading: other } = JSON.parse(row.costDetails) as CostDetails
+  const usageBasis = other === undefined ? (row.usageBasis as UsageBasis) : other.usage_basis
+  return { ...admitted, invocation: { ...admitted.invocation, servedModel, usageBasis } }
 }
 
 /** @returns undefined if a value is out of a record's range; the record then stays unchanged */
@@ -138,6 +143,14 @@ function currentConsumption(
   }
 }
 
+/** What a price or a reading of the usage may change; every other eligibility is independent of both and stays. */
+const BY_PRICE: ReadonlySet<string> = new Set<ExportEligibility>([
+  'eligible',
+  'below_floor',
+  'unpriced',
+  'ambiguous_usage',
+])
+
 function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): Partial<AttributionRow> {
   const { costUsd, costBasis, costDetails } = consumption
   if (costBasis === 'unpriced') return {}
@@ -146,19 +159,10 @@ function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): 
       ? row.costBasis === 'unpriced'
       : costBasis !== 'price_book' || bookOf(consumption) !== valued.book
   if (!isReplaced) return {}
-  // A price only removes `unpriced`; every other eligibility is independent of the price and stays.
-  const exportEligibility =
-    row.exportEligibility === 'unpriced'
-      ? eligibilityOf({
-          confidence: row.confidence,
-          isPriced: true,
-          isNotional: false,
-          isCostImplausible: false,
-          degradationState: 'none',
-          isResidencyRestricted: false,
-        })
-      : row.exportEligibility
-  return { costUsd, costBasis, costDetails, exportEligibility }
+  const usageBasis = usageBasisOf(recalledForValuation(row).invocation, consumption)
+  const priced = { costUsd, costBasis, costDetails, usageBasis }
+  const isByPrice = BY_PRICE.has(row.exportEligibility)
+  return { ...priced, exportEligibility: isByPrice ? rowEligibility({ ...row, ...priced }) : row.exportEligibility }
 }
 
 /**

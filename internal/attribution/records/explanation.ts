@@ -16,6 +16,7 @@ import { explainInference, type ModelExplanation } from './model-explanation.js'
 import type { Inference } from './row.js'
 import { quantitiesStatedIn } from './stated-fields.js'
 import { summaryOf } from './summary.js'
+import { usageReadings } from './usage-readings.js'
 
 /**
  * Explains how a record was computed, in figures that a person can add up. Members in wire form.
@@ -156,6 +157,7 @@ function explainStoredCost(stored: StoredAttributionDetail) {
       amount_usd: amountUsd,
     })),
     assumptions,
+    readings: usageReadings(stored),
     scope,
     details,
   }

@@ -210,6 +210,19 @@ const explanation = z
       assumptions: z.array(z.string()).meta({
         description: 'What the price assumes about the call, in sentences, such as the rates of another service tier.',
       }),
+      readings: z
+        .array(
+          z.object({
+            input_tokens: count().nullable(),
+            output_tokens: count().nullable(),
+            cost_usd: decimalText().nullable().meta({ description: 'Null: no price applies to these counts.' }),
+          }),
+        )
+        .meta({
+          description:
+            'What the counts of the sender may mean, where two readings differ by more than 1 % in cost and no usage ' +
+            'convention is chosen: the counts of the record first. Empty for most.',
+        }),
       scope: z
         .enum(COST_SCOPES)
         .meta({ description: 'What the price covers: tokens, or tokens and the fees of tools that the call used.' }),

@@ -97,6 +97,7 @@ export const evidenceText = ({ evidence, inference, confidence }: Verdict): stri
 export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: RowPlace, deps: RowDeps): AttributionRow {
   const { invocation, tenantId } = admitted
   const consumption = deps.consumptionOf(admitted)
+  const usageBasis = usageBasisOf(invocation, consumption)
   const attributionConfidence = capConfidence(CONFIDENCE_CAP, invocation.attributionConfidence)
   const confidence = Math.min(verdict.confidence, attributionConfidence)
   return rowOf(invocation, {
@@ -126,13 +127,14 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
       isPriced: consumption.costBasis !== 'unpriced',
       isNotional: consumption.costBasis === 'notional',
       isCostImplausible: consumption.isCostImplausible,
+      isUsageAmbiguous: usageBasis === 'ambiguous',
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
     }),
     contested: verdict.contested ?? '',
 
     costBasis: consumption.costBasis,
-    usageBasis: usageBasisOf(invocation),
+    usageBasis,
     energyBasis: consumption.energyBasis,
     carbonBasis: consumption.carbonBasis,
     evidence: evidenceText(verdict),
@@ -159,9 +161,13 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
 }
 
 /**
- * As the producer says. One that says nothing reports what it states, of a cancelled call what was counted until then.
+ * Ambiguous where two readings differ, else as the producer says. One that says nothing reports what it states, of a cancelled call what was counted until then.
  */
-function usageBasisOf({ usageBasis, inputTokens, outputTokens, outcome }: Invocation): UsageBasis {
+export function usageBasisOf(
+  { usageBasis, inputTokens, outputTokens, outcome }: Invocation,
+  { isUsageAmbiguous }: Pick<Consumption, 'isUsageAmbiguous'>,
+): UsageBasis {
+  if (isUsageAmbiguous) return 'ambiguous'
   if (usageBasis !== undefined) return usageBasis
   if (inputTokens === undefined && outputTokens === undefined) return 'unknown'
   return outcome === 'cancelled' ? 'partial' : 'reported'

@@ -12,6 +12,7 @@ import type { AppliedRule, Conflict, ResolutionEvidence } from '../stages/a/evid
 import type { BaselineGuess } from '../stages/b/baseline.js'
 import type { ModelExplanation } from './model-explanation.js'
 import type { Inference } from './row.js'
+import { readingInWords, usageReadings } from './usage-readings.js'
 
 /** Evidence of a stored record, of any stage: what its basis does not have is absent. */
 interface StoredEvidence extends Partial<ResolutionEvidence>, Partial<BaselineGuess['evidence']> {
@@ -35,6 +36,10 @@ export type Summarised = Pick<
   | 'degradation_state'
   | 'export_eligibility'
   | 'cost_usd'
+  | 'cost_basis'
+  | 'cost_details'
+  | 'input_tokens'
+  | 'output_tokens'
   | 'evidence'
   | 'inference'
   | 'seen_by'
@@ -278,6 +283,8 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
         `${stored.cost_usd} USD, ${beside}`
       )
     }
+    case 'ambiguous_usage':
+      return ambiguityOf(stored)
     case 'unpriced':
       return 'it is not charged back, because its cost is unknown'
     case 'below_floor': {
@@ -289,4 +296,14 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
       )
     }
   }
+}
+
+function ambiguityOf(stored: Summarised): string {
+  const readings = usageReadings(stored)
+  if (readings.length === 0)
+    return 'it is not charged back, because its sender says that its token counts are ambiguous'
+  return (
+    'it is not charged back until a usage convention says what the counts of its sender mean ' +
+    `(/api/v1/usage-conventions), because they can be read as ${readings.map(readingInWords).join(', or as ')}`
+  )
 }

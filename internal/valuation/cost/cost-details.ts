@@ -5,6 +5,7 @@
  */
 
 import { type CostBasis, MISSING_PRICE_REASONS, UNPRICEABLE_REASONS } from '../../records/bases.js'
+import type { UsageBasis } from '../../text/call-words.js'
 import type { MatchStep } from '../names/model-names.js'
 import type { Fees, Rates, SheetTier } from './rate-sheet.js'
 
@@ -78,6 +79,18 @@ export interface CostDetails {
   readonly price?: AppliedPrice
   /** Absent: the call states no cost, or one that nothing speaks against. */
   readonly stated_cost?: StatedCostDoubt
+  /** Of ambiguous usage: the counts and the cost that were not taken. Of this call alone. */
+  readonly other_reading?: OtherReading
+}
+
+/** What a call costs if its sender's counts mean something else. */
+export interface OtherReading {
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  /** Null: no price applies to these counts. */
+  readonly cost_usd: string | null
+  /** How well the event says that its counts are known. */
+  readonly usage_basis?: UsageBasis
 }
 
 /** Why the cost that the caller stated is doubted. @param details as stored */

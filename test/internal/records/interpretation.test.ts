@@ -62,6 +62,7 @@ describe('eligibility', () => {
     isPriced: true,
     isNotional: false,
     isCostImplausible: false,
+    isUsageAmbiguous: false,
     degradationState: 'none',
     isResidencyRestricted: false,
   } as const
@@ -77,6 +78,7 @@ describe('eligibility', () => {
       isPriced: false,
       isNotional: true,
       isCostImplausible: true,
+      isUsageAmbiguous: false,
       degradationState: 'degraded_serving',
       isResidencyRestricted: true,
     } as const
@@ -110,6 +112,7 @@ describe('eligibility', () => {
           isPriced,
           isNotional: false,
           isCostImplausible: false,
+          isUsageAmbiguous: false,
           degradationState,
           isResidencyRestricted: away,
         }

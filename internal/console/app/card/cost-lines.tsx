@@ -20,6 +20,7 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
       <>
         not known: {wordOf(details.reason ?? 'unpriced')}
         <p class="muted">{cost.assumptions.join(' ')}</p>
+        <Readings readings={cost.readings} />
       </>
     )
   }
@@ -54,9 +55,36 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
         {!isPriced && cost.stated_usd !== null && `The caller stated ${cost.stated_usd} USD. `}
         {cost.assumptions.join(' ')}
       </p>
+      <Readings readings={cost.readings} />
     </>
   )
 }
+
+/** Of ambiguous usage. The first one counts until somebody chooses. */
+function Readings({ readings }: Pick<Explanation['cost'], 'readings'>) {
+  if (readings.length === 0) return null
+  return (
+    <>
+      <p>
+        The counts of the sender can be read in two ways. Not charged back until an administrator chooses a usage
+        convention for the sender, at /api/v1/usage-conventions.
+      </p>
+      <table>
+        <tbody>
+          {readings.map(({ input_tokens: input, output_tokens: output, cost_usd: usd }) => (
+            <tr key={`${input} ${output}`}>
+              <td>{tokensShown(input)} input</td>
+              <td>{tokensShown(output)} output</td>
+              <td class="number">{usd === null ? 'no price' : `${usd} USD`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+const tokensShown = (count: number | null): string => (count === null ? 'no' : countShown(count))
 
 const SUMS: Readonly<Record<string, string>> = { notional: 'notional: nobody is billed' }
 

@@ -55,6 +55,7 @@ const PRICED: RowDeps = {
     costBasis: 'tenant_price',
     costDetails: '{"of":"then"}',
     isCostImplausible: false,
+    isUsageAmbiguous: false,
     energyWh: parseQuantity<'Wh'>('3') ?? fail(),
     energyBasis: 'modelled',
     carbonGco2e: parseQuantity<'gCO2e'>('4') ?? fail(),

@@ -7,7 +7,7 @@ import { parseQuantity, zero } from '../../../../internal/units/quantity.js'
 import type { Consumption } from '../../../../internal/valuation/consumption.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 
-const CONSUMPTION: Omit<Consumption, 'isCostImplausible'> = {
+const CONSUMPTION: Omit<Consumption, 'isCostImplausible' | 'isUsageAmbiguous'> = {
   costUsd: parseQuantity<'USD'>('0.0125') ?? zero(),
   costBasis: 'price_book',
   costDetails: '{"book":1}',
@@ -35,7 +35,7 @@ const DECLARED = [{ key: 'team', personal: false }]
 const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
   dimensionsOf: () => DECLARED,
   logId: 1_700_000_000,
-  consumptionOf: () => ({ isCostImplausible: false, ...CONSUMPTION, ...consumption }),
+  consumptionOf: () => ({ isCostImplausible: false, isUsageAmbiguous: false, ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
   residencyRegionOf: () => 'eu-central-1',
   isIndexStale: () => false,

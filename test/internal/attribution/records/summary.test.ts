@@ -15,6 +15,10 @@ const stored = (
   degradation_state: 'none',
   export_eligibility: 'eligible',
   cost_usd: '0',
+  cost_basis: 'price_book',
+  cost_details: '{}',
+  input_tokens: '1200',
+  output_tokens: '250',
   seen_by: '',
   ...stated,
   evidence: JSON.stringify(evidence),
@@ -29,6 +33,21 @@ test('a cost that cannot be right stands beside the price', () => {
   expect(summaryOf(stored({ export_eligibility: 'implausible_cost' }, LISTED), '0.0055')).toContain(
     'because the cost that its sender states, 0 USD, cannot be right beside its price of 0.0055 USD.',
   )
+})
+
+test('of ambiguous usage both readings stand beside their costs, and where to choose', () => {
+  const ambiguous = { export_eligibility: 'ambiguous_usage', cost_usd: '0.0055' } as const
+  const other = (cost_usd: string | null) =>
+    JSON.stringify({ other_reading: { input_tokens: 1600, output_tokens: 250, cost_usd } })
+  expect(summaryOf(stored({ ...ambiguous, cost_details: other('0.0061') }, LISTED), null)).toContain(
+    'It is not charged back until a usage convention says what the counts of its sender mean ' +
+      '(/api/v1/usage-conventions), because they can be read as 1200 input and 250 output tokens for 0.0055 USD, or ' +
+      'as 1600 input and 250 output tokens for 0.0061 USD.',
+  )
+  expect(summaryOf(stored({ ...ambiguous, cost_details: other(null) }, LISTED), null)).toContain(
+    'as 1600 input and 250 output tokens without a price.',
+  )
+  expect(summaryOf(stored(ambiguous, LISTED), null)).toContain('its sender says that its token counts are ambiguous.')
 })
 
 test.each<[string, Summarised]>([
