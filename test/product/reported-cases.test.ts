@@ -120,7 +120,6 @@ const ALL: readonly Case[] = [
   },
   {
     name: '03-vercel-ai-gateway-provider',
-    gap: 'both spans are taken for one call: one process, equal counts and times',
     send: async (to) => {
       await to.otlp('ai-sdk.json')
       await to.otlp('eve.json')

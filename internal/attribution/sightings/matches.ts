@@ -158,8 +158,13 @@ function twinsOf(one: View, other: View): Match | undefined {
   const known = (['inputTokens', 'outputTokens'] as const).filter((name) => isKnown(one[name]) && isKnown(other[name]))
   if (known.length === 0) return undefined
   const isRare = known.length === 2 && (one.outputTokens as number) >= RARE_OUTPUT_TOKENS
-  return { by: 'equal_counts', isSure: isTimed && known.includes('inputTokens') && (isOneTrace || isRare) }
+  const isOneCall = isOneTrace || (isRare && !haveOtherIds(one, other))
+  return { by: 'equal_counts', isSure: isTimed && known.includes('inputTokens') && isOneCall }
 }
+
+/** Whatever their form: a layer's own id beside the provider's, or two calls that are alike. */
+const haveOtherIds = (one: View, other: View): boolean =>
+  one.responseId !== '' && other.responseId !== '' && one.responseId !== other.responseId
 
 /** Below it, parallel calls of one prompt often have as many: a class, a yes, an empty answer. */
 const RARE_OUTPUT_TOKENS = 10

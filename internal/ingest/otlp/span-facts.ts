@@ -73,7 +73,15 @@ export const KEYS_OF_FACTS = {
   speed: ['gen_ai.usage.speed', 'gen_ai.response.speed', 'anthropic.response.speed', 'speed'],
   inferenceGeo: ['gen_ai.response.inference_geo', 'anthropic.response.inference_geo', 'inference_geo'],
 
-  responseId: ['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'aws.request_id', 'response_id'],
+  responseId: [
+    'gen_ai.response.id',
+    'llm.response.id',
+    'ai.response.id',
+    // Vercel's AI Gateway and Eve, OpenRouter.
+    'gen_ai.generation.id',
+    'aws.request_id',
+    'response_id',
+  ],
   errorType: ['error.type'],
 
   inputTokens: [

@@ -126,8 +126,14 @@ describe('no common id, and equal counts', () => {
     ['of embeddings, which have no output', { outputTokens: undefined }, { outputTokens: undefined }],
     ['where one does not know the input of its stream', {}, { inputTokens: 0 }],
     ['where one does not know how long it took', {}, { latencyMs: undefined }],
+    ['in two traces, each with an id of its own form', { responseId: 'msg_1' }, { responseId: 'run-2' }],
   ])('may be one call, which nothing proves, %s', (_, ofOne, ofOther) => {
     expect(matched(view(ofOne), around(ofOther))).toEqual({ by: 'equal_counts', isSure: false })
+  })
+
+  test('is one call within one trace, where a layer has ids of its own form', () => {
+    const [one, other] = [view({ responseId: 'msg_1' }), around({ responseId: 'run-2', traceId: 't1' })]
+    expect(matched(one, other)).toEqual({ by: 'equal_counts', isSure: true })
   })
 
   test('is sure of embeddings within one trace', () => {

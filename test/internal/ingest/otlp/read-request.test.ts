@@ -359,7 +359,7 @@ describe('how a call ended', () => {
   })
 })
 
-test.each(['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'aws.request_id'])(
+test.each(['gen_ai.response.id', 'llm.response.id', 'ai.response.id', 'gen_ai.generation.id', 'aws.request_id'])(
   'the id of the response under %s',
   async (key) => {
     const { events } = await readSpans([{ attributes: { ...CHAT, [key]: 'chatcmpl-9' } }])
