@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { plainText } from '../../text/plain-text.js'
-import { type PriceBookFile, priceBook } from '../cost/price-book.js'
+import { type PriceBookFile, priceBook, startMs } from '../cost/price-book.js'
 import { BILLED_TOOLS, PRICED_TIERS, RATE_PARTS, RATE_PATTERN } from '../cost/rate-sheet.js'
 
 /** A price book as an operator brings it: the form of `cost/prices.data.json`, checked before any of it counts. */
@@ -28,6 +28,13 @@ const day = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
   .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is not a calendar date')
+const dayOrInstant = z
+  .string()
+  .regex(
+    /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/,
+    'must be a day, YYYY-MM-DD, or an instant, YYYY-MM-DDTHH:MM:SSZ',
+  )
+  .refine((text) => !Number.isNaN(startMs(text)), 'is not a calendar date')
 const clock = z.string().regex(/^(?:[01]\d|2[0-4]):[0-5]\d$/, 'must be a time of day, HH:MM')
 const window = z.looseObject({
   from: clock,
@@ -36,8 +43,8 @@ const window = z.looseObject({
   price: z.looseObject(sheet),
 })
 const period = z.looseObject({
-  from: day,
-  to: day.optional(),
+  from: dayOrInstant,
+  to: dayOrInstant.optional(),
   price: z.looseObject(sheet),
   scheduled: z.boolean().optional(),
   windows: z.array(window).optional(),
@@ -113,7 +120,8 @@ function disorders({ models, history }: PriceBookFile): string[] {
       : [`${rowName(each)}: thresholds and bands must be ascending`],
   )
   const ofPeriods = history.flatMap(({ provider, models: names, periods }) =>
-    rises(periods.map(({ from }) => Date.parse(from))) && periods.every(({ from, to }) => to === undefined || to > from)
+    rises(periods.map(({ from }) => startMs(from))) &&
+    periods.every(({ from, to }) => to === undefined || startMs(to) > startMs(from))
       ? []
       : [`history of ${provider}/${names[0]}: periods must be ascending`],
   )

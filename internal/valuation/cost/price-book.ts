@@ -42,7 +42,9 @@ export interface PriceHistory {
 }
 
 export interface DatedPeriod {
+  /** A day (YYYY-MM-DD, from midnight UTC) or an instant (YYYY-MM-DDTHH:MM:SSZ). */
   readonly from: string
+  /** Exclusive, likewise. */
   readonly to?: string
   readonly price: RateSheet
   readonly scheduled?: boolean
@@ -261,8 +263,8 @@ const FREE_RATES: RateSheet = { input: '0', output: '0', cache_read: '0', cache_
 
 function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
   return {
-    fromMs: Date.parse(`${period.from}T00:00:00Z`),
-    toMs: period.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(`${period.to}T00:00:00Z`),
+    fromMs: startMs(period.from),
+    toMs: period.to === undefined ? Number.POSITIVE_INFINITY : startMs(period.to),
     sheet: withRatesOfRow(period.price, row),
     isScheduled: period.scheduled === true,
     windows: (period.windows ?? []).map(({ from, to, days, price }) => ({
@@ -273,6 +275,10 @@ function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
     })),
   }
 }
+
+/** Of a day, which begins at midnight UTC, or of an instant. NaN of what is neither. */
+export const startMs = (dayOrInstant: string): number =>
+  Date.parse(dayOrInstant.includes('T') ? dayOrInstant : `${dayOrInstant}T00:00:00Z`)
 
 /**
  * A period lists the rates that changed. If its input and output rates equal those of the row, it is the same price

@@ -28,6 +28,8 @@ def text(value):
 
 
 def millis(stamp):
+    """Of an instant, or of a day's begin."""
+    stamp = stamp.removesuffix("Z") if "T" in stamp else stamp + "T00:00:00"
     return round(datetime.fromisoformat(stamp).replace(tzinfo=timezone.utc).timestamp() * 1000)
 
 
@@ -40,8 +42,10 @@ def price_in_force(row, at):
             continue
         period = history["periods"][0]
         for each in history["periods"]:
-            if at >= millis(each["from"] + "T00:00:00"):
+            if at >= millis(each["from"]):
                 period = each
+        if "to" in period and at >= millis(period["to"]):
+            return None
         moment = datetime.fromtimestamp(at / 1000, timezone.utc)
         for window in period.get("windows", []):
             if moment.isoweekday() in window["days"] and window["from"] <= moment.strftime("%H:%M") < window["to"]:
@@ -59,6 +63,8 @@ def price_in_force(row, at):
 
 def rates_for(row, at, total_input, tier):
     price = price_in_force(row, at)
+    if price is None:
+        return None
     rates = {part: price[part] for part in PARTS if part in price}
     if rates.get("reasoning") == rates["output"]:
         del rates["reasoning"]
@@ -184,12 +190,12 @@ def main():
         for name in history["models"]:
             row = next(r for r in BOOK["models"] if (r["provider"], r["model"]) == (history["provider"], name) and "region" not in r)
             for period in history["periods"]:
-                start = millis(period["from"] + "T00:00:00")
+                start = millis(period["from"])
                 for at in (start - 1, start, start + 12 * 3600 * 1000):
                     add("period", row, inputTokens=300007, outputTokens=1009, cachedInputTokens=100003, eventTimeMs=at)
                     add("period, batch", row, inputTokens=1007, outputTokens=1009, serviceTier="batch", eventTimeMs=at)
-    for row in [r for r in rows if r["model"].startswith("deepseek-v4") and r["provider"] == "deepseek"]:
-        for day in ("2026-08-22", "2026-08-23", "2026-08-24", "2026-11-06", "2026-11-07"):
+    for row in [r for r in rows if r["model"].startswith(("deepseek-v4", "deepseek-flash")) and r["provider"] == "deepseek"]:
+        for day in ("2026-08-16", "2026-08-22", "2026-08-23", "2026-08-24", "2026-09-10", "2026-11-06", "2026-11-07"):
             for clock in ("00:59:59.999", "01:00:00.000", "03:59:59.999", "04:00:00.000", "06:00:00.000", "10:00:00.000"):
                 add("window", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, eventTimeMs=millis(f"{day}T{clock}"))
     for row in [r for r in rows if "residency_multiplier" in r or "us" in r.get("multipliers", {})]:

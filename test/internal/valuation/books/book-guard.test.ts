@@ -216,6 +216,22 @@ describe('a price book file', () => {
       'must be ascending',
     ],
     [
+      'a period that ends at the instant at which it begins',
+      bookOf([priceRow('m', '1', '2')], {
+        history: [
+          { provider: 'openai', models: ['m'], periods: [{ ...period('2026-02-01'), to: '2026-02-01T00:00:00Z' }] },
+        ],
+      }),
+      'must be ascending',
+    ],
+    [
+      'an instant without its zone',
+      bookOf([priceRow('m', '1', '2')], {
+        history: [{ provider: 'openai', models: ['m'], periods: [period('2026-02-01T16:00:00')] }],
+      }),
+      'history.0.periods.0.from: must be a day',
+    ],
+    [
       'a factor that makes a rate inexact',
       bookOf([priceRow('m', '0.000000000001', '2', { residency_multiplier: { eu: '1.1' } })]),
       'cannot be held exactly',

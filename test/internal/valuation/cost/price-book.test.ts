@@ -95,3 +95,22 @@ test('a free variant of OpenRouter is a known zero, and never the paid row of th
   expect(inputRate('z-ai/glm-6:free')).toBe('0')
   expect(inputRate('z-ai/glm-6')).toBe('unknown_model')
 })
+
+test('a period of a price begins and ends at an instant where one is stated, and at midnight UTC of a day', () => {
+  const periods = [
+    { from: '2026-04-24', to: '2026-08-16T16:00:00Z', price: { input: '1', output: '2' } },
+    { from: '2026-08-16T16:00:00Z', price: { input: '2', output: '4' } },
+  ]
+  const dated = priceBook({
+    ...file,
+    models: [{ provider: 'openai', model: 'm', input: '2', output: '4' }],
+    history: [{ provider: 'openai', models: ['m'], periods }],
+  })
+
+  const found = dated.find('openai', 'm', undefined)
+  if (found.kind === 'none') throw new Error(found.reason)
+  expect(found.entry.periods.map(({ fromMs, toMs }) => [fromMs, toMs])).toEqual([
+    [Date.UTC(2026, 3, 24), Date.UTC(2026, 7, 16, 16)],
+    [Date.UTC(2026, 7, 16, 16), Number.POSITIVE_INFINITY],
+  ])
+})
