@@ -25,8 +25,26 @@ import { unescapedBytes } from './unescape-json.js'
  * - members of an object; a value that is no object is read as `value`. The member `*` is every other one that is an
  *   object, unless its name is one of content
  * - `InText`: the same of an object, also where it is the JSON within a text
+ * - `ByReader`: what another reader makes of its bytes
  */
-export type Wanted = 'value' | 'digits' | 'texts' | 'scalars' | 'skip' | InText | { readonly [member: string]: Wanted }
+export type Wanted =
+  | 'value'
+  | 'digits'
+  | 'texts'
+  | 'scalars'
+  | 'skip'
+  | InText
+  | ByReader
+  | { readonly [member: string]: Wanted }
+
+/** A value of a form of its own. The reader gets the bytes of the value, from `start` to before `end`. */
+export class ByReader {
+  readonly read: (bytes: Buffer, start: number, end: number) => unknown
+
+  constructor(read: ByReader['read']) {
+    this.read = read
+  }
+}
 
 /** An object that may stand in a text: collectors of logs put a line of JSON into a string. */
 export class InText {
@@ -52,7 +70,7 @@ export interface Selection {
   readonly unknownMembers: number
 }
 
-type Compiled = Exclude<Wanted, object> | Members | JsonSelector
+type Compiled = Exclude<Wanted, object> | Members | JsonSelector | ByReader
 type Members = ReadonlyMap<string, Compiled>
 
 const ANY = '*'
@@ -118,6 +136,11 @@ export class JsonSelector {
     const { json } = this
     const byte = json.next()
     if (kind instanceof JsonSelector) return this.inText(kind)
+    if (kind instanceof ByReader) {
+      const start = json.at
+      json.skip()
+      return kind.read(json.bytes, start, json.at)
+    }
     if (byte === OPEN_OBJECT) {
       if (typeof kind !== 'string') return this.object(kind)
       return kind === 'scalars' ? this.scalars() : json.skip()
@@ -229,7 +252,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const NOT_FINITE = new Set(['NaN', 'Infinity', '-Infinity'])
 
 function compile(wanted: Wanted): Compiled {
-  if (typeof wanted === 'string') return wanted
+  if (typeof wanted === 'string' || wanted instanceof ByReader) return wanted
   return wanted instanceof InText ? new JsonSelector(wanted.members) : compileMembers(wanted)
 }
 

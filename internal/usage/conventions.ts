@@ -114,7 +114,10 @@ const ROWS: readonly Row[] = [
     surface: 'apim',
     ...ALL_INSIDE,
     total: 'either',
-    source: 'Azure API Management, ApiManagementGatewayLlmLog: PromptTokens have the cached ones',
+    streamWithoutCache: 'estimated',
+    source:
+      'Azure API Management, ApiManagementGatewayLlmLog: PromptTokens have the cached ones; llm-emit-token-metric: ' +
+      'token metrics of a streamed request are estimated',
   },
   { surface: 'bedrock-log', ...PASSED_ON_ANTHROPIC, total: 'either', source: 'Bedrock model invocation log' },
   {

@@ -3,8 +3,11 @@ import { readUsage } from '../../usage/read-usage.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
+import { callKey } from './call-key.js'
 import { attributedBy } from './claims.js'
-import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
+import { basisOfEnd } from './ends-of-calls.js'
+import { aboveZero, callerTags, countOf, idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
+import { withShippedLines } from './shipped-lines.js'
 
 const WANTED = {
   schemaType: 'skip',
@@ -34,25 +37,24 @@ const WANTED = {
  * Amazon Bedrock's log of model invocations. Its input tokens leave out those read from and written to the cache,
  * except those of OpenAI's models, which include them.
  */
-export const bedrockLog: JsonSource = { name: 'bedrock-log', wanted: WANTED, map: fromBedrockLog }
+export const bedrockLog: JsonSource = withShippedLines({ name: 'bedrock-log', wanted: WANTED, map: fromBedrockLog })
 
 export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Mapped {
-  const id = nameOf(payload['requestId'])
-  if (id === undefined) return lacks('/requestId', 'must be the id of the request')
+  const id = idOf(payload['requestId'])
   const model = modelOf(payload['modelId'])
   if (model === undefined) return lacks('/modelId', 'must be the id of a model')
   const time = timeText(instantOf(payload['timestamp']))
   if (time === undefined) return lacks('/timestamp', 'must be a time')
 
+  const { arn } = objectOf(payload['identity'])
   const input = objectOf(payload['input'])
   const uncached = countOf(input['inputTokenCount'])
   const output = countOf(objectOf(payload['output'])['outputTokenCount'])
   const cached = aboveZero(countOf(input['cacheReadInputTokenCount']))
   const written = aboveZero(countOf(input['cacheWriteInputTokenCount']))
   const all = [uncached, output, cached, written]
-  if (nameOf(payload['errorCode']) !== undefined && all.every((count) => (count ?? 0) === 0)) {
-    return skipped('failed_without_usage')
-  }
+  const outcome = nameOf(payload['errorCode']) === undefined ? 'success' : 'error'
+  if (outcome === 'error' && all.every((count) => (count ?? 0) === 0)) return skipped('failed_without_usage')
   const usage = readUsage(
     {
       input: uncached,
@@ -64,16 +66,17 @@ export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Ma
     { surface: 'bedrock-log', provider: 'aws.bedrock', model },
   )
   return mappedEvent({
-    event_id: eventIdOf(caller.tenantId, 'bedrock-log', id),
+    event_id: eventIdOf(caller.tenantId, 'bedrock-log', callKey(id, [time, model, arn, ...all])),
     ingestion_layer: 'connector',
     ingestion_timestamp: time,
     provider: 'aws.bedrock',
     requested_model: model,
     ...usage,
+    usage_basis: basisOfEnd(usage, outcome),
     response_id: id,
-    outcome: nameOf(payload['errorCode']) === undefined ? 'success' : 'error',
+    outcome,
     region: nameOf(payload['inferenceRegion'], payload['region']),
-    ...attributedBy({ identity: identityOf(objectOf(payload['identity'])['arn']) }, caller),
+    ...attributedBy({ identity: identityOf(arn) }, caller),
     tags: tagsOf([
       ['aws_account', payload['accountId']],
       ...callerTags(Object.entries(objectOf(payload['requestMetadata']))),

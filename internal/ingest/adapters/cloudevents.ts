@@ -1,14 +1,23 @@
 import { EVENT_FIELDS, type InvocationEvent } from '../../invocations/invocation-schema.js'
-import type { Selected, Wanted } from '../../text/select-json.js'
+import { ByReader, type Selected, type Wanted, type WantedMembers } from '../../text/select-json.js'
+import { numbersOf } from '../../usage/printed-numbers.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
-import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
-import { instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
+import { type JsonSource, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
+import { callKey } from './call-key.js'
+import { idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
+
+/** Those that are objects; of a provider's usage object the numbers are read. */
+const OBJECTS: { readonly [field in keyof InvocationEvent]?: Wanted } = {
+  tags: 'scalars',
+  billed_units: 'scalars',
+  provider_usage: new ByReader(numbersOf),
+}
 
 /** The fields of our own event. */
-const DATA = Object.fromEntries(
-  Object.keys(EVENT_FIELDS).map((name) => [name, name === 'tags' ? 'scalars' : 'value']),
-) as Readonly<Record<keyof InvocationEvent, 'value' | 'scalars'>>
+const DATA: WantedMembers = Object.fromEntries(
+  Object.keys(EVENT_FIELDS).map((name) => [name, OBJECTS[name as keyof InvocationEvent] ?? 'value']),
+)
 
 const WANTED = {
   specversion: 'skip',
@@ -24,22 +33,23 @@ const WANTED = {
 
 /**
  * CloudEvents 1.0 in structured JSON, single or in a batch, whose `data` has the fields of our own event. One is
- * distinguished from others by its `id` and `source`, whatever `event_id` its data has; `time` and `subject` are taken
- * where time and service are missing.
+ * distinguished from others by its `id` and `source`, whatever `event_id` its data has; without them, by that or by
+ * what else it states. `time` and `subject` are taken where time and service are missing.
  */
 export const cloudevents: JsonSource = { name: 'cloudevents', wanted: WANTED, map: fromCloudEvent }
 
 export function fromCloudEvent(payload: Selected, { caller }: IntakeRequest): Mapped {
-  const [id, source] = [nameOf(payload['id']), nameOf(payload['source'])]
-  if (id === undefined) return lacks('/id', 'must be the id of the event')
-  if (source === undefined) return lacks('/source', 'must be the source of the event')
   const data = objectOf(payload['data'])
   if (nameOf(data['requested_model']) === undefined) return skipped('no_model_call')
   const { tags, ...fields } = data
   const time = fields['ingestion_timestamp'] ?? timeText(instantOf(payload['time']))
+  const [id, source] = [idOf(payload['id']), idOf(payload['source'])]
+  const facts = [id, source, time, payload['subject'], JSON.stringify(data)]
+  const key = id === undefined || source === undefined ? callKey(fields['event_id'], facts) : `${source}\n${id}`
   return mappedEvent({
     ...fields,
-    event_id: eventIdOf(caller.tenantId, 'cloudevents', `${source}\n${id}`),
+    ...idsOf(fields),
+    event_id: eventIdOf(caller.tenantId, 'cloudevents', key),
     ingestion_layer: fields['ingestion_layer'] ?? 'application',
     ingestion_timestamp: time,
     attributed_service: fields['attributed_service'] ?? nameOf(payload['subject']),
@@ -47,3 +57,9 @@ export function fromCloudEvent(payload: Selected, { caller }: IntakeRequest): Ma
     // Checked at admission, as those of the API are.
   } as Parameters<typeof mappedEvent>[0])
 }
+
+const IDS = ['response_id', 'request_id', 'operation_id'] as const
+
+/** Ids that somebody else gave: one that is too long costs no event. */
+const idsOf = (fields: Selected): Selected =>
+  Object.fromEntries(IDS.flatMap((name) => (typeof fields[name] === 'string' ? [[name, idOf(fields[name])]] : [])))

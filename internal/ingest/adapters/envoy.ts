@@ -1,12 +1,16 @@
-import { canonicalProvider } from '../../records/provider-names.js'
 import type { Outcome } from '../../text/call-words.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
 import { readUsage } from '../../usage/read-usage.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
+import { assumptionsOf } from '../otlp/assumptions.js'
+import { callKey } from './call-key.js'
 import { CLAIMED } from './claims.js'
+import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
 import { aboveZero, callerTags, countOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
+import { providerOfGateway } from './gateway-provider.js'
+import { withShippedLines } from './shipped-lines.js'
 
 const WANTED = {
   'gen_ai.request.model': 'value',
@@ -21,74 +25,102 @@ const WANTED = {
   'gen_ai.usage.total_tokens': 'value',
   'session.id': 'value',
   'user.id': 'value',
+  'service.name': 'value',
   'x-request-id': 'value',
   'user-agent': 'value',
   start_time: 'value',
   duration: 'value',
   response_code: 'value',
+  response_flags: 'value',
 } as const satisfies Wanted
+
+/** Members of a line of the access log. */
+export type EnvoyLine = { readonly [member in keyof typeof WANTED]?: unknown }
 
 /**
  * The access log of Envoy AI Gateway: one JSON object per request, `-` for what is absent. Its input tokens include
  * cached ones. It states no cost, and nobody whom Envoy has authenticated: attributes come from headers of the caller.
  */
-export const envoy: JsonSource = { name: 'envoy', wanted: WANTED, map: fromEnvoy }
+export const envoy: JsonSource = withShippedLines({ name: 'envoy', wanted: WANTED, map: fromEnvoy })
 
 export function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped {
-  const served = nameOf(payload['gen_ai.response.model'])
-  const model = nameOf(payload['gen_ai.original.model'], payload['gen_ai.request.model']) ?? served
+  return envoyCall(payload as EnvoyLine, caller.tenantId)
+}
+
+export function envoyCall(line: EnvoyLine, tenantId: string): Mapped {
+  const served = nameOf(line['gen_ai.response.model'])
+  const model = nameOf(line['gen_ai.original.model'], line['gen_ai.request.model']) ?? served
   if (model === undefined) return skipped('no_model_call')
-  const id = nameOf(payload['x-request-id'])
-  if (id === undefined) return lacks('/x-request-id', 'must be the id of the request')
-  const time = timeText(instantOf(payload['start_time']))
+  const startMs = instantOf(line.start_time)
+  const time = timeText(startMs)
   if (time === undefined) return lacks('/start_time', 'must be a time')
 
-  const input = countOf(payload['gen_ai.usage.input_tokens'])
-  const output = countOf(payload['gen_ai.usage.output_tokens'])
-  const code = countOf(payload['response_code'])
-  if ((code ?? 0) >= 400 && (input ?? 0) + (output ?? 0) === 0) return skipped('failed_without_usage')
-  const identity = nameOf(payload['user.id'])
-  const provider = providerOf(payload['gen_ai.provider.name'])
-  // Zeros of every count are what Envoy writes where a stream ended without its usage: unknown, not free.
-  const usage = readUsage(
-    {
-      input,
-      output,
-      total: aboveZero(countOf(payload['gen_ai.usage.total_tokens'])),
-      cacheRead: aboveZero(countOf(payload['gen_ai.usage.cached_input_tokens'])),
-      cacheWrite: aboveZero(countOf(payload['gen_ai.usage.cache_creation_input_tokens'])),
-      reasoning: aboveZero(countOf(payload['gen_ai.usage.reasoning_tokens'])),
-    },
-    { surface: 'envoy', provider, model },
-  )
+  const stated = countsOf(line)
+  const code = countOf(line.response_code)
+  const isRefused = outcomeOfStatus(code) === 'error'
+  if (isRefused && (stated.input ?? 0) + (stated.output ?? 0) === 0) return skipped('failed_without_usage')
+  const [identity, service] = [nameOf(line['user.id']), nameOf(line['service.name'])]
+  const { provider, assumption } = providerOfGateway(line['gen_ai.provider.name'], [model, served])
+  const usage = readUsage(stated, { surface: 'envoy', provider, model })
+  const duration = countOf(line.duration)
+  const outcome = outcomeOf(code, line.response_flags)
+  // Callers may choose the id: Envoy takes over theirs where it is not told to trust none (`use_remote_address`).
+  const facts = [startMs, duration, model, served, stated.input, stated.output, code, identity, service]
   return mappedEvent({
-    event_id: eventIdOf(caller.tenantId, 'envoy', id),
+    event_id: eventIdOf(tenantId, 'envoy', callKey(line['x-request-id'], facts, true)),
     ingestion_layer: 'gateway',
     ingestion_timestamp: time,
     provider,
     requested_model: model,
     served_model: served,
     ...usage,
-    latency_ms: countOf(payload['duration']),
-    outcome: outcomeOf(code),
+    usage_basis: basisOfEnd(usage, outcome),
+    latency_ms: duration,
+    outcome,
     attributed_identity: identity,
-    attribution_confidence: identity === undefined ? undefined : CLAIMED,
-    tags: tagsOf([['session', payload['session.id']], ...callerTags([['user-agent', payload['user-agent']]])]),
+    attributed_service: service,
+    attribution_confidence: identity === undefined && service === undefined ? undefined : CLAIMED,
+    tags: tagsOf([['session', line['session.id']], ...callerTags([['user-agent', line['user-agent']]])]),
+    assumptions: assumptionsOf(usage.assumptions, assumption),
   })
 }
 
-/** Envoy writes 0 where the client went away before the answer began. */
-function outcomeOf(code: number | undefined): Outcome | undefined {
-  if (code === undefined) return undefined
-  if (code === 0) return 'cancelled'
-  return code >= 400 ? 'error' : 'success'
-}
+/** Zeros of every count are what Envoy writes where a stream ended without its usage: unknown, not free. */
+const countsOf = (line: EnvoyLine) => ({
+  input: countOf(line['gen_ai.usage.input_tokens']),
+  output: countOf(line['gen_ai.usage.output_tokens']),
+  total: aboveZero(countOf(line['gen_ai.usage.total_tokens'])),
+  cacheRead: aboveZero(countOf(line['gen_ai.usage.cached_input_tokens'])),
+  cacheWrite: aboveZero(countOf(line['gen_ai.usage.cache_creation_input_tokens'])),
+  reasoning: aboveZero(countOf(line['gen_ai.usage.reasoning_tokens'])),
+})
 
-/** Envoy names the path of its backend (`default/openai-eu/…`): the provider is the first word in it that is one. */
-function providerOf(value: unknown): string {
-  const name = nameOf(value)
-  if (name === undefined) return 'unknown'
-  if (canonicalProvider(name) !== undefined) return name
-  const parts = name.split('/').flatMap((part) => [part, ...part.split(/[-_]/)])
-  return parts.find((part) => canonicalProvider(part) !== undefined) ?? name
+/**
+ * How Envoy says that the connection to the client broke, in its short and its long form
+ * (https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage, RESPONSE_FLAGS).
+ */
+const CLIENT_GONE = new Set([
+  ...['DC', 'DownstreamConnectionTermination'],
+  ...['DPE', 'DownstreamProtocolError'],
+  ...['DR', 'DownstreamRemoteReset'],
+])
+/** That an answer which had begun was cut by the provider, or by a limit of Envoy's own. */
+const CUT = new Set([
+  ...['UC', 'UpstreamConnectionTermination'],
+  ...['UR', 'UpstreamRemoteReset'],
+  ...['UPE', 'UpstreamProtocolError'],
+  ...['UT', 'UpstreamRequestTimeout'],
+  ...['UMSDR', 'UpstreamMaxStreamDurationReached'],
+  ...['LR', 'LocalReset'],
+  ...['SI', 'StreamIdleTimeout'],
+  ...['DT', 'DurationTimeout'],
+])
+
+/** The status is that of an answer's beginning, the flags are those of its end. */
+function outcomeOf(code: number | undefined, flags: unknown): Outcome | undefined {
+  const ends = nameOf(flags)?.split(',') ?? []
+  const ofStatus = outcomeOfStatus(code)
+  if (ofStatus === 'error') return 'error'
+  if (ends.some((flag) => CLIENT_GONE.has(flag.trim()))) return 'cancelled'
+  return ends.some((flag) => CUT.has(flag.trim())) ? 'error' : ofStatus
 }

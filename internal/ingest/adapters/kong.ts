@@ -1,12 +1,16 @@
-import type { Outcome } from '../../text/call-words.js'
 import type { Selected, WantedMembers } from '../../text/select-json.js'
 import { readUsage } from '../../usage/read-usage.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvents, type PartOfEvent, skipped } from '../intake/json-source.js'
+import { assumptionsOf } from '../otlp/assumptions.js'
 import { amountSteps, amountText } from './amount.js'
+import { callKey } from './call-key.js'
 import { attributedBy } from './claims.js'
-import { aboveZero, callerTags, countOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
+import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
+import { aboveZero, callerTags, countOf, idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
+import { providerOfGateway } from './gateway-provider.js'
+import { withShippedLines } from './shipped-lines.js'
 
 /** One AI plugin's entry. `prompt_tokens` includes the cached ones, as OpenAI counts, for every provider. */
 const PLUGIN = {
@@ -46,7 +50,7 @@ const WANTED = {
  * Kong's plugin `http-log` behind its AI plugins. One request may buy several calls: a transformer asks a model of its
  * own before or after the proxy does. Each plugin has an entry with its usage, under its name.
  */
-export const kong: JsonSource = { name: 'kong', wanted: WANTED, map: fromKong }
+export const kong: JsonSource = withShippedLines({ name: 'kong', wanted: WANTED, map: fromKong })
 
 interface Bought {
   readonly plugin: string
@@ -57,11 +61,11 @@ interface Bought {
 export function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
   const bought = boughtOf(objectOf(payload['ai']))
   if (bought.length === 0) return skipped('no_model_call')
-  const id = nameOf(objectOf(payload['request'])['id'])
-  if (id === undefined) return lacks('/request/id', 'must be the id of the request')
+  const id = idOf(objectOf(payload['request'])['id'])
   const time = timeText(countOf(payload['started_at']) ?? instantOf(payload['started_at']))
   if (time === undefined) return lacks('/started_at', 'must be a time')
 
+  const latency = countOf(objectOf(payload['latencies'])['request'])
   const request = { ...requestFields(payload, caller), operation_id: bought.length > 1 ? id : undefined }
   const status = countOf(objectOf(payload['response'])['status'])
   const events: PartOfEvent[] = []
@@ -74,17 +78,21 @@ export function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
       continue
     }
     const call = callFields(entry, model)
-    const outcome = isMain ? outcomeOf(status) : 'success'
+    const outcome = isMain ? outcomeOfStatus(status) : 'success'
     if (outcome === 'error' && call.input_tokens === undefined && call.output_tokens === undefined) continue
+    // Versions before 3.6 state no id of the request.
+    const facts = [time, latency, status, model, call.input_tokens, call.output_tokens, request.attributed_identity]
+    const key = callKey(id, facts)
     events.push({
-      event_id: eventIdOf(caller.tenantId, 'kong', isMain ? id : `${id}\n${plugin}`),
+      event_id: eventIdOf(caller.tenantId, 'kong', isMain ? key : `${key}\n${plugin}`),
       ingestion_layer: 'gateway',
       ingestion_timestamp: time,
       ...call,
       ...request,
       request_id: isMain ? id : undefined,
-      latency_ms: isMain ? countOf(objectOf(payload['latencies'])['request']) : countOf(meta['llm_latency']),
+      latency_ms: isMain ? latency : countOf(meta['llm_latency']),
       outcome,
+      usage_basis: basisOfEnd(call, outcome),
     })
   }
   return events.length === 0 ? (unnamed ?? skipped('failed_without_usage')) : mappedEvents(events)
@@ -108,23 +116,26 @@ function callFields(entry: Selected, model: string) {
   const inputParts = objectOf(usage['prompt_tokens_details'])
   const outputParts = objectOf(usage['completion_tokens_details'])
   const isFromCache = String(objectOf(entry['cache'])['cache_status']).toLowerCase() === 'hit'
-  const provider = nameOf(meta['provider_name']) ?? 'unknown'
+  const served = nameOf(meta['response_model'])
+  const { provider, assumption } = providerOfGateway(meta['provider_name'], [model, served])
+  const counted = readUsage(
+    {
+      input: countOf(usage['prompt_tokens'], usage['prompt_token'], usage['input_tokens']),
+      output: countOf(usage['completion_tokens'], usage['completion_token'], usage['output_tokens']),
+      total: countOf(usage['total_tokens']),
+      cacheRead: aboveZero(countOf(inputParts['cached_tokens'])),
+      audioInput: aboveZero(countOf(inputParts['audio_tokens'])),
+      reasoning: aboveZero(countOf(outputParts['reasoning_tokens'])),
+      audioOutput: aboveZero(countOf(outputParts['audio_tokens'])),
+    },
+    { surface: 'kong', provider, model },
+  )
   return {
     provider,
     requested_model: model,
-    served_model: nameOf(meta['response_model']),
-    ...readUsage(
-      {
-        input: countOf(usage['prompt_tokens'], usage['prompt_token'], usage['input_tokens']),
-        output: countOf(usage['completion_tokens'], usage['completion_token'], usage['output_tokens']),
-        total: countOf(usage['total_tokens']),
-        cacheRead: aboveZero(countOf(inputParts['cached_tokens'])),
-        audioInput: aboveZero(countOf(inputParts['audio_tokens'])),
-        reasoning: aboveZero(countOf(outputParts['reasoning_tokens'])),
-        audioOutput: aboveZero(countOf(outputParts['audio_tokens'])),
-      },
-      { surface: 'kong', provider, model },
-    ),
+    served_model: served,
+    ...counted,
+    assumptions: assumptionsOf(counted.assumptions, assumption),
     served_from_cache: isFromCache || undefined,
     // Of the prices in Kong's own configuration; without them it writes 0.
     estimated_cost_usd: isFromCache ? undefined : amountText(amountSteps(usage['cost'])),
@@ -143,11 +154,4 @@ function requestFields(payload: Selected, caller: IntakeRequest['caller']) {
       ...callerTags([['user-agent', objectOf(objectOf(payload['request'])['headers'])['user-agent']]]),
     ]),
   }
-}
-
-/** Kong writes 499 where the client closed the request. */
-function outcomeOf(status: number | undefined): Outcome | undefined {
-  if (status === undefined) return undefined
-  if (status === 499 || status === 0) return 'cancelled'
-  return status >= 400 ? 'error' : 'success'
 }

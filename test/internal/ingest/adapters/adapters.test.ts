@@ -3,6 +3,7 @@ import { apim } from '../../../../internal/ingest/adapters/apim.js'
 import { bedrockLog } from '../../../../internal/ingest/adapters/bedrock-log.js'
 import { cloudevents } from '../../../../internal/ingest/adapters/cloudevents.js'
 import { envoy } from '../../../../internal/ingest/adapters/envoy.js'
+import { nameOf } from '../../../../internal/ingest/adapters/fields.js'
 import { kong } from '../../../../internal/ingest/adapters/kong.js'
 import { litellm } from '../../../../internal/ingest/adapters/litellm.js'
 import { eventIdOf } from '../../../../internal/ingest/intake/event-id.js'
@@ -26,10 +27,15 @@ function mapped(source: JsonSource, payload: Payload, isGateway = true): Mapped 
   })
 }
 
-function eventOf(source: JsonSource, payload: Payload, isGateway = true): Payload {
+/** As it is sent to admission, unchecked. */
+function sentOf(source: JsonSource, payload: Payload, isGateway = true): Payload {
   const result = mapped(source, payload, isGateway)
   if (result.kind !== 'event') throw new Error(`${JSON.stringify(result)} is no event`)
-  const event = JSON.parse(JSON.stringify(result.event)) as Payload
+  return JSON.parse(JSON.stringify(result.event)) as Payload
+}
+
+function eventOf(source: JsonSource, payload: Payload, isGateway = true): Payload {
+  const event = sentOf(source, payload, isGateway)
   expect(validateInvocation(event, Date.UTC(2026, 10, 21, 10))).toMatchObject({ ok: true, unknownFields: 0 })
   return event
 }
@@ -111,7 +117,7 @@ describe('Kong', () => {
 describe('Envoy', () => {
   test('a line of the access log becomes an event', () => {
     expect(eventOf(envoy, envoyPayload())).toEqual({
-      event_id: eventIdOf('tnt_one', 'envoy', '0a6b1d0c-9b1f-4c6c-9a59-2f9b6f0f8c11'),
+      event_id: expect.any(String),
       ingestion_layer: 'gateway',
       ingestion_timestamp: '2026-11-21T09:50:00.250Z',
       provider: 'openai',
@@ -131,9 +137,56 @@ describe('Envoy', () => {
     ['azure-openai', 'azure-openai'],
     ['ns/bedrock-eu/rule/0', 'bedrock'],
     ['my-own-models', 'my-own-models'],
-    ['-', 'unknown'],
+    ['envoy-ai-gateway/anthropic/route/0', 'anthropic'],
+    ['prod/gcp-vertexai-anthropic/route/a/rule/0/ref/0', 'gcp.vertexai'],
+    ['mistral/openai-eu/route/a/rule/0/ref/0', 'openai'],
+    ['mistral/own/route/a/rule/0/ref/0', 'mistral'],
   ])('the provider of %s is %s', (name, provider) => {
-    expect(eventOf(envoy, envoyPayload({ 'gen_ai.provider.name': name }))['provider']).toBe(provider)
+    const event = eventOf(envoy, envoyPayload({ 'gen_ai.provider.name': name }))
+    expect(event).toMatchObject({ provider })
+    expect(event).not.toHaveProperty('assumptions')
+  })
+
+  test.each([
+    'ns/not-mistral-but-openai/route/r/rule/0/ref/0',
+    'ns/mistral-fallback-openai/route/r/rule/0/ref/0',
+    'ns/mistral-compatible/route/r/rule/0/ref/0',
+    'ns/own/route/mistral/rule/0/ref/0',
+    '-',
+    null,
+  ])('%s names no provider: the model tells, and the record says so', (name) => {
+    expect(eventOf(envoy, envoyPayload({ 'gen_ai.provider.name': name }))).toMatchObject({
+      provider: 'openai',
+      assumptions: 'provider_from_model',
+    })
+    const own = { 'gen_ai.provider.name': name, 'gen_ai.request.model': 'own-7b', 'gen_ai.response.model': '-' }
+    expect(eventOf(envoy, envoyPayload(own))).toMatchObject({ provider: nameOf(name) ?? 'unknown' })
+  })
+
+  test('the service that a header names is a claim', () => {
+    const event = eventOf(envoy, envoyPayload({ 'user.id': '-', 'service.name': 'search' }))
+    expect(event).toMatchObject({ attributed_service: 'search', attribution_confidence: 0.7 })
+    expect(event).not.toHaveProperty('attributed_identity')
+  })
+
+  test.each([
+    [200, 'DC', 'cancelled', 'partial'],
+    [200, 'DownstreamRemoteReset', 'cancelled', 'partial'],
+    ['200', 'URX,DPE', 'cancelled', 'partial'],
+    [499, '-', 'cancelled', 'partial'],
+    [200, 'UC', 'error', 'partial'],
+    [502, 'UPE', 'error', 'partial'],
+    [200, null, 'success', undefined],
+    [200, 'NC', 'success', undefined],
+  ])('a call of status %s and the flags %s ended in %s', (response_code, response_flags, outcome, basis) => {
+    const counted = eventOf(envoy, envoyPayload({ response_code, response_flags }))
+    expect([counted['outcome'], counted['usage_basis']]).toEqual([outcome, basis])
+    if (response_code === 502) return
+    const none = { 'gen_ai.usage.input_tokens': 0, 'gen_ai.usage.output_tokens': '-', 'gen_ai.usage.total_tokens': '-' }
+    const unknown = eventOf(envoy, envoyPayload({ response_code, response_flags, ...none }))
+    expect(unknown).toMatchObject({ outcome })
+    expect(unknown).not.toHaveProperty('input_tokens')
+    expect(unknown).not.toHaveProperty('usage_basis')
   })
 
   test('a client that went away before the answer may be charged for', () => {
@@ -251,6 +304,27 @@ describe('Azure API Management', () => {
     })
   })
 
+  test('the counts of a streamed request are estimates, for which API Management says so', () => {
+    const streamed = apimPayload({ IsStreamCompletion: 'True' })
+    expect(eventOf(apim, streamed)).toMatchObject({ input_tokens: 120, usage_basis: 'estimated' })
+  })
+
+  test('counts of 0 are unknown, and of a total alone the parts are', () => {
+    const none = eventOf(apim, apimPayload({ PromptTokens: 0, CompletionTokens: 0, TotalTokens: 0 }))
+    expect(none).not.toHaveProperty('input_tokens')
+    const total = eventOf(apim, apimPayload({ PromptTokens: null, CompletionTokens: null, TotalTokens: 160 }))
+    expect(total).not.toMatchObject({ input_tokens: 0 })
+  })
+
+  test.each([
+    [{ ResponseCode: 200 }, 'success'],
+    [{ ResponseCode: '0' }, 'cancelled'],
+    [{ ResponseCode: 200, LastErrorReason: 'ClientConnectionFailure' }, 'cancelled'],
+    [{ ResponseCode: 503 }, 'error'],
+  ])('a request that was answered with %j ended in %s', (fields, outcome) => {
+    expect(eventOf(apim, apimPayload(fields))).toMatchObject({ outcome })
+  })
+
   test.each([1, '2', undefined])('the row %j does not', (SequenceNumber) => {
     expect(mapped(apim, apimPayload({ SequenceNumber }))).toEqual({ kind: 'skipped', reason: 'message_row' })
   })
@@ -285,6 +359,30 @@ describe('CloudEvents', () => {
     })
   })
 
+  test('billed units and the usage object of a provider are read as those of the API', () => {
+    const usage = {
+      input_tokens: 400,
+      cache_read_input_tokens: 1_600,
+      cache_creation: { ephemeral_1h_input_tokens: 24 },
+      output_tokens: 60,
+      note: CANARY,
+    }
+    const data = { input_tokens: undefined, output_tokens: undefined, provider_usage: usage }
+    const event = sentOf(cloudevents, cloudEventPayload({}, { ...data, provider: 'anthropic' }))
+    expect(validateInvocation(event, Date.UTC(2026, 10, 21, 10))).toMatchObject({
+      ok: true,
+      event: { input_tokens: 2_024, cached_input_tokens: 1_600, cache_write_1h_tokens: 24, output_tokens: 60 },
+    })
+
+    const units = { seconds: '12.5', requests: '1' }
+    expect(eventOf(cloudevents, cloudEventPayload({}, { billed_units: units }))).toMatchObject({ billed_units: units })
+    const wrong = sentOf(cloudevents, cloudEventPayload({}, { billed_units: { seconds: 12.5 } }))
+    expect(validateInvocation(wrong, Date.UTC(2026, 10, 21, 10))).toMatchObject({
+      ok: false,
+      errors: expect.arrayContaining([{ pointer: '/billed_units/seconds', detail: 'must be string' }]),
+    })
+  })
+
   test('other events are no calls', () => {
     expect(mapped(cloudevents, cloudEventPayload({ data: { temperature: 3 } }))).toMatchObject({ kind: 'skipped' })
   })
@@ -292,18 +390,18 @@ describe('CloudEvents', () => {
 
 const SOURCES: readonly (readonly [JsonSource, Payload, readonly string[]])[] = [
   [litellm, litellmPayload(), ['model']],
-  [kong, kongPayload(), ['request', 'started_at']],
-  [envoy, envoyPayload(), ['x-request-id', 'start_time']],
-  [bedrockLog, bedrockPayload(), ['requestId', 'modelId', 'timestamp']],
-  [apim, apimPayload(), ['CorrelationId', 'TimeGenerated']],
-  [cloudevents, cloudEventPayload(), ['id', 'source']],
+  [kong, kongPayload(), ['started_at']],
+  [envoy, envoyPayload(), ['start_time']],
+  [bedrockLog, bedrockPayload(), ['modelId', 'timestamp']],
+  [apim, apimPayload(), ['TimeGenerated']],
+  [cloudevents, cloudEventPayload(), []],
 ]
 
 /** Where LiteLLM also names a model. */
 const NO_MODEL = { model_group: null, hidden_params: {}, model_map_information: {} }
 
 describe.each(SOURCES.map((one) => [one[0].name, ...one] as const))('%s', (_, source, payload, required) => {
-  test.each(required)('without its %s is rejected', (name) => {
+  test.each([...required])('without its %s is rejected', (name) => {
     const { [name]: _removed, ...rest } = { ...payload, ...(name === 'model' && NO_MODEL) } as Payload
     expect(mapped(source, rest).kind).toBe('rejected')
   })
