@@ -295,6 +295,15 @@ export const KEYS_OF_FACTS = {
   authType: ['auth_type', 'auth_mode'],
   userEmail: ['user.email'],
   accountId: ['user.account_uuid', 'user.account_id'],
+
+  // Access logs of Envoy, by the names that its gateways give to the fields; `log_name` is its own, of a resource.
+  accessLog: ['log_name'],
+  accessStart: ['start_time'],
+  accessDuration: ['duration'],
+  accessStatus: ['response_code'],
+  accessFlags: ['response_flags'],
+  accessId: ['x-request-id'],
+  accessAgent: ['user-agent'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type FactName = keyof typeof KEYS_OF_FACTS
@@ -371,7 +380,7 @@ const NUMBER_FACTS: readonly FactName[] = [
 ]
 /** Of ids: LiteLLM's have some 400. */
 const ID_BYTES_MAX = 1024
-const ID_FACTS: readonly FactName[] = ['responseId', 'requestId']
+const ID_FACTS: readonly FactName[] = ['responseId', 'requestId', 'accessId']
 
 function bytesMaxOf(fact: FactName): number {
   if (NUMBER_FACTS.includes(fact)) return NUMBERS_BYTES_MAX
@@ -415,6 +424,9 @@ export const tagKey = (tag: string, listed?: ListedKey): ListedKey => ({
   tag,
 })
 
+/** What Envoy writes for a value that it does not have; a key behind it in the list may have one. */
+const ABSENT = '-'
+
 /** The values of listed keys of one span, log record or resource. */
 export class Facts {
   private readonly values: (FactValue | undefined)[] = FACTS.map(() => undefined)
@@ -427,7 +439,7 @@ export class Facts {
   }
 
   set({ facts, tag }: ListedKey, value: FactValue): void {
-    if (value === '') return
+    if (value === '' || value === ABSENT) return
     if (tag !== undefined) this.tags.set(tag, value)
     for (const { index, rank } of facts) this.setFact(index, rank, value)
   }

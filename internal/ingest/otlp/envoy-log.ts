@@ -1,0 +1,66 @@
+import { type EnvoyLine, envoyCall } from '../adapters/envoy.js'
+import { namesModel, statesUsage } from './inference-spans.js'
+import type { LogMapper, MappedRecord } from './mapped-record.js'
+import type { SpanEvent } from './span-events.js'
+import { FACT } from './span-facts.js'
+import type { Telemetry } from './telemetry.js'
+
+/**
+ * Envoy's access log over OTLP (`envoy.access_loggers.open_telemetry`; Envoy Gateway's sink of that type): the fields of
+ * the line as attributes, and the request's begin as the record's time. The same call as its line in a file has the same
+ * event.
+ */
+export const envoyLog: LogMapper = (record, { tenantId }) => {
+  if (!isOfEnvoy(record)) return undefined
+  if (!namesModel(record.facts)) return statesUsage(record.facts) ? NO_MODEL : UNRELATED
+  const mapped = envoyCall(lineOf(record), tenantId)
+  switch (mapped.kind) {
+    case 'event':
+      return { kind: 'call', event: withSpan(mapped.event, record) }
+    case 'rejected':
+      return { kind: 'missing', what: 'start_time' }
+    default:
+      return FAILED
+  }
+}
+
+const UNRELATED: MappedRecord = { kind: 'passed_over', reason: 'unrelated' }
+const NO_MODEL: MappedRecord = { kind: 'passed_over', reason: 'no_model' }
+const FAILED: MappedRecord = { kind: 'passed_over', reason: 'failed_without_usage' }
+
+const OF_A_REQUEST = [FACT.accessStatus, FACT.accessFlags, FACT.accessId]
+
+/** Envoy names no scope: what it says of a request tells, or the name of its log. */
+function isOfEnvoy({ facts, resource }: Telemetry): boolean {
+  return OF_A_REQUEST.some((fact) => facts.get(fact) !== undefined) || resource.get(FACT.accessLog) !== undefined
+}
+
+function lineOf({ facts, startMs }: Telemetry): EnvoyLine {
+  return {
+    'gen_ai.request.model': facts.get(FACT.requestedModel),
+    'gen_ai.response.model': facts.get(FACT.servedModel),
+    'gen_ai.provider.name': facts.get(FACT.provider) ?? facts.get(FACT.system),
+    'gen_ai.usage.input_tokens': facts.get(FACT.inputTokens),
+    'gen_ai.usage.cached_input_tokens': facts.get(FACT.cachedInputTokens),
+    'gen_ai.usage.cache_creation_input_tokens': facts.get(FACT.cacheWriteTokens),
+    'gen_ai.usage.output_tokens': facts.get(FACT.outputTokens),
+    'gen_ai.usage.reasoning_tokens': facts.get(FACT.reasoningTokens),
+    'gen_ai.usage.total_tokens': facts.get(FACT.totalTokens),
+    'session.id': facts.get(FACT.session),
+    'user.id': facts.get(FACT.identity),
+    // Of the record: that of its resource is Envoy itself.
+    'service.name': facts.get(FACT.service),
+    'x-request-id': facts.get(FACT.accessId),
+    'user-agent': facts.get(FACT.accessAgent) ?? facts.get(FACT.userAgent),
+    start_time: facts.get(FACT.accessStart) ?? startMs / 1_000,
+    duration: facts.get(FACT.accessDuration),
+    response_code: facts.get(FACT.accessStatus),
+    response_flags: facts.get(FACT.accessFlags),
+  }
+}
+
+const withSpan = (event: SpanEvent, { traceId, spanId }: Telemetry): SpanEvent => ({
+  ...event,
+  trace_id: traceId === '' ? undefined : traceId,
+  span_id: traceId === '' || spanId === '' ? undefined : spanId,
+})
