@@ -91,14 +91,29 @@ export function elapsedMs(startMs: number | undefined, endMs: number | undefined
 const PERSONAL =
   /(?:^|[._-])(?:user|user_?id|user_?name|email|mail|name|phone|ip|address|session|account)(?:$|[._-](?!agent))/i
 
+/** What programs and proxies put on a request, in headers or metadata: it says nothing of who or what it was for. */
+const NOISE = new Set(
+  (
+    'accept accept-encoding accept-language api-key authorization baggage cache-control connection content-encoding ' +
+    'content-length content-type cookie host traceparent tracestate transfer-encoding via x-api-key x-correlation-id ' +
+    'x-real-ip x-request-id'
+  ).split(' '),
+)
+const NOISE_PREFIX = /^(?:x-(?:stainless|forwarded|envoy|b3|amzn?|datadog)|cf|sec)-/
+
+/** How mapping rules know what a client says of itself, by whatever name its sender has for it. */
+const USER_AGENT = /^user-?agent(?:-?original)?$/
+
 /**
  * What callers wrote about a call, as tags below `caller.`. Tags are kept as they are, which nobody has asked these
- * callers: what looks like a person is left out.
+ * callers: what looks like a person is left out, and so is what nobody wrote.
  */
 export function* callerTags(pairs: Iterable<readonly [key: string, value: unknown]>): Generator<[string, unknown]> {
   for (const [key, value] of pairs) {
+    const header = key.toLowerCase().replace(/[_.\s]/g, '-')
     const isPersonal = PERSONAL.test(key) || (typeof value === 'string' && value.includes('@'))
-    if (!isPersonal) yield [`caller.${key}`, value]
+    if (isPersonal || NOISE.has(header) || NOISE_PREFIX.test(header)) continue
+    yield [USER_AGENT.test(header) ? 'caller.user-agent' : `caller.${key}`, value]
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { idOf } from '../../../../internal/ingest/adapters/fields.js'
+import { callerTags, idOf, tagsOf } from '../../../../internal/ingest/adapters/fields.js'
 import { NAME } from '../../../../internal/invocations/invocation-schema.js'
 
 const LONG = `resp_${'bGl0ZWxsbTpjdXN0b21fbGxt'.repeat(16)}==`
@@ -25,4 +25,28 @@ test('an id of exactly 256 bytes stays, one byte more is hashed, and a text of m
   expect(idOf(`${id}xé`)).toBe(hashOf(`${id}xé`))
   expect(idOf('x'.repeat(16_385))).toBeUndefined()
   expect(idOf(`${'x'.repeat(300)}\n`, `${'x'.repeat(300)}\ny`)).toBe(hashOf('x'.repeat(300)))
+})
+
+test('what programs put on a request is no tag, and the user agent is one under one name', () => {
+  const written = { feature: 'chat', host_team: 'core', via_queue: 'yes', cost_center: '12' }
+  const noise = {
+    ...{
+      Host: 'api',
+      accept: '*/*',
+      'Content-Type': 'application/json',
+      traceparent: '00-a-b-01',
+      'X-Request-Id': '7',
+    },
+    ...{
+      'x-stainless-lang': 'js',
+      'X-Forwarded-For': '10.0.0.1',
+      'sec-fetch-mode': 'cors',
+      'x-amzn-trace-id': 'Root=1',
+    },
+  }
+  const tags = Object.fromEntries(Object.entries(written).map(([key, value]) => [`caller.${key}`, value]))
+  for (const agent of ['user-agent', 'User-Agent', 'user_agent', 'userAgent', 'user_agent.original']) {
+    const pairs = Object.entries({ ...noise, [agent]: 'curl/8', ...written })
+    expect(tagsOf(callerTags(pairs)), agent).toEqual({ ...tags, 'caller.user-agent': 'curl/8' })
+  }
 })
