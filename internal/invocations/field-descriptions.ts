@@ -48,7 +48,7 @@ export const EVENT_FIELD_DESCRIPTIONS = {
     'the call is unpriced.',
   billed_units:
     'What the call is billed by besides tokens: a decimal string per unit, for example `{"seconds": "12.5"}`. ' +
-    'Without a price for one of its units, the call is unpriced.',
+    'Quantities count to a millionth of their unit.',
   provider_usage:
     "The provider's own usage object as its response has it: counts, and objects and lists of counts. The service " +
     'reads the token counts from it that the event does not state itself, whatever the convention of the provider, ' +

@@ -1,10 +1,11 @@
+import { unitsOfUsage } from '../usage/billed-units.js'
 import { statedOfProviderUsage } from '../usage/provider-usage.js'
 import { readUsage } from '../usage/read-usage.js'
 import type { InvocationEvent } from './invocation-schema.js'
 
 /**
- * The event with the counters that it does not state itself, read from the provider's own usage object, which it then
- * no longer has.
+ * The event with the counters and billed units that it does not state itself, read from the provider's own usage
+ * object, which it then no longer has.
  */
 export function withProviderUsage(event: InvocationEvent): InvocationEvent {
   const { provider_usage: usage, ...rest } = event
@@ -15,6 +16,8 @@ export function withProviderUsage(event: InvocationEvent): InvocationEvent {
   const { alternative_input_tokens, alternative_output_tokens, assumptions, ...counters } = read
   const more = isStated ? counters : { ...counters, alternative_input_tokens, alternative_output_tokens, assumptions }
   const stated = Object.entries(rest).filter(([, value]) => value != null)
-  const known = Object.entries(more).filter(([, value]) => value !== undefined)
+  const known = Object.entries({ ...more, billed_units: unitsOfUsage(usage) }).filter(
+    ([, value]) => value !== undefined,
+  )
   return { ...Object.fromEntries(known), ...Object.fromEntries(stated) } as InvocationEvent
 }

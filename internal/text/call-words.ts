@@ -29,18 +29,22 @@ export type ServiceTier = (typeof SERVICE_TIERS)[number]
 export const SPEEDS = ['standard', 'fast'] as const
 export type Speed = (typeof SPEEDS)[number]
 
-/** What is billed besides tokens, by the names that FOCUS files show as `ConsumedUnit`. */
-export const BILLED_UNITS = [
-  'seconds',
-  'images',
-  'characters',
-  'pages',
-  'requests',
-  'search_units',
-  'documents',
-  'container_minutes',
-] as const
-export type BilledUnit = (typeof BILLED_UNITS)[number]
+/**
+ * What is billed besides tokens, each with the name that FOCUS files show as `ConsumedUnit`: a count noun or a time, or
+ * two with a hyphen (FOCUS 1.4, unit format). `Units` are the search units of rerankers.
+ */
+export const FOCUS_UNIT_OF = {
+  seconds: 'Seconds',
+  images: 'Images',
+  characters: 'Characters',
+  pages: 'Pages',
+  requests: 'Requests',
+  search_units: 'Units',
+  documents: 'Documents',
+  container_minutes: 'Container-Minutes',
+} as const
+export const BILLED_UNITS = Object.keys(FOCUS_UNIT_OF) as (keyof typeof FOCUS_UNIT_OF)[]
+export type BilledUnit = keyof typeof FOCUS_UNIT_OF
 
 /**
  * Names of errors by which programs say that the caller stopped waiting: `AbortError`, `asyncio.CancelledError`, ...

@@ -22,6 +22,14 @@ export function fieldError(error: ErrorObject, fieldWithOwnKeys: string): FieldE
     case 'uuid':
     case 'amount':
       return { pointer, detail: 'does not have the required form' }
+    case 'enum':
+      // A key of an object whose keys are a closed list.
+      return error.propertyName === undefined
+        ? { pointer, detail: error.message ?? 'is not valid' }
+        : {
+            pointer: pointerTo(pointer, error.propertyName),
+            detail: `is unknown; known are ${(error.params['allowedValues'] as readonly string[]).join(', ')}`,
+          }
     default:
       return { pointer, detail: error.message ?? 'is not valid' }
   }

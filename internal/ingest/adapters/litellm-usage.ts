@@ -1,5 +1,6 @@
 import { SERVICE_TIERS, type ServiceTier, SPEEDS, type Speed } from '../../text/call-words.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
+import { type UnitQuantities, unitsOfUsage } from '../../usage/billed-units.js'
 import { numbersOf } from '../../usage/printed-numbers.js'
 import { statedOfSenderUsage } from '../../usage/provider-usage.js'
 import { readUsage } from '../../usage/read-usage.js'
@@ -35,6 +36,13 @@ export const USAGE_WANTED = {
   seconds: 'value',
   output_image_count: 'value',
   pages_processed: 'value',
+  input_characters: 'value',
+} as const satisfies Wanted
+
+/** Reranks and OCR state what they are billed by in the answer only, of which nothing else is read. */
+export const ANSWERED_UNITS_WANTED = {
+  meta: { billed_units: { search_units: 'value' } },
+  usage_info: { pages_processed: 'value' },
 } as const satisfies Wanted
 
 /**
@@ -57,10 +65,11 @@ export function usageOf(payload: Selected, metadata: Selected, provider: string,
   }
   const fields = readUsage(stated, { surface: 'litellm', name: 'litellm', provider, model })
   const isCounted = fields.input_tokens !== undefined || fields.output_tokens !== undefined
-  return isCounted ? fields : { ...fields, billed_units: unitsOf(object) }
+  // What the tokens of images or audio cost is in the price of tokens; what LiteLLM counts beside them is not billed.
+  return isCounted ? fields : { ...fields, billed_units: unitsOfUsage({ ...objectOf(payload['response']), ...object }) }
 }
 
-export type LitellmUsage = UsageFields & { readonly billed_units?: Readonly<Record<string, string>> | undefined }
+export type LitellmUsage = UsageFields & { readonly billed_units?: UnitQuantities | undefined }
 
 function usageObject(metadata: Selected): Selected {
   const usage = metadata['usage_object']
@@ -88,20 +97,6 @@ function totalOf(
   const searched = countOf(details['tool_use_tokens']) ?? 0
   return searched > 0 && total === (input ?? 0) + (output ?? 0) + searched ? undefined : total
 }
-
-/** What a call without tokens is billed by: audio that is transcribed, images, pages. */
-function unitsOf(object: Selected): Readonly<Record<string, string>> | undefined {
-  const units: Record<string, string> = {}
-  const seconds = object['seconds']
-  if (typeof seconds === 'number' && seconds > 0 && seconds < SECONDS_MAX) units['seconds'] = String(seconds)
-  const images = aboveZero(countOf(object['output_image_count']))
-  if (images !== undefined) units['images'] = String(images)
-  const pages = aboveZero(countOf(object['pages_processed']))
-  if (pages !== undefined) units['pages'] = String(pages)
-  return Object.keys(units).length === 0 ? undefined : units
-}
-/** A week: no recording is longer, and no shorter number is written with an exponent. */
-const SECONDS_MAX = 604_800
 
 /**
  * The tier that served the call: as the provider states it, as LiteLLM priced it, or as the caller asked for it. Of the

@@ -10,7 +10,15 @@ import { callerTags, elapsedMs, instantOf, nameOf, objectOf, tagsOf, timeText } 
 import { isFromCache, statedCost } from './litellm-cost.js'
 import { answerId, backgroundId, HEADERS_WANTED, litellmIds } from './litellm-ids.js'
 import { type LitellmModels, modelsOf } from './litellm-models.js'
-import { type LitellmUsage, regionOf, speedOf, tierOf, USAGE_WANTED, usageOf } from './litellm-usage.js'
+import {
+  ANSWERED_UNITS_WANTED,
+  type LitellmUsage,
+  regionOf,
+  speedOf,
+  tierOf,
+  USAGE_WANTED,
+  usageOf,
+} from './litellm-usage.js'
 
 /**
  * LiteLLM's callback `generic_api` (`StandardLoggingPayload`). `prompt_tokens` includes cache reads and writes, and
@@ -49,6 +57,7 @@ const WANTED = {
     batch_models: 'texts',
     additional_headers: HEADERS_WANTED,
   },
+  response: ANSWERED_UNITS_WANTED,
   metadata: {
     usage_object: USAGE_WANTED,
     user_api_key_alias: 'value',
@@ -116,7 +125,7 @@ interface LitellmCall {
   readonly isFromCache: boolean
   readonly cost: string | undefined
   readonly startMs: number | undefined
-  /** Whether it states neither tokens nor a cost: it is not known what was bought. */
+  /** Whether it states neither tokens, nor other units, nor a cost: it is not known what was bought. */
   readonly isEmpty: boolean
 }
 
@@ -138,7 +147,7 @@ function callOf(payload: Selected): LitellmCall {
     isFromCache: fromCache,
     cost,
     startMs: instantOf(payload['startTime']),
-    isEmpty: !isCounted && cost === undefined,
+    isEmpty: !isCounted && usage.billed_units === undefined && cost === undefined,
   }
 }
 

@@ -55,6 +55,31 @@ describe("a provider's own usage object", () => {
   })
 
   test.each([
+    ['OpenAI, transcription', { type: 'duration', seconds: 3 }, { seconds: '3' }],
+    ['a duration as Python has it', { type: 'duration', seconds: 3.4700000286102295 }, { seconds: '3.47' }],
+    ['less than a millionth', { seconds: 4e-7 }, undefined],
+    ['Mistral, OCR', { pages_processed: 3, doc_size_bytes: null }, { pages: '3' }],
+    ['the same in its answer', { usage_info: { pages_processed: 3 } }, { pages: '3' }],
+    ['Cohere, rerank', { billed_units: { search_units: 1 } }, { search_units: '1' }],
+    ['Cohere, rerank of its first version', { meta: { billed_units: { search_units: 2 } } }, { search_units: '2' }],
+    ['speech', { input_characters: 1200 }, { characters: '1200' }],
+    ['DashScope, images', { image_count: 2 }, { images: '2' }],
+    ['nothing of it', { input_characters: 0, pages_processed: null }, undefined],
+  ])('states what is billed besides tokens: %s', (_, usage, units) => {
+    const read = validated({ ...EVENT, provider_usage: usage })
+    expect(read.ok && read.event.billed_units).toEqual(units)
+    const stated = validated({ ...EVENT, provider_usage: usage, billed_units: { pages: '7' } })
+    expect(stated.ok && stated.event.billed_units).toEqual({ pages: '7' })
+  })
+
+  test('states units beside tokens', () => {
+    const usage = { prompt_audio_seconds: 12, prompt_tokens: 300, completion_tokens: 9, total_tokens: 309 }
+    expect(validated({ ...EVENT, provider: 'mistral', provider_usage: usage })).toMatchObject({
+      event: { input_tokens: 300, output_tokens: 9, billed_units: { seconds: '12' } },
+    })
+  })
+
+  test.each([
     ['a text that could be content', { input_tokens: 1, note: 'x'.repeat(65) }],
     ['a content key', { input_tokens: 1, prompt: 'hi' }],
     ['a number below 0', { input_tokens: -1 }],

@@ -554,3 +554,22 @@ const keptOf = (validation: Extract<Validation, { ok: true }>): unknown =>
 
 /** The text of an event in which a field is written as it stands. */
 const withRaw = (field: string, raw: string): string => `${JSON.stringify(wireEvent()).slice(0, -1)},"${field}":${raw}}`
+
+describe('units besides tokens', () => {
+  test.each(['0', '12.5', '999999999999.999999999999999999'])('a quantity is a decimal, 0 or more: %s', (quantity) => {
+    expect(refusedAt({ billed_units: { seconds: quantity, pages: '1' } })).toEqual([])
+  })
+
+  test.each(['-1', '1e3', '', '.5', '1.1234567890123456789', 12.5, null])('no other is: %s', (quantity) => {
+    expect(refusedAt({ billed_units: { seconds: quantity } })).toContain('/billed_units/seconds')
+  })
+
+  test('an unknown unit is named, with the known ones', () => {
+    expect(errorsOf(validate({ billed_units: { minutes: '1' } }))).toContainEqual({
+      pointer: '/billed_units/minutes',
+      detail:
+        'is unknown; known are seconds, images, characters, pages, requests, search_units, documents, container_minutes',
+    })
+    expect(refusedAt({ billed_units: { 'write me a poem': '1' } })).toContain('/billed_units/(unnamed)')
+  })
+})

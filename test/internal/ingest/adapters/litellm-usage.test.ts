@@ -108,6 +108,16 @@ test('a call without tokens is billed by what it has', () => {
   expect(priced).not.toHaveProperty('billed_units')
 })
 
+test('reranks and OCR state what they are billed by in their answers', () => {
+  const reranked = {
+    response: { id: 'r-1', meta: { api_version: { version: '2' }, billed_units: { search_units: 2 } } },
+  }
+  expect(of(reranked, {})).toMatchObject({ billed_units: { search_units: '2' } })
+  const recognized = { response: { usage_info: { pages_processed: 29, doc_size_bytes: null } } }
+  expect(of(recognized, {})).toMatchObject({ billed_units: { pages: '29' } })
+  expect(of({ ...recognized, prompt_tokens: 5, total_tokens: 5 }, {})).not.toHaveProperty('billed_units')
+})
+
 describe('the provider and the region', () => {
   const names = (fields: Record<string, unknown>, usage: object = {}) => {
     const { provider, region, assumptions } = of({ prompt_tokens: 5, total_tokens: 5, ...fields }, usage)
