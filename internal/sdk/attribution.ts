@@ -7,7 +7,7 @@
  * Calls are sent in the background. Prompts and completions are neither read nor sent.
  */
 import type { CallContext, ModelCall } from './event.js'
-import { member } from './event.js'
+import { member, textIn } from './event.js'
 import { Sender, type SenderCounts, type SenderOptions } from './sender.js'
 import { anthropicFacts, anthropicPartFacts, openAiFacts, openAiPartFacts } from './usage.js'
 import { type Dialect, wrapClient } from './wrap.js'
@@ -41,7 +41,8 @@ export class Attribution {
    * @returns the same client
    */
   wrapOpenAi<T extends object>(client: T, context: CallContext = {}, provider = OPENAI.provider): T {
-    return wrapClient(client, { ...OPENAI, provider }, (call) => this.record(call, context))
+    const where = { ...regionOfHost(client), ...context }
+    return wrapClient(client, { ...OPENAI, provider }, (call) => this.record(call, where))
   }
 
   /** Records every call of an Anthropic client. @returns the same client */
@@ -62,6 +63,12 @@ export class Attribution {
   get counts(): SenderCounts {
     return this.sender.state
   }
+}
+
+/** The region of a client for `https://eu.api.openai.com/v1`: OpenAI charges more there. */
+function regionOfHost(client: object): CallContext {
+  const region = /^https:\/\/([a-z]{2})\.api\.openai\.com(?:[:/]|$)/.exec(textIn(client, 'baseURL') ?? '')?.[1]
+  return region === undefined ? {} : { region }
 }
 
 const OPENAI: Dialect = {

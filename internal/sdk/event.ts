@@ -20,6 +20,7 @@ export interface ModelCall
     | 'provider_usage'
     | 'service_tier'
     | 'speed'
+    | 'region'
     | 'latency_ms'
     | 'response_id'
     | 'outcome'

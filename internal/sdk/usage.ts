@@ -1,7 +1,10 @@
 import { type ModelCall, member, textIn, tierIn } from './event.js'
 
 /** What an answer of a provider says about itself. Only counts and names are read, never what was said. */
-export type AnswerFacts = Pick<ModelCall, 'served_model' | 'provider_usage' | 'service_tier' | 'speed' | 'response_id'>
+export type AnswerFacts = Pick<
+  ModelCall,
+  'served_model' | 'provider_usage' | 'service_tier' | 'speed' | 'region' | 'response_id'
+>
 
 /** An answer, or a part of a streamed one, of OpenAI: chat completions, responses, embeddings. */
 export const openAiFacts = (answer: unknown): AnswerFacts => ({
@@ -19,8 +22,15 @@ export function anthropicFacts(message: unknown): AnswerFacts {
     provider_usage: numbersIn(usage),
     service_tier: tierIn(usage),
     speed: textIn(usage, 'speed') === 'fast' ? 'fast' : undefined,
+    region: geographyIn(usage),
     response_id: textIn(message, 'id'),
   }
+}
+
+/** Where Anthropic processed the call, which it charges for; `global` and `not_available` name no place. */
+function geographyIn(usage: unknown): string | undefined {
+  const geography = textIn(usage, 'inference_geo')
+  return geography !== undefined && /^[a-z]{2}$/.test(geography) ? geography : undefined
 }
 
 /** What is known after a further part of a stream: what it states replaces what was stated before. */

@@ -13,6 +13,7 @@ import hmac
 import inspect
 import json
 import random
+import re
 import threading
 import time
 import urllib.error
@@ -84,7 +85,7 @@ class Attribution:
         """Records every call of a client, synchronous or not. Returns the same client."""
         dialect = _Dialect(provider, _openai_facts, _openai_part_facts, asks_for_usage=True)
         for path in ("chat.completions.create", "responses.create", "embeddings.create", "completions.create"):
-            self._wrap(client, path, dialect, context)
+            self._wrap(client, path, dialect, {**_region_of_host(client), **context})
         return client
 
     def wrap_anthropic(self, client, provider="anthropic", **context):
@@ -318,6 +319,7 @@ def _anthropic_facts(message):
         "provider_usage": _numbers(usage),
         "service_tier": _tier(usage),
         "speed": "fast" if _text(usage, "speed") == "fast" else None,
+        "region": _geography(usage),
         "response_id": _text(message, "id"),
     }
 
@@ -326,6 +328,18 @@ def _anthropic_part_facts(event):
     """`message_start` has the message, `message_delta` has counts up to now."""
     message = _get(event, "message")
     return {"provider_usage": _numbers(_get(event, "usage"))} if message is None else _anthropic_facts(message)
+
+
+def _geography(usage):
+    """Where Anthropic processed the call, which it charges for; `global` and `not_available` name no place."""
+    geography = _text(usage, "inference_geo")
+    return geography if geography and re.fullmatch("[a-z]{2}", geography) else None
+
+
+def _region_of_host(client):
+    """The region of a client for `https://eu.api.openai.com/v1`: OpenAI charges more there."""
+    found = re.match(r"https://([a-z]{2})\.api\.openai\.com(?:[:/]|$)", str(getattr(client, "base_url", "")))
+    return {"region": found[1]} if found else {}
 
 
 # As the service takes them.

@@ -24,7 +24,8 @@ USAGE = Shape(
     completion_tokens_details=Shape(reasoning_tokens=128),
 )
 MESSAGE_USAGE = Shape(
-    input_tokens=100, output_tokens=1, cache_read_input_tokens=2000, cache_creation_input_tokens=500, service_tier="standard"
+    input_tokens=100, output_tokens=1, cache_read_input_tokens=2000, cache_creation_input_tokens=500, service_tier="standard",
+    inference_geo="us",
 )
 
 
@@ -59,9 +60,9 @@ class AsyncStream:
 
 
 def chunks(arguments):
-    parts = [Shape(model="gpt-4o-mini", choices=[Shape(delta="a")], usage=None)]
+    parts = [Shape(model=arguments["model"], choices=[Shape(delta="a")], usage=None)]
     if arguments.get("stream_options", {}).get("include_usage"):
-        parts.append(Shape(model="gpt-4o-mini", choices=[], usage=USAGE))
+        parts.append(Shape(model=arguments["model"], choices=[], usage=USAGE))
     return parts
 
 
@@ -75,14 +76,14 @@ class Completions:
 class AsyncCompletions:
     def create(self, **arguments):
         async def answer():
-            return AsyncStream(chunks(arguments)) if arguments.get("stream") else chat("gpt-4o-mini")
+            return AsyncStream(chunks(arguments)) if arguments.get("stream") else chat(arguments["model"])
 
         return answer()
 
 
 class Messages:
     def create(self, **arguments):
-        message = Shape(model="claude-haiku-4-5", usage=MESSAGE_USAGE)
+        message = Shape(model="claude-sonnet-4-6", usage=MESSAGE_USAGE)
         if not arguments.get("stream"):
             return message
         return Stream([Shape(message=message), Shape(message=None, usage=Shape(output_tokens=250))])
@@ -93,7 +94,7 @@ attribution = library.Attribution(
 )
 client = attribution.wrap_openai(Shape(chat=Shape(completions=Completions())), attributed_identity="ann")
 attribution.wrap_openai(client)
-asynchronous = attribution.wrap_openai(Shape(chat=Shape(completions=AsyncCompletions())))
+asynchronous = attribution.wrap_openai(Shape(base_url="https://jp.api.openai.com/v1/", chat=Shape(completions=AsyncCompletions())))
 anthropic = attribution.wrap_anthropic(Shape(messages=Messages()))
 asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "a-secret-prompt"}]}
 
@@ -108,14 +109,15 @@ except ValueError:
 
 
 async def asynchronously():
-    assert (await asynchronous.chat.completions.create(**asked)).model == "gpt-4o-mini"
-    parts = [part async for part in await asynchronous.chat.completions.create(stream=True, **asked)]
+    regional = {**asked, "model": "gpt-5.4-mini"}
+    assert (await asynchronous.chat.completions.create(**regional)).model == "gpt-5.4-mini"
+    parts = [part async for part in await asynchronous.chat.completions.create(stream=True, **regional)]
     assert len(parts) == 1
 
 
 asyncio.run(asynchronously())
-anthropic.messages.create(model="claude-haiku-4-5")
-assert len(list(anthropic.messages.create(model="claude-haiku-4-5", stream=True))) == 2
+anthropic.messages.create(model="claude-sonnet-4-6")
+assert len(list(anthropic.messages.create(model="claude-sonnet-4-6", stream=True))) == 2
 attribution.record("openai", "gpt-4o-mini", input_tokens=10, output_tokens=1)
 # What waits at the end of the program is sent before it ends.
 print(json.dumps({"recorded": attribution.recorded}))

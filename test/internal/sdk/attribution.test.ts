@@ -234,6 +234,26 @@ describe('the usage of an answer', () => {
     ])
   })
 
+  test('names the place that the provider charges for: its own statement, else the regional host', async () => {
+    const usage = { input_tokens: 1, output_tokens: 1 }
+    const at = (baseURL: string, context = {}) =>
+      attribution.wrapOpenAi({ baseURL, chat: { completions: { create: () => ({ usage }) } } }, context)
+    for (const inference_geo of ['us', 'global', 'not_available', null]) {
+      wrapped({ ...usage, inference_geo }).anthropic.messages.create()
+    }
+    for (const host of ['jp.api.openai.com', 'api.openai.com', 'jp.api.openai.com.example']) {
+      at(`https://${host}/v1`).chat.completions.create()
+    }
+    at('https://eu.api.openai.com/v1', { region: 'de' }).chat.completions.create()
+    await attribution.flush()
+
+    const nowhere = undefined
+    expect(events().map(({ region }) => region)).toEqual([
+      ...['us', nowhere, nowhere, nowhere],
+      ...['jp', nowhere, nowhere, 'de'],
+    ])
+  })
+
   test('keeps to the bounds of the service, whatever a client answers', async () => {
     const pass = { input_tokens: 1, output_tokens: 1, deep: { deeper: { deepest: 1 } }, list: [{ a: 1 }] }
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`count_${index}`, index]))
