@@ -74,6 +74,10 @@ function isAbsorbedBetter(winner: AttributionRow, absorbed: AttributionRow, { is
     ...knowledgeOf(row),
     isInner === false ? 1 : 0,
     COST_BASES.indexOf(row.costBasis as CostBasis),
+    // Claude Code states its dollars in its log events, and not in its spans.
+    row.estimatedCostUsd === undefined ? 1 : 0,
+    // At what price it was sold: both may be priced, of which one knows the tier.
+    row.serviceTier === '' && row.speed === '' ? 1 : 0,
     -COUNT_MEMBERS.filter((member) => row[member] !== undefined).length,
   ]
   return isBefore(rankOf(absorbed, inner), rankOf(winner, inner === undefined ? undefined : !inner), false)

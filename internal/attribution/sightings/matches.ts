@@ -143,7 +143,8 @@ const HASHED = 'sha256:'
 /**
  * Two instrumentations of one process that share no id: they show the same call if they agree on the model and on every
  * count that both know, and their spans overlap. Within one trace that is sure, and across traces (a framework's span
- * and the client's, each a root) where the counts are no common ones. Else it is only likely.
+ * and the client's, each a root) where the counts are no common ones; of a stream of which one knows the output only,
+ * if its span is around the other. Else it is only likely.
  */
 function twinsOf(one: View, other: View): Match | undefined {
   if (one.instrumentation === '' || other.instrumentation === '' || one.intake !== other.intake) return undefined
@@ -157,10 +158,21 @@ function twinsOf(one: View, other: View): Match | undefined {
   if (overlapMs(one, other) < leastMs || COUNTS.some((name) => differ(one[name], other[name]))) return undefined
   const known = (['inputTokens', 'outputTokens'] as const).filter((name) => isKnown(one[name]) && isKnown(other[name]))
   if (known.length === 0) return undefined
-  const isRare = known.length === 2 && (one.outputTokens as number) >= RARE_OUTPUT_TOKENS
-  const isOneCall = isOneTrace || (isRare && !haveOtherIds(one, other))
-  return { by: 'equal_counts', isSure: isTimed && known.includes('inputTokens') && isOneCall }
+  const isRare = (one.outputTokens ?? 0) >= RARE_OUTPUT_TOKENS && !haveOtherIds(one, other)
+  const isOneCall = known.includes('inputTokens')
+    ? isOneTrace || (isRare && known.length === 2)
+    : isRare && (isAround(one, other) || isAround(other, one))
+  return { by: 'equal_counts', isSure: isTimed && isOneCall }
 }
+
+/** Whether the one, which does not know its input, lasts as long as the other: a framework around its client's stream. */
+const isAround = (one: View, other: View): boolean =>
+  !isKnown(one.inputTokens) &&
+  isKnown(other.inputTokens) &&
+  one.eventTimeMs <= other.eventTimeMs + AROUND_SLACK_MS &&
+  endOf(one) + AROUND_SLACK_MS >= endOf(other)
+/** A client may end its span when its stream is closed, shortly after the framework has read its end. */
+const AROUND_SLACK_MS = 50
 
 /** Whatever their form: a layer's own id beside the provider's, or two calls that are alike. */
 const haveOtherIds = (one: View, other: View): boolean =>

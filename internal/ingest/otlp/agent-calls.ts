@@ -89,14 +89,14 @@ export function agentCall(record: Telemetry, agent: Agent, { tenantId, billing }
 }
 
 /**
- * The same for all that an agent says of one call: by the provider's id of it, which its log events and spans both
- * state, else by what tells the calls of a session apart.
+ * By the provider's id of a call, else by what tells the calls of a session apart. A span is an event of its own, which
+ * is merged with the log event by that id: were it the same event, the one that comes first would be all that is known.
  */
 function callId(record: Telemetry, { name }: Agent, tenantId: string, endMs: number): string {
   const { facts, traceId, spanId } = record
+  if (record.endMs !== 0 && spanId !== '') return eventIdOf(tenantId, 'span', traceId, ':', spanId)
   const id = idOf(facts.get(FACT.requestId)) ?? idOf(facts.get(FACT.responseId))
   if (id !== undefined) return eventIdOf(tenantId, name, id)
-  if (record.endMs !== 0 && spanId !== '') return eventIdOf(tenantId, 'span', traceId, ':', spanId)
   const parts = [FACT.session, FACT.eventSequence, FACT.model, FACT.logInput, FACT.logOutput].map((fact) =>
     String(facts.get(fact)),
   )

@@ -264,6 +264,68 @@ describe('a merge', () => {
   })
 })
 
+describe('whichever event of a call comes first', () => {
+  const PARTS = { cachedInputTokens: 2_000, cacheWriteTokens: 300, reasoningTokens: 30 } as const
+  const known = fc.record({
+    parts: fc.subarray(Object.keys(PARTS) as (keyof typeof PARTS)[]),
+    isCostStated: fc.boolean(),
+    isTierStated: fc.boolean(),
+    usageBasis: fc.constantFrom('reported', 'partial'),
+  })
+  type Known = typeof known extends fc.Arbitrary<infer T> ? T : never
+  /** A call of a seat, as a log event or a span shows it. */
+  const viewOf = (number: number, sees: Known, instrumentation: string): AttributionRow =>
+    rowOf(number, {
+      ...APP,
+      instrumentation,
+      receivedAtMs: NOW_MS + number,
+      requestId: 'req_1',
+      inputTokens: 3_100,
+      outputTokens: 400,
+      ...Object.fromEntries(Object.keys(PARTS).map((name) => [name, undefined])),
+      ...Object.fromEntries(sees.parts.map((name) => [name, PARTS[name]])),
+      costBasis: 'notional',
+      costUsd: (sees.isCostStated ? 5n : sees.isTierStated ? 3n : 6n) as Quantity<'USD'>,
+      estimatedCostUsd: sees.isCostStated ? (5n as Quantity<'USD'>) : undefined,
+      serviceTier: sees.isTierStated ? 'flex' : '',
+      usageBasis: sees.usageBasis,
+    })
+
+  test('its record knows the same', () => {
+    fc.assert(
+      fc.property(known, known, (one, other) => {
+        const [first, second] = [
+          new Records([viewOf(1, one, 'events'), viewOf(2, other, 'tracing')]),
+          new Records([viewOf(1, other, 'tracing'), viewOf(2, one, 'events')]),
+        ].map((records) => {
+          records.apply(compare(1, 2))
+          expect(records.current).toHaveLength(1)
+          const { costUsd, estimatedCostUsd, serviceTier, usageBasis, ...row } = records.current[0] as AttributionRow
+          const parts = Object.keys(PARTS).map((name) => row[name as keyof typeof PARTS])
+          return { costUsd, estimatedCostUsd, serviceTier, usageBasis, parts }
+        })
+
+        expect(second).toEqual(first)
+        const both = [...one.parts, ...other.parts]
+        for (const [i, name] of Object.keys(PARTS).entries()) {
+          expect(first?.parts[i]).toBe(both.includes(name as keyof typeof PARTS) ? Object.values(PARTS)[i] : undefined)
+        }
+      }),
+    )
+  })
+
+  test('the dollars that a log event states stay beside the counts of a span', () => {
+    const sees = { parts: [], isTierStated: false, usageBasis: 'reported' } as const
+    const span = viewOf(1, { ...sees, parts: ['reasoningTokens'], isCostStated: false }, 'tracing')
+    const log = viewOf(2, { ...sees, parts: [], isCostStated: true }, 'events')
+    const records = new Records([span, log])
+
+    records.apply(compare(1, 2))
+
+    expect(records.current).toMatchObject([{ estimatedCostUsd: 5n, costUsd: 5n, reasoningTokens: 30 }])
+  })
+})
+
 describe('with decisions of people', () => {
   test('a record that was overridden stays so; undoing the override leaves the merge', () => {
     const records = new Records([rowOf(1, APP), rowOf(2, { ...GATEWAY, costBasis: 'client_estimate' })])

@@ -69,6 +69,15 @@ const VIEWS = {
     inputTokens: input,
     outputTokens: output,
   }),
+  /** The same of a stream whose input the framework does not know. */
+  stream: ({ number, output }: Attempt) => ({
+    ...APP,
+    instrumentation: 'opentelemetry.instrumentation.langchain',
+    traceId: `stream-${number}`,
+    spanId: `stream-${number}`,
+    outputTokens: output,
+    usageBasis: 'partial',
+  }),
   proxy: ({ number, input, output }: Attempt) => ({
     intake: 'litellm',
     principal: 'key_gw',
@@ -96,10 +105,11 @@ const NAMES = Object.keys(VIEWS) as ViewName[]
 
 /** Observers that share something, directly or through others that are there. */
 const LINKED: Readonly<Record<ViewName, readonly ViewName[]>> = {
-  client: ['framework', 'sibling', 'twin', 'proxy'],
-  framework: ['client', 'sibling', 'twin'],
+  client: ['framework', 'sibling', 'twin', 'stream', 'proxy'],
+  framework: ['client', 'sibling', 'twin', 'stream'],
   sibling: ['client', 'framework', 'proxy'],
-  twin: ['client', 'framework'],
+  twin: ['client', 'framework', 'stream'],
+  stream: ['client', 'framework', 'twin'],
   proxy: ['client', 'sibling', 'proxySpan'],
   proxySpan: ['proxy'],
 }
@@ -127,6 +137,8 @@ const attempts = fc
 /** All calls of a process have the same observers. */
 const observers = fc.subarray(NAMES, { minLength: 1 }).filter(areLinked)
 
+const OUTER: ReadonlySet<ViewName> = new Set(['framework', 'twin', 'stream'])
+
 function rowOf(attempt: Attempt, name: ViewName, number: number): AttributionRow {
   const fields: Partial<AttributionRow> = VIEWS[name](attempt)
   return {
@@ -140,8 +152,8 @@ function rowOf(attempt: Attempt, name: ViewName, number: number): AttributionRow
     costBasis: 'price_book',
     costDetails: '{"basis":"price_book"}',
     usageBasis: 'reported',
-    eventTimeMs: NOW_MS + attempt.startMs - (name === 'framework' || name === 'twin' ? 3 : 0),
-    latencyMs: attempt.lastsMs + (name === 'framework' || name === 'twin' ? 6 : 0),
+    eventTimeMs: NOW_MS + attempt.startMs - (OUTER.has(name) ? 3 : 0),
+    latencyMs: attempt.lastsMs + (OUTER.has(name) ? 6 : 0),
     receivedAtMs: NOW_MS + number,
     ...fields,
   }
@@ -199,10 +211,13 @@ function portionsOf<T>(all: readonly T[], sizes: readonly number[]): T[][] {
  * then decided one by one, and one may be left over.
  */
 function isCrowded(all: readonly Attempt[], names: readonly ViewName[]): boolean {
-  const alike = all.map((one) => all.filter(({ input, output }) => input === one.input && output === one.output))
+  const isByOutput = names.includes('stream')
+  const alike = all.map((one) =>
+    all.filter(({ input, output }) => output === one.output && (isByOutput || input === one.input)),
+  )
   if (alike.some(({ length }) => length > 2)) return true
   return (
-    names.includes('twin') &&
+    (isByOutput || names.includes('twin')) &&
     alike.some(([one, other]) => one !== undefined && other !== undefined && areAtOnce(one, other))
   )
 }

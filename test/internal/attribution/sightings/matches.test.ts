@@ -124,11 +124,20 @@ describe('no common id, and equal counts', () => {
   test.each<[string, Partial<View>, Partial<View>]>([
     ['of a class or a yes, which parallel calls have as well', { outputTokens: 1 }, { outputTokens: 1 }],
     ['of embeddings, which have no output', { outputTokens: undefined }, { outputTokens: undefined }],
-    ['where one does not know the input of its stream', {}, { inputTokens: 0 }],
+    ['where one that does not know its input began later', {}, { inputTokens: 0, eventTimeMs: NOW_MS + 200 }],
+    ['where one does not know the input of a short stream', { outputTokens: 2 }, { inputTokens: 0, outputTokens: 2 }],
+    ['where one that does not know its input ended before', {}, { inputTokens: undefined, latencyMs: 700 }],
     ['where one does not know how long it took', {}, { latencyMs: undefined }],
     ['in two traces, each with an id of its own form', { responseId: 'msg_1' }, { responseId: 'run-2' }],
   ])('may be one call, which nothing proves, %s', (_, ofOne, ofOther) => {
     expect(matched(view(ofOne), around(ofOther))).toEqual({ by: 'equal_counts', isSure: false })
+  })
+
+  test.each([0, undefined])('is one call, where a framework around a stream states as its input: %s', (inputTokens) => {
+    const framework = around({ inputTokens })
+    expect(matched(view({ responseId: 'msg_1' }), framework)).toEqual({ by: 'equal_counts', isSure: true })
+    const inOneTrace = { ...framework, traceId: 't1' }
+    expect(matched(view(), inOneTrace)).toEqual({ by: 'equal_counts', isSure: true })
   })
 
   test('is one call within one trace, where a layer has ids of its own form', () => {

@@ -174,18 +174,19 @@ describe('Claude Code', () => {
     })
   })
 
-  test('log event and span of one request are one event, also with a long id; of two requests two', async () => {
-    const idsOf = async (requestId: string) => {
+  test('log event and span of one request are two views of it, which have its id', async () => {
+    const viewsOf = async (requestId: string) => {
       const log = await logged({ ...CALL, request_id: requestId })
       const [span] = eventsOf(await readSpans([{ attributes: { ...SPAN_CALL, request_id: requestId } }], SPANS))
-      return [log.event_id, span?.event_id]
+      return [log, span as SpanEvent] as const
     }
-    const [log, span] = await idsOf('req_1')
-    const [longLog, longSpan] = await idsOf(`req_${'x'.repeat(400)}`)
+    const [log, span] = await viewsOf('req_1')
+    const [longLog, longSpan] = await viewsOf(`req_${'x'.repeat(400)}`)
 
-    expect(span).toBe(log)
-    expect(longSpan).toBe(longLog)
-    expect(longLog).not.toBe(log)
+    expect([log.request_id, log.instrumentation]).toEqual([span.request_id, `${LOGS.scope} (log)`])
+    expect(span).toMatchObject({ instrumentation: SPANS.scope, requested_model: log.requested_model })
+    expect(longSpan.request_id).toBe(longLog.request_id)
+    expect(new Set([log, span, longLog].map(({ event_id: id }) => id)).size).toBe(3)
   })
 
   test('without an id of the request, its place in the session tells it apart', async () => {
