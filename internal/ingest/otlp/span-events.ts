@@ -9,7 +9,7 @@ import { assumptionsOf } from './assumptions.js'
 import { labelsOf, membersOf } from './labels.js'
 import { isLiteLlm, isOfProxy, litellmFacts, litellmLabels } from './litellm-spans.js'
 import { FACT, type Facts } from './span-facts.js'
-import { modelsOf, providerOf, termsOf } from './span-names.js'
+import { modelsOf, providerOf, servedModelOf, termsOf } from './span-names.js'
 import { spanUsage } from './span-usage.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -91,7 +91,7 @@ export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventI
     ingestion_timestamp: formatInstant(span.startMs),
     provider: served.provider ?? NO_PROVIDER,
     requested_model: model,
-    served_model: models.served,
+    served_model: servedModelOf(models, served.provider),
     region: terms.region,
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,

@@ -1,3 +1,4 @@
+import { canonicalProvider } from '../../records/provider-names.js'
 import { SERVICE_TIERS, type ServiceTier, SPEEDS, type Speed } from '../../text/call-words.js'
 import { hostOf } from '../../valuation/names/hosts.js'
 import { modelName, type ResolvedProvider, resolveProvider } from '../../valuation/names/resolve-provider.js'
@@ -45,6 +46,25 @@ function behindRoute(routed: string, requested: string | undefined, served: stri
   const isStated = served !== undefined && served !== requested && !/[.:]/.test(routed)
   return isStated ? served : routed.slice(routed.indexOf('/') + 1)
 }
+
+/**
+ * The model that served the call, by the name that its provider gives it: LiteLLM, and gateways, put the provider in
+ * front (`anthropic/claude-sonnet-4-5`), and reports would show one model as two.
+ */
+export function servedModelOf({ requested, served }: SpanModels, provider: string | undefined): string | undefined {
+  const stated = served ?? requested
+  const slash = stated?.indexOf('/') ?? -1
+  if (stated === undefined || slash <= 0 || provider === undefined) return served
+  const id = canonicalProvider(provider)
+  const isPrefix = id !== undefined && NAMES_WITHOUT_SLASH.has(id) && canonicalProvider(stated.slice(0, slash)) === id
+  return isPrefix ? stated.slice(slash + 1) : served
+}
+
+/** Others have models that are called `groq/compound`, `openrouter/auto` or `nvidia/...`. */
+const NAMES_WITHOUT_SLASH: ReadonlySet<string> = new Set([
+  ...['anthropic', 'openai', 'azure', 'gemini', 'vertex_ai', 'bedrock'],
+  ...['mistral', 'cohere', 'deepseek', 'xai'],
+])
 
 /** Who served the call, and where by its host. The result is shared by all calls that state the same names. */
 export function providerOf(facts: Facts, { requested, served }: SpanModels): ResolvedProvider {

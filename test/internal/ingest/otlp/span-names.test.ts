@@ -129,6 +129,29 @@ describe('who served the call', () => {
     expect(await eventOf(attributes)).toMatchObject(expected)
   })
 
+  test.each<[string, TestSpan['attributes'], string | undefined]>([
+    ['LiteLLM by OpenInference', { 'llm.provider': 'anthropic', 'llm.model_name': 'anthropic/sonnet' }, 'sonnet'],
+    [
+      'an alias of the provider',
+      { 'llm.provider': 'google', 'llm.model_name': 'gemini/gemini-2.5-pro' },
+      'gemini-2.5-pro',
+    ],
+    ['what was served', { 'gen_ai.system': 'azure', 'gen_ai.response.model': 'azure/gpt-4o' }, 'gpt-4o'],
+    ['a gateway', { 'gen_ai.system': 'gateway', 'gen_ai.request.model': 'openai/gpt-5' }, 'gpt-5'],
+    ['a model of that name', { 'gen_ai.system': 'groq', 'gen_ai.request.model': 'groq/compound' }, undefined],
+    [
+      'another vendor',
+      { 'gen_ai.system': 'openrouter', 'gen_ai.request.model': 'anthropic/claude-opus-4.5' },
+      undefined,
+    ],
+    ['no vendor', { 'gen_ai.system': 'openai', 'gen_ai.request.model': 'team/gpt-4o' }, undefined],
+  ])('a provider in front of the model is no part of its name: %s', async (_, attributes, served) => {
+    const event = await eventOf({ ...CHAT, ...attributes })
+
+    expect(event.served_model).toBe(served)
+    expect(event.requested_model).toContain('/')
+  })
+
   test('LiteLLM’s own name of a model says more than its group’s, with the profile of Bedrock', async () => {
     const group = { ...CHAT, 'gen_ai.provider.name': 'aws.bedrock', 'gen_ai.request.model': 'br' }
     const routed = 'bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0'
