@@ -151,6 +151,9 @@ export const PRICE_BOOK_FILES = { name: 'price_book_files' } as const satisfies 
  */
 export const MODEL_NAMES = { name: 'model_names', history: 1 } as const satisfies Bucket
 
+/** `<convention id>` -> what the token counts of a tenant's sender mean. Watched by attributors and gateways. */
+export const USAGE_CONVENTIONS = { name: 'usage_conventions', history: 1 } as const satisfies Bucket
+
 /** `<pool id>` -> a cost pool: its owner and the rules that assign calls. Watched by attributors and gateways. */
 export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
@@ -374,6 +377,7 @@ export const BUCKETS: readonly Bucket[] = [
   PRICE_OVERRIDES,
   PRICE_BOOKS,
   MODEL_NAMES,
+  USAGE_CONVENTIONS,
   POOLS,
   MAPPING_RULES,
   CONNECTORS,

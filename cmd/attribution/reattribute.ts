@@ -145,7 +145,7 @@ async function begin(
   return job
 }
 
-function valuedBy({ fillUnpriced, repriceBook, stageB }: ReattributeOptions): Valued | undefined {
+function valuedBy({ fillUnpriced, repriceBook, stageB }: ReattributeOptions): Exclude<Valued, 'usage'> | undefined {
   if ([fillUnpriced, repriceBook, stageB].filter((option) => option !== undefined).length > 1) {
     throw new ConfigError('--stage-b, --fill-unpriced and --reprice-book exclude each other')
   }

@@ -11,6 +11,7 @@ import {
   PRICE_OVERRIDES,
   REATTRIBUTIONS,
   SCIM_GROUPS,
+  USAGE_CONVENTIONS,
 } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
 import type { AuditSink } from '../auth/audit-entry.js'
@@ -52,6 +53,8 @@ import type { Records } from '../store/queries/records/open-records.js'
 import { selectedOwners, versionsClosedByPeople } from '../store/queries/records/selected-records.js'
 import { similarRecords } from '../store/queries/records/similar.js'
 import type { Logger } from '../telemetry/log.js'
+import type { StoredConvention } from '../valuation/conventions/convention.js'
+import { conventionRoutes } from '../valuation/conventions/convention-routes.js'
 import { modelNameRoutes } from '../valuation/names/model-name-routes.js'
 import type { StoredModelName } from '../valuation/names/name.js'
 import type { StoredOverride } from '../valuation/prices/override.js'
@@ -60,6 +63,7 @@ import { auditRoutes } from './audits/audit-queue-routes.js'
 import { changePublisher, slicePublisher } from './changes/publish-changes.js'
 import type { ReattributionJob } from './changes/reattribution-job.js'
 import { changeRoutes } from './changes/reattribution-routes.js'
+import { conventionJobRoutes } from './convention-jobs/convention-job-routes.js'
 import { mappingJobRoutes } from './mapping-jobs/mapping-job-routes.js'
 import { type OverridePreview, overrideRoutes } from './overrides/override-routes.js'
 import type { StoredPool } from './pools/pool.js'
@@ -108,6 +112,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
   const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
   const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
+  const conventions = await watchRecords<StoredConvention>(await broker.bucket(USAGE_CONVENTIONS), onLost)
   const rules = await watchRecords<StoredRule>(await broker.bucket(MAPPING_RULES), onLost)
   const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost)
   const imports = bucketRecords<ImportJob>(await broker.bucket(DIRECTORY_IMPORTS), async () => undefined)
@@ -121,7 +126,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         ...reads,
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
-      ...(await openChangeRoutes(deps, isPool, rules)),
+      ...(await openChangeRoutes(deps, isPool, rules, conventions)),
       ...mappingRoutes({ ...deps, rules, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
@@ -129,6 +134,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
       ...priceRoutes({ ...deps, prices }),
       ...modelRoutes({ ...deps, models, shadowsOf: shadows.of }),
       ...modelNameRoutes({ ...deps, names }),
+      ...conventionRoutes({ ...deps, conventions }),
       ...poolRoutes({
         ...deps,
         pools,
@@ -178,6 +184,7 @@ async function openChangeRoutes(
   deps: OpenAttributionDeps,
   isPool: (tenantId: string, name: string) => boolean,
   rules: WatchedRecords<StoredRule>,
+  conventions: WatchedRecords<StoredConvention>,
 ): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps
   const capacity = await untilAvailable(
@@ -214,5 +221,6 @@ async function openChangeRoutes(
     publish: changePublisher(publishWithinCapacity),
   })
   const mapping = mappingJobRoutes({ ...deps, rules, isPool, refusalToShow, jobs, publishSlice })
-  return [...changes, ...names, ...overrides, ...mapping]
+  const usage = conventionJobRoutes({ ...deps, conventions, refusalToShow, jobs, publishSlice })
+  return [...changes, ...names, ...overrides, ...mapping, ...usage]
 }

@@ -8,6 +8,7 @@ import {
   PRICE_BOOKS,
   PRICE_OVERRIDES,
   TENANTS,
+  USAGE_CONVENTIONS,
 } from '../../streams/buckets.js'
 import { settingsOf, type Tenant, type TenantSettings } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
@@ -19,6 +20,8 @@ import type { StoredRule } from '../directory/mapping/mapping-rule.js'
 import type { Logger } from '../telemetry/log.js'
 import { followPriceBooks } from '../valuation/books/price-books.js'
 import { consumptionRules } from '../valuation/consumption.js'
+import type { StoredConvention } from '../valuation/conventions/convention.js'
+import { WatchedConventions } from '../valuation/conventions/watched-conventions.js'
 import { loadPriceBook } from '../valuation/cost/price-book.js'
 import type { StoredModelName } from '../valuation/names/name.js'
 import type { StoredOverride } from '../valuation/prices/override.js'
@@ -49,7 +52,10 @@ export interface ReferenceData {
   readonly rulesCopy: Followed
   readonly pools: WatchedPools
   readonly poolsCopy: Staleness
-  readonly consumptionOf: RowDeps['consumptionOf']
+  readonly conventions: WatchedConventions
+  readonly conventionsCopy: Followed
+  /** @param conventions others than those of the tenant, to try them out */
+  readonly consumptionOf: ReturnType<typeof consumptionRules>
   readonly settingsOf: (tenantId: string) => TenantSettings
   readonly tenantIds: () => Iterable<string>
   /** Adds a listener for changes of a tenant's settings. */
@@ -70,6 +76,10 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   const rulesCopy = await followed<StoredRule>(MAPPING_RULES, (key, rule) => rules.apply(key, rule))
   const pools = new WatchedPools()
   const poolsCopy = await followed<StoredPool>(POOLS, (key, pool) => pools.apply(key, pool))
+  const conventions = new WatchedConventions()
+  const conventionsCopy = await followed<StoredConvention>(USAGE_CONVENTIONS, (key, convention) =>
+    conventions.apply(key, convention),
+  )
   const prices = await watchPrices(deps)
   const books = await followPriceBooks(
     await broker.bucket(PRICE_BOOKS),
@@ -90,10 +100,13 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     rulesCopy,
     pools,
     poolsCopy,
+    conventions,
+    conventionsCopy,
     consumptionOf: consumptionRules(
       (eventTimeMs) => books.at(eventTimeMs),
       (tenantId) => prices.of(tenantId),
       settings,
+      (tenantId) => conventions.of(tenantId),
     ),
     settingsOf: settings,
     tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),

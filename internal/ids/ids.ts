@@ -34,6 +34,7 @@ export type IdPrefix =
   | 'pool'
   | 'mnm'
   | 'mrl'
+  | 'ucv'
   | 'dim'
   | 'grp'
   | 'sch'

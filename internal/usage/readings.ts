@@ -34,13 +34,9 @@ export function chosenReading(stated: StatedUsage, convention: Convention, vendo
   const [first = SAME, ...others] = agreeing.length > 0 ? agreeing : againstConvention(stated)
   if (first === SAME) return byTotal(possible[0] ?? SAME, stated, convention, vendor)
   const assumptions = assumptionsOf(first, stated, convention, allowed.length > 0)
-  return { totals: first, other: farthest(first, others), assumptions }
+  const other = others.find(({ input, output }) => input !== first.input || output !== first.output)
+  return { totals: first, other, assumptions }
 }
-
-/** One that differs in both counts tells of each what else it may be. */
-const farthest = (first: Reading, others: readonly Reading[]): Reading | undefined =>
-  others.find(({ input, output }) => input !== first.input && output !== first.output) ??
-  others.find(({ input, output }) => input !== first.input || output !== first.output)
 
 const ANY_PLACE: Places = {}
 const CACHE_PLACES: readonly CachePlace[] = ['inside', 'apart', 'reads_inside']

@@ -1,6 +1,8 @@
 import type { GridSettings, TenantSettings } from '../auth/tenant.js'
+import type { Invocation } from '../invocations/invocation.js'
 import type { AdmittedInvocation } from '../invocations/invocation-group.js'
 import type { Quantity } from '../units/quantity.js'
+import { type ReadByConvention, readByConvention, type UsageConventions } from './conventions/read-by-convention.js'
 import { costLimits } from './cost/plausible-cost.js'
 import type { PriceBook } from './cost/price-book.js'
 import { priceInvocation } from './cost/price-invocation.js'
@@ -18,6 +20,8 @@ export interface Consumption {
   readonly isCostImplausible: boolean
   /** Whether the sender's counts can be read in two ways whose costs differ. */
   readonly isUsageAmbiguous: boolean
+  /** The event as a convention of its tenant reads it, where its counts can be read in two ways. */
+  readonly read?: Invocation
   readonly energyWh: Quantity<'Wh'>
   readonly energyBasis: string
   readonly carbonGco2e: Quantity<'gCO2e'>
@@ -32,19 +36,26 @@ export interface Consumption {
  * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
  * @param settingsOf a tenant's settings, with its grid and the limits of stated costs; the same object until they
  *   change
+ * @param conventionsOf how a tenant's senders count, where their counts can be read in two ways; the returned rule takes
+ *   others instead, to try them out
  */
 export function consumptionRules(
   bookAt: (eventTimeMs: number) => PriceBook,
   pricesOf: (tenantId: string) => TenantPrices | undefined,
   settingsOf: (tenantId: string) => TenantSettings,
-): (admitted: AdmittedInvocation) => Consumption {
+  conventionsOf: (tenantId: string) => UsageConventions | undefined = () => undefined,
+): (admitted: AdmittedInvocation, conventions?: UsageConventions) => Consumption {
   const tables = loadFootprintTables()
-  return ({ invocation, tenantId, isCostUntrusted }) => {
+  return (admitted, conventions = conventionsOf(admitted.tenantId)) => {
+    const { tenantId, isCostUntrusted } = admitted
+    const read = readByConvention(admitted, conventions)
+    const { invocation } = read ?? admitted
     const prices = pricesOf(tenantId)
     const settings = settingsOf(tenantId)
     const book = bookAt(invocation.eventTimeMs)
     const stated = { limits: costLimits(settings), isTrusted: isCostUntrusted !== true }
-    const cost = priceReadings(invocation, (reading) => priceInvocation(reading, book, prices, stated))
+    const price = (reading: Invocation) => priceInvocation(reading, book, prices, stated)
+    const cost = priceReadings(invocation, price, read && appliedOf(read))
     const { provider, servedModel, requestedModel } = invocation
     const renamed = prices?.rename(provider, servedModel ?? requestedModel)
     const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
@@ -57,6 +68,7 @@ export function consumptionRules(
       costDetails: cost.detailsJson,
       isCostImplausible: cost.details.stated_cost === 'implausible',
       isUsageAmbiguous: cost.details.other_reading !== undefined,
+      ...(read && { read: invocation }),
       energyWh,
       energyBasis,
       carbonGco2e,
@@ -65,6 +77,13 @@ export function consumptionRules(
     }
   }
 }
+
+const appliedOf = ({ convention: { id, sender, cache, reasoning } }: ReadByConvention) => ({
+  id,
+  sender,
+  cache,
+  reasoning,
+})
 
 /** Inputs of the energy rules: the same object for the same settings, since the rules cache results by it. */
 function tenantGrid(settings: GridSettings | null): TenantGrid | undefined {

@@ -177,6 +177,8 @@ const FITTED: Readonly<Record<string, (value: Json) => Json>> = {
   // Ids of rules, and times in their order.
   dryRunMappingRule: without('replaces'),
   applyMappingRules: without('to', 'rule'),
+  dryRunUsageConvention: without('replaces'),
+  applyUsageConventions: without('to'),
   // It would remove what others need.
   importDirectory: without('services', 'identities', 'principals'),
 }

@@ -27,7 +27,7 @@ export async function openReattribution(
     broker,
     store,
     publish,
-    reference: { directory, directoryCopy, rules, rulesCopy },
+    reference: { directory, directoryCopy, rules, rulesCopy, conventions, conventionsCopy, consumptionOf },
   }: Pick<StagesDeps, 'broker' | 'store' | 'reference'> & Pick<Publisher, 'publish'>,
   { inference, rowDeps, facts, allocation }: OpenStages,
 ): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {
@@ -44,10 +44,15 @@ export async function openReattribution(
     rowsValidFrom: (...args) => rowsValidFrom(store, ...args),
     directoryReached: directoryCopy.reached,
     rulesReached: rulesCopy.reached,
+    conventionsReached: conventionsCopy.reached,
     identityNames: (tenantId) => [...directory.identityNames(tenantId), ...rules.identities(tenantId)],
     hashOf: (tenantId, identity) => idHex(identityHash(rowDeps.identityKeyOf(tenantId), identity)),
     publishSlice: slicePublisher(publish),
-    consumptionOf: rowDeps.consumptionOf,
+    consumptionOf,
+    consumptionWith(draft, tenantId) {
+      const tried = conventions.with(draft, tenantId)
+      return (admitted) => consumptionOf(admitted, tried)
+    },
     stages(rowOf, draft) {
       const kept = {
         ...rowDeps,

@@ -3,6 +3,7 @@ import type { Records } from '../../broker/records.js'
 import type { Watermark } from '../../broker/watermark.js'
 import type { RuleDraft } from '../../directory/mapping/mapping-policy.js'
 import { type Place, placeBefore } from '../../store/queries/records/slices.js'
+import type { ConventionDraft } from '../../valuation/conventions/watched-conventions.js'
 import type { BulkOverride } from './bulk-override.js'
 import type { Move } from './moves.js'
 import { NO_TALLY, type Tally, type Valued } from './revalue.js'
@@ -35,6 +36,11 @@ export interface ReattributionJob {
    * the bucket from a revision on, with a draft in place for a dry run.
    */
   readonly mapping?: { readonly rule?: string; readonly draft?: RuleDraft; readonly revision: number }
+  /**
+   * Of a job that values ambiguous usage again: the conventions are those of the bucket from a revision on, with a draft
+   * in place for a dry run.
+   */
+  readonly conventions?: { readonly draft?: ConventionDraft; readonly revision: number }
   /** The job reads a directory that holds at least this revision of its bucket. */
   readonly directory_revision?: number
   /** Counts what would change without changing anything. */
@@ -92,6 +98,7 @@ export const newJob = (
     | 'dry_run'
     | 'service'
     | 'mapping'
+    | 'conventions'
     | 'directory_revision'
     | 'actor'
   >,

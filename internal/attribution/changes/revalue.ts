@@ -10,9 +10,10 @@ import { recall } from './recall.js'
 import { rowEligibility } from './row-eligibility.js'
 
 /**
- * The records that a job revalues: those without a value, or those whose cost comes from one version of the price book.
+ * The records that a job revalues: those without a value, those whose counts can be read in two ways, or those whose
+ * cost comes from one version of the price book.
  */
-export type Valued = 'unpriced' | { readonly book: string }
+export type Valued = 'unpriced' | 'usage' | { readonly book: string }
 
 /**
  * The changes that new versions make to cost, energy and carbon: number of records, and the total difference as decimal
@@ -41,7 +42,8 @@ export const NO_TALLY: Tally = {
 
 /**
  * Revalues records with the current price books, prices and tables, as of the time of their events. Existing values
- * stay exactly as they are, except a cost from the book to be replaced; no value is ever removed.
+ * stay exactly as they are, except a cost from the book to be replaced, and what is counted in another way; no other
+ * value is ever removed.
  *
  * @returns new versions of the records whose values change
  */
@@ -55,6 +57,7 @@ export function revalue(
     if (!isSelected(row, valued)) return []
     const consumption = currentConsumption(row, consumptionOf)
     if (consumption === undefined) return []
+    if (valued === 'usage') return readAgain(row, consumption, validFromMs)
     const changes = { ...costOf(row, consumption, valued), ...footprintOf(row, consumption, valued) }
     return Object.keys(changes).length === 0 ? [] : [{ ...row, ...changes, validFromMs }]
   })
@@ -81,7 +84,7 @@ export function tallyOf(before: readonly AttributionRow[], changed: readonly Att
       energy_wh: formatDifference(now.energyWh, row.energyWh),
       carbon_records: differs('carbonBasis', 'footprintDetails'),
       carbon_gco2e: formatDifference(now.carbonGco2e, row.carbonGco2e),
-      left: isSelected(now, valued) ? 1 : 0,
+      left: isLeft(now, valued) ? 1 : 0,
     })
   }
   return tally
@@ -104,8 +107,12 @@ function isSelected(row: AttributionRow, valued: Valued): boolean {
   if (valued === 'unpriced') {
     return row.costBasis === 'unpriced' || row.energyBasis === 'unknown' || row.carbonBasis === 'unknown'
   }
+  if (valued === 'usage') return row.alternativeInputTokens !== undefined || row.alternativeOutputTokens !== undefined
   return row.costBasis === 'price_book' && bookOf(row) === valued.book
 }
+
+const isLeft = (row: AttributionRow, valued: Valued): boolean =>
+  valued === 'usage' ? row.usageBasis === 'ambiguous' : isSelected(row, valued)
 
 /** The built-in price book has no id; it is identified by its `as_of` date. */
 function bookOf({ costDetails }: Pick<Consumption, 'costDetails'>): string | undefined {
@@ -120,7 +127,8 @@ export function recalledForValuation(row: AttributionRow): AdmittedInvocation {
   const servedModel = row.servedModel === row.requestedModel ? undefined : row.servedModel
   const { other_reading: other } = JSON.parse(row.costDetails) as CostDetails
   const usageBasis = other === undefined ? (row.usageBasis as UsageBasis) : other.usage_basis
-  return { ...admitted, invocation: { ...admitted.invocation, servedModel, usageBasis } }
+  const invocation = { ...admitted.invocation, servedModel, usageBasis }
+  return { ...admitted, ...(row.intake !== '' && { intake: row.intake }), invocation }
 }
 
 /** @returns undefined if a value is out of a record's range; the record then stays unchanged */
@@ -151,24 +159,51 @@ const BY_PRICE: ReadonlySet<string> = new Set<ExportEligibility>([
   'ambiguous_usage',
 ])
 
-function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): Partial<AttributionRow> {
-  const { costUsd, costBasis, costDetails } = consumption
+function costOf(
+  row: AttributionRow,
+  consumption: Consumption,
+  valued: Exclude<Valued, 'usage'>,
+): Partial<AttributionRow> {
+  const { costBasis } = consumption
   if (costBasis === 'unpriced') return {}
   const isReplaced =
     valued === 'unpriced'
       ? row.costBasis === 'unpriced'
       : costBasis !== 'price_book' || bookOf(consumption) !== valued.book
-  if (!isReplaced) return {}
-  const usageBasis = usageBasisOf(recalledForValuation(row).invocation, consumption)
-  const priced = { costUsd, costBasis, costDetails, usageBasis }
+  return isReplaced ? pricedAs(row, consumption) : {}
+}
+
+/** What is counted of a row, and its cost. */
+function pricedAs(row: AttributionRow, consumption: Consumption) {
+  const { costUsd, costBasis, costDetails, read = recalledForValuation(row).invocation } = consumption
+  const { inputTokens, outputTokens, alternativeInputTokens, alternativeOutputTokens } = read
+  const counts = { inputTokens, outputTokens, alternativeInputTokens, alternativeOutputTokens }
+  const priced = { ...counts, costUsd, costBasis, costDetails, usageBasis: usageBasisOf(read, consumption) }
   const isByPrice = BY_PRICE.has(row.exportEligibility)
   return { ...priced, exportEligibility: isByPrice ? rowEligibility({ ...row, ...priced }) : row.exportEligibility }
+}
+
+/** A version by the reading that holds now; none if the row is read so already, whatever prices have become. */
+function readAgain(row: AttributionRow, consumption: Consumption, validFromMs: number): AttributionRow[] {
+  const { energyWh, energyBasis, carbonGco2e, carbonBasis, footprintDetails } = consumption
+  const footprint = { energyWh, energyBasis, carbonGco2e, carbonBasis, footprintDetails }
+  const next = { ...row, ...pricedAs(row, consumption), ...footprint, validFromMs }
+  return readingOf(next) === readingOf(row) ? [] : [next]
+}
+
+function readingOf({ costDetails, usageBasis, inputTokens, outputTokens }: AttributionRow): string {
+  const { usage_convention: convention } = JSON.parse(costDetails) as CostDetails
+  return JSON.stringify([convention?.id, usageBasis, inputTokens, outputTokens])
 }
 
 /**
  * Energy and carbon share one explanation, so both are replaced together, and only if an existing value stays the same.
  */
-function footprintOf(row: AttributionRow, consumption: Consumption, valued: Valued): Partial<AttributionRow> {
+function footprintOf(
+  row: AttributionRow,
+  consumption: Consumption,
+  valued: Exclude<Valued, 'usage'>,
+): Partial<AttributionRow> {
   if (valued !== 'unpriced') return {}
   const { energyWh, energyBasis, carbonGco2e, carbonBasis, footprintDetails } = consumption
   const fills =

@@ -5,6 +5,7 @@ import type { Place, Slice } from '../../store/queries/records/slices.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Change, ClosedRow } from '../../store/tables/closed.js'
 import { comparableName } from '../../text/comparable-name.js'
+import type { ConventionDraft } from '../../valuation/conventions/watched-conventions.js'
 import type { Announce } from '../records/record-event.js'
 import type { RowDeps } from '../records/row.js'
 import { type BulkOverride, overriddenRows, restoredRows } from './bulk-override.js'
@@ -40,10 +41,14 @@ export interface SliceDeps {
   readonly stages: (rowOf: Parameters<ReattributionStages>[0], draft?: RuleDraft) => ReturnType<ReattributionStages>
   /** With the current price books, prices and tables. */
   readonly consumptionOf: RowDeps['consumptionOf']
+  /** The same, with a usage convention that is tried out. */
+  readonly consumptionWith: (draft: ConventionDraft, tenantId: string) => RowDeps['consumptionOf']
   /** Resolves when the copy of the directory holds a revision. @throws MirrorBehind */
   readonly directoryReached: (revision: number) => Promise<void>
   /** The same of the mapping rules. */
   readonly rulesReached: (revision: number) => Promise<void>
+  /** The same of the usage conventions. */
+  readonly conventionsReached: (revision: number) => Promise<void>
   /** The identities that the tenant's directory and its mapping rules name. */
   readonly identityNames: (tenantId: string) => Iterable<string>
   /** The hash of an identity as stored in rows, hex. */
@@ -99,6 +104,7 @@ export async function prepareSlice(
     plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
   if (job.directory_revision !== undefined) await deps.directoryReached(job.directory_revision)
   if (job.mapping !== undefined) await deps.rulesReached(job.mapping.revision)
+  if (job.conventions !== undefined) await deps.conventionsReached(job.conventions.revision)
   const result =
     alreadyInserted.length > 0
       ? { changed: alreadyInserted, unnamed: 0 }
@@ -183,7 +189,9 @@ async function recalculate(
     return { changed: restoredRows(before, replaced, undoes, actor, atMs), unnamed: 0 }
   }
   if (job.valued !== undefined) {
-    return { changed: revalue(before, job.valued, deps.consumptionOf, atMs), unnamed: 0 }
+    const draft = job.conventions?.draft
+    const consumptionOf = draft === undefined ? deps.consumptionOf : deps.consumptionWith(draft, job.tenant_id)
+    return { changed: revalue(before, job.valued, consumptionOf, atMs), unnamed: 0 }
   }
   const result = await reattribute(before, await deps.tracePeers(slice, atMs), {
     stages: (rowOf) => deps.stages(rowOf, job.mapping?.draft),

@@ -95,8 +95,9 @@ export const evidenceText = ({ evidence, inference, confidence }: Verdict): stri
 
 /** Makes one row. Deterministic given the injected rules: a repeated insert must write the same bytes. */
 export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: RowPlace, deps: RowDeps): AttributionRow {
-  const { invocation, tenantId } = admitted
+  const { tenantId } = admitted
   const consumption = deps.consumptionOf(admitted)
+  const invocation = consumption.read ?? admitted.invocation
   const usageBasis = usageBasisOf(invocation, consumption)
   const attributionConfidence = capConfidence(CONFIDENCE_CAP, invocation.attributionConfidence)
   const confidence = Math.min(verdict.confidence, attributionConfidence)

@@ -17,6 +17,7 @@ export const TAGS = {
   Directory: 'Services, identities, principals and sources that a tenant declares.',
   'Mapping rules': 'Rules that attribute calls by what they say of themselves, where the directory knows no service.',
   Prices: 'Negotiated prices and model names of the tenant.',
+  'Usage conventions': 'What the token counts of a sender mean, where nothing else tells.',
   Webhooks: 'Webhook endpoints, deliveries and event payloads.',
   Pools: 'Cost pools: where the cost of unattributed calls is allocated.',
   Connectors: 'Partner systems that send and read data on behalf of a tenant.',

@@ -23,6 +23,7 @@ import {
   SIGNING_KEYS,
   SQL_USERS,
   TENANTS,
+  USAGE_CONVENTIONS,
   USERS,
   WEBHOOKS,
 } from '../../../streams/buckets.js'
@@ -59,6 +60,7 @@ export const CONFIGURATION: readonly Bucket[] = [
   POOLS,
   MAPPING_RULES,
   MODEL_NAMES,
+  USAGE_CONVENTIONS,
   PRICE_OVERRIDES,
   PRICE_BOOKS,
   BUDGETS,

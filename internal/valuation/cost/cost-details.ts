@@ -81,6 +81,15 @@ export interface CostDetails {
   readonly stated_cost?: StatedCostDoubt
   /** Of ambiguous usage: the counts and the cost that were not taken. Of this call alone. */
   readonly other_reading?: OtherReading
+  /** By which of its tenant's conventions the counts of the call were read, where they can be read in two ways. */
+  readonly usage_convention?: AppliedConvention
+}
+
+export interface AppliedConvention {
+  readonly id: string
+  readonly sender: string
+  readonly cache: 'inside' | 'apart' | null
+  readonly reasoning: 'inside' | 'apart' | null
 }
 
 /** What a call costs if its sender's counts mean something else. */

@@ -1,6 +1,6 @@
 import type { Invocation } from '../../invocations/invocation.js'
 import { formatDifference, formatQuantity, parseQuantity, plus, type Quantity, zero } from '../../units/quantity.js'
-import type { AppliedPrice, CostDetails, CostFlag } from './cost-details.js'
+import type { AppliedConvention, AppliedPrice, CostDetails, CostFlag } from './cost-details.js'
 import { costOfParts, stepsOfParts } from './price-invocation.js'
 import { type BilledTool, billedAs, type Fees, RATE_PARTS, type RatePart } from './rate-sheet.js'
 import { type TokenFacts, type TokenParts, tokenParts } from './token-parts.js'
@@ -72,20 +72,29 @@ export function explainCost(details: CostDetails, facts: CostFacts): CostExplana
 
 type Priced = Pick<CostExplanation, 'lines' | 'fees' | 'assumptions' | 'pricedUsd' | 'scope'>
 
-function pricedBy({ price }: CostDetails, facts: CostFacts): Priced {
+function pricedBy({ price, usage_convention: convention }: CostDetails, facts: CostFacts): Priced {
+  const read = convention === undefined ? [] : [readAs(convention)]
   const parts = price && tokenParts(facts, facts.inputTokens ?? 0, facts.outputTokens ?? 0)
   if (price === undefined || parts === undefined) {
-    return { lines: [], fees: [], assumptions: [], pricedUsd: undefined, scope: 'tokens' }
+    return { lines: [], fees: [], assumptions: read, pricedUsd: undefined, scope: 'tokens' }
   }
   const { rates, fees = {}, multipliers = [] } = price
   const factors = multipliers.map(({ factor }) => factor)
   return {
     lines: linesOf(parts, rates),
     fees: feeLinesOf(facts, fees),
-    assumptions: assumptionsIn(price),
+    assumptions: [...read, ...assumptionsIn(price)],
     pricedUsd: plus(costOfParts(parts, stepsOfParts(rates, factors)), costOfTools(facts, fees)),
     scope: price.fees === undefined ? 'tokens' : 'tokens_and_fees',
   }
+}
+
+function readAs({ id, sender, cache, reasoning }: AppliedConvention): string {
+  const what = [
+    ...(cache === null ? [] : [`cache ${cache === 'inside' ? 'within' : 'apart from'} the input`]),
+    ...(reasoning === null ? [] : [`reasoning ${reasoning === 'inside' ? 'within' : 'apart from'} the output`]),
+  ]
+  return `The counts were read by the usage convention ${id} for ${JSON.stringify(sender)}: ${what.join(', ')}.`
 }
 
 const feeLinesOf = (facts: ToolFacts, fees: Fees): FeeLine[] =>

@@ -1,14 +1,21 @@
 import type { Invocation } from '../../invocations/invocation.js'
 import { formatQuantity } from '../../units/quantity.js'
-import type { OtherReading } from './cost-details.js'
+import type { AppliedConvention, CostDetails, OtherReading } from './cost-details.js'
 import type { CostResult } from './price-invocation.js'
 
 /**
  * The cost of a call whose sender's counts can be read in two ways: that of the first reading. If the other one costs
  * more than 1 % more or less, or only one of them has a price, the details show it: the usage is ambiguous.
+ *
+ * @param convention by which the first reading was chosen: then it alone counts
  */
-export function priceReadings(invocation: Invocation, price: (invocation: Invocation) => CostResult): CostResult {
+export function priceReadings(
+  invocation: Invocation,
+  price: (invocation: Invocation) => CostResult,
+  convention?: AppliedConvention,
+): CostResult {
   const cost = price(invocation)
+  if (convention !== undefined) return withDetails(cost, { usage_convention: convention })
   if (!hasTwoReadings(invocation)) return cost
   const read = otherReading(invocation)
   const other = price(read)
@@ -19,7 +26,11 @@ export function priceReadings(invocation: Invocation, price: (invocation: Invoca
     cost_usd: other.basis === 'unpriced' ? null : formatQuantity(other.costUsd),
     ...(invocation.usageBasis !== undefined && { usage_basis: invocation.usageBasis }),
   }
-  const details = { ...cost.details, other_reading: shown }
+  return withDetails(cost, { other_reading: shown })
+}
+
+function withDetails(cost: CostResult, more: Partial<CostDetails>): CostResult {
+  const details = { ...cost.details, ...more }
   return { ...cost, details, detailsJson: JSON.stringify(details) }
 }
 
