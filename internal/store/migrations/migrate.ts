@@ -11,6 +11,7 @@ import { CREATE_EVENT_LOG } from '../tables/event-log.js'
 import { CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
+import { REPORT_FLAGS } from '../tables/report-flags.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
 import { CREATE_SETTLING } from '../tables/settling.js'
 import { CREATE_SORTED_COPIES } from '../tables/sorted-copies.js'
@@ -77,6 +78,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ['parent_span_id', 'String'],
       ['instrumentation', 'LowCardinality(String)'],
     ].map(([name, type]) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${name} ${type}`),
+  },
+  {
+    version: 4,
+    name: 'reports count ambiguous usage',
+    statements: [`ALTER TABLE attributions MODIFY COLUMN ${REPORT_FLAGS}`],
   },
 ]
 

@@ -16,6 +16,7 @@ const FLAGS = {
   below_floor: "export_eligibility = 'below_floor'",
   advisory: "export_eligibility = 'advisory'",
   implausible_cost: "export_eligibility = 'implausible_cost'",
+  ambiguous_usage: "export_eligibility = 'ambiguous_usage'",
 } as const
 export type ReportFlag = keyof typeof FLAGS
 

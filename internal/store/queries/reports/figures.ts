@@ -32,6 +32,7 @@ export const REASON_NAMES = [
   'below_floor',
   'advisory',
   'implausible_cost',
+  'ambiguous_usage',
   'unpriced',
 ] as const satisfies readonly ReportFlag[]
 export type Reason = (typeof REASON_NAMES)[number]

@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `source_partition` UInt16,
     `source_sequence` UInt64,
     `source_index` UInt32,
-    `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)),
+    `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)),
     INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
@@ -1344,3 +1344,9 @@ ALTER TABLE attributions_local ON CLUSTER attribution
 
 ALTER TABLE attributions ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `instrumentation` LowCardinality(String));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)));

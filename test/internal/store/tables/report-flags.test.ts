@@ -25,6 +25,7 @@ const TEXTS = {
   below_floor: "export_eligibility = 'below_floor'",
   advisory: "export_eligibility = 'advisory'",
   implausible_cost: "export_eligibility = 'implausible_cost'",
+  ambiguous_usage: "export_eligibility = 'ambiguous_usage'",
 } as const satisfies Readonly<Record<ReportFlag, string>>
 const NAMES = Object.keys(TEXTS) as ReportFlag[]
 
@@ -40,6 +41,7 @@ const ROWS = [
   { ...row, exportEligibility: 'below_floor' },
   { ...row, exportEligibility: 'advisory' },
   { ...row, exportEligibility: 'implausible_cost' },
+  { ...row, exportEligibility: 'ambiguous_usage' },
   { ...row, confidenceBand: 'estimated' },
   { ...row, owner: 'ann@example.com' },
 ].map((each, i) => ({ ...each, id: idOf(i + 10) })) as (typeof row)[]
