@@ -195,10 +195,10 @@ export const ANNOUNCEMENTS = {
 export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const satisfies Bucket
 
 /**
- * `<tenant id>` -> how much telemetry became no records in the last 24 hours, by hour, capture layer and kind.
- * Compare-and-set by gateways, every few seconds. Expires when a tenant sends none.
+ * `<tenant id>.<hour of the epoch>` -> what arrived in that hour and what became of it, by credential, intake and sender.
+ * Compare-and-set by gateways, every few seconds. Expires when nobody is shown it any more.
  */
-export const PASSED_OVER = { name: 'passed_over', history: 1, ttlMs: 26 * 60 * 60 * 1000 } as const satisfies Bucket
+export const RECEIVED = { name: 'received', history: 1, ttlMs: 26 * 60 * 60 * 1000 } as const satisfies Bucket
 
 /**
  * `<tenant id>.<level>` -> an episode in which the log filled up with the tenant's calls: when it began, when it was
@@ -386,7 +386,7 @@ export const BUCKETS: readonly Bucket[] = [
   BUDGET_CROSSINGS,
   ANNOUNCEMENTS,
   COVERAGE_STATES,
-  PASSED_OVER,
+  RECEIVED,
   BACKLOG_EPISODES,
   SPEND_LOOKS,
   MISSING_PRICES,

@@ -16,9 +16,9 @@ import type { OpenHttp } from '../../internal/http/open-http.js'
 import { createCursorCodec } from '../../internal/http/resource/pages.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAdmission } from '../../internal/ingest/open-ingest.js'
-import { countPassedOver } from '../../internal/ingest/otlp/passed-over-counts.js'
+import { countReceived } from '../../internal/ingest/received/received-counts.js'
 import { openRecords } from '../../internal/store/queries/records/open-records.js'
-import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY, PASSED_OVER } from '../../streams/buckets.js'
+import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY, RECEIVED } from '../../streams/buckets.js'
 import type { Role } from '../role.js'
 
 export const GATEWAY_SETTINGS = [
@@ -63,13 +63,14 @@ async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHtt
   const idsOf = tenantIdsCache(await role.signingKey('ids'))
   // New at each start, so that no message for a previous process of this gateway reaches this one.
   const gatewayName = `gateway-${role.member}`
-  return { brokerWatch, shared: { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf } }
+  const received = countReceived({ ...role, bucket: await role.broker.bucket(RECEIVED), isBrokerUp })
+  return { brokerWatch, shared: { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf, received } }
 }
 
 export async function openGateway(role: GatewayRole, http: OpenHttp) {
   const { broker, clock, config, log, onLost, signal, store } = role
   const { brokerWatch, shared } = await sharedParts(role, http)
-  const { isBrokerUp, idsOf } = shared
+  const { idsOf } = shared
   const publisher = createPublisher(broker.connection)
   const { publish } = publisher
   const auditSink = createAuditSink({ publish, clock, log })
@@ -108,7 +109,6 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     keyHashingOf: admission.deps.keyHashingOf,
     secret: await role.signingKey('mutations'),
   })
-  const passedOver = countPassedOver({ bucket: await broker.bucket(PASSED_OVER), isBrokerUp, log })
   const records = openRecords(role.storeConnection)
   return {
     ...shared,
@@ -125,7 +125,6 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     directory,
     watermark,
     records,
-    passedOver,
     store,
     mutate,
     auditSink,
@@ -137,7 +136,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     async drain() {
       await access.close()
       access.budgetExchange.stop()
-      await passedOver.close()
+      await shared.received.close()
       await admission.close()
       await auditSink.close()
     },

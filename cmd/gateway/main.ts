@@ -36,7 +36,7 @@ runMain('gateway', async () => {
   role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
   const intake = await startIntake(
     { ...configured.config, port: configured.config.intakePort },
-    [...otlpRoutes({ ...gateway, onPassedOver: gateway.passedOver.onPassedOver }), ...adapterRoutes()],
+    [...otlpRoutes(gateway), ...adapterRoutes()],
     {
       authenticator,
       credentialsAwayMs: credentials.awayMs,

@@ -15,6 +15,7 @@ import { withDescription } from '../../internal/http/openapi/openapi-routes.js'
 import { rateLimitRoutes } from '../../internal/http/rate-limit-routes.js'
 import { readsWithinRegion } from '../../internal/http/residency-guard.js'
 import type { Route } from '../../internal/http/route.js'
+import { passedOverTelemetry } from '../../internal/ingest/received/passed-over.js'
 import { partnerRoutes } from '../../internal/partner/partner-routes.js'
 import { openReports } from '../../internal/reports/open-reports.js'
 import { openSentinelRoutes } from '../../internal/sentinel/sentinel-routes.js'
@@ -68,7 +69,7 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
         ...gateway,
         ...eventLog,
         sourcesOf: (tenantId) => directory.directory.sources(tenantId),
-        passedOverOf: gateway.passedOver.read,
+        passedOverOf: async (tenantId, nowMs) => passedOverTelemetry(await gateway.received.read(tenantId, nowMs)),
         zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
       }),
       gateway,

@@ -36,8 +36,10 @@ export const INGESTION = {
 export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps, route?: number): void {
   const key = keyOf(exchange, caller, deps, route)
   // A refused event costs the caller as much as an accepted one.
-  const refuse = (what: Problem): void =>
+  const refuse = (what: Problem): void => {
+    deps.received.refused(caller, '', what.code, deps.clock())
     exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
+  }
   if (key === undefined) return refuse(KEY_REQUIRED)
   const { contentType, contentEncoding } = exchange.headers
   if (contentType !== 'application/json' && !isSupported(contentType)) return refuse(OTHER_MEDIA_TYPE)

@@ -32,6 +32,7 @@ import { encodeObservation, encodeObservations } from './observations/observatio
 import { type ObservationDeps, type ObservationRecord, observationRoutes } from './observations/observation-routes.js'
 import { type Decisions, type DecisionsSettings, openDecisions } from './open-decisions.js'
 import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
+import type { ReceivedCounts } from './received/received-counts.js'
 import { openSpools } from './spool/open-spools.js'
 import type { Spool } from './spool/spool.js'
 import { watchIngestBounds } from './watch-bounds.js'
@@ -51,6 +52,7 @@ export interface AdmissionSettings extends DecisionsSettings {
   readonly idsOf: (tenantId: string) => TenantIds
   readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
   readonly retainedFromMs: (tenantId: string, nowMs: number) => number
+  readonly received: Pick<ReceivedCounts, 'onReceived'>
 }
 
 export interface RunningAdmission {
@@ -96,6 +98,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     keyHashingOf: identityKeysCache(settings.key),
     isDiscoveryOnly: settings.isDiscoveryOnly,
     retainedFromMs: settings.retainedFromMs,
+    received: settings.received.onReceived,
     clock: turnNow,
     log,
   }

@@ -92,14 +92,19 @@ export class JsonSelector {
   private readonly wanted: Members
   private readonly json = new JsonScanner(NO_BYTES, false)
   private unknownMembers = 0
+  private onUnknown: ((name: string) => void) | undefined
 
   constructor(wanted: WantedMembers) {
     this.wanted = compileMembers(wanted)
   }
 
-  /** @returns undefined when the bytes are not one JSON object in UTF-8 */
-  select(bytes: Buffer, start = 0, end = bytes.length): Selection | undefined {
+  /**
+   * @param onUnknown gets the names of members beside those that are wanted
+   * @returns undefined when the bytes are not one JSON object in UTF-8
+   */
+  select(bytes: Buffer, start = 0, end = bytes.length, onUnknown?: (name: string) => void): Selection | undefined {
     const { json } = this
+    this.onUnknown = onUnknown
     json.bytes = bytes.subarray(start, end)
     json.at = 0
     this.unknownMembers = 0
@@ -112,6 +117,7 @@ export class JsonSelector {
       throw cause
     } finally {
       json.bytes = NO_BYTES
+      this.onUnknown = undefined
     }
   }
 
@@ -125,7 +131,10 @@ export class JsonSelector {
       const isOther = name !== undefined && any !== undefined && !wanted.has(name)
       const isRead = isOther && json.next() === OPEN_OBJECT && !isContentKey(name) && ++others <= ENTRIES_MAX
       const kind = isOther ? (isRead ? any : 'skip') : name === undefined ? undefined : wanted.get(name)
-      if (kind === undefined) this.unknownMembers++
+      if (kind === undefined) {
+        this.unknownMembers++
+        if (name !== undefined) this.onUnknown?.(name)
+      }
       const value = kind === undefined ? json.skip() : this.value(kind)
       if (value !== undefined && name !== undefined) selected[name] = value
     })

@@ -19,7 +19,7 @@ test('only buckets whose entries may be forgotten have a TTL', () => {
     'directory_imports',
     'budget_crossings',
     'announcements',
-    'passed_over',
+    'received',
     'backlog_episodes',
     'training_leases',
     'jobs',

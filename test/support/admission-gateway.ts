@@ -19,6 +19,7 @@ import { createKeyConfirmation, type Rechecked } from '../../internal/ingest/key
 import { localKeys } from '../../internal/ingest/keys/local-keys.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/ingest/observations/observation-routes.js'
 import type { ClaimVerdict, PeerTicket } from '../../internal/ingest/peers/claim.js'
+import { PendingCounts } from '../../internal/ingest/received/pending-counts.js'
 import { AdmissionIndex } from '../../internal/repeats/admission-index.js'
 import type { Fingerprint } from '../../internal/repeats/key-table.js'
 import { createLog, type Logger } from '../../internal/telemetry/log.js'
@@ -51,6 +52,8 @@ export interface AdmissionGateway {
   readonly port: number
   /** For other listeners that admit events. */
   readonly admission: AdmissionDeps
+  /** What it counts as received. */
+  readonly received: PendingCounts
   post(body: string | Buffer, key: string, headers?: Record<string, string>, path?: string): Promise<Posted>
   /** Messages that the log holds. */
   readonly stored: readonly Uint8Array[]
@@ -166,6 +169,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     elsewhere: ELSEWHERE,
     clock: Date.now,
   })
+  const received = new PendingCounts()
   const admission = {
     keys,
     events: index(false),
@@ -185,6 +189,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     keyHashingOf: () => ids.sip,
     isDiscoveryOnly: () => false,
     retainedFromMs: () => Date.UTC(2020, 0, 1),
+    received,
     clock: Date.now,
     log,
   }
@@ -215,6 +220,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   return {
     port: server.port,
     admission,
+    received,
     post: (body, key, headers = {}, path = '/api/v1/invocations') =>
       postTo(`http://127.0.0.1:${server.port}${path}`, 'read:attribution', body, key, headers),
     stored,

@@ -33,6 +33,7 @@ const { admitSingle } = await import('../../internal/ingest/admission/admission.
 const { FIRST, UNSURE } = await import('../../internal/ingest/keys/event-answers.js')
 const { BodyFingerprint } = await import('../../internal/ingest/keys/body-fingerprint.js')
 const { eventKeyOf } = await import('../../internal/ingest/keys/load-index.js')
+const { PendingCounts } = await import('../../internal/ingest/received/pending-counts.js')
 const { openDecisions } = await import('../../internal/ingest/open-decisions.js')
 const { decodeGroup, WAS_DUPLICATE } = await import('../../internal/invocations/invocation-group.js')
 const { seededRandom } = await import('../../internal/local/sandbox/random.js')
@@ -514,6 +515,7 @@ const depsOf = ({ deps }: Decisions, isAlwaysSure: boolean): AdmissionDeps => ({
   keyHashingOf: () => IDS.sip,
   isDiscoveryOnly: () => false,
   retainedFromMs: () => 0,
+  received: new PendingCounts(),
   clock: turnNow,
   log,
 })

@@ -18,6 +18,8 @@ import type { BodyFingerprint } from '../keys/body-fingerprint.js'
 import { type EventAnswer, FIRST, isStored, isTaken, partitionFor, STORED, UNSURE } from '../keys/event-answers.js'
 import type { Confirmation, KeyConfirmation } from '../keys/key-confirmation.js'
 import type { EventClaims } from '../peers/event-claims.js'
+import type { OnReceived } from '../received/pending-counts.js'
+import { reasonOf } from '../received/tally.js'
 import { AcceptedText } from './accepted-text.js'
 import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from './answers.js'
 import {
@@ -54,6 +56,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   readonly lane: Pick<Lane, 'partitionFor' | 'count'>
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
+  readonly received: OnReceived
   readonly clock: () => number
   readonly log: Pick<Logger, 'warn'>
 }
@@ -202,6 +205,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
     // The first request's answer must not be shown to everybody who has its bytes.
     const refused = identify(this, request.caller, deps, this.receivedAtMs, ids)
     if (refused !== undefined) return request.exchange.replyProblem(refused)
+    deps.received.ofApi(request.caller).accept(true, this.receivedAtMs)
     reply(request.exchange, accepted(ids, flags), true)
   }
 
@@ -215,6 +219,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
       const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())
       if ('code' in checked) {
         EVENT_COUNTS.rejected++
+        deps.received.ofApi(caller).reject(reasonOf(checked), this.receivedAtMs)
         return exchange.replyProblem(checked)
       }
       this.checked = checked
@@ -266,6 +271,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
       deps.keys.admit(request.key, request.fingerprint, flags, now)
       rememberEvent(checked.ids.id, now, deps)
       EVENT_COUNTS[isDuplicate(flags) ? 'duplicate' : 'accepted']++
+      deps.received.ofApi(request.caller).accept(isDuplicate(flags), now)
       turn.finish(accepted(checked.ids, flags), flags)
     } catch (cause) {
       // The other events of the group still need their answers.

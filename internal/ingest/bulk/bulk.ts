@@ -7,6 +7,8 @@ import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } fr
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
 import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
 import type { KeptRecords } from '../keys/kept-records.js'
+import { UNNAMED_SENDER } from '../received/sender.js'
+import { reasonOf, Tally } from '../received/tally.js'
 import { admitEach } from './admit-each.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
@@ -100,8 +102,11 @@ export async function admitBulk(
  * request accepted under this key but refused now, for lack of memory or by current rules, can be repeated.
  */
 async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: BulkDeps): Promise<void> {
-  const { exchange, key, fingerprint } = request
-  const refuse = (): void => exchange.replyProblem(what)
+  const { exchange, caller, key, fingerprint } = request
+  const refuse = (): void => {
+    deps.received.refused(caller, '', what.code, deps.clock())
+    exchange.replyProblem(what)
+  }
   const conflict = (): void => exchange.replyProblem(KEY_CONFLICT)
   const record = await deps.findRecord(hexOf(key))
   if (record === undefined) return whenKeyIsKnown(request, deps, { conflict, replay: refuse, fresh: refuse })
@@ -119,19 +124,23 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const receivedAtMs = deps.clock()
   const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []
+  const tally = new Tally(UNNAMED_SENDER)
   const missed = await admitEach(items, senderOf(request), receivedAtMs, deps, {
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
     keyFor: (isKnown) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
     accept(ids, isDuplicate) {
       results.accept(ids, isDuplicate)
+      tally[isDuplicate ? 'duplicates' : 'accepted']++
       outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
     },
     reject(item, refused) {
       results.reject(item, refused)
+      tally.reject(reasonOf(refused))
       outcomes.push(refused === LAYER_REFUSED ? 'forbidden' : 'rejected')
     },
   })
   if (missed !== undefined) return { answer: { kind: 'refused', problem: missed } }
+  deps.received.add(request.caller, '', [tally], receivedAtMs)
   const answer = results.answer()
   if (answer.kind === 'refused') return { answer }
   return { answer, record: { receivedAtMs, outcomes: encodeOutcomes(outcomes) } }
@@ -146,6 +155,7 @@ async function answerAgain(
 ): Promise<Answer> {
   const outcomes = decodeOutcomes(record.outcomes, items.count)
   const results = new BulkResults(items.count)
+  const tally = new Tally(UNNAMED_SENDER)
   const ids = newEventIds()
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
@@ -154,12 +164,16 @@ async function answerAgain(
       const refused = identify(item, caller, deps, record.receivedAtMs, ids)
       if (refused !== undefined) return { kind: 'refused', problem: refused }
       results.accept(ids, outcome === 'duplicate')
+      tally.duplicates++
       continue
     }
     const rejected = item.problem ?? (outcome === 'forbidden' ? LAYER_REFUSED : undefined)
     const checked = rejected ?? checkEvent(item, caller, deps, record.receivedAtMs, ids)
-    results.reject(item, 'code' in checked ? checked : NO_LONGER_REJECTED)
+    const refused = 'code' in checked ? checked : NO_LONGER_REJECTED
+    results.reject(item, refused)
+    tally.reject(reasonOf(refused))
   }
+  deps.received.add(caller, '', [tally], deps.clock())
   return results.answer()
 }
 

@@ -6,6 +6,7 @@ import type { AdmissionDeps, EventSender } from '../admission/admission.js'
 import { TOO_MUCH } from '../admission/answers.js'
 import { admitEach } from '../bulk/admit-each.js'
 import type { BulkItem, BulkItems } from '../bulk/bulk-body.js'
+import { reasonOf } from '../received/tally.js'
 import type { Admitted, SourceEvent } from './intake-route.js'
 
 /**
@@ -26,17 +27,22 @@ export async function admitSourceEvents(
   let accepted = 0
   let duplicates = 0
   const rejected: { place: number; problem: Problem }[] = []
+  let index = 0
   const missed = await admitEach(itemsOf(events), caller, receivedAtMs, deps, {
     accept(_, isDuplicate) {
       if (isDuplicate) duplicates++
       else accepted++
+      const { sender, event } = events[index++] as SourceEvent
+      sender.accept(event, isDuplicate)
     },
-    reject: ({ index }, refused) => void rejected.push({ place: placeOf(events, index), problem: refused }),
+    reject(_, refused) {
+      const { sender, place } = events[index++] as SourceEvent
+      sender.reject(reasonOf(refused))
+      rejected.push({ place, problem: refused })
+    },
   })
   return missed ?? { accepted, duplicates, rejected }
 }
-
-const placeOf = (events: readonly SourceEvent[], index: number): number => (events[index] as SourceEvent).place
 
 /** The events as texts, which is what the log holds. */
 const itemsOf = (events: readonly SourceEvent[]): BulkItems => ({

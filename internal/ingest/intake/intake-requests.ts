@@ -66,8 +66,10 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
       request.budget = caller.budgets.ingest
       const result = await handle(request, route, caller, deps)
       if (result === undefined) return
-      if ('code' in result) request.refuse(result)
-      else request.reply(result)
+      if ('code' in result) {
+        deps.admission.received.refused(caller, route.intake, result.code, deps.admission.clock())
+        request.refuse(result)
+      } else request.reply(result)
     } catch (cause) {
       deps.log.error({ err: cause, trace_id: request.traceId, path: route?.path }, 'intake request failed unexpectedly')
       request.refuse(problem('INTERNAL_ERROR', ''))
@@ -124,7 +126,9 @@ async function handle(
   if (length > 0 && read.hasOwnSpans !== true) request.beginSpan()
   const sender = { ...caller, intake: route.intake, traceparent: request.traceparent }
   const admitted = await admitSourceEvents(read.events, sender, receivedAtMs, admission)
-  return 'code' in admitted ? admitted : read.answer(admitted)
+  if ('code' in admitted) return admitted
+  admission.received.add(caller, route.intake, read.senders, receivedAtMs)
+  return read.answer(admitted)
 }
 
 interface SharedByRequests {

@@ -2,6 +2,7 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { EventParts } from '../../invocations/event-writer.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import type { ProblemContext } from '../../problems/render.js'
+import type { Tally } from '../received/tally.js'
 
 /**
  * What others send: one route per source. The listener authenticates, limits, reads and unpacks the body; the route's
@@ -37,6 +38,8 @@ export type ReadBody =
       readonly kind: 'events'
       /** At most `INTAKE_EVENTS_MAX`; more are refused whole. */
       readonly events: readonly SourceEvent[]
+      /** Who sent it: each with what of it is no event, and why. What becomes of the events is added. */
+      readonly senders: readonly Tally[]
       /** Whether the body holds spans of this product: a span of the request would be the next one. */
       readonly hasOwnSpans?: boolean
       /** The answer once the log, or the spool, holds every event that was accepted. */
@@ -52,6 +55,8 @@ export interface SourceEvent {
   readonly event: EventParts
   /** False: its cost is known to leave a part out, and counts no more than that of a sender who is not trusted with it. */
   readonly trustsCost?: false
+  /** One of the body's senders. */
+  readonly sender: Tally
 }
 
 export interface Admitted {

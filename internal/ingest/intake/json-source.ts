@@ -5,6 +5,9 @@ import { JsonSelector, type Selected, type WantedMembers } from '../../text/sele
 import { findElements } from '../bulk/array-elements.js'
 import { EventRanges, SLICE_BYTES, skipBlanksInTurns } from '../bulk/event-ranges.js'
 import { findLines } from '../bulk/ndjson-lines.js'
+import { tellingName } from '../received/field-names.js'
+import { senderByUserAgent } from '../received/sender.js'
+import { invalid, Tally } from '../received/tally.js'
 import type { Admitted, IntakeAnswer, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from './intake-route.js'
 import { asProblemJson } from './problem-json.js'
 
@@ -57,7 +60,7 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
     async read(body, request) {
       const found = await findPayloads(body, (from, end) => selector.select(body, from, end) !== undefined)
       if ('code' in found) return { kind: 'refused', problem: found }
-      const reading = new Reading()
+      const reading = new Reading(new Tally(senderByUserAgent(request.header('user-agent'), 'gateway')))
       let sliceEnd = SLICE_BYTES
       for (let place = 0; place < found.count; place++) {
         const [start, end] = [found.start(place), found.end(place)]
@@ -65,7 +68,12 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
           await nextTurn()
           sliceEnd = start + SLICE_BYTES
         }
-        const selection = selector.select(body, start, end)
+        const selection = selector.select(
+          body,
+          start,
+          end,
+          reading.sender.wantsFields() ? reading.noteField : undefined,
+        )
         reading.unknownFields += selection?.unknownMembers ?? 0
         reading.add(place, selection === undefined ? NOT_JSON : map(selection.value, request))
       }
@@ -80,33 +88,50 @@ const NOT_JSON = lacks('', 'must be a JSON object in UTF-8')
 const SHOWN_MAX = 20
 
 class Reading {
+  readonly sender: Tally
   unknownFields = 0
   private readonly events: SourceEvent[] = []
   private readonly skipped = new Map<string, number>()
   private readonly rejected: { place: number; errors: readonly FieldError[] }[] = []
   private received = 0
 
+  constructor(sender: Tally) {
+    this.sender = sender
+  }
+
+  readonly noteField = (name: string): void => {
+    const shown = tellingName(name)
+    if (shown !== undefined) this.sender.noteField(shown)
+  }
+
   add(place: number, mapped: Mapped): void {
     this.received++
     switch (mapped.kind) {
       case 'event':
-        this.events.push({ place, event: mapped.event })
+        this.events.push({ place, event: mapped.event, sender: this.sender })
         break
       case 'events':
         this.received += mapped.events.length - 1
-        for (const event of mapped.events) this.events.push({ place, event })
+        for (const event of mapped.events) this.events.push({ place, event, sender: this.sender })
         break
       case 'skipped':
         this.skipped.set(mapped.reason, (this.skipped.get(mapped.reason) ?? 0) + 1)
+        this.sender.passOver(mapped.reason)
         break
       case 'rejected':
         this.rejected.push({ place, errors: mapped.errors })
+        this.sender.reject(invalid(mapped.errors[0]?.pointer))
         break
     }
   }
 
   end(): ReadBody {
-    return { kind: 'events', events: this.events, answer: (admitted) => this.answer(admitted) }
+    return {
+      kind: 'events',
+      events: this.events,
+      senders: this.received === 0 ? [] : [this.sender],
+      answer: (admitted) => this.answer(admitted),
+    }
   }
 
   private answer({ accepted, duplicates, rejected }: Admitted): IntakeAnswer {

@@ -1,3 +1,5 @@
+import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
+import { gatewayLayerOf } from './span-events.js'
 import { FACT, type Fact, type Facts } from './span-facts.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -19,8 +21,13 @@ export type PassedOver =
   | 'no_operation'
   /** It states usage, and no model. */
   | 'no_model'
+  /** It states what a call used or which model, under keys that nobody reads. */
+  | 'unread_call'
   /** Nothing to do with models: HTTP, databases, logs. */
   | 'unrelated'
+
+/** Reasons of what may be a call all the same: its sender should know. */
+export const UNREAD_CALLS: ReadonlySet<string> = new Set<PassedOver>(['no_operation', 'no_model', 'unread_call'])
 
 const INFERENCE_OPERATIONS = new Set([
   'chat',
@@ -153,6 +160,17 @@ function isLogfireOpening({ facts, scope, isError }: Telemetry): boolean {
   return facts.get(FACT.responseId) === undefined && !statesUsage(facts)
 }
 const LOGFIRE_STREAMING = /^logfire\.(?:openai|anthropic)$/
+
+/**
+ * Whether something without an operation states what only a call of a model has, in words that are not known. Spans
+ * that sum others up do as well: those of the AI SDK around its steps, and those of a gateway around its requests.
+ */
+export const seemsCall = ({ facts, scope }: Telemetry): boolean =>
+  (facts.unread.areOfCall || statesUsage(facts) || LOG_COUNTS.some((fact) => facts.get(fact) !== undefined)) &&
+  facts.get(FACT.aiSdkOperation) === undefined &&
+  scope !== OWN_SCOPE &&
+  gatewayLayerOf(scope) === undefined
+const LOG_COUNTS = [FACT.logInput, FACT.logOutput, FACT.logTotal]
 
 function textOf(facts: Facts, fact: Fact): string {
   const value = facts.get(fact)

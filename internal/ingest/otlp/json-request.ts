@@ -52,7 +52,7 @@ const NAMES = {
 }
 const KEY = Object.fromEntries(
   (
-    'resource scope name attributes key value traceId spanId parentSpanId startTimeUnixNano endTimeUnixNano ' +
+    'resource scope name version attributes key value traceId spanId parentSpanId startTimeUnixNano endTimeUnixNano ' +
     'status code timeUnixNano observedTimeUnixNano body eventName stringValue boolValue intValue doubleValue ' +
     'arrayValue values'
   )
@@ -60,7 +60,8 @@ const KEY = Object.fromEntries(
     .map((key) => [key, Buffer.from(key)]),
 ) as Readonly<Record<string, Buffer>>
 const key = (name: string): Buffer => KEY[name] as Buffer
-const [RESOURCE, SCOPE, NAME, ATTRIBUTES] = [key('resource'), key('scope'), key('name'), key('attributes')]
+const [RESOURCE, SCOPE, ATTRIBUTES] = [key('resource'), key('scope'), key('attributes')]
+const [NAME, VERSION] = [key('name'), key('version')]
 
 /** What one resource sent. */
 class ResourceReader {
@@ -100,6 +101,7 @@ class ResourceReader {
     const { json, signal } = this
     for (let more = json.enterArray(); more; more = json.nextElement()) {
       this.telemetry.scope = ''
+      this.telemetry.scopeVersion = ''
       yield* this.inOrder(
         SCOPE,
         () => this.readScope(),
@@ -113,6 +115,7 @@ class ResourceReader {
     const { json, telemetry } = this
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (json.isKey(NAME)) telemetry.scope = json.text(SCOPE_BYTES_MAX) ?? ''
+      else if (json.isKey(VERSION)) telemetry.scopeVersion = json.text(SCOPE_BYTES_MAX) ?? ''
       else json.skip()
     }
   }
@@ -221,7 +224,7 @@ function readAttributes(json: JsonReader, keys: KeyList, facts: Facts): void {
     let listed: ListedKey | undefined
     let valueAt = -1
     for (let next = json.enterObject(); next; next = json.nextMember()) {
-      if (json.isKey(VALUE.key)) listed = readKey(json, keys)
+      if (json.isKey(VALUE.key)) listed = readKey(json, keys, facts)
       else {
         if (json.isKey(VALUE.value)) valueAt = json.blanks()
         json.skip()
@@ -265,13 +268,17 @@ const QUOTE = 0x22
 /** With escapes. */
 const KEY_BYTES_MAX = 1_024
 
-function readKey(json: JsonReader, keys: KeyList): ListedKey | undefined {
+function readKey(json: JsonReader, keys: KeyList, { unread }: Facts): ListedKey | undefined {
   const start = json.blanks()
   json.skip()
   const { bytes, at: end } = json
   let at = start
   while (at < end && bytes[at] !== BACKSLASH) at++
-  if (at === end) return keys.find(bytes, start + 1, end - 1)
+  if (at === end) {
+    const listed = keys.find(bytes, start + 1, end - 1)
+    if (listed === undefined) unread.add(bytes, start + 1, end - 1)
+    return listed
+  }
   if (end - start > KEY_BYTES_MAX) return undefined
   const key = Buffer.from(JSON.parse(bytes.toString('utf8', start, end)) as string)
   return keys.find(key, 0, key.length)

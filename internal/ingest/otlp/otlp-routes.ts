@@ -1,9 +1,11 @@
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
-import type { Admitted, IntakeRequest, IntakeRoute, ReadBody } from '../intake/intake-route.js'
+import type { Admitted, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from '../intake/intake-route.js'
+import { senderByUserAgent } from '../received/sender.js'
+import { Tally } from '../received/tally.js'
+import { UNREAD_CALLS } from './inference-spans.js'
 import { KeyList } from './key-list.js'
 import { asRpcStatus, encodingOf, exported, type Rejectable } from './otlp-answers.js'
-import type { OnPassedOver } from './passed-over-counts.js'
 import { type Encoding, type ReadTelemetry, readTelemetry } from './read-request.js'
 import type { Missing } from './span-events.js'
 import type { Signal } from './telemetry.js'
@@ -11,30 +13,31 @@ import type { Signal } from './telemetry.js'
 export interface OtlpDeps {
   /** The tag keys that the tenant has declared; the same object until they change. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
-  readonly onPassedOver: OnPassedOver
 }
 
 /**
  * OTLP/HTTP: `/v1/traces`, `/v1/logs` and `/v1/metrics`, in protobuf and JSON (opentelemetry-proto,
  * `docs/specification.md`). Metrics are sums of what spans say one by one: they are answered and never become records.
  */
-export function otlpRoutes({ dimensionsOf, onPassedOver }: OtlpDeps): readonly IntakeRoute[] {
+export function otlpRoutes({ dimensionsOf }: OtlpDeps): readonly IntakeRoute[] {
   const keysOf = keyLists()
   const calls =
     (signal: Signal): Read =>
     (body, encoding, request) =>
-      readCalls(body, encoding, request, signal, keysOf(dimensionsOf(request.caller.tenantId)), onPassedOver)
+      readCalls(body, encoding, request, signal, keysOf(dimensionsOf(request.caller.tenantId)))
   return [
     route('/v1/traces', calls('traces')),
     route('/v1/logs', calls('logs')),
-    route('/v1/metrics', (_, encoding, { caller, receivedAtMs }) => {
-      onPassedOver(caller.tenantId, ONE_METRICS_REQUEST, receivedAtMs)
-      return nothingOf(exported(encoding, 'rejectedDataPoints'))
+    route('/v1/metrics', (_, encoding, { header }) => {
+      const sender = new Tally(senderByUserAgent(header('user-agent'), 'application'))
+      sender.passOver(METRICS_REQUEST)
+      return nothingOf(exported(encoding, 'rejectedDataPoints'), [sender])
     }),
   ]
 }
 
-const ONE_METRICS_REQUEST = new Map([['application', new Map([['metrics_request', 1]] as const)]])
+/** Why nothing becomes of a request for metrics, which is counted as one thing. */
+const METRICS_REQUEST = 'metrics_request'
 
 /** Attributes named like a declared tag key become tags, besides those that always are read. */
 function keyLists(): (dimensions: readonly Dimension[]) => KeyList {
@@ -70,9 +73,10 @@ const OTHER_TYPE = problem(
 )
 
 const refused = (what: Problem): ReadBody => ({ kind: 'refused', problem: what })
-const nothingOf = (answer: ReturnType<typeof exported>): ReadBody => ({
+const nothingOf = (answer: ReturnType<typeof exported>, senders: readonly Tally[] = []): ReadBody => ({
   kind: 'events',
   events: [],
+  senders,
   answer: () => answer,
 })
 
@@ -81,10 +85,9 @@ const COUNTED: Readonly<Record<Signal, Rejectable>> = { traces: 'rejectedSpans',
 async function readCalls(
   body: Buffer,
   encoding: Encoding,
-  { caller, receivedAtMs }: IntakeRequest,
+  { caller }: IntakeRequest,
   signal: Signal,
   keys: KeyList,
-  onPassedOver: OnPassedOver,
 ): Promise<ReadBody> {
   // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
   if (body.length === 0) return nothingOf(exported(encoding, COUNTED[signal]))
@@ -92,10 +95,10 @@ async function readCalls(
   const context = { tenantId, isGateway, billing }
   const read = await readTelemetry(body, encoding, signal, keys, context)
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
-  if (read.passedOver.size > 0) onPassedOver(caller.tenantId, read.passedOver, receivedAtMs)
   return {
     kind: 'events',
     events: read.events,
+    senders: read.senders,
     hasOwnSpans: read.hasOwnSpans,
     answer(admitted) {
       const { rejected, message } = reportOf(read, admitted)
@@ -113,7 +116,7 @@ const WHAT_IS_MISSING: Readonly<Record<Missing, string>> = {
 const REASONS_MAX = 5
 
 /** How many calls were refused, and why; never a value of theirs. */
-function reportOf({ missing, withoutProvider }: ReadTelemetry, { rejected }: Admitted) {
+function reportOf({ events, senders, missing, withoutProvider }: ReadTelemetry, { rejected }: Admitted) {
   const reasons = new Map<string, number>()
   const count = (reason: string, times: number): void => void reasons.set(reason, (reasons.get(reason) ?? 0) + times)
   for (const [what, times] of missing) count(WHAT_IS_MISSING[what], times)
@@ -125,5 +128,18 @@ function reportOf({ missing, withoutProvider }: ReadTelemetry, { rejected }: Adm
   const named = [...reasons].slice(0, REASONS_MAX).map(([reason, times]) => `${reason}: ${times}`)
   const messages = total === 0 ? [] : [`Rejected model calls: ${total} (${named.join('; ')}).`]
   if (withoutProvider > 0) messages.push(`Model calls without a provider (gen_ai.provider.name): ${withoutProvider}.`)
+  const unread = unreadCalls(events, senders)
+  if (unread > 0) messages.push(`Became no records, but look like model calls: ${unread}. See /api/v1/sources.`)
   return { rejected: total, message: messages.join(' ') }
+}
+
+/** Of senders of which no call was understood: with others, they are mostly spans around the calls. */
+function unreadCalls(events: readonly SourceEvent[], senders: readonly Tally[]): number {
+  const understood = new Set(events.map(({ sender }) => sender))
+  let unread = 0
+  for (const sender of senders) {
+    if (understood.has(sender) || sender.sender.layer !== 'application') continue
+    for (const [reason, count] of sender.passedOver) if (UNREAD_CALLS.has(reason)) unread += count
+  }
+  return unread
 }

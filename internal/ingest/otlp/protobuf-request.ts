@@ -58,6 +58,7 @@ export function* readProtobufRequest(
       scopeEnd = nextMessage(reader, resourceEnd, 2)
     ) {
       telemetry.scope = ''
+      telemetry.scopeVersion = ''
       forEachMessage(reader, scopeEnd, 1, (end) => readScope(reader, end, telemetry))
       for (let end = nextMessage(reader, scopeEnd, 2); end >= 0; end = nextMessage(reader, scopeEnd, 2)) {
         telemetry.clear()
@@ -96,6 +97,7 @@ function forEachMessage(reader: ProtobufReader, end: number, field: number, visi
 function readScope(reader: ProtobufReader, end: number, telemetry: Telemetry): void {
   while (reader.next(end)) {
     if (reader.field === 1) telemetry.scope = readText(reader, end, SCOPE_BYTES_MAX) ?? ''
+    else if (reader.field === 2) telemetry.scopeVersion = readText(reader, end, SCOPE_BYTES_MAX) ?? ''
     else reader.skip(end)
   }
 }
@@ -202,6 +204,7 @@ function readAttribute(reader: ProtobufReader, end: number, keys: KeyList, facts
     if (reader.field === 1) {
       const keyEnd = descend(reader, end)
       listed = keys.find(reader.bytes, reader.at, keyEnd)
+      if (listed === undefined) facts.unread.add(reader.bytes, reader.at, keyEnd)
       reader.at = keyEnd
     } else if (reader.field === 2) {
       valueEnd = descend(reader, end)

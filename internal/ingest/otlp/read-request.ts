@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
 import { nameOf } from '../adapters/fields.js'
 import type { SourceEvent } from '../intake/intake-route.js'
+import { increment, type Tally } from '../received/tally.js'
 import { agentSpan } from './agent-spans.js'
 import { agentOfScope } from './agents.js'
 import { assumptionsOf } from './assumptions.js'
-import { type PassedOver, passedOver } from './inference-spans.js'
+import { type PassedOver, passedOver, seemsCall, UNREAD_CALLS } from './inference-spans.js'
 import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
 import { isLiteLlm } from './litellm-spans.js'
@@ -15,15 +16,8 @@ import type { MappedRecord } from './mapped-record.js'
 import { readProtobufRequest } from './protobuf-request.js'
 import { forgetTexts } from './repeated-text.js'
 import { type ShownCall, sameCalls } from './same-call.js'
-import {
-  gatewayLayerOf,
-  hasUsage,
-  type MappingContext,
-  type Missing,
-  NO_PROVIDER,
-  type SpanEvent,
-  spanEvent,
-} from './span-events.js'
+import { Senders } from './senders.js'
+import { hasUsage, type MappingContext, type Missing, NO_PROVIDER, type SpanEvent, spanEvent } from './span-events.js'
 import type { Signal, Telemetry } from './telemetry.js'
 
 export type Encoding = 'protobuf' | 'json'
@@ -31,10 +25,10 @@ export type Encoding = 'protobuf' | 'json'
 /** What a request holds: the events of its calls, and why the rest became none. */
 export interface ReadTelemetry {
   readonly events: readonly SourceEvent[]
+  /** Who sent it: each with what is no call of a model, or no call of its own, and what cannot become a record. */
+  readonly senders: readonly Tally[]
   /** Calls of a model that cannot become records. */
   readonly missing: ReadonlyMap<Missing, number>
-  /** Spans and log records that are no calls of a model, or no calls of their own; by capture layer. */
-  readonly passedOver: ReadonlyMap<string, ReadonlyMap<PassedOver, number>>
   /** Events that name no provider. */
   readonly withoutProvider: number
   /** Whether there is a span of this product among them. */
@@ -74,6 +68,7 @@ const RECORDS_MAX = 100_000
 
 interface Call extends ShownCall {
   readonly place: number
+  readonly sender: Tally
   readonly trustsCost?: false
   readonly detailsKey?: string
 }
@@ -88,7 +83,7 @@ function shown(call: Call, doubles: ReadonlySet<Call>, united: ReadonlyMap<Call,
 class Reading {
   private readonly calls: Call[] = []
   private readonly missing = new Map<Missing, number>()
-  private readonly passedOver = new Map<string, Map<PassedOver, number>>()
+  private readonly senders = new Senders()
   /** Ids of responses that a second record of a call states, by `detailsKey`. */
   private readonly responseIds = new Map<string, string>()
   private readonly context: MappingContext
@@ -101,33 +96,38 @@ class Reading {
 
   addSpan(span: Telemetry): void {
     const place = this.next()
+    const sender = this.senders.of(span)
     this.hasOwnSpans ||= span.scope === OWN_SCOPE
     const agent = agentOfScope(span.scope)
-    if (agent !== undefined) return this.take(span, place, agentSpan(span, agent, this.context), span.scope)
+    if (agent !== undefined) return this.take(span, sender, place, agentSpan(span, agent, this.context), span.scope)
     const reason = passedOver(span)
-    if (reason !== undefined) return this.passOver(layerOf(span), reason)
+    if (reason !== undefined) return passOver(span, sender, reason)
+    noteFields(span, sender)
     const event = spanEvent(span, this.context)
-    if (typeof event === 'string') return increment(this.missing, event)
-    if (event.outcome === 'error' && !hasUsage(event)) return this.passOver(layerOf(span), 'failed_without_usage')
-    this.calls.push({ place, event: this.paid(event), spanId: span.spanId, isLiteLlm: isLiteLlm(span) })
+    if (typeof event === 'string') return this.refuse(sender, event)
+    if (event.outcome === 'error' && !hasUsage(event)) return passOver(span, sender, 'failed_without_usage')
+    this.calls.push({ place, sender, event: this.paid(event), spanId: span.spanId, isLiteLlm: isLiteLlm(span) })
   }
 
   addLogRecord(record: Telemetry): void {
+    const [place, sender] = [this.next(), this.senders.of(record)]
     // Logs and spans of one program may show the same call, and some have one scope for both.
-    this.take(record, this.next(), mapLogRecord(record, this.context), `${record.scope} (log)`)
+    this.take(record, sender, place, mapLogRecord(record, this.context), `${record.scope} (log)`)
   }
 
-  private take(telemetry: Telemetry, place: number, mapped: MappedRecord, observer: string): void {
+  private take(telemetry: Telemetry, sender: Tally, place: number, mapped: MappedRecord, observer: string): void {
     switch (mapped.kind) {
       case 'missing':
-        return increment(this.missing, mapped.what)
+        return this.refuse(sender, mapped.what)
       case 'passed_over':
         if (mapped.tells !== undefined) this.responseIds.set(mapped.tells.detailsKey, mapped.tells.responseId)
-        return this.passOver(layerOf(telemetry), mapped.reason)
+        return passOver(telemetry, sender, mapped.reason)
       case 'call': {
+        noteFields(telemetry, sender)
         const { event, isCostUntrusted, detailsKey } = mapped
         this.calls.push({
           place,
+          sender,
           event: { ...event, instrumentation: nameOf(observer) },
           spanId: event.span_id == null ? '' : telemetry.spanId,
           isLiteLlm: false,
@@ -145,10 +145,9 @@ class Reading {
     return { ...event, is_cost_notional: true, assumptions }
   }
 
-  private passOver(layer: string, reason: PassedOver): void {
-    const counts = this.passedOver.get(layer) ?? new Map<PassedOver, number>()
-    this.passedOver.set(layer, counts)
-    increment(counts, reason)
+  private refuse(sender: Tally, missing: Missing): void {
+    increment(this.missing, missing)
+    sender.reject(`no_${missing}`)
   }
 
   private next(): number {
@@ -160,11 +159,11 @@ class Reading {
   end(): ReadTelemetry {
     const calls = this.responseIds.size === 0 ? this.calls : this.calls.map((call) => this.withResponseId(call))
     const { doubles, united } = sameCalls(calls)
-    for (const { event } of doubles) this.passOver(event.ingestion_layer ?? 'application', 'same_call')
+    for (const { sender } of doubles) sender.passOver('same_call' satisfies PassedOver)
     const events = doubles.size === 0 ? calls : calls.flatMap((call) => shown(call, doubles, united))
     const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
     const { missing, hasOwnSpans } = this
-    return { events, missing, passedOver: this.passedOver, withoutProvider, hasOwnSpans }
+    return { events, senders: this.senders.all, missing, withoutProvider, hasOwnSpans }
   }
 
   private withResponseId(call: Call): Call {
@@ -173,8 +172,13 @@ class Reading {
   }
 }
 
-const layerOf = ({ scope }: Telemetry): string => gatewayLayerOf(scope) ?? 'application'
+function passOver(telemetry: Telemetry, sender: Tally, reason: PassedOver): void {
+  const isUnread = reason === 'unrelated' && seemsCall(telemetry)
+  if (isUnread || UNREAD_CALLS.has(reason)) noteFields(telemetry, sender)
+  sender.passOver(isUnread ? ('unread_call' satisfies PassedOver) : reason)
+}
 
-function increment<Name>(counts: Map<Name, number>, name: Name): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
+/** A sample of how the sender spells what it says of calls, where nobody reads it. */
+function noteFields({ facts }: Telemetry, sender: Tally): void {
+  if (sender.wantsFields()) for (const name of facts.unread.tellingNames()) sender.noteField(name)
 }

@@ -1,5 +1,6 @@
 import type { NumberTree } from '../../usage/printed-numbers.js'
 import { JsonMembers, type MembersWanted } from './json-members.js'
+import { UnreadKeys } from './unread-keys.js'
 
 /**
  * What is read of a span, of a log record and of the resource that sent it. A key that is not listed here is not read:
@@ -427,15 +428,17 @@ export const tagKey = (tag: string, listed?: ListedKey): ListedKey => ({
 /** What Envoy writes for a value that it does not have; a key behind it in the list may have one. */
 const ABSENT = '-'
 
-/** The values of listed keys of one span, log record or resource. */
+/** The values of listed keys of one span, log record or resource, and where its other keys are. */
 export class Facts {
   private readonly values: (FactValue | undefined)[] = FACTS.map(() => undefined)
   private readonly ranks = new Uint8Array(FACTS.length)
   readonly tags = new Map<string, FactValue>()
+  readonly unread = new UnreadKeys()
 
   clear(): void {
     for (let index = 0; index < this.values.length; index++) this.values[index] = undefined
     if (this.tags.size > 0) this.tags.clear()
+    this.unread.clear()
   }
 
   set({ facts, tag }: ListedKey, value: FactValue): void {

@@ -17,8 +17,9 @@ export class Telemetry {
   eventName = ''
   readonly facts = new Facts()
   readonly resource = new Facts()
-  /** Name of the instrumentation scope. */
+  /** Name and version of the instrumentation scope. */
   scope = ''
+  scopeVersion = ''
 
   /** For the next span or log record of the same resource and scope. */
   clear(): void {

@@ -11,6 +11,8 @@ import type { Logger } from '../../telemetry/log.js'
 import { counter, histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
 import type { AdmissionDeps } from '../admission/admission.js'
 import { admitSourceEvents } from '../intake/admit-source-events.js'
+import { UNNAMED_SENDER } from '../received/sender.js'
+import { Tally } from '../received/tally.js'
 
 const VISIBLE = histogram(
   'probe_visible_seconds',
@@ -117,11 +119,13 @@ export function openProbe(deps: OpenProbeDeps, signal: AbortSignal): Promise<voi
     budgets: deps.budgetsOf(PROBE_TENANT_ID, 'probe'),
   }
   const ids = deps.idsOf(PROBE_TENANT_ID)
+  // Nobody asks what came of the probes: they tell it themselves.
+  const sender = new Tally(UNNAMED_SENDER)
   return runProbes(
     {
       everyMs,
       async admit(event) {
-        const admitted = await admitSourceEvents([{ place: 0, event }], caller, deps.clock(), admission)
+        const admitted = await admitSourceEvents([{ place: 0, event, sender }], caller, deps.clock(), admission)
         return !('code' in admitted) && admitted.accepted === 1
       },
       async isReadable(eventId) {

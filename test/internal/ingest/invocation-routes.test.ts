@@ -13,6 +13,7 @@ import {
   startAdmissionGateway,
 } from '../../support/admission-gateway.js'
 import { type Posted, wireEvent } from '../../support/gateway.js'
+import { TENANT } from '../../support/scope-keys.js'
 
 let gateway: AdmissionGateway
 const start = async (options?: AdmissionGatewayOptions): Promise<void> => {
@@ -398,4 +399,28 @@ test('a bulk stored in part is a 503, logged with its reason; its repeat stores 
   expect(JSON.parse(third.text)).toMatchObject({ accepted: ids.length, rejected: 0 })
   expect(third.text.split('"duplicate":true').length - 1).toBe(known)
   expect(storedIds().sort()).toEqual(ids.sort())
+})
+
+test('each event that is received is counted once: accepted, duplicate or refused with its reason', async () => {
+  await start()
+  const [id, key] = [randomUUID(), randomUUID()]
+  await gateway.post(event({ event_id: id }), key)
+  await gateway.post(event({ event_id: id }), key)
+  await gateway.post(event({ event_id: id }), randomUUID())
+  await gateway.post(event({ input_tokens: -1 }), randomUUID())
+  const bulk = [event({ event_id: randomUUID() }), event({ event_id: id }), event({ provider: 7 }), '{'].join('\n')
+  const bulkKey = randomUUID()
+  await gateway.post(bulk, bulkKey, ndjson)
+  await gateway.post(bulk, bulkKey, ndjson)
+  await gateway.post(event(), '')
+
+  const [{ source, counts } = expect.fail('nothing'), ...others] = gateway.received.of(TENANT).all()
+
+  expect(others).toEqual([])
+  expect(source).toMatchObject({ intake: '', name: '' })
+  expect(counts).toMatchObject({ received: 12, accepted: 2, duplicates: 5 })
+  const shown = (reasons: typeof counts.rejected) =>
+    Object.fromEntries([...reasons.entries()].map(([reason, { count }]) => [reason, count]))
+  expect(shown(counts.rejected)).toEqual({ invalid_input_tokens: 1, invalid_provider: 2, malformed: 2 })
+  expect(shown(counts.refusedRequests)).toEqual({ idempotency_key_required: 1 })
 })

@@ -26,20 +26,13 @@ export interface Replay {
 export async function replay({ records, payloads = [] }: Recording): Promise<Replay> {
   const leftOut = new Map<string, number>()
   const count = (reason: string, times = 1): void => void leftOut.set(reason, (leftOut.get(reason) ?? 0) + times)
-  const routes = [
-    ...adapterRoutes(),
-    ...otlpRoutes({
-      dimensionsOf: () => [],
-      onPassedOver(_tenantId, counts) {
-        for (const reasons of counts.values()) for (const [reason, times] of reasons) count(reason, times)
-      },
-    }),
-  ]
+  const routes = [...adapterRoutes(), ...otlpRoutes({ dimensionsOf: () => [] })]
   const events: Replayed[] = []
   for (const { path, body, bills, isGateway } of [...telemetryOf(records), ...payloads.map(payloadRequest)]) {
     const route = routes.find((each) => each.path === path) as IntakeRoute
     const read = await route.read(Buffer.from(JSON.stringify(body)), requestOf(isGateway))
     if (read.kind === 'refused') throw new Error(`${path}: ${read.problem.detail}`)
+    for (const { passedOver } of read.senders) for (const [reason, times] of passedOver) count(reason, times)
     const rejected = read.events.filter((event) => !isTaken(event, { bills, intake: route.intake }, events))
     if (rejected.length > 0) count('rejected', rejected.length)
     const { body: answer } = read.answer({
@@ -83,14 +76,12 @@ function isTaken({ place, event }: SourceEvent, { bills, intake }: Sent, events:
 }
 
 function* refusals(answer: string | Uint8Array): Generator<readonly [string, number]> {
-  const { partialSuccess, skipped, rejected } = JSON.parse(String(answer)) as {
+  const { partialSuccess, rejected } = JSON.parse(String(answer)) as {
     partialSuccess?: { rejectedSpans?: string; rejectedLogRecords?: string }
-    skipped?: Record<string, number>
     rejected?: number
   }
   const refused = Number(partialSuccess?.rejectedSpans ?? partialSuccess?.rejectedLogRecords ?? rejected ?? 0)
   if (refused > 0) yield ['refused', refused]
-  yield* Object.entries(skipped ?? {})
 }
 
 const payloadRequest = ({ intake, payload, bill }: NonNullable<Recording['payloads']>[number]): Request => ({

@@ -6,6 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { INTAKE_BYTES_MAX, type IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
+import { UNNAMED_SENDER } from '../../../../internal/ingest/received/sender.js'
+import { Tally } from '../../../../internal/ingest/received/tally.js'
 import { decodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import {
@@ -15,6 +17,7 @@ import {
   startIntakeGateway,
 } from '../../../support/intake-gateway.js'
 import { validEvent } from '../../../support/invocations.js'
+import { TENANT } from '../../../support/scope-keys.js'
 import { CANARY, litellmPayload } from '../adapters/litellm-payload.js'
 
 let running: IntakeGateway[] = []
@@ -95,8 +98,10 @@ describe('a batch', () => {
 
   test('says of each event whether its cost counts', async () => {
     const costly = { estimated_cost_usd: '0.01' }
+    const sender = new Tally(UNNAMED_SENDER)
     const events = [0, 1, 2].map((place) => ({
       place,
+      sender,
       event: validEvent({ event_id: randomUUID(), ingestion_timestamp: new Date().toISOString(), ...costly }),
       ...(place === 1 && { trustsCost: false as const }),
     }))
@@ -104,7 +109,12 @@ describe('a batch', () => {
       methods: ['POST'],
       intake: 'otlp',
       path: '/intake/litellm',
-      read: () => ({ kind: 'events', events, answer: () => ({ status: 200, headers: {}, body: '{}' }) }),
+      read: () => ({
+        kind: 'events',
+        events,
+        senders: [sender],
+        answer: () => ({ status: 200, headers: {}, body: '{}' }),
+      }),
       writeProblem: () => ({ status: 500, headers: {}, body: '' }),
     }
     const gateway = await start({ routes: [route] })
@@ -360,4 +370,53 @@ test('a port that is taken leaves the intake off', async () => {
   await other.drain()
 
   expect((await postIntake(gateway, '/intake/litellm', batch(1))).status).toBe(200)
+})
+
+describe('what is received', () => {
+  const countsOf = (gateway: IntakeGateway) => [...gateway.received.of(TENANT).all()]
+
+  test('is counted once, by sender and reason, with names of fields that nobody reads', async () => {
+    const gateway = await start()
+    const payloads = [
+      litellmPayload({ litellm_call_id: 'good' }),
+      litellmPayload({ litellm_call_id: 'good' }),
+      litellmPayload({ litellm_call_id: 'old', startTime: 1 }),
+      litellmPayload({ call_type: 'aget_responses' }),
+      litellmPayload({ id: null, litellm_call_id: null, thinking_tokens: 7, content_of_tokens: CANARY }),
+      [CANARY],
+    ]
+
+    await postIntake(gateway, '/intake/litellm', payloads, { 'user-agent': 'litellm/1.108.7' })
+
+    const [{ source, counts } = expect.fail('nothing'), ...others] = countsOf(gateway)
+    expect(others).toEqual([])
+    expect(source).toMatchObject({ intake: 'litellm', name: 'litellm', version: '1.108.7' })
+    expect(counts).toMatchObject({ received: payloads.length, accepted: 1, duplicates: 1 })
+    expect([...counts.passedOver.entries()]).toMatchObject([['repeated_call_type', { count: 1 }]])
+    expect([...counts.rejected.entries()].map(([reason, { count }]) => [reason, count])).toEqual([
+      ['invalid_id', 1],
+      ['malformed', 1],
+      ['invalid_ingestion_timestamp', 1],
+    ])
+    expect([...counts.fieldNames]).toContain('thinking_tokens')
+  })
+
+  test('and refused whole is counted as a request; what is repeated is counted once', async () => {
+    const gateway = await start({ commits: [{ kind: 'unavailable', detail: 'away' }] })
+    const statuses = []
+    for (let i = 0; i < 2; i++) statuses.push((await postIntake(gateway, '/intake/litellm', batch(3))).status)
+    statuses.push((await postIntake(gateway, '/intake/kong', '[{')).status)
+
+    expect(statuses).toEqual([503, 200, 400])
+    expect(countsOf(gateway).map(({ source, counts }) => [source.intake, counts.received])).toEqual([
+      ['litellm', 0],
+      ['litellm', 3],
+      ['kong', 0],
+    ])
+    expect(countsOf(gateway).map(({ counts }) => [...counts.refusedRequests.entries()].map(([code]) => code))).toEqual([
+      ['service_unavailable'],
+      [],
+      ['malformed_request'],
+    ])
+  })
 })

@@ -41,7 +41,8 @@ const readSpans = (spans: readonly TestSpan[], request: TestRequest, billing?: B
 
 const eventsOf = ({ events }: ReadTelemetry): SpanEvent[] => events.map(({ event }) => event)
 const codesOf = (event: SpanEvent | undefined): readonly string[] => event?.assumptions?.split(',') ?? []
-const passedOver = (result: ReadTelemetry): unknown => Object.fromEntries(result.passedOver.get('application') ?? [])
+const passedOver = ({ senders }: ReadTelemetry): unknown =>
+  Object.fromEntries(senders.flatMap((sender) => [...sender.passedOver]))
 
 describe('Claude Code', () => {
   const CALL = {
@@ -204,7 +205,7 @@ describe('Claude Code', () => {
   test('other events, failures and other senders are passed over', async () => {
     const others = await readLogs(
       [
-        { body: 'claude_code.user_prompt', attributes: { ...CALL, 'event.name': 'user_prompt', prompt: 'secret' } },
+        { body: 'claude_code.user_prompt', attributes: { 'event.name': 'user_prompt', prompt: 'secret' } },
         { body: 'claude_code.api_request_body', attributes: { 'event.name': 'api_request_body', body: 'secret' } },
         { body: 'claude_code.api_error', attributes: { 'event.name': 'api_error', model: CALL.model, error: 'x' } },
       ],

@@ -19,7 +19,7 @@ let gateway: IntakeGateway
 
 beforeAll(async () => {
   gateway = await startIntakeGateway({
-    routes: otlpRoutes({ dimensionsOf: () => [], onPassedOver: () => undefined }),
+    routes: otlpRoutes({ dimensionsOf: () => [] }),
     ingestPerSecond: 1_000_000,
   })
 })

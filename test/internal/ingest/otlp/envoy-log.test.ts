@@ -176,7 +176,7 @@ describe('the end of a call', () => {
 
     expect(result.events).toEqual([])
     expect(result.missing.size).toBe(0)
-    expect(Object.fromEntries(result.passedOver.get('application') ?? [])).toEqual({
+    expect(Object.fromEntries(result.senders.flatMap(({ passedOver }) => [...passedOver]))).toEqual({
       failed_without_usage: 1,
       unrelated: 1,
       no_model: 1,

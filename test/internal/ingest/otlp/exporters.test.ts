@@ -11,7 +11,7 @@ let gateway: IntakeGateway
 
 const start = async (options: IntakeGatewayOptions = {}) => {
   gateway = await startIntakeGateway({
-    routes: otlpRoutes({ dimensionsOf: () => [], onPassedOver: () => undefined }),
+    routes: otlpRoutes({ dimensionsOf: () => [] }),
     ...options,
   })
   return { url: gateway.url, apiKey: gateway.plainKey }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Admitted, IntakeRequest } from '../../../../internal/ingest/intake/intake-route.js'
 import { asRpcStatus } from '../../../../internal/ingest/otlp/otlp-answers.js'
 import { otlpRoutes } from '../../../../internal/ingest/otlp/otlp-routes.js'
@@ -9,12 +9,9 @@ const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json; charset=utf-8'
 const ALL: Admitted = { accepted: 0, duplicates: 0, rejected: [] }
 
-const passedOver: unknown[] = []
 const routeAt = (path: string) => {
-  const note = (tenantId: string, counts: ReadonlyMap<string, ReadonlyMap<string, number>>) =>
-    void passedOver.push([tenantId, [...counts].map(([layer, kinds]) => [layer, [...kinds]])])
   const dimensionsOf = () => [{ key: 'cost_centre', personal: false }]
-  const route = otlpRoutes({ dimensionsOf, onPassedOver: note }).find((each) => each.path === path)
+  const route = otlpRoutes({ dimensionsOf }).find((each) => each.path === path)
   if (route === undefined) throw new Error(`no route ${path}`)
   return route
 }
@@ -22,7 +19,7 @@ const request = (contentType: string): IntakeRequest => ({
   contentType,
   caller: { tenantId: 'tnt_1', isGateway: false },
   receivedAtMs: START_MS,
-  header: () => '',
+  header: (name) => (name === 'user-agent' ? 'OTel-OTLP-Exporter/1.2 (x)' : ''),
 })
 async function refusal(path: string, body: Buffer, contentType: string) {
   const read = await routeAt(path).read(body, request(contentType))
@@ -33,6 +30,11 @@ async function answer(path: string, body: Buffer, contentType: string, admitted 
   const read = await routeAt(path).read(body, request(contentType))
   if (read.kind === 'refused') throw new Error(read.problem.detail)
   return read.answer(admitted)
+}
+async function sendersOf(path: string, body: Buffer, contentType: string) {
+  const read = await routeAt(path).read(body, request(contentType))
+  if (read.kind === 'refused') throw new Error(read.problem.detail)
+  return read.senders
 }
 const CHAT: TestSpan = {
   attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.system': 'openai', 'gen_ai.request.model': 'gpt-4o' },
@@ -125,33 +127,76 @@ test('a refusal is a google.rpc.Status in the form of the request', () => {
   expect(statusIn('text/plain').headers).toMatchObject({ 'Content-Type': 'application/json' })
 })
 
-test('spans that are no model calls are counted by reason', async () => {
-  passedOver.length = 0
+test('what is no model call is counted by sender and reason', async () => {
   const agent = { attributes: { 'gen_ai.operation.name': 'invoke_agent' } }
-  await answer('/v1/traces', traces(CHAT, agent, agent, { attributes: { 'http.request.method': 'GET' } }), PROTOBUF)
-  await answer('/v1/traces', traces(CHAT), PROTOBUF)
-  await answer('/v1/metrics', Buffer.from('{}'), JSON_TYPE)
+  const spans = traces(CHAT, agent, agent, { attributes: { 'http.request.method': 'GET' } })
 
-  expect(passedOver).toEqual([
-    [
-      'tnt_1',
-      [
-        [
-          'application',
-          [
-            ['agent', 2],
-            ['unrelated', 1],
-          ],
-        ],
-      ],
-    ],
-    ['tnt_1', [['application', [['metrics_request', 1]]]]],
-  ])
+  const [sender] = await sendersOf('/v1/traces', spans, PROTOBUF)
+  const [exporter] = await sendersOf('/v1/metrics', Buffer.from('{}'), JSON_TYPE)
+
+  expect(sender?.sender).toMatchObject({ layer: 'application' })
+  expect(Object.fromEntries(sender?.passedOver ?? [])).toEqual({ agent: 2, unrelated: 1 })
+  expect(exporter?.sender).toEqual({ name: 'OTel-OTLP-Exporter', version: '1.2', service: '', layer: 'application' })
+  expect(Object.fromEntries(exporter?.passedOver ?? [])).toEqual({ metrics_request: 1 })
 })
 
-test('attributes that are named like a declared tag key become tags', async () => {
-  const named = { attributes: { ...CHAT.attributes, cost_centre: 'cc-7', other_key: 'x' } }
-  const read = await routeAt('/v1/traces').read(traces(named), request(PROTOBUF))
+describe('spans that look like model calls and became no records', () => {
+  const OWN_WORDS = {
+    attributes: {
+      'my_llm.model': 'gpt-4o',
+      'my_llm.usage.input_tokens': 12,
+      'my_llm.request.max_tokens': 100,
+      'my_llm.messages.0.content': 'secret',
+      'my_llm.choices.3.token_count': 7,
+    },
+  }
+  const WARNING = 'Became no records, but look like model calls: 2. See /api/v1/sources.'
 
-  expect(read).toMatchObject({ events: [{ event: { tags: { cost_centre: 'cc-7' } } }] })
+  test('are a warning in the answer: nothing is rejected', async () => {
+    const { body } = await answer('/v1/traces', traces(OWN_WORDS, OWN_WORDS), PROTOBUF)
+
+    expect(decodeOtlp('ExportTraceServiceResponse', body as Buffer)).toEqual({
+      partialSuccess: { errorMessage: WARNING },
+    })
+  })
+
+  test.each([
+    ['protobuf', traces(OWN_WORDS), PROTOBUF],
+    ['json', Buffer.from(JSON.stringify(tracesJson([OWN_WORDS]))), JSON_TYPE],
+  ])('show in %s how their sender spells what it states, and nothing that it states', async (_, body, type) => {
+    const [sender] = await sendersOf('/v1/traces', body, type)
+
+    expect(Object.fromEntries(sender?.passedOver ?? [])).toEqual({ unread_call: 1 })
+    expect([...(sender?.fieldNames ?? [])]).toEqual(['my_llm.model', 'my_llm.usage.input_tokens'])
+  })
+
+  test.each([
+    ['a call of the same sender is understood', [CHAT, OWN_WORDS]],
+    [
+      'they sum up the steps of the AI SDK',
+      [{ attributes: { 'ai.operationId': 'ai.x', 'gen_ai.request.model': 'm' } }],
+    ],
+    ['they are of something else', [{ attributes: { 'auth.token': 'x', 'device.model': 'y', 'http.usage': 'z' } }]],
+  ])('are none where %s', async (_, spans) => {
+    expect(await answer('/v1/traces', traces(...spans), PROTOBUF)).toMatchObject({ body: Buffer.alloc(0) })
+  })
+
+  test('of a log are told as well', async () => {
+    const json = logsJson([{ body: 'x', attributes: { model: 'gpt-5', total_token_count: 5 } }])
+    const { body } = await answer('/v1/logs', Buffer.from(JSON.stringify(json)), JSON_TYPE)
+
+    expect(JSON.parse(body as string)).toEqual({
+      partialSuccess: { rejectedLogRecords: '0', errorMessage: WARNING.replace('2', '1') },
+    })
+  })
+})
+
+test('a request that names more senders than are told apart counts the others together', async () => {
+  const resources = Array.from({ length: 100 }, (_, i) => tracesJson([CHAT], { scope: `scope-${i}` }).resourceSpans)
+  const body = Buffer.from(JSON.stringify({ resourceSpans: resources.flat() }))
+
+  const senders = await sendersOf('/v1/traces', body, JSON_TYPE)
+
+  expect(senders).toHaveLength(65)
+  expect(senders.at(-1)?.sender.name).toBe('other')
 })

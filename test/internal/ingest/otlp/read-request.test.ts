@@ -18,12 +18,40 @@ import {
 const KEYS = new KeyList()
 const CONTEXT = { tenantId: 'tnt_1', isGateway: false }
 
-async function read(json: object, signal: Signal, encoding: Encoding, context = CONTEXT): Promise<ReadTelemetry> {
+async function read(json: object, signal: Signal, encoding: Encoding, context = CONTEXT) {
   const message = signal === 'traces' ? 'ExportTraceServiceRequest' : 'ExportLogsServiceRequest'
   const bytes = encoding === 'json' ? Buffer.from(JSON.stringify(json)) : asProtobuf(message, json)
   const result = await readTelemetry(bytes, encoding, signal, KEYS, context)
   if (typeof result === 'string') throw new Error(result)
-  return result
+  expect(countedIn(result)).toBe(recordsIn(json))
+  return { ...result, passedOver: passedOverIn(result) }
+}
+
+/** By capture layer and reason. */
+function passedOverIn({ senders }: ReadTelemetry): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const layers = new Map<string, Map<string, number>>()
+  for (const { sender, passedOver } of senders) {
+    if (passedOver.size === 0) continue
+    const reasons = layers.get(sender.layer) ?? new Map<string, number>()
+    for (const [reason, count] of passedOver) reasons.set(reason, (reasons.get(reason) ?? 0) + count)
+    layers.set(sender.layer, reasons)
+  }
+  return layers
+}
+
+/** Of all that a request holds, what is a call, is passed over or is rejected. */
+const countedIn = ({ events, senders }: ReadTelemetry): number =>
+  events.length + senders.flatMap((each) => [...each.passedOver.values(), ...each.rejected.values()]).reduce(sum, 0)
+const sum = (one: number, other: number): number => one + other
+
+/** Spans or log records of a request in JSON. */
+function recordsIn(json: object): number {
+  let count = 0
+  JSON.stringify(json, (key, value: unknown) => {
+    if ((key === 'spans' || key === 'logRecords') && Array.isArray(value)) count += value.length
+    return value
+  })
+  return count
 }
 
 /** Reads spans in both encodings, which must agree. */

@@ -74,7 +74,7 @@ const NOT_APPLIED: Readonly<Record<string, readonly string[]>> = {
     'missing_prices',
     'budget_crossings',
     'announcements',
-    'passed_over',
+    'received',
     'backlog_episodes',
   ],
   'is done again, or asked for again': [
