@@ -19,7 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const LAYERS: readonly (readonly string[])[] = [
   // The client library is what others install: it imports nothing of ours.
   ['ids', 'units', 'problems', 'telemetry', 'sdk'],
-  ['residency', 'text', 'repeats', 'usage'],
+  ['residency', 'text', 'repeats'],
+  ['usage'],
   ['records', 'config', 'invocations', 'auth'],
   ['process', 'broker', 'cohorts', 'filters'],
   ['secrets', 'events', 'outbound'],

@@ -1,7 +1,7 @@
+import { assumptionsOf } from '../adapters/assumptions.js'
 import { eventIdOf } from '../intake/event-id.js'
 import { agentCall } from './agent-calls.js'
 import type { Agent } from './agents.js'
-import { assumptionsOf } from './assumptions.js'
 import { namesModel, type PassedOver, passedOver, statesUsage } from './inference-spans.js'
 import type { MappedRecord } from './mapped-record.js'
 import { payerOf } from './payer.js'
