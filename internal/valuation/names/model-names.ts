@@ -250,9 +250,19 @@ const RESPELLINGS: readonly ((name: string) => string)[] = [
   (name) => name.replace(/:\d+k$/, ''),
   // A fine-tune is billed at the fine-tune row of its base model, never at the base price.
   (name) => name.replace(/^(ft:[^:]+):.*$/, '$1'),
-  // Gateways write Anthropic's versions with a dot.
+  // Gateways name the vendor where a cloud does not, and write Anthropic's versions with a dot.
+  (name) => name.replace(/^anthropic\/(?=claude-)/, ''),
   (name) => name.replace(/(claude-(?:[a-z]+-)?\d)\.(?=\d)/, '$1-'),
 ]
+
+/** Bedrock's ids of these have the date of the one version that there is; Anthropic's aliases have none. */
+const DATED: ReadonlyMap<string, string> = new Map(
+  [
+    ...['haiku-4-5-20251001', 'sonnet-4-5-20250929', 'sonnet-4-20250514'],
+    ...['opus-4-5-20251101', 'opus-4-1-20250805', 'opus-4-20250514'],
+  ].map((name) => [`claude-${name.slice(0, -9)}`, `claude-${name}`]),
+)
+const dated = (alias: string): string => DATED.get(alias) ?? alias
 
 /** Respellings of names of one provider. */
 const RESPELLINGS_OF: ReadonlyMap<string, readonly ((name: string) => string)[]> = new Map([
@@ -261,6 +271,7 @@ const RESPELLINGS_OF: ReadonlyMap<string, readonly ((name: string) => string)[]>
     'bedrock',
     [
       (name: string) => name.replace(/^claude-/, 'anthropic.claude-'),
+      (name: string) => name.replace(/claude-(?:haiku|sonnet|opus)-4(?:-[15])?$/, dated),
       (name: string) => name.replace(/(anthropic\.claude-.+)-v1(?::0)?$/, '$1'),
       (name: string) => name.replace(/(anthropic\.claude-(?:(?!-v\d).)+)$/, '$1-v1'),
       (name: string) => name.replace(/(anthropic\.claude-(?:(?!-v\d).)+)$/, '$1-v1:0'),

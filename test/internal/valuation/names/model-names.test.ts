@@ -107,6 +107,13 @@ test("a Claude model is found by gateways' spelling, by Anthropic's own on Bedro
     'anthropic.claude-sonnet-4-5-20250929-v1:0 (vendor_form)',
   )
   expect(names('bedrock', 'eu.anthropic.claude-opus-4.6')).toContain('eu.anthropic.claude-opus-4-6-v1 (vendor_form)')
+  expect(names('bedrock', 'anthropic/claude-haiku-4.5')).toContain(
+    'anthropic.claude-haiku-4-5-20251001-v1:0 (vendor_form)',
+  )
+  expect(names('bedrock', 'eu.anthropic.claude-sonnet-4-5')).toContain(
+    'eu.anthropic.claude-sonnet-4-5-20250929-v1:0 (vendor_form)',
+  )
+  expect(names('vertex_ai', 'anthropic/claude-opus-4.8')).toContain('claude-opus-4-8 (vendor_form)')
   expect(names('bedrock', 'anthropic.claude-opus-4-7-v1:0')).toContain('anthropic.claude-opus-4-7 (vendor_form)')
 })
 
@@ -131,7 +138,7 @@ test('a variant that OpenRouter serves for nothing keeps its suffix, and is one 
 })
 
 test('any text gives candidates that are longer than the text by at most the parts of a Bedrock id', () => {
-  const added = 'anthropic.-v1:0'.length + 1
+  const added = 'anthropic.-20250929-v1:0'.length + 1
   fc.assert(
     fc.property(fc.string({ maxLength: 60 }), fc.string({ maxLength: 120 }), (provider, model) => {
       const { candidates } = modelNames(provider, model)
