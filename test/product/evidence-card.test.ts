@@ -456,6 +456,10 @@ describe('cost', () => {
     const near = { usage_basis: 'reported', ...card('service_resolved', 0.9), explanation: { cost: { readings: [] } } }
     expect(await recordOf({ ...two, alternative_input_tokens: 1_210 })).toMatchObject(near)
     expect(await recordOf({ ...two, estimated_cost_usd: '0.0055' })).toMatchObject(near)
+
+    const decided = { service: 'checkout', owner: 'team-shop', reason: 'It is theirs.' }
+    await ask('POST', `/v1/attribution/${ambiguous.id}/override`, decided)
+    expect(await shownAgain(ambiguous.id, isOverridden)).toMatchObject(card('manual_override', 0.95, 'ambiguous_usage'))
   })
 
   test('a tenant sets how far a stated cost may be from the price', async () => {

@@ -102,6 +102,7 @@ describe('a merge', () => {
       { costBasis: 'price_book' },
     ],
     ['that is reported', { usageBasis: 'estimated' }, { usageBasis: 'reported' }],
+    ['that can be read in one way', { usageBasis: 'ambiguous' }, { usageBasis: 'estimated' }],
   ])('the better known usage is the one %s', (_, worse, better) => {
     for (const [one, other] of [
       [worse, better],

@@ -5,6 +5,8 @@ import { DEFAULT_SETTINGS, type GridSettings } from '../../../../internal/auth/t
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
 import { consumptionRules } from '../../../../internal/valuation/consumption.js'
+import type { StoredConvention } from '../../../../internal/valuation/conventions/convention.js'
+import { usageConventions } from '../../../../internal/valuation/conventions/read-by-convention.js'
 import { type PriceBook, priceBook } from '../../../../internal/valuation/cost/price-book.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 import { bookOf, priceRow } from '../../../support/price-books.js'
@@ -37,6 +39,59 @@ function recorded(book: PriceBook, invocation: Stated['invocation'] = {}, grid: 
 
 const again = (row: AttributionRow, valued: Valued, book: PriceBook, grid: GridSettings | null = null) =>
   revalue([row], valued, rules(book, grid), AT_MS)[0]
+
+describe('records whose counts can be read in two ways', () => {
+  const TWO = { alternativeInputTokens: 1_400, alternativeOutputTokens: 250 }
+  const APART: StoredConvention = {
+    id: 'ucv_1',
+    tenant_id: 'tenant',
+    sender: 'api',
+    provider: null,
+    cache: 'apart',
+    reasoning: null,
+    valid_from: '2020-01-01T00:00:00.000Z',
+    valid_to: null,
+    created_at: '2020-01-01T00:00:00.000Z',
+  }
+  const by = (conventions: readonly StoredConvention[], row: AttributionRow, book = RIGHT) =>
+    revalue([row], 'usage', (call) => rules(book)(call, usageConventions(conventions)), AT_MS)
+  const ambiguous = () => ({
+    ...recorded(RIGHT, TWO),
+    usageBasis: 'ambiguous',
+    exportEligibility: 'ambiguous_usage',
+  })
+
+  test('a convention gives them its counts and cost, and makes them eligible; without it they are as before', () => {
+    const before = ambiguous()
+    const [read] = by([APART], before)
+    expect(read).toMatchObject({
+      validFromMs: AT_MS,
+      inputTokens: 1_400,
+      alternativeInputTokens: 1_000,
+      costUsd: 6_000_000_000_000_000n,
+      usageBasis: 'reported',
+      exportEligibility: 'eligible',
+    })
+    expect(tallyOf([before], by([APART], before), 'usage')).toMatchObject({ cost_usd: '0.001', left: 0 })
+    expect(tallyOf([before], [], 'usage')).toMatchObject({ cost_usd: '0', left: 1 })
+    const [undecided] = by([], read as AttributionRow)
+    expect(undecided).toMatchObject({ usageBasis: 'ambiguous', exportEligibility: 'ambiguous_usage' })
+    expect(JSON.parse(undecided?.costDetails ?? '').other_reading).toMatchObject({ cost_usd: '0.005' })
+  })
+
+  test('what the event says of its counts is kept, and so is what nobody but a person or the region decides', () => {
+    const partial = recorded(RIGHT, { ...TWO, usageBasis: 'partial' })
+    const row = { ...partial, usageBasis: 'ambiguous', exportEligibility: 'residency_restricted' }
+    expect(by([APART], row)[0]).toMatchObject({ usageBasis: 'partial', exportEligibility: 'residency_restricted' })
+  })
+
+  test('they stay as they are if they are read so already, whatever the prices have become', () => {
+    const [read] = by([APART], ambiguous())
+    expect(by([APART], read as AttributionRow, WRONG)).toEqual([])
+    expect(by([], ambiguous(), WRONG)).toEqual([])
+    expect(by([APART], recorded(RIGHT), WRONG)).toEqual([])
+  })
+})
 
 describe('records without a value', () => {
   test('an unpriced record is priced with the current book and becomes eligible; its energy stays the same', () => {
