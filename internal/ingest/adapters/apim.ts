@@ -8,6 +8,7 @@ import { callKey } from './call-key.js'
 import { attributedBy } from './claims.js'
 import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
 import { countOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
+import { modelOf } from './gateway-provider.js'
 
 const WANTED = {
   TimeGenerated: 'value',
@@ -39,8 +40,8 @@ const PROVIDER = 'azure.ai.openai'
 
 export function fromApim(payload: Selected, { caller }: IntakeRequest): Mapped {
   if (countOf(payload['SequenceNumber']) !== 0) return skipped('message_row')
-  const served = nameOf(payload['ModelName'])
-  const model = nameOf(payload['DeploymentName']) ?? served
+  const served = modelOf(payload['ModelName'])
+  const model = modelOf(payload['DeploymentName']) ?? served
   if (model === undefined) return lacks('/ModelName', 'must be the name of a model')
   const time = timeText(instantOf(payload['TimeGenerated']))
   if (time === undefined) return lacks('/TimeGenerated', 'must be a time')

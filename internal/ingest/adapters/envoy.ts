@@ -9,7 +9,7 @@ import { callKey } from './call-key.js'
 import { CLAIMED } from './claims.js'
 import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
 import { aboveZero, callerTags, countOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
-import { providerOfGateway } from './gateway-provider.js'
+import { modelOf, providerOfGateway } from './gateway-provider.js'
 import { withShippedLines } from './shipped-lines.js'
 
 const WANTED = {
@@ -48,8 +48,8 @@ export function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped 
 }
 
 export function envoyCall(line: EnvoyLine, tenantId: string): Mapped {
-  const served = nameOf(line['gen_ai.response.model'])
-  const model = nameOf(line['gen_ai.original.model'], line['gen_ai.request.model']) ?? served
+  const served = modelOf(line['gen_ai.response.model'])
+  const model = modelOf(line['gen_ai.original.model'], line['gen_ai.request.model']) ?? served
   if (model === undefined) return skipped('no_model_call')
   const startMs = instantOf(line.start_time)
   const time = timeText(startMs)

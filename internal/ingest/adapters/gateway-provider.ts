@@ -1,5 +1,5 @@
 import { canonicalProvider } from '../../records/provider-names.js'
-import { resolveProvider } from '../../valuation/names/resolve-provider.js'
+import { modelName, resolveProvider } from '../../valuation/names/resolve-provider.js'
 import { nameOf } from './fields.js'
 
 /** Who served a call, and what was inferred to know it. */
@@ -8,14 +8,24 @@ export interface GatewayProvider {
   readonly assumption: string | undefined
 }
 
-/** As the gateway says; where it says nothing, the model tells. */
+/**
+ * As the gateway says; where it says nothing, or names OpenAI, whose API others speak, for a model of another, the model
+ * tells.
+ */
 export function providerOfGateway(stated: unknown, models: readonly (string | undefined)[]): GatewayProvider {
   const name = nameOf(stated)
   const known = name === undefined ? undefined : canonicalProvider(name) === undefined ? backendProvider(name) : name
-  if (known !== undefined) return { provider: known, assumption: undefined }
   // Of a path, everything that may name a provider is read by now.
-  const { provider, assumption } = resolveProvider({ providers: name?.includes('/') ? [] : [name], models })
+  const named = known ?? (name?.includes('/') ? undefined : name)
+  const { provider, assumption } = resolveProvider({ providers: [named], models })
+  if (known !== undefined && assumption !== 'provider_from_model') return { provider: known, assumption: undefined }
   return { provider: provider ?? name ?? 'unknown', assumption }
+}
+
+/** The first that names a model, as its provider knows it: callers write what they like. */
+export function modelOf(...stated: readonly unknown[]): string | undefined {
+  const name = nameOf(...stated)
+  return name === undefined ? undefined : nameOf(modelName(name))
 }
 
 /** In paths of Envoy AI Gateway (`<namespace>/<backend>/route/<route>/rule/0/ref/0`), what follows names no backend. */

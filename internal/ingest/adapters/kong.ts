@@ -9,7 +9,7 @@ import { callKey } from './call-key.js'
 import { attributedBy } from './claims.js'
 import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
 import { aboveZero, callerTags, countOf, idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
-import { providerOfGateway } from './gateway-provider.js'
+import { modelOf, providerOfGateway } from './gateway-provider.js'
 import { withShippedLines } from './shipped-lines.js'
 
 /** One AI plugin's entry. `prompt_tokens` includes the cached ones, as OpenAI counts, for every provider. */
@@ -72,7 +72,7 @@ export function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
   let unnamed: Mapped | undefined
   for (const { plugin, entry, isMain } of bought) {
     const meta = objectOf(entry['meta'])
-    const model = nameOf(meta['request_model'], meta['response_model'])
+    const model = modelOf(meta['request_model'], meta['response_model'])
     if (model === undefined) {
       unnamed = lacks(`/ai/${plugin}/meta/request_model`, 'must be the name of a model')
       continue
@@ -116,7 +116,7 @@ function callFields(entry: Selected, model: string) {
   const inputParts = objectOf(usage['prompt_tokens_details'])
   const outputParts = objectOf(usage['completion_tokens_details'])
   const isFromCache = String(objectOf(entry['cache'])['cache_status']).toLowerCase() === 'hit'
-  const served = nameOf(meta['response_model'])
+  const served = modelOf(meta['response_model'])
   const { provider, assumption } = providerOfGateway(meta['provider_name'], [model, served])
   const counted = readUsage(
     {

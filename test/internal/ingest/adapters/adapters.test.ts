@@ -212,6 +212,23 @@ describe('Envoy', () => {
   })
 })
 
+test.each([
+  ['Envoy', envoy, (model: string) => envoyPayload({ 'gen_ai.request.model': model, 'gen_ai.response.model': model })],
+  ['Kong', kong, (model: string) => kongPayload({}, { meta: { request_model: model, response_model: model } })],
+  ['API Management', apim, (model: string) => apimPayload({ DeploymentName: model, ModelName: model })],
+])('a model that a caller of %s names as it likes costs no record', (_, source, payloadOf) => {
+  const named = (model: string) => eventOf(source, payloadOf(model))
+  expect(named('claude-opus-5[1m]')).toMatchObject({ requested_model: 'claude-opus-5', served_model: 'claude-opus-5' })
+  expect(named('gpt-4o","gen_ai.usage.output_tokens":0')['requested_model']).toMatch(/^gpt-4o__/)
+})
+
+test.each([
+  ['Envoy', envoy, envoyPayload({ 'gen_ai.request.model': 'claude-sonnet-4-5', 'gen_ai.response.model': '-' })],
+  ['Kong', kong, kongPayload({}, { meta: { request_model: 'claude-sonnet-4-5', provider_name: 'openai' } })],
+])("a model of another behind OpenAI's API is the other's at %s, and the record says so", (_, source, payload) => {
+  expect(eventOf(source, payload)).toMatchObject({ provider: 'anthropic', assumptions: 'provider_from_model' })
+})
+
 test('zeros of every count are unknown in an access log of Envoy, not a free call', () => {
   const zeros = {
     'gen_ai.usage.input_tokens': 0,
