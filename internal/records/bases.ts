@@ -28,6 +28,8 @@ export const MISSING_PRICE_REASONS = [
   'no_priority_rate',
   /** The call has billed calls of a tool for which neither the price nor the book states a fee. */
   'no_tool_fee',
+  /** The call is billed by a unit besides tokens that has no price; the cost is that of all others. */
+  'no_unit_price',
   'no_price_in_force',
 ] as const
 export type MissingPriceReason = (typeof MISSING_PRICE_REASONS)[number]

@@ -146,7 +146,7 @@ export const RECORD_FIELDS = [
     values: COST_BASES,
     wire: 'bases',
     isInClosed: true,
-    description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.',
+    description: 'Where the cost comes from; with `unpriced` it is unknown: 0, or the part of it that has a price.',
   },
   {
     name: 'usage_basis',

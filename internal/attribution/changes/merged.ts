@@ -217,11 +217,13 @@ function withPartsOf(row: AttributionRow, other: AttributionRow): AttributionRow
   return { ...all, costUsd: costOf(all) }
 }
 
-/** Of a priced record; any other cost does not depend on its parts. */
+/** Of a record that has a price, at least of a part; any other cost does not depend on its parts. */
 function costOf(row: AttributionRow): AttributionRow['costUsd'] {
-  if (row.costBasis !== 'price_book' && row.costBasis !== 'tenant_price') return row.costUsd
+  if (!PRICED.has(row.costBasis)) return row.costUsd
   return explainCost(JSON.parse(row.costDetails) as CostDetails, eventOf(row, NOT_RECALLED)).totalUsd
 }
+
+const PRICED: ReadonlySet<string> = new Set<CostBasis>(['price_book', 'tenant_price', 'unpriced'])
 
 const NOT_RECALLED = {
   servedModel: undefined,

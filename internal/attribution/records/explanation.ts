@@ -133,10 +133,18 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 function explainStoredCost(stored: StoredAttributionDetail) {
   const details = JSON.parse(stored.cost_details) as CostDetails
-  const { totalUsd, statedUsd, lines, fees, assumptions, pricedUsd, estimateDifferenceUsd, scope } = explainCost(
-    details,
-    quantitiesStatedIn(stored),
-  )
+  const {
+    totalUsd,
+    statedUsd,
+    lines,
+    fees,
+    units,
+    unpricedUnits,
+    assumptions,
+    pricedUsd,
+    estimateDifferenceUsd,
+    scope,
+  } = explainCost(details, { ...quantitiesStatedIn(stored), billedUnits: stored.billed_units })
   return {
     basis: stored.cost_basis,
     total_usd: formatQuantity(totalUsd),
@@ -156,6 +164,13 @@ function explainStoredCost(stored: StoredAttributionDetail) {
       usd_per_call: usdPerCall,
       amount_usd: amountUsd,
     })),
+    units: units.map(({ unit, quantity, usdPerUnit, amountUsd }) => ({
+      unit,
+      quantity,
+      usd_per_unit: usdPerUnit,
+      amount_usd: amountUsd,
+    })),
+    unpriced_units: unpricedUnits,
     assumptions,
     readings: usageReadings(stored),
     scope,

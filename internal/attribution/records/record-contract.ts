@@ -14,6 +14,7 @@ import {
 } from '../../records/interpretation.js'
 import { CHANGES } from '../../store/tables/closed.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
+import { BILLED_UNITS } from '../../text/call-words.js'
 import { COST_SCOPES } from '../../valuation/cost/explain-cost.js'
 import { BILLED_TOOLS, RATE_PARTS } from '../../valuation/cost/rate-sheet.js'
 import { MATCHED_BY } from '../sightings/seen-by.js'
@@ -207,6 +208,22 @@ const explanation = z
           }),
         )
         .meta({ description: 'Calls of tools that the provider bills per call. Multipliers do not apply to them.' }),
+      units: z
+        .array(
+          z.object({
+            unit: z.enum(BILLED_UNITS),
+            quantity: decimalText(),
+            usd_per_unit: decimalText(),
+            amount_usd: decimalText(),
+          }),
+        )
+        .meta({
+          description:
+            'What the call is billed by besides tokens. Quantities are to a millionth; multipliers do not apply.',
+        }),
+      unpriced_units: z
+        .array(z.enum(BILLED_UNITS))
+        .meta({ description: 'Units that the call is billed by and that have no price: the cost lacks them.' }),
       assumptions: z.array(z.string()).meta({
         description: 'What the price assumes about the call, in sentences, such as the rates of another service tier.',
       }),
@@ -225,7 +242,7 @@ const explanation = z
         }),
       scope: z
         .enum(COST_SCOPES)
-        .meta({ description: 'What the price covers: tokens, or tokens and the fees of tools that the call used.' }),
+        .meta({ description: 'What the price covers: tokens, the fees of tools that the call used, other units.' }),
       details: facts('The price row, its period and its rates.'),
     }),
     footprint: z.object({

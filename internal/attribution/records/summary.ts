@@ -286,7 +286,7 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
     case 'ambiguous_usage':
       return ambiguityOf(stored)
     case 'unpriced':
-      return 'it is not charged back, because its cost is unknown'
+      return `it is not charged back, because ${Number(stored.cost_usd) > 0 ? 'a part of its cost' : 'its cost'} is unknown`
     case 'below_floor': {
       const isSenders = stored.confidence === stored.attribution_confidence
       const whose = isSenders ? ', which its sender states,' : ''

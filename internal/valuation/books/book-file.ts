@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BILLED_UNITS } from '../../text/call-words.js'
 import { plainText } from '../../text/plain-text.js'
 import { type PriceBookFile, priceBook, startMs } from '../cost/price-book.js'
 import { BILLED_TOOLS, PRICED_TIERS, RATE_PARTS, RATE_PATTERN } from '../cost/rate-sheet.js'
@@ -13,6 +14,8 @@ const tiers = Object.fromEntries(PRICED_TIERS.map((tier) => [tier, z.looseObject
   [tier in (typeof PRICED_TIERS)[number]]: z.ZodOptional<z.ZodObject<typeof rates, z.core.$loose>>
 }
 const fee = z.string().regex(RATE_PATTERN, 'must be a decimal string, USD per call')
+const unitRate = z.string().regex(RATE_PATTERN, 'must be a decimal string, USD per unit')
+const units = z.looseObject(Object.fromEntries(BILLED_UNITS.map((unit) => [unit, unitRate.optional()])))
 const fees = z.looseObject(Object.fromEntries(BILLED_TOOLS.map((tool) => [tool, fee.optional()])))
 const tokens = z.int().min(0)
 const sheet = {
@@ -21,6 +24,7 @@ const sheet = {
   tiers: z.array(z.looseObject({ above: tokens, ...rates, ...tiers })).optional(),
   bands: z.array(z.looseObject({ over: tokens, up_to: tokens, ...rates, ...tiers })).optional(),
   fees: fees.optional(),
+  units: units.optional(),
 }
 const factors = z.record(z.string(), z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'must be a plain decimal'))
 const name = plainText(256)

@@ -1,3 +1,4 @@
+import { BILLED_UNITS } from '../../text/call-words.js'
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
 import { BILLED_TOOLS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
@@ -9,9 +10,9 @@ import { rowName } from './book-file.js'
  * dated prices take precedence over the row.
  */
 export type Doubt =
-  /** Above 1000 USD per million tokens, or 1 USD per call of a tool: a wrong unit. Always quarantined. */
+  /** Above 1000 USD per million tokens, 1 USD per call of a tool, or 100 USD per other unit. Always quarantined. */
   | 'implausible_magnitude'
-  /** No rate for input or output. Always quarantined. */
+  /** No rate for input or output, and no price of another unit. Always quarantined. */
   | 'incomplete'
   | 'cache_read_above_input'
   | 'output_below_input'
@@ -39,6 +40,7 @@ export interface BookReview {
 const ALWAYS_QUARANTINED: ReadonlySet<Doubt> = new Set(['implausible_magnitude', 'incomplete'])
 const USD_PER_MILLION_MAX = steps('1000')
 const USD_PER_CALL_MAX = steps('1')
+const USD_PER_UNIT_MAX = steps('100')
 const JUMP = 5n
 
 /** @param accepted names of rows accepted in manual review: their doubts no longer hold them */
@@ -146,10 +148,18 @@ function doubtsOf(sheet: RateSheet, old: RateSheet | undefined, { mode }: PriceR
   const isEmbedding = mode === 'embedding'
   const doubts: Doubt[] = []
   const isFeeTooHigh = Object.values(sheet.fees ?? {}).some((fee) => steps(fee) > USD_PER_CALL_MAX)
-  if (isFeeTooHigh || sheets.some((rates) => ratesIn(rates).some((rate) => steps(rate) > USD_PER_MILLION_MAX))) {
+  const isUnitTooHigh = Object.values(sheet.units ?? {}).some((rate) => steps(rate) > USD_PER_UNIT_MAX)
+  if (
+    isFeeTooHigh ||
+    isUnitTooHigh ||
+    sheets.some((rates) => ratesIn(rates).some((rate) => steps(rate) > USD_PER_MILLION_MAX))
+  ) {
     doubts.push('implausible_magnitude')
   }
-  if (sheet.input === undefined || (sheet.output === undefined && !isEmbedding)) doubts.push('incomplete')
+  const isByUnits = sheet.units !== undefined && sheet.input === undefined && sheet.output === undefined
+  if (!isByUnits && (sheet.input === undefined || (sheet.output === undefined && !isEmbedding))) {
+    doubts.push('incomplete')
+  }
   if (sheets.some(({ input, cache_read }) => isAbove(cache_read, input))) doubts.push('cache_read_above_input')
   if (!isEmbedding && sheets.some(({ input, output }) => isAbove(input, output))) doubts.push('output_below_input')
   const isZero = (rate: string | undefined): boolean => rate !== undefined && steps(rate) === 0n
@@ -160,7 +170,8 @@ function doubtsOf(sheet: RateSheet, old: RateSheet | undefined, { mode }: PriceR
 
 const hasJumped = (sheet: RateSheet, old: RateSheet | undefined): boolean =>
   (['input', 'output'] as const).some((part) => isJump(old?.[part], sheet[part])) ||
-  BILLED_TOOLS.some((tool) => isJump(old?.fees?.[tool], sheet.fees?.[tool]))
+  BILLED_TOOLS.some((tool) => isJump(old?.fees?.[tool], sheet.fees?.[tool])) ||
+  BILLED_UNITS.some((unit) => isJump(old?.units?.[unit], sheet.units?.[unit]))
 
 const ratesIn = (rates: Rates): string[] =>
   Object.values(rates).filter((rate) => typeof rate === 'string' && /^\d/.test(rate))

@@ -5,9 +5,9 @@
  */
 
 import { type CostBasis, MISSING_PRICE_REASONS, UNPRICEABLE_REASONS } from '../../records/bases.js'
-import type { UsageBasis } from '../../text/call-words.js'
+import type { BilledUnit, UsageBasis } from '../../text/call-words.js'
 import type { MatchStep } from '../names/model-names.js'
-import type { Fees, Rates, SheetTier } from './rate-sheet.js'
+import type { Fees, Rates, SheetTier, UnitRates } from './rate-sheet.js'
 
 /** Why a call is unpriced. A closed list: coverage reports group by it. */
 export const UNPRICED_REASONS = [...MISSING_PRICE_REASONS, ...UNPRICEABLE_REASONS] as const
@@ -45,6 +45,10 @@ export const COST_FLAGS = {
   tool_fee_of_standard_tier: 85,
   /** The tenant's price states no fee for a tool; that of the price book was used. */
   tool_fee_of_book: 90,
+  /** Prices of other units than tokens are listed once, for the standard tier; they were used for this tier, too. */
+  unit_price_of_standard_tier: 85,
+  /** The tenant's price states none for a unit; that of the price book was used. */
+  unit_price_of_book: 90,
   /** No rates above the threshold are listed for this service tier; its base rates were used. */
   long_context_rate_unlisted: 60,
   /** Another price book has a different price. */
@@ -75,6 +79,8 @@ export interface CostDetails {
   readonly book_id?: string
   /** Why no price applies, or why none can be compared with the client's estimate. */
   readonly reason?: UnpricedReason
+  /** Units that the call is billed by and that have no price. With a `price`, it is that of everything else. */
+  readonly unpriced_units?: readonly BilledUnit[]
   /** The price that was used or, with `client_estimate`, the one to compare the estimate with. */
   readonly price?: AppliedPrice
   /** Absent: the call states no cost, or one that nothing speaks against. */
@@ -132,6 +138,8 @@ export interface AppliedPrice {
   readonly rates: Rates
   /** USD per call of each tool that the call used and that is billed per call. No factor applies to them. */
   readonly fees?: Fees
+  /** USD per unit of each other unit that the call is billed by. No factor applies to them. */
+  readonly units?: UnitRates
   /** Factors applied to all tokens. */
   readonly multipliers?: readonly { readonly name: string; readonly factor: string }[]
   readonly flags?: readonly CostFlag[]

@@ -1,8 +1,19 @@
 import type { Invocation } from '../../invocations/invocation.js'
-import { formatDifference, formatQuantity, parseQuantity, plus, type Quantity, zero } from '../../units/quantity.js'
+import type { BilledUnit } from '../../text/call-words.js'
+import {
+  formatDifference,
+  formatQuantity,
+  parseQuantity,
+  plus,
+  type Quantity,
+  quantityOfSteps,
+  STEPS_PER_UNIT,
+  zero,
+} from '../../units/quantity.js'
+import { costOfUnits, MILLIONTHS, millionthsOf, type UnitFacts, unitsBilled } from './billed-units.js'
 import type { AppliedConvention, AppliedPrice, CostDetails, CostFlag } from './cost-details.js'
 import { costOfParts, stepsOfParts } from './price-invocation.js'
-import { type BilledTool, billedAs, type Fees, RATE_PARTS, type RatePart } from './rate-sheet.js'
+import { type BilledTool, billedAs, type Fees, RATE_PARTS, type RatePart, type UnitRates } from './rate-sheet.js'
 import { type TokenFacts, type TokenParts, tokenParts } from './token-parts.js'
 import { callsOf, costOfTools, type ToolFacts, toolsCalled } from './tool-fees.js'
 
@@ -11,7 +22,7 @@ import { callsOf, costOfTools, type ToolFacts, toolsCalled } from './tool-fees.j
  */
 
 /** The fields of an event that the explanation needs; a stored record has all of them. */
-export type CostFacts = TokenFacts & ToolFacts & Pick<Invocation, 'estimatedCostUsd'>
+export type CostFacts = TokenFacts & ToolFacts & UnitFacts & Pick<Invocation, 'estimatedCostUsd'>
 
 export interface CostLine {
   readonly part: RatePart
@@ -32,8 +43,16 @@ export interface FeeLine {
   readonly amountUsd: string
 }
 
-/** Fees per second or image are not part of any figure. */
-export const COST_SCOPES = ['tokens', 'tokens_and_fees'] as const
+/** A quantity of a unit besides tokens. */
+export interface UnitLine {
+  readonly unit: BilledUnit
+  /** As it was priced: to a millionth. */
+  readonly quantity: string
+  readonly usdPerUnit: string
+  readonly amountUsd: string
+}
+
+export const COST_SCOPES = ['tokens', 'tokens_and_fees', 'tokens_and_units', 'tokens_fees_and_units'] as const
 
 export interface CostExplanation {
   /** Equal to the stored cost. */
@@ -43,9 +62,12 @@ export interface CostExplanation {
   /** Lines of the applied price or, with a client estimate, of the price to compare it with; empty without a price. */
   readonly lines: readonly CostLine[]
   readonly fees: readonly FeeLine[]
+  readonly units: readonly UnitLine[]
+  /** Billed units that have no price: the cost lacks them. */
+  readonly unpricedUnits: readonly BilledUnit[]
   /** What the price assumes, in sentences. */
   readonly assumptions: readonly string[]
-  /** The sum of the lines times the multipliers, plus the fees; undefined when no price applies. */
+  /** The sum of the lines times the multipliers, plus the fees and units; undefined when no price applies. */
   readonly pricedUsd: Quantity<'USD'> | undefined
   /** Estimate minus price, as signed decimal text; only when both exist. */
   readonly estimateDifferenceUsd: string | undefined
@@ -70,24 +92,57 @@ export function explainCost(details: CostDetails, facts: CostFacts): CostExplana
   return { totalUsd, statedUsd: formatQuantity(totalUsd), estimateDifferenceUsd, ...priced }
 }
 
-type Priced = Pick<CostExplanation, 'lines' | 'fees' | 'assumptions' | 'pricedUsd' | 'scope'>
+type Priced = Omit<CostExplanation, 'totalUsd' | 'statedUsd' | 'estimateDifferenceUsd'>
 
-function pricedBy({ price, usage_convention: convention }: CostDetails, facts: CostFacts): Priced {
-  const read = convention === undefined ? [] : [readAs(convention)]
+function pricedBy(
+  { price, usage_convention: convention, unpriced_units: unpricedUnits = [] }: CostDetails,
+  facts: CostFacts,
+): Priced {
   const parts = price && tokenParts(facts, facts.inputTokens ?? 0, facts.outputTokens ?? 0)
+  const assumptions = [
+    ...(convention === undefined ? [] : [readAs(convention)]),
+    ...unpricedUnits.map((unit) => `No price per ${NAME_OF_ONE[unit]} is known: the cost lacks them.`),
+  ]
   if (price === undefined || parts === undefined) {
-    return { lines: [], fees: [], assumptions: read, pricedUsd: undefined, scope: 'tokens' }
+    return { lines: [], fees: [], units: [], unpricedUnits, assumptions, pricedUsd: undefined, scope: 'tokens' }
   }
-  const { rates, fees = {}, multipliers = [] } = price
+  const { rates, fees = {}, units = {}, multipliers = [] } = price
   const factors = multipliers.map(({ factor }) => factor)
+  const ofTokens = costOfParts(parts, stepsOfParts(rates, factors))
   return {
     lines: linesOf(parts, rates),
     fees: feeLinesOf(facts, fees),
-    assumptions: [...read, ...assumptionsIn(price)],
-    pricedUsd: plus(costOfParts(parts, stepsOfParts(rates, factors)), costOfTools(facts, fees)),
-    scope: price.fees === undefined ? 'tokens' : 'tokens_and_fees',
+    units: unitLinesOf(facts, units),
+    unpricedUnits,
+    assumptions: [...assumptions, ...assumptionsIn(price)],
+    pricedUsd: plus(plus(ofTokens, costOfTools(facts, fees)), costOfUnits(facts, units)),
+    scope: scopeOf(price),
   }
 }
+
+function scopeOf({ fees, units }: AppliedPrice): CostExplanation['scope'] {
+  if (units === undefined) return fees === undefined ? 'tokens' : 'tokens_and_fees'
+  return fees === undefined ? 'tokens_and_units' : 'tokens_fees_and_units'
+}
+
+const NAME_OF_ONE: Readonly<Record<BilledUnit, string>> = {
+  seconds: 'second',
+  images: 'image',
+  characters: 'character',
+  pages: 'page',
+  requests: 'request',
+  search_units: 'search unit',
+  documents: 'document',
+  container_minutes: 'minute of a container',
+}
+
+const unitLinesOf = (facts: UnitFacts, rates: UnitRates): UnitLine[] =>
+  unitsBilled(facts).flatMap((unit) => {
+    const usdPerUnit = rates[unit]
+    if (usdPerUnit === undefined) return []
+    const quantity = formatQuantity(quantityOfSteps(millionthsOf(facts, unit) * (STEPS_PER_UNIT / MILLIONTHS)))
+    return [{ unit, quantity, usdPerUnit, amountUsd: formatQuantity(costOfUnits(facts, { [unit]: usdPerUnit })) }]
+  })
 
 function readAs({ id, sender, cache, reasoning }: AppliedConvention): string {
   const what = [
@@ -107,7 +162,9 @@ const feeLinesOf = (facts: ToolFacts, fees: Fees): FeeLine[] =>
 
 function linesOf(parts: TokenParts, rates: NonNullable<CostDetails['price']>['rates']): CostLine[] {
   const unmultiplied = stepsOfParts(rates, [])
-  return RATE_PARTS.filter((part) => parts[part] > 0).map((part) => {
+  // Of a model that is billed by other units only, tokens have no rate.
+  const isRated = (part: RatePart): boolean => parts[part] > 0 && rates[billedAs(part, rates)] !== undefined
+  return RATE_PARTS.filter(isRated).map((part) => {
     const billed = billedAs(part, rates)
     const amount = costOfParts({ ...NO_PARTS, [part]: parts[part] }, unmultiplied)
     return {
@@ -165,6 +222,9 @@ const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
   tool_fee_of_standard_tier: ({ service_tier }) =>
     `No fees per call are listed for the service tier ${service_tier}. Those of standard were used.`,
   tool_fee_of_book: () => 'The negotiated price states no fee for a tool. The fee of the price book was used.',
+  unit_price_of_standard_tier: ({ service_tier }) =>
+    `No prices per unit are listed for the service tier ${service_tier}. Those of standard were used.`,
+  unit_price_of_book: () => 'The negotiated price states none for a unit. That of the price book was used.',
   long_context_rate_unlisted: () =>
     'No rates above the input threshold are listed for this service tier. Its rates below the threshold were used.',
   price_books_disagree: () => 'Another price book has a different price.',

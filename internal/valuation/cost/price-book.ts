@@ -7,7 +7,15 @@
 import { readFileSync } from 'node:fs'
 import type { MissingPriceReason } from '../../records/bases.js'
 import { type MatchStep, modelNames } from '../names/model-names.js'
-import { type Fees, isRate, RATE_PARTS, type RateSheet, rateTables, stepsPerToken } from './rate-sheet.js'
+import {
+  type Fees,
+  isRate,
+  RATE_PARTS,
+  type RateSheet,
+  rateTables,
+  stepsPerToken,
+  type UnitRates,
+} from './rate-sheet.js'
 
 /** `prices.data.json`. Rates are USD per 1,000,000 tokens, fees USD per call, decimal strings. */
 export interface PriceBookFile {
@@ -73,6 +81,8 @@ export interface PriceEntry {
   readonly periods: readonly PricePeriod[]
   /** Fees of tools, of a period that states none of its own. */
   readonly fees: Fees
+  /** Prices of units besides tokens, of a period that states none of its own. */
+  readonly units: UnitRates
   /** Factor on all tokens by where the provider processes them (`eu`, `us`), `regional` for every region but global. */
   readonly residencyFactors: Readonly<Record<string, string>>
   /** Factor on all tokens of a call that was served at the speed `fast`; undefined where none is listed. */
@@ -246,6 +256,7 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
     isTierInclusive,
     periods,
     fees: row.fees ?? {},
+    units: row.units ?? {},
     residencyFactors,
     fastFactor,
     rowFlags: (row.flags ?? []).filter((flag) => flag !== 'cache_read_missing'),
@@ -306,6 +317,10 @@ function combinations(ofRegions: readonly string[], fast: string | undefined): r
 function assertExact(sheet: RateSheet, factors: readonly (readonly string[])[], name: string): void {
   for (const [tool, fee] of Object.entries(sheet.fees ?? {})) {
     if (!isRate(fee)) throw new RangeError(`price book: ${name} has a fee that cannot be held exactly: ${tool} ${fee}`)
+  }
+  for (const [unit, rate] of Object.entries(sheet.units ?? {})) {
+    if (!isRate(rate))
+      throw new RangeError(`price book: ${name} has a price that cannot be held exactly: ${unit} ${rate}`)
   }
   for (const rates of rateTables(sheet)) {
     for (const part of RATE_PARTS) {

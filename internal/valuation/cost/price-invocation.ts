@@ -7,6 +7,7 @@
  */
 import type { Invocation } from '../../invocations/invocation.js'
 import type { CostBasis } from '../../records/bases.js'
+import type { BilledUnit } from '../../text/call-words.js'
 import {
   AMOUNT_STEPS_MAX,
   parseQuantity,
@@ -17,6 +18,7 @@ import {
   zero,
 } from '../../units/quantity.js'
 import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
+import { costOfUnits, type UnitRatesOfCall, unitRatesFor, unitsBilled } from './billed-units.js'
 import {
   type AppliedPrice,
   COST_FLAGS,
@@ -33,6 +35,7 @@ import {
   billedAs,
   cliffOf,
   type Fees,
+  noTokenRates,
   RATE_PARTS,
   type RatePart,
   type RateSelection,
@@ -41,14 +44,15 @@ import {
   type SheetTier,
   sheetTierOf,
   stepsPerToken,
+  type UnitRates,
 } from './rate-sheet.js'
 import type { TenantPrices } from './tenant-prices.js'
 import { type TokenParts, tokenParts } from './token-parts.js'
 import { costOfTools, toolsCalled } from './tool-fees.js'
-import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, usageFacts } from './usage-facts.js'
+import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, unitFacts, usageFacts } from './usage-facts.js'
 
 export interface CostResult {
-  /** 0 with basis `unpriced` means unknown, not free. */
+  /** 0 with basis `unpriced` means unknown, not free; any other cost with it lacks what `unpriced_units` names. */
   readonly costUsd: Quantity<'USD'>
   readonly basis: CostBasis
   /** Frozen and shared by all events with the same price. */
@@ -80,7 +84,7 @@ export function priceInvocation(
   const { estimatedCostUsd, isCostNotional = false } = invocation
   const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
   const pricing = pricingAt(invocation, kept, book, tenant)
-  const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
+  const outcome = pricing.kind === 'none' ? withoutPrice(invocation, pricing) : outcomeOf(invocation, pricing)
   if (isCostNotional) return { costUsd: zero<'USD'>(), ...outcome.details.notional }
   if (estimate === undefined) return { costUsd: outcome.costUsd, ...outcome.details.alone }
   if (!isTrusted) return { costUsd: outcome.costUsd, ...doubtedDetails(outcome.details, 'untrusted') }
@@ -162,17 +166,21 @@ interface Pricing {
   readonly nameFlags: readonly CostFlag[]
   /** Fees of the price book, where the entry is a price of the tenant. */
   readonly bookFees: Fees
+  /** Likewise the prices of units besides tokens. */
+  readonly bookUnits: UnitRates
   /** By service tier, speed, cliff and period, then by kinds of usage: a few dozen in all. */
   readonly priced: Map<number, Map<number, PricedVariant>>
-  readonly unpriced: Map<UnpricedReason, Outcome>
+  /** By reason and unpriced units. */
+  readonly unpriced: Map<string, Outcome>
 }
 
-type NoPricing = { readonly kind: 'none'; readonly outcome: Outcome }
+type NoPricing = Pick<Pricing, 'book' | 'unpriced'> & { readonly kind: 'none'; readonly reason: UnpricedReason }
 
 interface PricedVariant {
   readonly details: OutcomeDetails
   readonly steps: StepsOfPart
   readonly fees: Fees
+  readonly units: UnitRates
 }
 
 interface KeptModel {
@@ -243,6 +251,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
     modelFrom,
     nameFlags: flags,
     bookFees: entry.source === 'tenant_price' && found.kind === 'entry' ? found.entry.fees : {},
+    bookUnits: entry.source === 'tenant_price' && found.kind === 'entry' ? found.entry.units : {},
     priced: new Map(),
     unpriced: new Map(),
   })
@@ -254,15 +263,28 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
   const ofBook: Pricing | NoPricing =
     found.kind === 'entry'
       ? pricing(found.entry, found.match, found.region)
-      : { kind: 'none', outcome: unpricedOutcome(bookName(book), found.reason) }
+      : { kind: 'none', book: bookName(book), reason: found.reason, unpriced: new Map() }
   return { ofTenant, ofBook }
 }
 
+/** Without a price list nothing of a call has a price; where only units besides tokens are billed, it is they. */
+function withoutPrice(invocation: Invocation, pricing: NoPricing): Outcome {
+  const units = unitsBilled(invocation)
+  return unpriced(pricing, isUncounted(invocation, units) ? 'no_unit_price' : pricing.reason, units)
+}
+
+/** Whether a call is billed by units besides tokens, and states no tokens: 0 and 0 say no more than that. */
+const isUncounted = ({ inputTokens = 0, outputTokens = 0 }: Invocation, units: readonly BilledUnit[]): boolean =>
+  units.length > 0 && inputTokens + outputTokens === 0
+
 function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   const { entry } = pricing
-  const inputTokens = invocation.inputTokens
+  const units = unitsBilled(invocation)
+  const isWithoutTokens = isUncounted(invocation, units)
+  const inputTokens = isWithoutTokens ? 0 : invocation.inputTokens
   // An embedding has no output that costs anything; for all other models a missing count is unknown, not zero.
-  const outputTokens = invocation.outputTokens ?? (entry.isEmbedding ? 0 : undefined)
+  const isOutputKnown = isWithoutTokens || entry.isEmbedding
+  const outputTokens = invocation.outputTokens ?? (isOutputKnown ? 0 : undefined)
   if (inputTokens === undefined || outputTokens === undefined) return unpriced(pricing, 'no_tokens')
   const parts = tokenParts(invocation, inputTokens, outputTokens)
   if (parts === undefined) return unpriced(pricing, 'inconsistent_tokens')
@@ -272,10 +294,13 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   if (period === undefined) return unpriced(pricing, 'no_price_in_force')
   const window = windowAt(period, invocation.eventTimeMs)
   const sheet = period.windows[window]?.sheet ?? period.sheet
+  // A model without rates of tokens is billed by other units only, whatever tokens the call states.
+  const isByUnits = isWithoutTokens || (units.length > 0 && sheet.input === undefined)
+  if (sheet.input === undefined && !isByUnits) return unpriced(pricing, 'incomplete_price')
   const cliff = cliffOf(sheet, inputTokens, entry.isTierInclusive)
   const serviceTier = sheetTierOf(invocation.serviceTier)
   const isBeforeFirst = invocation.eventTimeMs < period.fromMs
-  const usage = usageFacts(invocation, parts)
+  const usage = usageFacts(invocation, parts) | unitFacts(units, isByUnits)
   const isFast = invocation.speed === 'fast'
   const slot =
     TIER_BITS[serviceTier] |
@@ -292,20 +317,32 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   }
   let variant = ofUsage.get(usage)
   if (variant === undefined) {
-    const selected = ratesOf(sheet, serviceTier, cliff)
+    const selected = isByUnits ? noTokenRates(serviceTier) : ratesOf(sheet, serviceTier, cliff)
     if (selected.kind === 'none') return unpriced(pricing, NO_RATE[selected.tier])
     if (isModalityUnlisted(selected.rates, sheet, usage)) return unpriced(pricing, NO_RATE[selected.tier])
     const fees = feesFor(toolsCalled(invocation), period, pricing)
     if (fees === undefined) return unpriced(pricing, 'no_tool_fee')
+    const unitRates = unitRatesFor(units, { ...entry.units, ...period.sheet.units }, pricing.bookUnits)
+    if (isByUnits && unitRates.missing.length === units.length) return unpriced(pricing, 'no_unit_price', units)
     variant = newVariant({
-      ...{ pricing, period, window, serviceTier, cliff, selected, usage, isFast, isBeforeFirst, fees },
+      ...{ pricing, period, window, serviceTier, cliff, selected, usage, isFast, isBeforeFirst, fees, unitRates },
     })
     ofUsage.set(usage, variant)
   }
-  const ofTokens = costOfParts(parts, variant.steps)
-  const hasToolCalls = (usage & HAS_TOOL_CALLS) !== 0
-  const costUsd = hasToolCalls ? plus(ofTokens, costOfTools(invocation, variant.fees)) : ofTokens
-  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, details: variant.details }
+  return costOf(invocation, parts, usage, variant) ?? unpriced(pricing, 'beyond_range')
+}
+
+/** @returns undefined beyond what one call may cost */
+function costOf(
+  invocation: Invocation,
+  parts: TokenParts,
+  usage: number,
+  { steps, fees, units, details }: PricedVariant,
+): Outcome | undefined {
+  let costUsd = costOfParts(parts, steps)
+  if ((usage & HAS_TOOL_CALLS) !== 0) costUsd = plus(costUsd, costOfTools(invocation, fees))
+  if (invocation.billedUnits !== undefined) costUsd = plus(costUsd, costOfUnits(invocation, units))
+  return costUsd > AMOUNT_STEPS_MAX ? undefined : { costUsd, details }
 }
 
 interface Selected {
@@ -321,11 +358,13 @@ interface Selected {
   readonly isFast: boolean
   readonly isBeforeFirst: boolean
   readonly fees: FeesOfCall
+  readonly unitRates: UnitRatesOfCall
 }
 
 function newVariant(call: Selected): PricedVariant {
-  const { pricing, period, serviceTier, selected, usage, fees } = call
+  const { pricing, period, serviceTier, selected, usage, fees, unitRates } = call
   const { entry } = pricing
+  const hasUnits = Object.keys(unitRates.rates).length > 0
   const applied = appliedPrice(call, [
     ...pricing.nameFlags,
     ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
@@ -337,12 +376,18 @@ function newVariant(call: Selected): PricedVariant {
     ...flagsOfRates(selected.rates, usage, selected.tier),
     ...((usage & HAS_TOOL_CALLS) !== 0 && selected.tier !== 'standard' ? (['tool_fee_of_standard_tier'] as const) : []),
     ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
+    ...(hasUnits && selected.tier !== 'standard' ? (['unit_price_of_standard_tier'] as const) : []),
+    ...(unitRates.isFromBook ? (['unit_price_of_book'] as const) : []),
   ])
   const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
   return {
-    details: outcomeDetails(pricing.book, entry.source, { price: applied }),
+    details:
+      unitRates.missing.length === 0
+        ? outcomeDetails(pricing.book, entry.source, { price: applied })
+        : outcomeDetails(pricing.book, 'unpriced', { ...noPriceOf(unitRates.missing), price: applied }),
     steps: stepsOfParts(selected.rates, factors),
     fees: fees.fees,
+    units: unitRates.rates,
   }
 }
 
@@ -409,7 +454,7 @@ const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
 }
 
 function appliedPrice(
-  { pricing, period, window: windowIndex, serviceTier, cliff, selected, isFast, fees: { fees } }: Selected,
+  { pricing, period, window: windowIndex, serviceTier, cliff, selected, isFast, fees: { fees }, unitRates }: Selected,
   flags: readonly CostFlag[],
 ): AppliedPrice {
   const { entry, match, modelFrom, region } = pricing
@@ -445,6 +490,7 @@ function appliedPrice(
     rate_unit: 'USD per 1000000 tokens',
     rates: selected.rates,
     ...(Object.keys(fees).length > 0 && { fees }),
+    ...(Object.keys(unitRates.rates).length > 0 && { units: unitRates.rates }),
     ...(multipliers.length > 0 && { multipliers }),
     ...(flags.length > 0 && { flags }),
     ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
@@ -478,23 +524,28 @@ function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], r
   return Math.min(...percents) / 100
 }
 
-function unpriced({ book, unpriced: kept }: Pricing, reason: UnpricedReason): Outcome {
-  let outcome = kept.get(reason)
+/** @param units billed units without a price */
+function unpriced(
+  { book, unpriced: kept }: Pick<Pricing, 'book' | 'unpriced'>,
+  reason: UnpricedReason,
+  units: readonly BilledUnit[] = [],
+): Outcome {
+  const id = units.length === 0 ? reason : `${reason} ${units.join(' ')}`
+  let outcome = kept.get(id)
   if (outcome === undefined) {
-    outcome = unpricedOutcome(book, reason)
-    kept.set(reason, outcome)
+    const named = units.length > 0 && { unpriced_units: units }
+    outcome = { costUsd: zero<'USD'>(), details: outcomeDetails(book, 'unpriced', { reason, ...named }) }
+    kept.set(id, outcome)
   }
   return outcome
 }
 
-function unpricedOutcome(book: BookName, reason: UnpricedReason): Outcome {
-  return { costUsd: zero<'USD'>(), details: outcomeDetails(book, 'unpriced', { reason }) }
-}
+const noPriceOf = (units: readonly BilledUnit[]) => ({ reason: 'no_unit_price', unpriced_units: units }) as const
 
 function outcomeDetails(
   book: BookName,
   basis: CostBasis,
-  rest: { readonly price: AppliedPrice } | { readonly reason: UnpricedReason },
+  rest: Pick<CostDetails, 'price' | 'reason' | 'unpriced_units'>,
 ): OutcomeDetails {
   return {
     alone: serialised({ basis, ...book, ...rest }),

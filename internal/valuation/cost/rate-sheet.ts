@@ -1,11 +1,11 @@
 /**
  * One row of a price list, and the selection of the rates that apply to a request.
  *
- * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, exact decimal strings. A request's rates depend on
+ * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, prices of other units USD each; exact decimal strings. A request's rates depend on
  * its service tier and on which side of a cliff its total input lies; a cliff re-prices every token of the request,
  * never only the excess.
  */
-import type { ServiceTier } from '../../text/call-words.js'
+import type { BilledUnit, ServiceTier } from '../../text/call-words.js'
 
 /** The kinds of tokens that a price list can price separately. */
 export const RATE_PARTS = [
@@ -33,6 +33,9 @@ export type BilledTool = (typeof BILLED_TOOLS)[number]
 
 /** USD per call; a missing tool has no published fee. */
 export type Fees = Readonly<Partial<Record<BilledTool, string>>>
+
+/** USD per second, image, page, ...; a missing unit has no published price. */
+export type UnitRates = Readonly<Partial<Record<BilledUnit, string>>>
 
 /** The service tiers that a price list can price apart from `standard`. */
 export const PRICED_TIERS = ['batch', 'flex', 'priority', 'scale', 'priority_on_demand', 'flex_discount'] as const
@@ -69,6 +72,7 @@ export type RateSheet = Rates &
     readonly tiers?: readonly CliffTier[]
     readonly bands?: readonly Band[]
     readonly fees?: Fees
+    readonly units?: UnitRates
   }
 
 /** Every table of rates in a sheet: of the standard tier, of the other tiers, and beyond each cliff. */
@@ -106,6 +110,14 @@ export type RateSelection =
       readonly isCliffUnlisted: boolean
     }
   | { readonly kind: 'none'; readonly tier: Exclude<SheetTier, 'standard'> }
+
+/** Of a call that is billed by other units than tokens. */
+export const noTokenRates = (tier: SheetTier): Extract<RateSelection, { kind: 'rates' }> => ({
+  kind: 'rates',
+  rates: {},
+  tier,
+  isCliffUnlisted: false,
+})
 
 /**
  * The published rates of a service tier beyond a cliff.
@@ -198,7 +210,7 @@ export function stepsPerToken(rate: string, factors: readonly string[]): bigint 
   return coefficient * 10n ** BigInt(RATE_DECIMALS_MAX - decimals)
 }
 
-/** A fee in steps of 1e-18 USD per call. @param fee already validated, so at most 12 decimals */
+/** A fee or the price of a unit, in steps of 1e-18 USD each. @param fee already validated, so at most 12 decimals */
 export const stepsPerCall = (fee: string): bigint => (stepsPerToken(fee, []) ?? 0n) * TOKENS_PER_RATE
 
 const TOKENS_PER_RATE = 1_000_000n

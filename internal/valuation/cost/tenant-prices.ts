@@ -92,7 +92,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
   if (!(fromMs < toMs)) return 'period'
   const { rates } = override
   if (rates.input === undefined || rates.output === undefined) return 'no_input_or_output_rate'
-  if (Object.values(rates.fees ?? {}).some((fee) => !isRate(fee))) return 'rate'
+  if (Object.values({ ...rates.fees, ...rates.units }).some((rate) => !isRate(rate))) return 'rate'
   for (const each of rateTables(rates)) {
     for (const part of RATE_PARTS) {
       const rate = each[part]
@@ -108,6 +108,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
     isTierInclusive: false,
     periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, windows: [] }],
     fees: {},
+    units: {},
     residencyFactors: {},
     fastFactor: undefined,
     rowFlags: [],

@@ -2,6 +2,7 @@
  * Which kinds of usage an event has: a price's flags, and therefore its details, depend on them and not on the counts.
  */
 import type { Invocation } from '../../invocations/invocation.js'
+import { BILLED_UNITS, type BilledUnit } from '../../text/call-words.js'
 import type { CostFlag } from './cost-details.js'
 import { billedAs, type RatePart, type Rates, type SheetTier } from './rate-sheet.js'
 import { type TokenParts, writesWithoutCounter } from './token-parts.js'
@@ -24,6 +25,10 @@ const HAS_CODE_EXECUTIONS = 16_384
 /** Whether the cached part is stated, and not assumed. */
 const HAS_AUDIO_CACHE_SPLIT = 32_768
 const HAS_IMAGE_CACHE_SPLIT = 65_536
+/** One bit per unit besides tokens, in the order of their list, from here on. */
+const FIRST_UNIT_BIT = 17
+/** Whether tokens cost nothing: the call is billed by other units only. */
+const IS_BY_UNITS = 1 << 30
 /** Any billed call of a tool. */
 export const HAS_TOOL_CALLS = HAS_WEB_SEARCHES | HAS_FILE_SEARCHES | HAS_CODE_EXECUTIONS
 
@@ -53,6 +58,13 @@ export function usageFacts(invocation: Invocation, parts: TokenParts): number {
   if (invocation.webSearchCalls) facts |= HAS_WEB_SEARCHES
   if (invocation.fileSearchCalls) facts |= HAS_FILE_SEARCHES
   if (invocation.codeExecutionCalls) facts |= HAS_CODE_EXECUTIONS
+  return facts
+}
+
+/** Bits for the units besides tokens that the event is billed by. */
+export function unitFacts(units: readonly BilledUnit[], isByUnits: boolean): number {
+  let facts = isByUnits ? IS_BY_UNITS : 0
+  for (const unit of units) facts |= 1 << (FIRST_UNIT_BIT + BILLED_UNITS.indexOf(unit))
   return facts
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { idOfName, type TenantIds } from '../../ids/ids.js'
+import { BILLED_UNITS, type BilledUnit } from '../../text/call-words.js'
 import { instant, name } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 import {
@@ -70,6 +71,18 @@ export const shownFees = feeTable(z.object as unknown as typeof z.strictObject).
   description: 'USD per call of a tool that the provider runs. Tools without a fee have that of the price book.',
 })
 
+const unitTable = (object: typeof z.strictObject) =>
+  object(
+    Object.fromEntries(BILLED_UNITS.map((unit) => [unit, rate().nullish()])) as {
+      [unit in BilledUnit]: ReturnType<ReturnType<typeof rate>['nullish']>
+    },
+  )
+/** The prices of units besides tokens of an override in a reply. */
+export const shownUnits = unitTable(z.object as unknown as typeof z.strictObject).meta({
+  id: 'UnitPrices',
+  description: 'USD per unit of what is billed besides tokens. Units without a price have that of the price book.',
+})
+
 export const overrideFields = z
   .strictObject({
     provider: name(),
@@ -82,6 +95,14 @@ export const overrideFields = z
       .meta({
         id: 'NewFees',
         description: 'USD per call of a tool that the provider runs. Default: the fees of the price book.',
+      })
+      .nullish(),
+    usd_per_unit: unitTable(z.strictObject)
+      .meta({
+        id: 'NewUnitPrices',
+        description:
+          'USD per unit of what is billed besides tokens (`billed_units` of the event). Default: the prices of the ' +
+          'price book. For a model that is billed by such units only, state rates of 0 for tokens.',
       })
       .nullish(),
   })
@@ -113,6 +134,8 @@ export interface StoredOverride {
   readonly valid_to: string | null
   readonly usd_per_million: StoredRates
   readonly usd_per_call: Readonly<Record<string, string>> | null
+  /** Absent in overrides of earlier versions. */
+  readonly usd_per_unit?: Readonly<Record<string, string>> | null
   readonly created_at: string
 }
 
@@ -123,7 +146,8 @@ export function storedOverride(
   ids: TenantIds,
   nowMs: number,
 ): StoredOverride {
-  const { provider, model, region, valid_from: from, valid_to: to, usd_per_million: table, usd_per_call: fees } = fields
+  const { provider, model, region, valid_from: from, valid_to: to } = fields
+  const { usd_per_million: table, usd_per_call: fees, usd_per_unit: units } = fields
   const validFrom = new Date(instantOf(from)).toISOString()
   const names = [statedProviderOf(provider, model), model.trim().toLowerCase(), region?.trim().toLowerCase() ?? '']
   return {
@@ -136,6 +160,7 @@ export function storedOverride(
     valid_to: to == null ? null : new Date(instantOf(to)).toISOString(),
     usd_per_million: withoutNulls(table) as StoredRates,
     usd_per_call: fees == null ? null : (withoutNulls(fees) as Readonly<Record<string, string>>),
+    usd_per_unit: units == null ? null : (withoutNulls(units) as Readonly<Record<string, string>>),
     created_at: new Date(nowMs).toISOString(),
   }
 }
@@ -151,6 +176,7 @@ export const overrideOf = (override: StoredOverride): TenantPriceOverride => ({
   rates: {
     ...sheetOf(override.usd_per_million),
     ...(override.usd_per_call != null && { fees: override.usd_per_call }),
+    ...(override.usd_per_unit != null && { units: override.usd_per_unit }),
   },
 })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ResourceContract } from '../../http/resource/resource-operations.js'
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
-import { type OverrideFields, overrideFields, shownFees, shownRates } from './override.js'
+import { type OverrideFields, overrideFields, shownFees, shownRates, shownUnits } from './override.js'
 
 /** The contract of a tenant's negotiated prices. */
 
@@ -15,6 +15,7 @@ const price = z
     valid_to: timeText().nullable(),
     usd_per_million: shownRates,
     usd_per_call: shownFees.nullable(),
+    usd_per_unit: shownUnits.nullable(),
     created_at: timeText(),
   })
   .meta({ id: 'Price' })
@@ -42,6 +43,7 @@ export const PRICE = {
       region: null,
       valid_to: null,
       usd_per_call: null,
+      usd_per_unit: null,
       created_at: '2026-11-21T09:30:00.000Z',
     },
     fields: { ...EXAMPLE, valid_from: '2026-11-01T00:00:00Z' },
@@ -52,7 +54,8 @@ export const PRICE = {
       'A negotiated price for one model of one provider, in force from `valid_from`. It takes precedence over the ' +
       'price book for calls in that period that are attributed after this request and state no cost of their own. ' +
       'Only the listed tiers are priced: without rates for `batch`, a batch call is unpriced. Fees of tools that ' +
-      '`usd_per_call` does not list are those of the price book. Among several prices in force, one ' +
+      '`usd_per_call` does not list are those of the price book, and so are prices of units that `usd_per_unit` does ' +
+      'not list. Among several prices in force, one ' +
       "for the call's region wins over one without a region, then the latest `valid_from` wins. A price cannot be " +
       'updated: delete it and add it again.',
     delete: 'Existing records keep their cost.',

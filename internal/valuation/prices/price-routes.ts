@@ -31,4 +31,4 @@ export const priceRoutes = ({
     deps,
   )
 
-const show = ({ tenant_id: _, ...shown }: StoredOverride) => shown
+const show = ({ tenant_id: _, ...shown }: StoredOverride) => ({ ...shown, usd_per_unit: shown.usd_per_unit ?? null })

@@ -38,6 +38,15 @@ describe('a new book', () => {
     expect(reviewBook(file, before, new Set())).toMatchObject({ added: 0, changed: 0, removed: 0 })
   })
 
+  test('may have models that are billed by other units than tokens only', () => {
+    const row = { provider: 'openai', model: 'm', units: { seconds: '0.0001' } }
+
+    expect(review(row)).toMatchObject({ added: 1, quarantined: [], held: [] })
+    expect(review({ ...row, units: { seconds: '0.006' } }, [row])).toMatchObject({
+      held: [{ name: 'openai/m', doubts: ['jump'] }],
+    })
+  })
+
   test('that equals the built-in book holds no rows', () => {
     const today = loadPriceBookFile()
 
@@ -54,6 +63,11 @@ describe('a doubtful row', () => {
       'implausible_magnitude',
     ],
     ['a fee per 1,000 calls', priceRow('m', '1', '2', { fees: { web_search: '10' } }), 'implausible_magnitude'],
+    [
+      'a price per 1,000,000 characters',
+      priceRow('m', '1', '2', { units: { characters: '150' } }),
+      'implausible_magnitude',
+    ],
     ['no output', { provider: 'openai', model: 'm', input: '1' }, 'incomplete'],
   ])('is quarantined, even if accepted: %s', (_, row, doubt) => {
     const { file, quarantined, held } = review(row, [], ['openai/m'])

@@ -39,6 +39,8 @@ test('the explanation of an unpriced event has no lines and no priced amount', (
     totalUsd: 0n,
     statedUsd: undefined,
     lines: [],
+    units: [],
+    unpricedUnits: [],
     fees: [],
     assumptions: [],
     pricedUsd: undefined,

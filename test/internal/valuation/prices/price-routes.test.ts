@@ -59,7 +59,9 @@ test('a price is shown as it was set, until it is deleted', async () => {
     thresholds: [{ above_input_tokens: 200_000, input_tokens: '4' }],
   }
   const fees = { web_search: '0.008', code_execution: null }
-  const made = await ask('POST', PATH, price({ valid_to: null, usd_per_million: table, usd_per_call: fees }))
+  const units = { pages: '0.002', images: null }
+  const stated = { valid_to: null, usd_per_million: table, usd_per_call: fees, usd_per_unit: units }
+  const made = await ask('POST', PATH, price(stated))
 
   expect(made).toMatchObject({ status: 201 })
   expect(made.json).toEqual({
@@ -77,6 +79,7 @@ test('a price is shown as it was set, until it is deleted', async () => {
       thresholds: [{ above_input_tokens: 200_000, input_tokens: '4' }],
     },
     usd_per_call: { web_search: '0.008' },
+    usd_per_unit: { pages: '0.002' },
     created_at: expect.any(String),
   })
   const path = `${PATH}/${made.json.id}`
@@ -125,6 +128,8 @@ describe('an invalid price', () => {
       '/usd_per_million/thresholds/1/above_input_tokens',
       { usd_per_million: { ...RATES, thresholds: [{ above_input_tokens: 5 }, { above_input_tokens: 5 }] } },
     ],
+    ['/usd_per_unit/minutes', { usd_per_unit: { minutes: '1' } }],
+    ['/usd_per_unit/pages', { usd_per_unit: { pages: 1 } }],
     ['/usd_per_million/input', { usd_per_million: { ...RATES, input: '2' } }],
     ['/valid_to', { valid_to: '2026-11-01T00:00:00Z' }],
     ['/valid_from', { valid_from: '2026-11-31T00:00:00Z' }],
