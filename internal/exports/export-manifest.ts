@@ -138,8 +138,15 @@ const definitionOf = ({ name, type, description }: FocusColumn) => ({
 
 /** Names are limited to 256 bytes, and no text combines more than four of them. */
 const TEXT_CHARACTERS_MAX = 2_048
-const WHOLE = ['ConsumedQuantity', 'x_InputTokenCount', 'x_InvocationCount', 'x_OutputTokenCount']
-const scaleOf = (name: string): number => (name === 'x_MinimumConfidence' ? 4 : WHOLE.includes(name) ? 0 : 18)
+const SCALES: Readonly<Record<string, number>> = {
+  // Millionths of seconds, pages, ...
+  ConsumedQuantity: 6,
+  x_InputTokenCount: 0,
+  x_InvocationCount: 0,
+  x_MinimumConfidence: 4,
+  x_OutputTokenCount: 0,
+}
+const scaleOf = (name: string): number => SCALES[name] ?? 18
 
 /** A GUID derived from the text it identifies (RFC 9562, version 8). */
 function guidOf(text: string): string {

@@ -3,6 +3,7 @@
  * Shares only that table with the code that writes the file.
  */
 import { readFileSync } from 'node:fs'
+import { FOCUS_UNIT_OF } from '../../internal/text/call-words.js'
 
 interface StandardColumn {
   readonly name: string
@@ -152,7 +153,11 @@ function formatFault({ type, valueFormat, minimum }: StandardColumn, value: stri
   return undefined
 }
 
+/** The standard recommends a list of count nouns (FOCUS 1.4, unit format): for what it lacks, others are allowed. */
+const OWN_UNITS: ReadonlySet<string> = new Set(Object.values(FOCUS_UNIT_OF))
+
 function isUnit(text: string): boolean {
+  if (OWN_UNITS.has(text)) return true
   const { dataSize, time, count } = TABLE.formats.unit
   const singular = [...dataSize, ...time, ...count]
   const plurals = [...dataSize, ...[...time, ...count].map((unit) => `${unit}s`)]

@@ -313,7 +313,7 @@ const LEFT_OUT: Readonly<Record<ShownField, string | typeof IN_FILES>> = {
   web_search_calls: IN_FILES,
   file_search_calls: IN_FILES,
   code_execution_calls: IN_FILES,
-  billed_units: EXPLAINED,
+  billed_units: IN_FILES,
   alternative_input_tokens: EXPLAINED,
   alternative_output_tokens: EXPLAINED,
   latency_ms: 'does not affect any charge',

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
-import { FIRST_TOOL_METER, METERS } from '../../../internal/store/queries/exports/export-meters.js'
+import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS } from '../../../internal/store/queries/exports/export-meters.js'
+import { BILLED_UNITS } from '../../../internal/text/call-words.js'
 import { BILLED_TOOLS, RATE_PARTS } from '../../../internal/valuation/cost/rate-sheet.js'
 
 test('the guide lists exactly our own columns', () => {
@@ -16,7 +17,8 @@ test('the guide lists exactly our own columns', () => {
   }
 })
 
-test('the meters of an export are the parts and tools of a price list, calls of tools behind kinds of tokens', () => {
-  expect(METERS).toEqual([...RATE_PARTS, ...BILLED_TOOLS])
+test('the meters of an export are the parts, tools and units of a price list, each behind the ones before', () => {
+  expect(METERS).toEqual([...RATE_PARTS, ...BILLED_TOOLS, ...BILLED_UNITS])
   expect(METERS[FIRST_TOOL_METER - 1]).toBe(BILLED_TOOLS[0])
+  expect(METERS[FIRST_UNIT_METER - 1]).toBe(BILLED_UNITS[0])
 })

@@ -217,6 +217,44 @@ describe('the rows of an export', () => {
     ])
   })
 
+  test('by meter count seconds and pages at the price of one, beside tokens', async () => {
+    const billed = newTenant()
+    const whisper = { requestedModel: 'whisper-1', inputTokens: undefined, outputTokens: undefined }
+    const ocr = { ...whisper, provider: 'mistral', requestedModel: 'mistral-ocr-2512' }
+    const calls = [
+      ...byPeople(billed, 5, { owner: 'a', invocation: { ...whisper, billedUnits: { seconds: '12.5' } } }),
+      ...byPeople(billed, 5, { owner: 'a', invocation: { ...whisper, billedUnits: { seconds: '0.0000015000001' } } }),
+      ...byPeople(billed, 5, { owner: 'a', invocation: { ...ocr, billedUnits: { pages: '3' } } }),
+      // The pages have a price, the documents have none: not in the file.
+      ...byPeople(billed, 5, { owner: 'a', invocation: { ...ocr, billedUnits: { pages: '1', documents: '2' } } }),
+    ]
+    await bench.insert(calls)
+    const charged = calls.filter(({ exportEligibility }) => exportEligibility === 'eligible')
+    expect(charged).toHaveLength(15)
+
+    const { header, rows } = await bench.exported(billed, { group_by: ['owner', 'served_model', 'meter'] })
+    const owners = await bench.exported(billed, { group_by: ['owner'] })
+
+    expect(focusFaults(header, rows, '1.4')).toEqual([])
+    expect(focusFaults(owners.header, owners.rows, '1.4')).toEqual([])
+    expect(sumOf(rows, 'BilledCost')).toBe(exact(costOf(charged)))
+    expect(sumOf(owners.rows, 'BilledCost')).toBe(exact(costOf(charged)))
+    const shown = ['SkuId', 'SkuMeter', 'ConsumedQuantity', 'ConsumedUnit', 'ListUnitPrice', 'PricingQuantity']
+    expect(labels(rows, ...shown, 'PricingUnit', 'BilledCost', 'x_InvocationCount')).toEqual([
+      'mistral/mistral-ocr-2512/pages Pages 15 Pages 0.002 15 Pages 0.03 5',
+      'openai/whisper-1/seconds Seconds 62.50001 Seconds 0.0001 62.50001 Seconds 0.006250001 10',
+    ])
+
+    // With few people of another owner, the rows fold into one that passes its cost through.
+    const few = byPeople(billed, 2, { owner: 'b', invocation: { ...ocr, billedUnits: { pages: '7' } } })
+    await bench.insert(few)
+    const folded = await bench.exported(billed, { group_by: ['owner', 'served_model', 'meter'] })
+    expect(focusFaults(folded.header, folded.rows, '1.4')).toEqual([])
+    expect(labels(folded.rows, ...shown, 'PricingUnit', 'BilledCost', 'x_InvocationCount').slice(1)).toEqual([
+      'mistral Attributed Inference 7 Requests 1 0.058 USD 0.058 7',
+    ])
+  })
+
   test('have only the requested columns, in the order of the standard', async () => {
     const { header } = await bench.exported(tenant, { columns: ['Tags', 'x_InvocationCount', 'BilledCost'] })
 

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { TagField } from '../../../records/dimensions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { type CountedMeter, type Meter, NO_METER } from './export-meters.js'
+import { type CountedMeter, FIRST_UNIT_METER, type Meter, NO_METER } from './export-meters.js'
 import { type Label, labelsWith, numberedGroups } from './export-names.js'
 import {
   type ExportPeople,
@@ -20,7 +20,7 @@ export interface UnitPrices {
   readonly price: string
   /** `cityHash64` of the `cost_details` of these records. */
   readonly hashes: readonly string[]
-  /** USD per token or call, by meter. */
+  /** USD per token, call or other unit, by meter. */
   readonly usdPerUnit: Readonly<Record<Meter, string>>
 }
 
@@ -203,7 +203,10 @@ function meteredCte(grain: ExportGrain): string {
   const meters = metersOf(grain)
   const passedThrough = `(toUInt8(${NO_METER}), toUInt64(0), toDecimal128(1, 18))`
   const perMeter = meters.map(({ number, meter }) => {
-    const usd = `arrayMap(usd -> toDecimal128(usd, 18), {usd_${meter}:Array(String)})[g_priced]`
+    // The price of another unit has at most 12 decimals: that of a millionth is exact.
+    const isUnit = number >= FIRST_UNIT_METER
+    const price = isUnit ? "toDecimal128(usd, 12) * toDecimal128('0.000001', 6)" : 'toDecimal128(usd, 18)'
+    const usd = `arrayMap(usd -> ${price}, {usd_${meter}:Array(String)})[g_priced]`
     return `(toUInt8(${number}), toUInt64(t_${number}), ${usd})`
   })
   // Only one of a call's rows carries its energy, carbon and counts; otherwise sums would count them twice.

@@ -1,8 +1,9 @@
 import type { FieldName } from '../../../records/record-fields.js'
+import { BILLED_UNITS, type BilledUnit } from '../../../text/call-words.js'
 import type { MeteredColumn, PricedKind } from './export-records.js'
 
 /**
- * Kinds of tokens and calls of tools with their own prices; each has its own row in a file by meter. The position in
+ * Kinds of tokens, calls of tools and other units with their own prices; each has its own row in a file by meter. The position in
  * the list, from 1, is the meter's number in staged groups.
  */
 export const METERS = [
@@ -21,17 +22,23 @@ export const METERS = [
   'web_search',
   'file_search',
   'code_execution',
+  ...BILLED_UNITS,
 ] as const
 export type Meter = (typeof METERS)[number]
 /** The first of the meters that count calls of a tool; those before it count tokens. */
 export const FIRST_TOOL_METER = METERS.indexOf('web_search') + 1
+/**
+ * The first of the meters of other units. They are counted in millionths, as they are priced, and their staged price is
+ * that of a millionth.
+ */
+export const FIRST_UNIT_METER = METERS.indexOf('seconds') + 1
 /** The meter number of a row that passes its cost through. */
 export const NO_METER = 0
 
 /** Minimum lifetime in seconds at which a cache write is billed at the one-hour rate. */
 const LONG_CACHE_TTL_S = 3_600
 
-/** A meter that occurs in the records, and the SQL expression that counts its units, tokens or calls, in a record. */
+/** A meter that occurs in the records, and the SQL expression that counts it in a record: tokens, calls, millionths. */
 export interface CountedMeter {
   readonly meter: Meter
   readonly number: number
@@ -44,7 +51,7 @@ export interface CountedMeter {
  * counted, which saves time.
  */
 export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMeter[] {
-  const occurring = new Set(kinds.flatMap((kind) => kind.occurring))
+  const occurring = new Set<MeteredColumn | BilledUnit>(kinds.flatMap((kind) => kind.occurring))
   const count = (column: MeteredColumn): string => (occurring.has(column) ? counted(column) : '0')
 
   const cached = count('cached_input_tokens')
@@ -73,11 +80,18 @@ export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMet
     web_search: count('web_search_calls'),
     file_search: count('file_search_calls'),
     code_execution: count('code_execution_calls'),
+    ...(Object.fromEntries(
+      BILLED_UNITS.map((unit) => [unit, occurring.has(unit) ? millionthsSql(unit) : '0']),
+    ) as Readonly<Record<BilledUnit, string>>),
   }
   return METERS.map((meter, index) => ({ meter, number: index + 1, units: unitsOf[meter] })).filter(
     ({ units }) => units !== '0',
   )
 }
+
+/** How much of a unit a record states, rounded half up, as the price rules do (`billed-units.ts` there). */
+const millionthsSql = (unit: BilledUnit): string =>
+  `toInt64((toDecimal128OrZero(billed_units['${unit}'], 18) + toDecimal128('0.0000005', 18)) * 1000000)`
 
 const counted = (column: FieldName): string => `toInt64(ifNull(${column}, 0))`
 

@@ -3,6 +3,7 @@ import type { Condition } from '../../../filters/parse.js'
 import type { GroupField } from '../../../filters/report-dimensions.js'
 import type { TagField } from '../../../records/dimensions.js'
 import type { FieldName } from '../../../records/record-fields.js'
+import { BILLED_UNITS, type BilledUnit } from '../../../text/call-words.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
@@ -197,8 +198,8 @@ export interface PricedKind {
   readonly details: string
   /** Its `cityHash64`. */
   readonly hash: string
-  /** Counts that are above 0 in one of these records. */
-  readonly occurring: readonly MeteredColumn[]
+  /** Counts that are above 0 in one of these records, and units besides tokens that one of them states. */
+  readonly occurring: readonly (MeteredColumn | BilledUnit)[]
 }
 
 /** Columns of counts that meters are computed from, besides input and output. */
@@ -225,7 +226,10 @@ export async function findPricedKinds(
   selection: ExportSelection,
   signal: AbortSignal,
 ): Promise<PricedKind[]> {
-  const occurring = METERED_COLUMNS.map((column) => `if(max(ifNull(${column}, 0)) > 0, '${column}', '')`)
+  const occurring = [
+    ...METERED_COLUMNS.map((column) => `if(max(ifNull(${column}, 0)) > 0, '${column}', '')`),
+    ...BILLED_UNITS.map((unit) => `if(max(mapContains(billed_units, '${unit}')) > 0, '${unit}', '')`),
+  ]
   const result = await store.query({
     query: `SELECT cost_details AS details, toString(cityHash64(details)) AS hash,
               arrayFilter(name -> name != '', [${occurring.join(', ')}]) AS occurring

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { keyOfTagField, type TagField } from '../../../records/dimensions.js'
+import { BILLED_UNITS, type BilledUnit, FOCUS_UNIT_OF } from '../../../text/call-words.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { FIRST_TOOL_METER, METERS, type Meter, NO_METER } from './export-meters.js'
+import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS, type Meter, NO_METER } from './export-meters.js'
 import { type Label, labelsWith, tagColumn } from './export-names.js'
 import { foldedRow, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 
@@ -30,7 +31,17 @@ const SHOWN: Readonly<
   web_search: ['Web Searches', 'web-search'],
   file_search: ['File Searches', 'file-search'],
   code_execution: ['Code Executions', 'code-execution'],
+  seconds: ['Seconds', 'seconds'],
+  images: ['Images', 'images'],
+  characters: ['Characters', 'characters'],
+  pages: ['Pages', 'pages'],
+  requests: ['Requests', 'requests'],
+  search_units: ['Search Units', 'search-units'],
+  documents: ['Documents', 'documents'],
+  container_minutes: ['Container Minutes', 'container-minutes'],
 }
+
+const isUnit = (meter: Meter): meter is BilledUnit => BILLED_UNITS.some((unit) => unit === meter)
 
 /** SQL array of a text per meter, indexed by the meter's number. */
 const byMeter = (passed: string, textOf: (meter: Meter) => string): string =>
@@ -59,8 +70,13 @@ export interface FocusConstants {
 }
 
 const IS_PASSED = `meter = ${NO_METER}`
-const IS_TOOL = `meter >= ${FIRST_TOOL_METER}`
-/** 1 USD per unit with the cost as quantity, or the price book's price per million tokens or per call of a tool. */
+const IS_TOOL = `meter BETWEEN ${FIRST_TOOL_METER} AND ${FIRST_UNIT_METER - 1}`
+const IS_UNIT = `meter >= ${FIRST_UNIT_METER}`
+const UNIT = byMeter('', (meter) => (isUnit(meter) ? FOCUS_UNIT_OF[meter] : ''))
+/**
+ * 1 USD per unit with the cost as quantity, or the price book's price per million tokens, per call of a tool, or per
+ * unit, of which millionths are counted as tokens are.
+ */
 const UNIT_PRICE = `multiIf(${IS_PASSED}, toDecimal128(1, 18), ${IS_TOOL}, unit_price,
                     unit_price * toDecimal128(1000000, 0))`
 const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)),
@@ -97,8 +113,9 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   ChargeFrequency: "'Usage-Based'",
   ChargePeriodEnd: instant('charge_end'),
   ChargePeriodStart: instant('charge_start'),
-  ConsumedQuantity: 'CAST(consumed AS Decimal(38, 0))',
-  ConsumedUnit: `if(is_counted AND NOT (${IS_TOOL}), 'Tokens', 'Requests')`,
+  ConsumedQuantity: `CAST(toDecimal128(consumed, 6) * if(${IS_UNIT}, toDecimal128('0.000001', 6), toDecimal128(1, 6))
+    AS Decimal(38, 6))`,
+  ConsumedUnit: `multiIf(${IS_UNIT}, ${UNIT}, is_counted AND NOT (${IS_TOOL}), 'Tokens', 'Requests')`,
   ContractedCost: 'cost',
   ContractedUnitPrice: UNIT_PRICE,
   EffectiveCost: 'cost',
@@ -109,7 +126,7 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   PricingCategory: `if(${IS_PASSED}, 'Other', 'Standard')`,
   PricingQuantity: `multiIf(${IS_PASSED}, cost, ${IS_TOOL}, CAST(toDecimal128(tokens, 0) AS Decimal(38, 18)),
     CAST(toDecimal128(tokens, 0) * toDecimal128('0.000001', 6) AS Decimal(38, 18)))`,
-  PricingUnit: `multiIf(${IS_PASSED}, 'USD', ${IS_TOOL}, 'Requests', '1000000 Tokens')`,
+  PricingUnit: `multiIf(${IS_PASSED}, 'USD', ${IS_TOOL}, 'Requests', ${IS_UNIT}, ${UNIT}, '1000000 Tokens')`,
   ProviderName: 'provider',
   PublisherName: 'provider',
   RegionId: "nullIf(region, '')",
@@ -146,14 +163,16 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   x_StageOrigin: "nullIf(stage_origin, '')",
 })
 
-const IS_COUNTED = `${IS_PASSED} ? input_counted = invocations AND output_counted = invocations : true`
+// A row of other units that has the calls says whether these state tokens, too.
+const IS_COUNTED = `${IS_PASSED} OR (${IS_UNIT} AND has_calls)
+  ? input_counted = invocations AND output_counted = invocations : true`
 const CONSUMED = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
-/** In a row of several meters: calls of tools are no tokens. */
-const COUNTED_TOKENS = `multiIf(${IS_PASSED}, input_tokens + output_tokens, ${IS_TOOL}, 0, tokens)`
+/** In a row of several meters: calls of tools and other units are no tokens. */
+const COUNTED_TOKENS = `multiIf(${IS_PASSED}, input_tokens + output_tokens, ${IS_TOOL} OR ${IS_UNIT}, 0, tokens)`
 
 const shownGroups = (labels: readonly Label[]): string => `
   SELECT month, charge_start, charge_end, ${labels.join(', ')}, meter, price, unit_price, cost, tokens,
-    (${IS_COUNTED}) AS is_counted, is_counted ? (${CONSUMED}) : invocations AS consumed,
+    (${IS_COUNTED}) AS is_counted, is_counted OR ${IS_UNIT} ? (${CONSUMED}) : invocations AS consumed,
     invocations, input_tokens, input_counted, output_tokens, output_counted,
     energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded, toUInt8(0) AS kept
   FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_FOLDED})`
