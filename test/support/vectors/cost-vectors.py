@@ -51,6 +51,9 @@ def price_in_force(row, at):
             if moment.isoweekday() in window["days"] and window["from"] <= moment.strftime("%H:%M") < window["to"]:
                 return window["price"]
         price = dict(period["price"])
+        # Pages and the like: priced by unit.
+        if "input" not in price:
+            return None
         if price["input"] == row["input"] and price["output"] == row["output"]:
             for name in PARTS + ("batch", "flex", "priority"):
                 if name in row and name not in price:
