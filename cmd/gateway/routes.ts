@@ -16,6 +16,7 @@ import { rateLimitRoutes } from '../../internal/http/rate-limit-routes.js'
 import { readsWithinRegion } from '../../internal/http/residency-guard.js'
 import type { Route } from '../../internal/http/route.js'
 import { passedOverTelemetry } from '../../internal/ingest/received/passed-over.js'
+import { sourceRoutes } from '../../internal/ingest/received/source-routes.js'
 import { partnerRoutes } from '../../internal/partner/partner-routes.js'
 import { openReports } from '../../internal/reports/open-reports.js'
 import { openSentinelRoutes } from '../../internal/sentinel/sentinel-routes.js'
@@ -74,6 +75,7 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
       }),
       gateway,
     ),
+    ...readsWithinRegion(sourceRoutes(gateway), gateway),
     ...partnerRoutes({
       ...gateway,
       ...access.oauth.partner,

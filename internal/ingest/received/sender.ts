@@ -24,8 +24,11 @@ function shownName(text: string, lengthMax: number): string {
   return text.length > lengthMax ? text.slice(0, lengthMax) : text
 }
 
+/** The name of a sender as it may be shown. */
+export const shownSender = (name: string): string => shownName(name, NAME_LENGTH_MAX)
+
 export const senderOf = (name: string, version: string, service: string, layer: string): Sender => ({
-  name: shownName(name, NAME_LENGTH_MAX),
+  name: shownSender(name),
   version: shownName(version, VERSION_LENGTH_MAX),
   service: shownName(service, NAME_LENGTH_MAX),
   layer,

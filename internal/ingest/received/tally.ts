@@ -11,6 +11,8 @@ interface StatedFields {
   readonly input_tokens?: unknown
   readonly output_tokens?: unknown
   readonly cached_input_tokens?: unknown
+  readonly estimated_cost_usd?: unknown
+  readonly billed_units?: unknown
 }
 
 /** Field names of one sender: a sample, which shows how it spells things. */
@@ -46,8 +48,11 @@ export class Tally {
     this.accepted++
     if (event.provider === NO_PROVIDER) increment(this.lacking, 'provider')
     if (event.attributed_service === undefined) increment(this.lacking, 'service')
-    if (event.input_tokens === undefined && event.output_tokens === undefined) increment(this.lacking, 'usage')
-    else if (event.cached_input_tokens === undefined) increment(this.lacking, 'cache_counts')
+    if (event.input_tokens !== undefined || event.output_tokens !== undefined) {
+      if (event.cached_input_tokens === undefined) increment(this.lacking, 'cache_counts')
+    } else if (event.estimated_cost_usd === undefined && event.billed_units === undefined) {
+      increment(this.lacking, 'usage')
+    }
   }
 
   passOver(reason: string): void {

@@ -17,6 +17,7 @@ const passedOver = z
         'Why no record came of it: `agent`, `workflow`, `tool` and `chain` repeat the usage of the calls within ' +
         'them; `same_call` shows a call once more, and `in_logs` one that log events of its agent state more fully; ' +
         '`no_operation` names a model, and neither an operation nor usage; `no_model` states usage and no model; ' +
+        '`unread_call` states either in words that are not known; ' +
         '`other_operation`, `failed_without_usage`, `unrelated` (HTTP, databases, logs); `metrics_request`. More ' +
         'kinds may come.',
     }),

@@ -28,7 +28,7 @@ export async function replay({ records, payloads = [] }: Recording): Promise<Rep
   const count = (reason: string, times = 1): void => void leftOut.set(reason, (leftOut.get(reason) ?? 0) + times)
   const routes = [...adapterRoutes(), ...otlpRoutes({ dimensionsOf: () => [] })]
   const events: Replayed[] = []
-  for (const { path, body, bills, isGateway } of [...telemetryOf(records), ...payloads.map(payloadRequest)]) {
+  for (const { path, body, bills, isGateway } of requestsOf({ records, payloads })) {
     const route = routes.find((each) => each.path === path) as IntakeRoute
     const read = await route.read(Buffer.from(JSON.stringify(body)), requestOf(isGateway))
     if (read.kind === 'refused') throw new Error(`${path}: ${read.problem.detail}`)
@@ -44,6 +44,12 @@ export async function replay({ records, payloads = [] }: Recording): Promise<Rep
   }
   return { events, leftOut }
 }
+
+/** The requests of a recording, in their order. */
+export const requestsOf = ({ records, payloads = [] }: Pick<Recording, 'records' | 'payloads'>): readonly Request[] => [
+  ...telemetryOf(records),
+  ...payloads.map(payloadRequest),
+]
 
 interface Request {
   readonly path: string
