@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { LIVE_CLIENTS } from '../clients/live/live-clients.js'
@@ -36,8 +37,19 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${apiKey}`,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
     ATTRIBUTION_API_KEY: apiKey,
+    ATTRIBUTION_GATEWAY_KEY: await gatewayKey(`http://127.0.0.1:${intakePort}`),
   }
 })
+
+/** The key of a gateway, once the intake knows it. */
+async function gatewayKey(intakeUrl: string): Promise<string> {
+  const wanted = { name: 'gateway', scopes: ['read:attribution'], is_gateway: true }
+  const { json } = await ask('POST', '/api/v1/api-keys', wanted)
+  const headers = { 'x-api-key': json.secret, 'content-type': 'application/json' }
+  while ((await fetch(`${intakeUrl}/intake/litellm`, { method: 'POST', body: '[]', headers })).status === 401)
+    await sleep(50)
+  return json.secret
+}
 
 afterAll(async () => {
   if (!IS_WANTED) return
@@ -61,7 +73,7 @@ for (const { client, set, driver } of LIVE_CLIENTS) {
     expect(ran.code, ran.output).toBe(0)
 
     const bills = provider.billsOf(name)
-    const records = (await recordsOf(ask, name, bills.length)).map((record) => recordedOf(record, bills))
+    const records = recordedOf(await recordsOf(ask, name, bills.length), bills)
     const compared = compare({ bills }, records).map((call, at) => ({ ...call, bill: { ...call.bill, n: at + 1 } }))
     const gaps = gapsOf(`live: ${client}`, compared, unbilled(records))
     found.set(`live: ${client}`, gaps)

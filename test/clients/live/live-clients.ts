@@ -2,17 +2,22 @@
 export interface LiveClient {
   readonly client: string
   /** The folder of its pins and drivers. */
-  readonly set: 'npm' | 'python'
+  readonly set: 'npm' | 'python' | 'agents' | 'litellm'
   /** Program and arguments, in that folder. */
   readonly driver: readonly [program: string, ...args: readonly string[]]
 }
 
 const npm = (client: string, file: string): LiveClient => ({ client, set: 'npm', driver: [process.execPath, file] })
-const python = (client: string, file: string): LiveClient => ({
-  client,
-  set: 'python',
-  driver: ['venv/bin/python', file],
-})
+const inVenv =
+  (set: 'python' | 'agents' | 'litellm') =>
+  (client: string, ...driver: readonly string[]): LiveClient => ({
+    client,
+    set,
+    driver: ['venv/bin/python', ...driver],
+  })
+const python = inVenv('python')
+const agents = inVenv('agents')
+const litellm = inVenv('litellm')
 
 export const LIVE_CLIENTS: readonly LiveClient[] = [
   npm('AI SDK 5', 'ai-sdk-5.mjs'),
@@ -25,4 +30,11 @@ export const LIVE_CLIENTS: readonly LiveClient[] = [
   python('Anthropic SDK, Python', 'anthropic_native.py'),
   python('OpenInference, Python', 'openinference_all.py'),
   python('OpenLLMetry, Python', 'openllmetry.py'),
+  agents('OpenAI Agents by OpenInference', 'agents_openinference.py'),
+  agents('OpenAI Agents by OpenLLMetry', 'agents_openllmetry.py'),
+  agents('LangChain with OpenInference', 'langchain_openinference.py'),
+  litellm('LiteLLM proxy, callback', 'proxy.py', 'attribution'),
+  litellm('LiteLLM proxy, otel', 'proxy.py', 'otel'),
+  litellm('LiteLLM proxy, otel with request spans', 'proxy.py', 'otel', 'USE_OTEL_LITELLM_REQUEST_SPAN=true'),
+  litellm('LiteLLM proxy, callback and otel', 'proxy.py', 'attribution,otel', 'USE_OTEL_LITELLM_REQUEST_SPAN=true'),
 ]

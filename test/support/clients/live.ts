@@ -27,9 +27,23 @@ const WAIT_MS_MAX = 40_000
 const QUIET_MS = 3_000
 const NOTHING_MS = 12_000
 
-/** What the API shows of a record, beside the bill for its call. */
-export function recordedOf(record: ShownRecord, bills: readonly Bill[]): Recorded {
-  const { source, cost } = record.explanation
+/** What the API shows of records, each beside the bill for its call. */
+export function recordedOf(records: readonly ShownRecord[], bills: readonly Bill[]): readonly Recorded[] {
+  const matched = records.map((record) => ({ record, bill: billOf(record, bills) }))
+  const free = bills.filter((bill) => matched.every((each) => each.bill !== bill))
+  // What states neither an id nor counts: calls of one model, in their order.
+  const unknown = matched.filter(({ bill }) => bill === undefined).sort((one, other) => startOf(one) - startOf(other))
+  for (const each of unknown) {
+    const at = free.findIndex(({ model }) => model === each.record.requested_model)
+    if (at >= 0) each.bill = free.splice(at, 1)[0]
+  }
+  return matched.map(({ record, bill }) => shown(record, bill))
+}
+
+const startOf = ({ record }: { readonly record: ShownRecord }): number => Date.parse(record.event_time)
+
+function shown(record: ShownRecord, bill: Bill | undefined): Recorded {
+  const { cost } = record.explanation
   const of = (...parts: readonly string[]): number =>
     cost.lines
       .filter(({ part }: { part: string }) => parts.includes(part))
@@ -42,12 +56,12 @@ export function recordedOf(record: ShownRecord, bills: readonly Bill[]): Recorde
     cache_write_1h_tokens: of('cache_write_1h'),
     reasoning_tokens: of('reasoning'),
   }
-  return { event, usd: String(record.cost_usd), basis: record.cost_basis, bill: billOf(record, source, bills)?.n }
+  return { event, usd: String(record.cost_usd), basis: record.cost_basis, bill: bill?.n }
 }
 
 /** No two calls have the same id or the same counts. */
-function billOf(record: ShownRecord, source: ShownRecord, bills: readonly Bill[]): Bill | undefined {
-  const id = /fake(\d+)$/.exec(source.response_id ?? '')?.[1]
+function billOf(record: ShownRecord, bills: readonly Bill[]): Bill | undefined {
+  const id = /fake(\d+)$/.exec(record.explanation.source.response_id ?? '')?.[1]
   const byId = bills.find(({ n }) => n === Number(id))
   if (byId !== undefined) return byId
   const { input_tokens: input, output_tokens: output } = record
