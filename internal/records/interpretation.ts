@@ -153,6 +153,8 @@ export function eligibilityOf(record: {
   readonly isCostImplausible: boolean
   /** Whether its counts can be read in two ways whose costs differ. */
   readonly isUsageAmbiguous: boolean
+  /** Whether its sender estimated the counts, which no provider has stated. */
+  readonly isUsageEstimated: boolean
   readonly degradationState: DegradationState
   readonly isResidencyRestricted: boolean
 }): ExportEligibility {
@@ -162,6 +164,7 @@ export function eligibilityOf(record: {
   if (record.isCostImplausible) return 'implausible_cost'
   if (record.isUsageAmbiguous) return 'ambiguous_usage'
   if (!record.isPriced) return 'unpriced'
+  if (record.isUsageEstimated) return 'advisory'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
 }
 

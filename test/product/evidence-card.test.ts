@@ -439,6 +439,16 @@ describe('cost', () => {
     expect(await shownAgain(tooHigh.id, (record) => !isOverridden(record))).toMatchObject(implausible)
   })
 
+  test('counts that their sender estimated are priced, and never charged back', async () => {
+    const { explanation, ...estimated } = await recordOf({ ...SERVED, usage_basis: 'estimated' })
+    expect(estimated).toMatchObject({
+      cost_usd: '0.0055',
+      usage_basis: 'estimated',
+      ...card('service_resolved', 0.9, 'advisory'),
+    })
+    expect(explanation.summary).toContain('is not charged back, because its sender estimated the counts')
+  })
+
   test('counts that can be read in two ways are priced both ways, and wait for a convention', async () => {
     const two = { ...SERVED, alternative_input_tokens: 1_600, alternative_output_tokens: 250 }
     const { explanation, ...ambiguous } = await recordOf(two)

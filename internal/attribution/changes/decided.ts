@@ -153,6 +153,7 @@ function overriddenRow(base: AttributionRow, { service, owner, ...override }: Ov
       isCostImplausible: false,
       // Whom a call belongs to does not tell what its counts mean.
       isUsageAmbiguous: base.usageBasis === 'ambiguous',
+      isUsageEstimated: base.usageBasis === 'estimated',
       degradationState: 'none',
       isResidencyRestricted: base.exportEligibility === 'residency_restricted',
     }),

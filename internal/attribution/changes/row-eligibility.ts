@@ -13,6 +13,7 @@ export const rowEligibility = (row: AttributionRow, isResidencyRestricted = isRe
     isNotional: row.costBasis === 'notional',
     isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
     isUsageAmbiguous: row.usageBasis === 'ambiguous',
+    isUsageEstimated: row.usageBasis === 'estimated',
     degradationState: row.degradationState as DegradationState,
     isResidencyRestricted,
   })

@@ -129,6 +129,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
       isNotional: consumption.costBasis === 'notional',
       isCostImplausible: consumption.isCostImplausible,
       isUsageAmbiguous: usageBasis === 'ambiguous',
+      isUsageEstimated: usageBasis === 'estimated',
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
     }),

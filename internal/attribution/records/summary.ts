@@ -40,6 +40,7 @@ export type Summarised = Pick<
   | 'cost_details'
   | 'input_tokens'
   | 'output_tokens'
+  | 'usage_basis'
   | 'evidence'
   | 'inference'
   | 'seen_by'
@@ -269,6 +270,9 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
     case 'residency_restricted':
       return 'it is not charged back, because it was made outside the region to which the tenant is bound'
     case 'advisory':
+      if (stored.usage_basis === 'estimated' && stored.degradation_state !== 'degraded_serving') {
+        return 'it is not charged back, because its sender estimated the counts'
+      }
       return (
         'it is an estimate for information only and not charged back, because no trained attribution model ' +
         'was in use when the call was made'

@@ -63,6 +63,7 @@ describe('eligibility', () => {
     isNotional: false,
     isCostImplausible: false,
     isUsageAmbiguous: false,
+    isUsageEstimated: false,
     degradationState: 'none',
     isResidencyRestricted: false,
   } as const
@@ -79,6 +80,7 @@ describe('eligibility', () => {
       isNotional: true,
       isCostImplausible: true,
       isUsageAmbiguous: false,
+      isUsageEstimated: false,
       degradationState: 'degraded_serving',
       isResidencyRestricted: true,
     } as const
@@ -92,6 +94,15 @@ describe('eligibility', () => {
     const priced = { ...notional, isNotional: false, isCostImplausible: false }
     expect(eligibilityOf(priced)).toBe('unpriced')
     expect(eligibilityOf({ ...priced, isPriced: true })).toBe('below_floor')
+  })
+
+  test('is never there for counts that their sender estimated, however sure the rest is', () => {
+    fc.assert(
+      fc.property(confidences, fc.boolean(), fc.boolean(), (confidence, isPriced, isNotional) => {
+        const estimated = { ...record, confidence, isPriced, isNotional, isUsageEstimated: true }
+        expect(eligibilityOf(estimated)).toBe(isNotional ? 'notional' : isPriced ? 'advisory' : 'unpriced')
+      }),
+    )
   })
 
   test.each(['none', 'disabled', 'model_recalled'] as const)(
@@ -113,6 +124,7 @@ describe('eligibility', () => {
           isNotional: false,
           isCostImplausible: false,
           isUsageAmbiguous: false,
+          isUsageEstimated: false,
           degradationState,
           isResidencyRestricted: away,
         }

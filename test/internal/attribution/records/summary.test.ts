@@ -19,6 +19,7 @@ const stored = (
   cost_details: '{}',
   input_tokens: '1200',
   output_tokens: '250',
+  usage_basis: 'reported',
   seen_by: '',
   ...stated,
   evidence: JSON.stringify(evidence),
@@ -32,6 +33,12 @@ const INFERRED = { probability: '0.8799', alternatives: [{ service: 'search', ow
 test('a cost that cannot be right stands beside the price', () => {
   expect(summaryOf(stored({ export_eligibility: 'implausible_cost' }, LISTED), '0.0055')).toContain(
     'because the cost that its sender states, 0 USD, cannot be right beside its price of 0.0055 USD.',
+  )
+})
+
+test("a sender's estimate of the counts is not charged back, and the record says why", () => {
+  expect(summaryOf(stored({ export_eligibility: 'advisory', usage_basis: 'estimated' }, LISTED), '0.0055')).toContain(
+    'It is not charged back, because its sender estimated the counts.',
   )
 })
 
