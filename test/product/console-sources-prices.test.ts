@@ -114,9 +114,13 @@ describe('prices', () => {
     await page.click('tr:has-text("of-no-price-book") button:has-text("Give it a price")')
     await page.fill('dialog input[name=input_tokens]', '2.5')
     await page.fill('dialog input[name=output_tokens]', '10')
+    await page.selectOption('dialog select[name=unit]', 'pages')
+    await page.fill('dialog input[name=usd_per_unit]', '0.002')
     expect(await accessibilityFaults(page)).toEqual([])
     await page.click('dialog button:has-text("Add the price")')
-    await page.waitForSelector('section[aria-label="Own prices"] tr:has-text("of-no-price-book")')
+    await page.waitForSelector(
+      'section[aria-label="Own prices"] tr:has-text("of-no-price-book"):has-text("pages 0.002 each")',
+    )
     expect(await accessibilityFaults(page)).toEqual([])
 
     await expect

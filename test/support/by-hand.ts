@@ -57,7 +57,7 @@ function certainty({ interpretation, cost_basis, explanation }: Json): string[] 
 }
 
 function cost(record: Json): string[] {
-  const { basis, total_usd, price_usd, estimate_difference_usd, lines, fees, details } = record.explanation.cost
+  const { basis, total_usd, price_usd, estimate_difference_usd, lines, fees, units, details } = record.explanation.cost
   const million = of('1000000')
   const ofLines = lines.flatMap(({ part, tokens, billed_as, rate_usd_per_million, amount_usd }: Json) => [
     ...expect(`rate of ${part}`, (details.price.rates[billed_as] ?? '0') === rate_usd_per_million),
@@ -67,9 +67,14 @@ function cost(record: Json): string[] {
     ...expect(`fee of ${tool}`, details.price.fees[tool] === usd_per_call),
     ...expect(`amount of ${tool}`, isSame(of(amount_usd), times(of(calls), of(usd_per_call)))),
   ])
+  const ofUnits = units.flatMap(({ unit, quantity, usd_per_unit, amount_usd }: Json) => [
+    ...expect(`price of ${unit}`, details.price.units[unit] === usd_per_unit),
+    ...expect(`amount of ${unit}`, isSame(of(amount_usd), times(of(quantity), of(usd_per_unit)))),
+  ])
   const faults = [
     ...ofLines,
     ...ofFees,
+    ...ofUnits,
     ...expect('basis', basis === record.cost_basis && basis === details.basis),
     ...expect('total', isSame(of(total_usd), of(record.cost_usd))),
   ]
@@ -78,15 +83,18 @@ function cost(record: Json): string[] {
     const stated = plus(of(record.input_tokens ?? 0), of(record.output_tokens ?? 0))
     const factors = (details.price.multipliers ?? []).map(({ factor }: Json) => of(factor))
     const ofTokens = times(sum(lines.map(({ amount_usd }: Json) => of(amount_usd))), ...factors)
-    const priced = plus(ofTokens, sum(fees.map(({ amount_usd }: Json) => of(amount_usd))))
-    faults.push(...expect('tokens', isSame(tokens, stated)), ...expect('price', isSame(priced, of(price_usd))))
+    const priced = plus(ofTokens, sum([...fees, ...units].map(({ amount_usd }: Json) => of(amount_usd))))
+    // A model that is billed by other units only has no rate for the tokens that a call states.
+    const isCounted = Object.keys(details.price.rates).length === 0 || isSame(tokens, stated)
+    faults.push(...expect('tokens', isCounted), ...expect('price', isSame(priced, of(price_usd))))
   }
   if (basis === 'client_estimate' && price_usd !== null) {
     const difference = minus(of(total_usd), of(price_usd))
     faults.push(...expect('difference', isSame(difference, of(estimate_difference_usd))))
   }
   if (basis === 'tenant_price' || basis === 'price_book') faults.push(...expect('total', total_usd === price_usd))
-  if (['unpriced', 'local_cache', 'notional'].includes(basis)) faults.push(...expect('nothing', total_usd === '0'))
+  if (['local_cache', 'notional'].includes(basis)) faults.push(...expect('nothing', total_usd === '0'))
+  if (basis === 'unpriced') faults.push(...expect('what has a price', total_usd === (price_usd ?? '0')))
   return faults
 }
 

@@ -14,8 +14,12 @@ export function CostLines({ cost }: { readonly cost: Explanation['cost'] }) {
       what: `${countShown(calls)} ${wordOf(tool)} × ${each}`,
       amount,
     })),
+    ...cost.units.map(({ unit, quantity, usd_per_unit: each, amount_usd: amount }) => ({
+      what: `${quantity} ${wordOf(unit)} × ${each}`,
+      amount,
+    })),
   ]
-  if (cost.basis === 'unpriced') {
+  if (cost.basis === 'unpriced' && cost.price_usd === null) {
     return (
       <>
         not known: {wordOf(details.reason ?? 'unpriced')}
@@ -86,7 +90,10 @@ function Readings({ readings }: Pick<Explanation['cost'], 'readings'>) {
 
 const tokensShown = (count: number | null): string => (count === null ? 'no' : countShown(count))
 
-const SUMS: Readonly<Record<string, string>> = { notional: 'notional: nobody is billed' }
+const SUMS: Readonly<Record<string, string>> = {
+  notional: 'notional: nobody is billed',
+  unpriced: 'what has a price',
+}
 
 /** Zeros at the end align the decimal points; no digit is left out. */
 function aligned(amount: string, decimals: number): string {

@@ -1,6 +1,8 @@
+import { BILLED_UNITS } from '../../../../text/call-words.js'
 import { dayTextOf, startOfDayText } from '../../../figures/days.js'
+import { wordOf } from '../../../figures/words.js'
 import { change } from '../../parts/change.js'
-import { Field } from '../../parts/field.js'
+import { Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 
@@ -19,10 +21,15 @@ interface AddPriceProps {
 
 const RATE = { inputMode: 'decimal', pattern: '\\d{1,9}(\\.\\d{1,12})?', maxLength: 22 } as const
 
+/** What is billed besides tokens. */
+const UNITS = { '': '', ...Object.fromEntries(BILLED_UNITS.map((unit) => [unit, wordOf(unit)])) }
+
 export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
   const send = async (fields: FormData): Promise<void> => {
     const day = (name: string): string | undefined => startOfDayText(textOf(fields, name) ?? '', zone)
     const rate = (name: string) => ({ [name]: textOf(fields, name) })
+    const unit = textOf(fields, 'unit')
+    const each = textOf(fields, 'usd_per_unit')
     await change('POST', '/api/v1/prices', {
       provider: textOf(fields, 'provider'),
       model: textOf(fields, 'model'),
@@ -35,6 +42,7 @@ export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
         ...rate('cache_read_tokens'),
         ...rate('cache_write_tokens'),
       },
+      ...(unit !== undefined && each !== undefined && { usd_per_unit: { [unit]: each } }),
     })
     onAdded()
   }
@@ -49,11 +57,14 @@ export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
         <Field label="Output" hint="USD per 1 M tokens" name="output_tokens" required {...RATE} />
         <Field label="Cached input" hint="USD per 1 M" name="cache_read_tokens" {...RATE} />
         <Field label="Cache writes" hint="USD per 1 M" name="cache_write_tokens" {...RATE} />
+        <Choice label="Another unit" hint="(none)" name="unit" choices={UNITS} />
+        <Field label="Per unit" hint="USD each" name="usd_per_unit" {...RATE} />
         <Field label="Region" hint="(all)" name="region" placeholder="eu-central-1" />
       </div>
       <p class="muted">
         It holds for calls of this time that arrive from now on. Kinds of tokens without a rate have no price. Tiers,
-        thresholds and fees of tools: over the API.
+        thresholds and fees of tools: over the API. A model that is billed by another unit only has an input and output
+        of 0.
       </p>
     </FormDialog>
   )

@@ -72,11 +72,14 @@ interface RowProps {
 }
 
 function Row({ price, zone, onRemove }: RowProps) {
-  const { usd_per_million: rates, usd_per_call: fees } = price
+  const { usd_per_million: rates, usd_per_call: fees, usd_per_unit: units } = price
   const others = [
     ...otherRates({ ...rates }),
     ...Object.entries(fees ?? {}).flatMap(([tool, fee]) =>
       fee === null ? [] : [`${tool.replaceAll('_', ' ')} ${priceShown(fee)} a call`],
+    ),
+    ...Object.entries(units ?? {}).flatMap(([unit, each]) =>
+      each == null ? [] : [`${unit.replaceAll('_', ' ')} ${priceShown(each)} each`],
     ),
   ]
   return (
