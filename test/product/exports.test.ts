@@ -162,11 +162,12 @@ describe('a file of the trace', () => {
       'x_CarbonDioxideEquivalentGrams',
       'x_EnergyWattHours',
     ]
-    const counts = ['ConsumedQuantity', 'x_InputTokenCount', 'x_InvocationCount', 'x_OutputTokenCount']
+    const counts = ['x_InputTokenCount', 'x_InvocationCount', 'x_OutputTokenCount']
     const times = ['BillingPeriodEnd', 'BillingPeriodStart', 'ChargePeriodEnd', 'ChargePeriodStart']
     const flags = ['x_CarbonIsLowerBound', 'x_CohortSuppressed', 'x_EnergyIsLowerBound']
     expect(named(fromParquet, 'DECIMAL(38,18)')).toEqual(amounts)
     expect(named(fromParquet, 'DECIMAL(38,0)')).toEqual(counts)
+    expect(named(fromParquet, 'DECIMAL(38,6)')).toEqual(['ConsumedQuantity'])
     expect(named(fromParquet, 'TIMESTAMP WITH TIME ZONE')).toEqual(times)
     expect(named(fromParquet, 'BOOLEAN')).toEqual(flags)
     expect(named(fromCsv, 'DOUBLE')).toEqual(
