@@ -78,7 +78,7 @@ export function tallyOf(before: readonly AttributionRow[], changed: readonly Att
       details: 'costDetails' | 'footprintDetails',
     ) => (now[basis] !== row[basis] || (valued !== 'unpriced' && now[details] !== row[details]) ? 1 : 0)
     tally = plusTally(tally, {
-      cost_records: differs('costBasis', 'costDetails'),
+      cost_records: now.costUsd === row.costUsd ? differs('costBasis', 'costDetails') : 1,
       cost_usd: formatDifference(now.costUsd, row.costUsd),
       energy_records: differs('energyBasis', 'footprintDetails'),
       energy_wh: formatDifference(now.energyWh, row.energyWh),
@@ -164,8 +164,12 @@ function costOf(
   consumption: Consumption,
   valued: Exclude<Valued, 'usage'>,
 ): Partial<AttributionRow> {
-  const { costBasis } = consumption
-  if (costBasis === 'unpriced') return {}
+  const { costBasis, costUsd } = consumption
+  if (costBasis === 'unpriced') {
+    // One of several billed units may have a price by now.
+    const isMoreKnown = row.costBasis === 'unpriced' && costUsd > row.costUsd
+    return isMoreKnown ? pricedAs(row, consumption) : {}
+  }
   const isReplaced =
     valued === 'unpriced'
       ? row.costBasis === 'unpriced'

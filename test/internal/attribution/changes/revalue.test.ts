@@ -94,6 +94,28 @@ describe('records whose counts can be read in two ways', () => {
 })
 
 describe('records without a value', () => {
+  test('a unit without a price gets one, of one of several the cost is what is known', () => {
+    const pages = priceBook(bookOf([priceRow('gpt-4o', '2.5', '10', { units: { pages: '0.002' } })]), 'book_pages')
+    const before = recorded(RIGHT, { billedUnits: { pages: '3', documents: '1' } })
+    expect(before).toMatchObject({ costUsd: 5_000_000_000_000_000n, costBasis: 'unpriced' })
+
+    const after = again(before, 'unpriced', pages)
+    expect(after).toMatchObject({
+      costUsd: 11_000_000_000_000_000n,
+      costBasis: 'unpriced',
+      exportEligibility: 'unpriced',
+      costDetails: expect.stringContaining('"unpriced_units":["documents"]'),
+    })
+    const changed = after as AttributionRow
+    expect(tallyOf([before], [changed], 'unpriced')).toMatchObject({ cost_records: 1, cost_usd: '0.006', left: 1 })
+    expect(again(changed, 'unpriced', pages)).toBeUndefined()
+    expect(again(changed, 'unpriced', RIGHT)).toBeUndefined()
+
+    const priced = again(recorded(RIGHT, { billedUnits: { pages: '3' } }), 'unpriced', pages)
+    expect(priced).toMatchObject({ costUsd: 11_000_000_000_000_000n, costBasis: 'price_book' })
+    expect(priced).toMatchObject({ exportEligibility: 'eligible' })
+  })
+
   test('an unpriced record is priced with the current book and becomes eligible; its energy stays the same', () => {
     const before = recorded(EMPTY)
 
