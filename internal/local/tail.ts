@@ -72,7 +72,7 @@ export class Tail {
   }
 }
 
-const detailIn = (body: string): string => {
+export const detailIn = (body: string): string => {
   try {
     return (JSON.parse(body) as { readonly detail?: string }).detail ?? ''
   } catch {
