@@ -68,6 +68,9 @@ describe('sources', () => {
     await page.waitForSelector('section[aria-label="Senders"] tbody tr')
 
     await expect.poll(() => page.textContent('section[aria-label="What arrives"] tbody td.number')).toBe('6')
+    const became = page.locator('section[aria-label="What became of it"] tbody tr')
+    await expect.poll(() => became.first().locator('td.number').allTextContents()).toEqual(['6', '6', '0', '0', '0'])
+    expect(await became.first().textContent()).toContain('6 without a price')
     expect(await accessibilityFaults(page)).toEqual([])
   })
 

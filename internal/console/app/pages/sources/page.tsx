@@ -11,6 +11,7 @@ import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { Arrivals } from './arrivals.js'
 import { Connect } from './connect.js'
+import { Received } from './received.js'
 
 /** What arrives from where, and how to connect what does not send yet. */
 export function Page({ params, zone }: PageProps) {
@@ -20,6 +21,7 @@ export function Page({ params, zone }: PageProps) {
   return (
     <>
       <Arrivals period={period} zone={zone} />
+      {hasScope('read:attribution') && <Received keys={keys.rows} />}
       <Connect params={params} onKey={keys.answer.reload} />
       {maySeeKeys && <Senders keys={keys} zone={zone} />}
     </>
