@@ -64,8 +64,9 @@ def started(folder, port):
         "OTEL_HEADERS": f"x-api-key={KEY}",
         "OTEL_EXPORTER_OTLP_HEADERS": f"x-api-key={KEY}",
     }
-    program = [pathlib.Path(sys.executable).parent / "litellm", "--config", path, "--port", str(port)]
-    proxy = subprocess.Popen([*program, "--host", "127.0.0.1"], env=env, cwd=folder)
+    # The script that starts it names the folder in which it was installed, which has another name since.
+    program = [sys.executable, "-c", "from litellm import run_server; run_server()", "--config", path]
+    proxy = subprocess.Popen([*program, "--port", str(port), "--host", "127.0.0.1"], env=env, cwd=folder)
     for _ in range(240):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/health/liveliness", timeout=2)
