@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { recordings } from '../support/clients/recording.js'
 import { requestsOf } from '../support/clients/replay.js'
+import { CLI_MAIN } from '../support/instance.js'
 import { wireEvent } from '../support/invocations.js'
 import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
@@ -125,3 +127,26 @@ test('is the tenant’s own', async () => {
   )
   expect([status, json.data]).toEqual([200, []])
 })
+
+test('attribution tail shows why something became no record', async () => {
+  const args = [CLI_MAIN, 'tail', '--url', service.baseUrl, '--json']
+  const env = { ...process.env, ATTRIBUTION_API_KEY: service.credentials.api_key }
+  const tail = spawn(process.execPath, args, { env })
+  let shown = ''
+  tail.stdout.on('data', (some: Buffer) => {
+    shown += some.toString()
+  })
+  try {
+    await expect
+      .poll(async () => {
+        await post('/intake/litellm', '["x"]')
+        return shown
+      }, SOON)
+      .toContain('"became":"no_record","what":"rejected","reason":"malformed"')
+  } finally {
+    tail.kill('SIGINT')
+  }
+  await expect.poll(() => tail.exitCode ?? tail.signalCode).not.toBeNull()
+})
+
+const SOON = { timeout: 20_000, interval: 500 }

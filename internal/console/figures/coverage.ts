@@ -30,7 +30,7 @@ const WHY: Readonly<Record<string, string>> = {
   in_logs: 'a call that the log events of the same agent state more fully: send those, too',
   no_operation: 'names a model, but no operation and no usage: set gen_ai.operation.name',
   no_model: 'states tokens, but no model: set gen_ai.request.model',
-  unread_call: 'looks like a call of a model, in words that are not known: see the page Sources',
+  unread_call: 'looks like a call of a model, in words that are not known',
   unrelated: 'nothing of models: HTTP, databases, logs',
   metrics_request: 'metrics: calls come as spans or logs',
 }

@@ -78,9 +78,14 @@ const ADVICE: readonly Advice[] = [
   },
   {
     code: 'requests_refused',
-    appliesTo: ({ refusedRequests }) => refusedRequests.length > 0,
+    appliesTo: ({ intake, refusedRequests }) => intake !== 'litellm' && refusedRequests.length > 0,
+    text: 'Whole requests were refused: what they held is lost unless their sender corrects and repeats them.',
+  },
+  {
+    code: 'batches_refused',
+    appliesTo: ({ intake, refusedRequests }) => intake === 'litellm' && refusedRequests.length > 0,
     text:
-      'Whole requests of its were refused. LiteLLM drops a batch that fails: set max_retries of its callback, and ' +
+      'Whole batches were refused, and LiteLLM drops a batch that fails: set max_retries of its callback, and ' +
       'turn_off_message_logging, which makes batches small.',
   },
 ]

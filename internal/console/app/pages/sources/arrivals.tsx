@@ -57,7 +57,7 @@ interface TableProps {
   readonly newest: ReadonlyMap<string, string | null>
 }
 
-const HEAD = ['captured by', 'on the way', '#calls', '#without a service', '#cost USD', 'newest call on this way']
+const HEAD = ['captured by', 'on the way', '#calls', '#unattributed', '#cost USD', 'newest call on this way']
 
 function ArrivalsTable({ rows, newest }: TableProps) {
   const decimals = decimalsOf(rows.map((row) => row.cost_usd))

@@ -70,7 +70,7 @@ function ToKnow({ source }: { readonly source: Source }) {
     [source.unpriced, 'without a price'],
     [source.without_service, 'without a service'],
     [source.perhaps_twice, 'perhaps twice'],
-    [refused.count, 'requests refused whole'],
+    [refused.count, 'refused as whole requests'],
   ] as const
   const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${countShown(count)} ${what}`)
   return (
