@@ -1,21 +1,25 @@
-import type { Caller } from '../../auth/authenticate.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
-import type { Watermark } from '../../broker/watermark.js'
 import type { RuleDraft } from '../../directory/mapping/mapping-policy.js'
 import { type StoredRule, storedRule } from '../../directory/mapping/mapping-rule.js'
 import { refusalOfRule } from '../../directory/mapping/mapping-rule-routes.js'
-import type { Exchange } from '../../http/exchange.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
-import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
 import { idOfName } from '../../ids/ids.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
-import { formatInstant, parseInstant } from '../../units/instant.js'
+import { formatInstant } from '../../units/instant.js'
 import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
+import {
+  type AskedJobDeps,
+  type JobPeriod,
+  lastDays,
+  replyAskedJob,
+  runAskedJob,
+  statedPeriod,
+} from '../changes/asked-job.js'
 import type { Move } from '../changes/moves.js'
-import { type JobDeps, type ReattributionJob, startJob, untilEnded } from '../changes/reattribution-job.js'
+import type { ReattributionJob } from '../changes/reattribution-job.js'
 import {
   APPLY,
   APPLY_PATH,
@@ -33,17 +37,13 @@ import {
   type ShownJob,
 } from './mapping-job-contract.js'
 
-export interface MappingJobRoutesDeps extends JobDeps, Pick<ResourceDeps, 'mutate' | 'idsOf'> {
-  readonly watermark: Pick<Watermark, 'renewed'>
+export interface MappingJobRoutesDeps extends AskedJobDeps, Pick<ResourceDeps, 'mutate'> {
   readonly rules: Pick<WatchedRecords<StoredRule>, 'get' | 'revision'>
   readonly isPool: (tenantId: string, name: string) => boolean
-  /** Why this instance may not show a tenant's data; undefined when it may. */
-  readonly refusalToShow: (tenantId: string) => Problem | undefined
 }
 
 const COMMON = { access: 'admin:config', rateClass: 'control' } as const
 const RULE = 'mapping rule'
-const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** What mapping rules would change in the past, and changing it. */
 export const mappingJobRoutes = (deps: MappingJobRoutesDeps): readonly Route[] => [
@@ -71,7 +71,8 @@ export const mappingJobRoutes = (deps: MappingJobRoutesDeps): readonly Route[] =
     path: `${JOBS_PATH}/:id`,
     ...COMMON,
     operation: GET_JOB,
-    handle: (exchange, caller) => get(exchange, caller, deps),
+    handle: (exchange, caller) =>
+      replyAskedJob(exchange, caller, ({ mapping }) => mapping !== undefined, shownJob, deps),
   },
 ]
 
@@ -80,9 +81,7 @@ async function dryRun(request: MutationRequest<DryRunBody>, deps: MappingJobRout
   const { tenantId } = caller
   const draft = draftOf(body, tenantId, deps)
   if ('code' in draft) return draft
-  const toMs = deps.clock()
-  const fromMs = toMs - (body.days ?? DAYS_DEFAULT) * DAY_MS
-  return run(request, { fromMs, toMs, rule: draft.id, draft }, deps)
+  return run(request, lastDays(body.days ?? DAYS_DEFAULT, deps.clock()), { rule: draft.id, draft }, deps)
 }
 
 /** The tenant's rules as they would be. */
@@ -104,63 +103,25 @@ function draftOf(
 }
 
 async function apply(request: MutationRequest<ApplyBody>, deps: MappingJobRoutesDeps): Promise<Reply | Problem> {
-  const { caller, body } = request
-  const fromMs = Math.max(0, parseInstant(body.from) ?? 0)
-  const toMs = body.to == null ? deps.clock() : (parseInstant(body.to) ?? 0)
-  if (fromMs >= toMs) return invalid([{ pointer: '/from', detail: 'must be before to' }])
-  const { rule } = body
-  const refusal = rule == null ? undefined : refusalOfId('mrl', rule, deps.idsOf(caller.tenantId), RULE)
-  return refusal ?? run(request, { fromMs, toMs, rule: rule ?? undefined }, deps)
-}
-
-interface Asked {
-  /** Milliseconds since the epoch; the end is exclusive. */
-  readonly fromMs: number
-  readonly toMs: number
-  readonly rule: string | undefined
-  /** Of a dry run. */
-  readonly draft?: RuleDraft
+  const period = statedPeriod(request.body, deps.clock())
+  if ('code' in period) return period
+  const { rule } = request.body
+  const refusal = rule == null ? undefined : refusalOfId('mrl', rule, deps.idsOf(request.caller.tenantId), RULE)
+  return refusal ?? run(request, period, { ...(rule != null && { rule }) }, deps)
 }
 
 async function run(
-  { caller, newId }: Pick<MutationRequest<unknown>, 'caller' | 'newId'>,
-  { fromMs, toMs, rule, draft }: Asked,
+  request: MutationRequest<unknown>,
+  period: JobPeriod,
+  /** Of a dry run, with a draft. */
+  asked: { readonly rule?: string; readonly draft?: RuleDraft },
   deps: MappingJobRoutesDeps,
 ): Promise<Reply | Problem> {
-  const { tenantId, principal: actor } = caller
-  const blocked = deps.refusalToShow(tenantId)
-  if (blocked !== undefined) return blocked
-  const id = newId('rea')
-  const started = await startJob(
-    {
-      id,
-      tenant_id: tenantId,
-      from_ms: fromMs,
-      to_ms: toMs,
-      model: null,
-      mapping: { ...(rule !== undefined && { rule }), ...(draft && { draft }), revision: deps.rules.revision() },
-      ...(draft && { dry_run: true }),
-      actor,
-    },
-    deps,
-  )
-  const job = await untilEnded(started, deps)
-  const { from, to } = shownJob(started)
-  return {
-    status: job.status === 'running' ? 202 : 200,
-    target: id,
-    body: shownJob(job),
-    changes: { after: { rule: rule ?? null, from, to, dry_run: draft !== undefined } },
-  }
-}
-
-async function get(exchange: Exchange, { tenantId }: Caller, deps: MappingJobRoutesDeps): Promise<void> {
-  const id = exchange.parameter
-  const refusal = refusalOfId('rea', id, deps.idsOf(tenantId), 'job') ?? deps.refusalToShow(tenantId)
-  if (refusal !== undefined) return exchange.replyProblem(refusal)
-  const job = await deps.jobs.read(id)
-  if (job?.mapping === undefined || job.tenant_id !== tenantId) return exchange.replyProblem(noSuch('job'))
-  exchange.replyJson('200 OK', shownJob(job))
+  const mapping = { ...asked, revision: deps.rules.revision() }
+  const task = { mapping, ...(asked.draft && ({ dry_run: true } as const)) }
+  const reply = await runAskedJob(request, period, task, shownJob, deps)
+  if ('code' in reply) return reply
+  return { ...reply, changes: { after: { rule: asked.rule ?? null, ...reply.changes.after } } }
 }
 
 function shownJob(job: ReattributionJob): ShownJob {
