@@ -93,7 +93,7 @@ const EXAMPLE: ShownSource = {
 }
 
 export const LIST_SOURCES: Operation = {
-  id: 'listSources',
+  id: 'listSourcesOfCalls',
   tag: 'Attribution',
   summary: 'List what sends calls, and what became of all that it sent',
   description:
