@@ -203,7 +203,7 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
       }
       if (!knownProviders.has(names.provider)) return { kind: 'none', reason: 'unknown_provider' }
       if (names.isOpaque) return { kind: 'none', reason: 'opaque_profile' }
-      const region = names.region ?? statedRegion?.trim().toLowerCase()
+      const region = names.region ?? comparableRegion(statedRegion)
       for (const { name, steps } of names.candidates) {
         const id = key(names.provider, name)
         const ofModel = entries.get(id)
@@ -265,7 +265,8 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
 }
 
 /**
- * A variant that OpenRouter serves for nothing, whichever the model: openrouter.ai/docs, model variants. A known price of
+ * A variant that OpenRouter serves for nothing, whichever the model: openrouter.ai/docs, model variants. A known price
+ * of
  * 0, unlike the `zero_priced` rows; the row without the suffix is the paid variant.
  */
 const freeEntry = (model: string): PriceEntry =>
@@ -286,6 +287,10 @@ function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
     })),
   }
 }
+
+/** A blank region is none. */
+export const comparableRegion = (stated: string | undefined): string | undefined =>
+  stated?.trim().toLowerCase() || undefined
 
 /** Of a day, which begins at midnight UTC, or of an instant. NaN of what is neither. */
 export const startMs = (dayOrInstant: string): number =>

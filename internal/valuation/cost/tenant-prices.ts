@@ -1,8 +1,8 @@
 /**
  * The prices and model names of a tenant. They take precedence over the price book and appear in the explanation.
  */
-import { type CandidateName, type MatchStep, modelNames } from '../names/model-names.js'
-import type { PriceEntry } from './price-book.js'
+import { type CandidateName, type MatchStep, modelNames, statedProviderOf } from '../names/model-names.js'
+import { comparableRegion, type PriceEntry } from './price-book.js'
 import { isRate, isZero, RATE_PARTS, type RateSheet, rateTables } from './rate-sheet.js'
 
 /** A negotiated price. Dates are RFC 3339 instants or dates (midnight UTC); `to` is exclusive. */
@@ -58,11 +58,11 @@ export function tenantPrices(
   for (const [index, override] of overrides.entries()) {
     const entry = tenantEntry(override)
     if (typeof entry === 'string') return { kind: 'invalid', index, problem: entry }
-    const id = key(entry.provider, entry.model)
+    const id = key(statedProviderOf(override.provider, override.model), entry.model)
     entries.set(id, [...(entries.get(id) ?? []), entry].sort(newestFirst))
   }
   const renamed = new Map(
-    names.map(({ provider, model, servedBy }) => [key(modelNames(provider, model).provider, model), servedBy]),
+    names.map(({ provider, model, servedBy }) => [key(statedProviderOf(provider, model), model), servedBy]),
   )
 
   return {
@@ -71,19 +71,32 @@ export function tenantPrices(
       find(provider, model, statedRegion) {
         if (entries.size === 0) return []
         const found = modelNames(provider, model)
-        const region = found.region ?? statedRegion?.trim().toLowerCase()
-        return [...found.candidates, ...found.opaque]
-          .filter(isLossless)
-          .flatMap(({ name, steps }) =>
-            (entries.get(key(found.provider, name)) ?? [])
+        const region = found.region ?? comparableRegion(statedRegion)
+        const names = [...found.candidates, ...found.opaque].filter(isLossless)
+        return providersOf(provider, model, found.provider).flatMap((among) =>
+          names.flatMap(({ name, steps }) =>
+            (entries.get(key(among, name)) ?? [])
               .filter((entry) => entry.region === undefined || entry.region === region)
               .map((entry) => ({ entry, match: steps })),
-          )
+          ),
+        )
       },
-      rename: (provider, model) =>
-        renamed.size === 0 ? undefined : renamed.get(key(modelNames(provider, model).provider, model)),
+      rename(provider, model) {
+        if (renamed.size === 0) return undefined
+        const among = providersOf(provider, model, modelNames(provider, model).provider)
+        return among.map((one) => renamed.get(key(one, model))).find((servedBy) => servedBy !== undefined)
+      },
     },
   }
+}
+
+/**
+ * What is agreed for a gateway is for its calls alone; what is agreed for a provider also for those it gets through
+ * one.
+ */
+function providersOf(statedProvider: string, model: string, inferred: string): readonly string[] {
+  const stated = statedProviderOf(statedProvider, model)
+  return stated === inferred ? [stated] : [stated, inferred]
 }
 
 function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'rate' | 'no_input_or_output_rate' {

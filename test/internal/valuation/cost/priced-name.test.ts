@@ -19,6 +19,30 @@ function priced(call: Omit<CallNames, 'region'>, prices?: TenantPrices) {
   return [modelFrom, negotiated ?? (ofBook.kind === 'entry' ? ofBook.entry.model : ofBook.reason), ...flags]
 }
 
+test('what is agreed for a gateway is for its calls alone, and goes before what is agreed for the provider', () => {
+  const rate = (input: string) => ({ rates: { input, output: '9' }, from: '2026-01-01' })
+  const model = 'claude-sonnet-4-5'
+  const ofGateway = { provider: 'litellm', model, ...rate('1') }
+  const ofProvider = { provider: 'anthropic', model, ...rate('2.4') }
+  const input = (provider: string, ...overrides: Parameters<typeof tenant>[0]) =>
+    pricedName({ provider, requestedModel: model, servedModel: undefined, region: undefined }, book, tenant(overrides))
+      .ofTenant[0]?.entry.periods[0]?.sheet.input
+
+  expect(input('anthropic', ofGateway)).toBeUndefined()
+  expect(input('anthropic', ofGateway, ofProvider)).toBe('2.4')
+  expect(input('litellm', ofGateway, ofProvider)).toBe('1')
+  expect(input('litellm', ofProvider)).toBe('2.4')
+  const names = [{ provider: 'litellm', model: 'gpt-4o', servedBy: { provider: 'azure', model: 'gpt-4o-mini' } }]
+  expect(priced({ provider: 'openai', requestedModel: 'gpt-4o', servedModel: undefined }, tenant([], names))).toEqual([
+    ...['requested', 'gpt-4o'],
+  ])
+})
+
+test('a blank region is none', () => {
+  const found = book.find('vertex_ai', 'claude-sonnet-4-5@20250929', ' ')
+  expect(found.kind === 'entry' && found.region).toBeUndefined()
+})
+
 test.each([
   ['eu.anthropic.claude-opus-4-5-20251101-v1:0', 'claude-opus-4-5-20251101'],
   ['global.anthropic.claude-sonnet-4-6', 'anthropic.claude-sonnet-4-6'],
