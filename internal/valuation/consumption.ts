@@ -3,6 +3,7 @@ import type { Invocation } from '../invocations/invocation.js'
 import type { AdmittedInvocation } from '../invocations/invocation-group.js'
 import type { Quantity } from '../units/quantity.js'
 import { type ReadByConvention, readByConvention, type UsageConventions } from './conventions/read-by-convention.js'
+import type { AppliedConvention } from './cost/cost-details.js'
 import { costLimits } from './cost/plausible-cost.js'
 import type { PriceBook } from './cost/price-book.js'
 import { priceInvocation } from './cost/price-invocation.js'
@@ -36,7 +37,8 @@ export interface Consumption {
  * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
  * @param settingsOf a tenant's settings, with its grid and the limits of stated costs; the same object until they
  *   change
- * @param conventionsOf how a tenant's senders count, where their counts can be read in two ways; the returned rule takes
+ * @param conventionsOf how a tenant's senders count, where their counts can be read in two ways; the returned rule
+ * takes
  *   others instead, to try them out
  */
 export function consumptionRules(
@@ -55,7 +57,7 @@ export function consumptionRules(
     const book = bookAt(invocation.eventTimeMs)
     const stated = { limits: costLimits(settings), isTrusted: isCostUntrusted !== true }
     const price = (reading: Invocation) => priceInvocation(reading, book, prices, stated)
-    const cost = priceReadings(invocation, price, read && appliedOf(read))
+    const cost = priceReadings(invocation, price, read && appliedOf(read, admitted.invocation))
     const { provider, servedModel, requestedModel } = invocation
     const renamed = prices?.rename(provider, servedModel ?? requestedModel)
     const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
@@ -78,12 +80,11 @@ export function consumptionRules(
   }
 }
 
-const appliedOf = ({ convention: { id, sender, cache, reasoning } }: ReadByConvention) => ({
-  id,
-  sender,
-  cache,
-  reasoning,
-})
+function appliedOf({ convention, invocation: read }: ReadByConvention, stated: Invocation): AppliedConvention {
+  const { id, sender, cache, reasoning } = convention
+  const isOther = read.inputTokens !== stated.inputTokens || read.outputTokens !== stated.outputTokens
+  return { id, sender, cache, reasoning, ...(isOther && { is_other: true }) }
+}
 
 /** Inputs of the energy rules: the same object for the same settings, since the rules cache results by it. */
 function tenantGrid(settings: GridSettings | null): TenantGrid | undefined {

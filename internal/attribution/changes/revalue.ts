@@ -5,7 +5,9 @@ import type { UsageBasis } from '../../text/call-words.js'
 import { formatDifference, formatQuantity, parseSum, plus, type Quantity, type Unit } from '../../units/quantity.js'
 import type { Consumption } from '../../valuation/consumption.js'
 import type { CostDetails } from '../../valuation/cost/cost-details.js'
+import { otherReading } from '../../valuation/cost/usage-readings.js'
 import { usageBasisOf } from '../records/row.js'
+import { seenByOf } from '../sightings/seen-by.js'
 import { recall } from './recall.js'
 import { rowEligibility } from './row-eligibility.js'
 
@@ -120,15 +122,20 @@ function bookOf({ costDetails }: Pick<Consumption, 'costDetails'>): string | und
   return book_id ?? book_as_of
 }
 
-/** The event of a row, with the models that its price depends on. */
+/**
+ * The event of a row, as its sender stated it, with the models that its price depends on. Of a merged record the sender
+ * is the one whose usage counts, and a convention may have put the other reading first.
+ */
 export function recalledForValuation(row: AttributionRow): AdmittedInvocation {
   const admitted = recall(row, () => undefined)
   // If the event stated no served model, the row has the requested model in both columns.
   const servedModel = row.servedModel === row.requestedModel ? undefined : row.servedModel
-  const { other_reading: other } = JSON.parse(row.costDetails) as CostDetails
+  const { other_reading: other, usage_convention: convention } = JSON.parse(row.costDetails) as CostDetails
   const usageBasis = other === undefined ? (row.usageBasis as UsageBasis) : other.usage_basis
-  const invocation = { ...admitted.invocation, servedModel, usageBasis }
-  return { ...admitted, ...(row.intake !== '' && { intake: row.intake }), invocation }
+  const stated = convention?.is_other === true ? otherReading(admitted.invocation) : admitted.invocation
+  const { intake, instrumentation = '' } = seenByOf(row).also.find(({ usage }) => usage) ?? row
+  const invocation = { ...stated, servedModel, usageBasis, instrumentation: instrumentation || undefined }
+  return { ...admitted, ...(intake !== '' && { intake }), invocation }
 }
 
 /** @returns undefined if a value is out of a record's range; the record then stays unchanged */

@@ -96,6 +96,8 @@ export interface AppliedConvention {
   readonly sender: string
   readonly cache: 'inside' | 'apart' | null
   readonly reasoning: 'inside' | 'apart' | null
+  /** The convention chose the other reading than the one that the sender's event has first. */
+  readonly is_other?: true
 }
 
 /** What a call costs if its sender's counts mean something else. */

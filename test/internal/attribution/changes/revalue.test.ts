@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { NO_TALLY, plusTally, revalue, tallyOf, type Valued } from '../../../../internal/attribution/changes/revalue.js'
+import { seenByText, sightingOf } from '../../../../internal/attribution/sightings/seen-by.js'
 import { DEFAULT_SETTINGS, type GridSettings } from '../../../../internal/auth/tenant.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
@@ -75,8 +76,29 @@ describe('records whose counts can be read in two ways', () => {
     expect(tallyOf([before], by([APART], before), 'usage')).toMatchObject({ cost_usd: '0.001', left: 0 })
     expect(tallyOf([before], [], 'usage')).toMatchObject({ cost_usd: '0', left: 1 })
     const [undecided] = by([], read as AttributionRow)
-    expect(undecided).toMatchObject({ usageBasis: 'ambiguous', exportEligibility: 'ambiguous_usage' })
-    expect(JSON.parse(undecided?.costDetails ?? '').other_reading).toMatchObject({ cost_usd: '0.005' })
+    expect(undecided).toMatchObject({
+      inputTokens: 1_000,
+      alternativeInputTokens: 1_400,
+      costUsd: before.costUsd,
+      usageBasis: 'ambiguous',
+      exportEligibility: 'ambiguous_usage',
+    })
+    expect(JSON.parse(undecided?.costDetails ?? '').other_reading).toMatchObject({ cost_usd: '0.006' })
+  })
+
+  test('of a merged record the convention is that of the sender whose usage counts', () => {
+    const row = ambiguous()
+    const usage = sightingOf({ ...row, intake: 'otlp', instrumentation: 'acme.llm.tracer' }, 'trace_and_span', true)
+    const merged = {
+      ...row,
+      intake: 'otlp',
+      instrumentation: 'framework',
+      seenBy: seenByText({ also: [usage], apart: [] }),
+    }
+    const [read] = by([{ ...APART, sender: 'acme.llm.tracer' }], merged)
+    expect(read).toMatchObject({ inputTokens: 1_400, instrumentation: 'framework', usageBasis: 'reported' })
+    expect(by([{ ...APART, sender: 'acme.llm.tracer' }], read as AttributionRow)).toEqual([])
+    expect(by([{ ...APART, sender: 'framework' }], merged)).toEqual([])
   })
 
   test('what the event says of its counts is kept, and so is what nobody but a person or the region decides', () => {
