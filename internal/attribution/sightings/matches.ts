@@ -117,7 +117,9 @@ function isSameAttempt(one: View, other: View): boolean {
   )
 }
 
-/** What one knows as the id of the request may be what the other knows as that of the answer: Bedrock has one for both. */
+/**
+ * What one knows as the id of the request may be what the other knows as that of the answer: Bedrock has one for both.
+ */
 const sharesRequestId = (one: View, other: View): boolean =>
   (one.requestId !== '' && (one.requestId === other.requestId || one.requestId === other.responseId)) ||
   (other.requestId !== '' && other.requestId === one.responseId)
@@ -127,7 +129,9 @@ const isSameProvider = (one: View, other: View): boolean =>
   canonicalProvider(other.provider) === undefined ||
   providerName(one.provider) === providerName(other.provider)
 
-/** Two ids of one form (`chatcmpl-...`, `msg_...`) that differ. A gateway has ids of its own form, or hides the other. */
+/**
+ * Two ids of one form (`chatcmpl-...`, `msg_...`) that differ. A gateway has ids of its own form, or hides the other.
+ */
 const areOtherAnswers = (one: View, other: View): boolean =>
   one.responseId !== '' &&
   other.responseId !== '' &&
@@ -161,18 +165,25 @@ function twinsOf(one: View, other: View): Match | undefined {
   const isRare = (one.outputTokens ?? 0) >= RARE_OUTPUT_TOKENS && !haveOtherIds(one, other)
   const isOneCall = known.includes('inputTokens')
     ? isOneTrace || (isRare && known.length === 2)
-    : isRare && (isAround(one, other) || isAround(other, one))
+    : isRare && !isUsualLimit(one.outputTokens) && (isAround(one, other) || isAround(other, one))
   return { by: 'equal_counts', isSure: isTimed && isOneCall }
 }
 
-/** Whether the one, which does not know its input, lasts as long as the other: a framework around its client's stream. */
+/**
+ * Whether the one, which does not know its input, lasts as long as the other: a framework around its client's stream.
+ */
 const isAround = (one: View, other: View): boolean =>
   !isKnown(one.inputTokens) &&
   isKnown(other.inputTokens) &&
-  one.eventTimeMs <= other.eventTimeMs + AROUND_SLACK_MS &&
-  endOf(one) + AROUND_SLACK_MS >= endOf(other)
+  isWithin(other.eventTimeMs - one.eventTimeMs) &&
+  isWithin(endOf(one) - endOf(other))
+/** Calls that are cut at the same limit are alike: 1,024, 4,000. */
+const isUsualLimit = (tokens = 0): boolean => tokens % 256 === 0 || tokens % 500 === 0
 /** A client may end its span when its stream is closed, shortly after the framework has read its end. */
 const AROUND_SLACK_MS = 50
+/** What a framework does before and after the call of its client. */
+const AROUND_MS_MAX = 1_000
+const isWithin = (ms: number): boolean => ms >= -AROUND_SLACK_MS && ms <= AROUND_MS_MAX
 
 /** Whatever their form: a layer's own id beside the provider's, or two calls that are alike. */
 const haveOtherIds = (one: View, other: View): boolean =>

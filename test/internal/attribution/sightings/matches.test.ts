@@ -140,6 +140,15 @@ describe('no common id, and equal counts', () => {
     expect(matched(view(), inOneTrace)).toEqual({ by: 'equal_counts', isSure: true })
   })
 
+  test.each<[string, Partial<View>]>([
+    ['was cut at a usual limit', { outputTokens: 1_024 }],
+    ['begins long after the framework', { eventTimeMs: NOW_MS + 4_000, latencyMs: 2_000 }],
+  ])('of a stream whose input the framework does not know is likely one, if it %s', (_, stated) => {
+    const framework = around({ inputTokens: undefined, outputTokens: stated.outputTokens ?? 400, latencyMs: 6_010 })
+    const call = view({ latencyMs: 6_000, ...stated })
+    expect(matched(call, framework)?.isSure ?? false).toBe(false)
+  })
+
   test('is one call within one trace, where a layer has ids of its own form', () => {
     const [one, other] = [view({ responseId: 'msg_1' }), around({ responseId: 'run-2', traceId: 't1' })]
     expect(matched(one, other)).toEqual({ by: 'equal_counts', isSure: true })
