@@ -16,7 +16,8 @@ export function withProviderUsage(event: InvocationEvent): InvocationEvent {
   const { alternative_input_tokens, alternative_output_tokens, assumptions, ...counters } = read
   const more = isStated ? counters : { ...counters, alternative_input_tokens, alternative_output_tokens, assumptions }
   const stated = Object.entries(rest).filter(([, value]) => value != null)
-  const known = Object.entries({ ...more, billed_units: unitsOfUsage(usage) }).filter(
+  const isCounted = read.input_tokens !== undefined || read.output_tokens !== undefined
+  const known = Object.entries({ ...more, billed_units: unitsOfUsage(usage, isCounted) }).filter(
     ([, value]) => value !== undefined,
   )
   return { ...Object.fromEntries(known), ...Object.fromEntries(stated) } as InvocationEvent

@@ -23,10 +23,17 @@ const BY_NAME = new Map(
 /** Objects in which the counts may stand: Mistral's `usage_info`, `meta.billed_units` of Cohere's first version. */
 const WITHIN: ReadonlySet<string> = new Set(['usage', 'usage_info', 'meta', 'billed_units'])
 
-/** What a usage object states that is billed besides tokens; undefined without any of it. Zero says nothing. */
-export function unitsOfUsage(usage: object): UnitQuantities | undefined {
+/** Billed beside tokens: Mistral's Voxtral. */
+const BESIDE_TOKENS = 'prompt_audio_seconds'
+
+/**
+ * What a usage object states that is billed besides tokens; undefined without any of it. Zero says nothing.
+ *
+ * @param isCounted it states tokens, too: images and characters then say what those were made of (Cohere, DashScope)
+ */
+export function unitsOfUsage(usage: object, isCounted = false): UnitQuantities | undefined {
   const units: Partial<Record<BilledUnit, string>> = {}
-  takeUnits(usage, units)
+  takeUnits(isCounted ? { [BESIDE_TOKENS]: (usage as Record<string, unknown>)[BESIDE_TOKENS] } : usage, units)
   return Object.keys(units).length === 0 ? undefined : units
 }
 

@@ -331,7 +331,8 @@ let last: { readonly api: UsageApi | undefined; readonly sender: UsageSender; re
 }
 
 /**
- * Whose API answered, by provider and model. A reseller with an API in OpenAI's form (OpenRouter) counts as OpenAI does.
+ * Whose API answered, by provider and model. A reseller with an API in OpenAI's form (OpenRouter) counts as OpenAI
+ * does.
  */
 export function vendorOf({ provider = '', model = '' }: UsageSender): Vendor {
   if (/openrouter/i.test(provider)) return 'other'

@@ -1,4 +1,5 @@
 import { EVENT_FIELDS, type InvocationEvent } from '../../invocations/invocation-schema.js'
+import { parseJson } from '../../text/parse-json.js'
 import { ByReader, type Selected, type Wanted, type WantedMembers } from '../../text/select-json.js'
 import { numbersOf } from '../../usage/printed-numbers.js'
 import { eventIdOf } from '../intake/event-id.js'
@@ -7,11 +8,28 @@ import { type JsonSource, type Mapped, mappedEvent, skipped } from '../intake/js
 import { callKey } from './call-key.js'
 import { idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
 
+/** What is there and is no object of the form goes on as this, which admission refuses. */
+const NO_OBJECT = 'no object'
+const OPEN_OBJECT = 0x7b
+const NULL_BYTES = 4
+const UNITS_BYTES_MAX = 2_048
+
+const isNull = (bytes: Buffer, start: number, end: number): boolean =>
+  end - start === NULL_BYTES && bytes.toString('latin1', start, end) === 'null'
+
+function unitsIn(bytes: Buffer, start: number, end: number): unknown {
+  if (isNull(bytes, start, end)) return undefined
+  if (bytes[start] !== OPEN_OBJECT || end - start > UNITS_BYTES_MAX) return NO_OBJECT
+  return parseJson(bytes.subarray(start, end)) ?? NO_OBJECT
+}
+
 /** Those that are objects; of a provider's usage object the numbers are read. */
 const OBJECTS: { readonly [field in keyof InvocationEvent]?: Wanted } = {
   tags: 'scalars',
-  billed_units: 'scalars',
-  provider_usage: new ByReader(numbersOf),
+  billed_units: new ByReader(unitsIn),
+  provider_usage: new ByReader((bytes, start, end) =>
+    isNull(bytes, start, end) ? undefined : (numbersOf(bytes, start, end) ?? NO_OBJECT),
+  ),
 }
 
 /** The fields of our own event. */

@@ -9,7 +9,8 @@ export interface GatewayProvider {
 }
 
 /**
- * As the gateway says; where it says nothing, or names OpenAI, whose API others speak, for a model of another, the model
+ * As the gateway says; where it says nothing, or names OpenAI, whose API others speak, for a model of another, the
+ * model
  * tells.
  */
 export function providerOfGateway(stated: unknown, models: readonly (string | undefined)[]): GatewayProvider {

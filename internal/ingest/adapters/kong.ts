@@ -31,7 +31,9 @@ const PLUGIN = {
   payload: 'skip',
 } as const satisfies WantedMembers
 
-/** The plugins that forward the request itself: the first of them that is there is the call that the client asked for. */
+/**
+ * The plugins that forward the request itself: the first of them that is there is the call that the client asked for.
+ */
 const MAIN_PLUGINS = ['proxy', 'ai-proxy', 'ai-proxy-advanced'] as const
 
 const WANTED = {

@@ -53,7 +53,9 @@ export interface SourceEvent {
   readonly place: number
   /** Undefined members are left out. `event_id` is `eventIdOf` the source's own id: a repeat is a duplicate. */
   readonly event: EventParts
-  /** False: its cost is known to leave a part out, and counts no more than that of a sender who is not trusted with it. */
+  /**
+   * False: its cost is known to leave a part out, and counts no more than that of a sender who is not trusted with it.
+   */
   readonly trustsCost?: false
   /** One of the body's senders. */
   readonly sender: Tally

@@ -1,4 +1,5 @@
 import { type EnvoyLine, envoyCall } from '../adapters/envoy.js'
+import { eventNameOf } from './agent-calls.js'
 import { namesModel, statesUsage } from './inference-spans.js'
 import type { LogMapper, MappedRecord } from './mapped-record.js'
 import type { SpanEvent } from './span-events.js'
@@ -6,8 +7,10 @@ import { FACT } from './span-facts.js'
 import type { Telemetry } from './telemetry.js'
 
 /**
- * Envoy's access log over OTLP (`envoy.access_loggers.open_telemetry`; Envoy Gateway's sink of that type): the fields of
- * the line as attributes, and the request's begin as the record's time. The same call as its line in a file has the same
+ * Envoy's access log over OTLP (`envoy.access_loggers.open_telemetry`; Envoy Gateway's sink of that type): the fields
+ * of
+ * the line as attributes, and the request's begin as the record's time. The same call as its line in a file has the
+ * same
  * event.
  */
 export const envoyLog: LogMapper = (record, { tenantId }) => {
@@ -28,11 +31,17 @@ const UNRELATED: MappedRecord = { kind: 'passed_over', reason: 'unrelated' }
 const NO_MODEL: MappedRecord = { kind: 'passed_over', reason: 'no_model' }
 const FAILED: MappedRecord = { kind: 'passed_over', reason: 'failed_without_usage' }
 
-const OF_A_REQUEST = [FACT.accessStatus, FACT.accessFlags, FACT.accessId]
+const OF_ITS_END = [FACT.accessStatus, FACT.accessFlags]
 
-/** Envoy names no scope: what it says of a request tells, or the name of its log. */
-function isOfEnvoy({ facts, resource }: Telemetry): boolean {
-  return OF_A_REQUEST.some((fact) => facts.get(fact) !== undefined) || resource.get(FACT.accessLog) !== undefined
+/**
+ * Envoy names no scope. Its names for the end of a request tell, or that of its log. Of the id of a request applications
+ * speak, too: a record that names an event is theirs.
+ */
+function isOfEnvoy(record: Telemetry): boolean {
+  const { facts, resource, scope } = record
+  if (scope !== '') return false
+  const isNamed = OF_ITS_END.some((fact) => facts.get(fact) !== undefined) || resource.get(FACT.accessLog) !== undefined
+  return isNamed || (facts.get(FACT.accessId) !== undefined && eventNameOf(record) === '')
 }
 
 function lineOf({ facts, startMs }: Telemetry): EnvoyLine {

@@ -6,7 +6,8 @@ const KEYS_MAX = 48
 const KEY_BYTES_MAX = 80
 
 /**
- * The keys of a span or log record that are not listed: where they stand in the bytes of the request, so that nothing is
+ * The keys of a span or log record that are not listed: where they stand in the bytes of the request, so that nothing
+ * is
  * decoded unless somebody asks. Only keys; their values are skipped as bytes.
  */
 export class UnreadKeys {

@@ -7,7 +7,9 @@ interface Advice {
   readonly text: string
 }
 
-/** Of calls that state usage: as recorded, these state no cache reads in any version (deploy/docs/intake/clients.md). */
+/**
+ * Of calls that state usage: as recorded, these state no cache reads in any version (deploy/docs/intake/clients.md).
+ */
 const WITHOUT_CACHE_COUNTS = [
   /^@traceloop\/instrumentation-/, // OpenLLMetry JS 0.27
   /^@opentelemetry\/instrumentation-openai$/, // OpenTelemetry JS contrib 0.21

@@ -80,6 +80,13 @@ describe("a provider's own usage object", () => {
   })
 
   test.each([
+    ['dashscope', { input_tokens: 1000, output_tokens: 50, characters: 40 }],
+    ['cohere', { input_tokens: 10, images: 1 }],
+  ])('of %s says by units what its tokens were made of: they are not billed beside them', (provider, usage) => {
+    expect(validated({ ...EVENT, provider, provider_usage: usage })).not.toHaveProperty('event.billed_units')
+  })
+
+  test.each([
     ['a text that could be content', { input_tokens: 1, note: 'x'.repeat(65) }],
     ['a content key', { input_tokens: 1, prompt: 'hi' }],
     ['a number below 0', { input_tokens: -1 }],

@@ -398,6 +398,16 @@ describe('CloudEvents', () => {
       ok: false,
       errors: expect.arrayContaining([{ pointer: '/billed_units/seconds', detail: 'must be string' }]),
     })
+    expect(eventOf(cloudevents, cloudEventPayload({}, { billed_units: null }))).not.toHaveProperty('billed_units')
+    for (const field of ['billed_units', 'provider_usage']) {
+      for (const value of ['text', [1], 7]) {
+        const sent = sentOf(cloudevents, cloudEventPayload({}, { [field]: value }))
+        expect(validateInvocation(sent, Date.UTC(2026, 10, 21, 10))).toMatchObject({
+          ok: false,
+          errors: expect.arrayContaining([expect.objectContaining({ pointer: `/${field}` })]),
+        })
+      }
+    }
   })
 
   test('other events are no calls', () => {

@@ -17,6 +17,7 @@ import {
 } from '../../../support/otlp.js'
 
 const KEYS = new KeyList()
+const DETAILS = 'gen_ai.client.inference.operation.details'
 
 /** Envoy names no scope, and its resource is itself. */
 const EDGE: TestRequest = { scope: '', resource: { 'service.name': 'envoy-edge', log_name: '', node_name: '' } }
@@ -100,7 +101,7 @@ test("a record of Envoy's access log is the call of its line, and the caller's s
 
 test('a record that names only what OpenTelemetry names, beside an id of the request, is a call as well', async () => {
   const attributes = {
-    'event.name': 'gen_ai.client.inference.operation.details',
+    'event.name': DETAILS,
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'openai',
     'gen_ai.request.model': 'gpt-4o',
@@ -116,6 +117,20 @@ test('a record that names only what OpenTelemetry names, beside an id of the req
   expect(first).toMatchObject({ provider: 'openai', input_tokens: 1001, cached_input_tokens: 256, output_tokens: 101 })
   expect(first).not.toHaveProperty('attributed_service')
   expect(second?.['event_id']).not.toBe(first?.['event_id'])
+})
+
+test.each<[string, TestRequest, object]>([
+  ['of an instrumentation', { scope: 'my-app-logger', resource: { 'service.name': 'shop' } }, {}],
+  ['that names an event', { scope: '', resource: { 'service.name': 'shop' } }, { 'event.name': DETAILS }],
+])('a record %s that has an id of a request is not Envoy’s', async (_, request, named) => {
+  const attributes = {
+    ...named,
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.usage.input_tokens': 9,
+    'x-request-id': 'a7',
+  }
+  const { events } = await read([{ attributes }], request)
+  expect(events.filter(({ event }) => event.ingestion_layer === 'gateway')).toEqual([])
 })
 
 test('the line in a file and the record of one call are one event', () => {
