@@ -44,17 +44,21 @@ export class TailLosses {
    */
   async next(): Promise<readonly Loss[]> {
     const { before } = this
-    const now = new Map((await this.read()).map((loss) => [keyOf(loss), loss]))
+    const read = await this.read()
+    if (read === undefined) return []
+    const now = new Map(read.map((loss) => [keyOf(loss), loss]))
     this.before = now
     if (before === undefined) return []
     return [...now].flatMap(([key, loss]) => newOf(loss, before.get(key))).sort((one, other) => timeOrder(one, other))
   }
 
-  private async read(): Promise<Loss[]> {
+  private async read(): Promise<Loss[] | undefined> {
     const losses: Loss[] = []
     let path: string | undefined = PATH
     for (let pages = 0; path !== undefined && pages < PAGES_MAX; pages++) {
       const { status, body } = await this.client.get(path)
+      // Busy for the moment: the next look has it.
+      if (status === 429 || status >= 500) return undefined
       if (status !== 200) throw new Error(`the service answered ${status}: ${detailIn(body)}`)
       const { data, page } = JSON.parse(body) as {
         readonly data: readonly Source[]

@@ -88,7 +88,7 @@ test('what has no price is named, and everything else counts', async () => {
     expect(interpretation.export_eligibility).toBe('unpriced')
   }
   expect(beside.explanation.cost.assumptions).toContain(
-    'No price per minute of a container is known: the cost lacks them.',
+    'No price per minute of a container is known. The cost leaves this unit out.',
   )
   expect(beside.explanation.summary).toContain('a part of its cost is unknown')
   expect([alone, beside].flatMap(faultsOf)).toEqual([])

@@ -57,7 +57,8 @@ const strengthOf = (row: AttributionRow): readonly number[] => [
 ]
 
 /**
- * Facts that name the service, then those that tell the owner alone, then what was inferred or allocated: one event that
+ * Facts that name the service, then those that tell the owner alone, then what was inferred or allocated: one event
+ * that
  * has all of it is decided in this order, too.
  */
 const factsOf = ({ stageOrigin, evidenceBasis }: AttributionRow): number =>

@@ -37,7 +37,8 @@ export interface ReattributionJob {
    */
   readonly mapping?: { readonly rule?: string; readonly draft?: RuleDraft; readonly revision: number }
   /**
-   * Of a job that values ambiguous usage again: the conventions are those of the bucket from a revision on, with a draft
+   * Of a job that values ambiguous usage again: the conventions are those of the bucket from a revision on, with a
+   * draft
    * in place for a dry run.
    */
   readonly conventions?: { readonly draft?: ConventionDraft; readonly revision: number }

@@ -163,7 +163,8 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
 }
 
 /**
- * Ambiguous where two readings differ, else as the producer says. One that says nothing reports what it states, of a cancelled call what was counted until then.
+ * Ambiguous where two readings differ, else as the producer says. One that says nothing reports what it states, of a
+ * cancelled call what was counted until then.
  */
 export function usageBasisOf(
   { usageBasis, inputTokens, outputTokens, outcome }: Invocation,

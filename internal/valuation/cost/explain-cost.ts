@@ -101,7 +101,7 @@ function pricedBy(
   const parts = price && tokenParts(facts, facts.inputTokens ?? 0, facts.outputTokens ?? 0)
   const assumptions = [
     ...(convention === undefined ? [] : [readAs(convention)]),
-    ...unpricedUnits.map((unit) => `No price per ${NAME_OF_ONE[unit]} is known: the cost lacks them.`),
+    ...unpricedUnits.map((unit) => `No price per ${NAME_OF_ONE[unit]} is known. The cost leaves this unit out.`),
   ]
   if (price === undefined || parts === undefined) {
     return { lines: [], fees: [], units: [], unpricedUnits, assumptions, pricedUsd: undefined, scope: 'tokens' }
@@ -224,7 +224,7 @@ const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
   tool_fee_of_book: () => 'The negotiated price states no fee for a tool. The fee of the price book was used.',
   unit_price_of_standard_tier: ({ service_tier }) =>
     `No prices per unit are listed for the service tier ${service_tier}. Those of standard were used.`,
-  unit_price_of_book: () => 'The negotiated price states none for a unit. That of the price book was used.',
+  unit_price_of_book: () => 'The negotiated prices have none for a unit. The one in the price book was used.',
   long_context_rate_unlisted: () =>
     'No rates above the input threshold are listed for this service tier. Its rates below the threshold were used.',
   price_books_disagree: () => 'Another price book has a different price.',

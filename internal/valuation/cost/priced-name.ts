@@ -60,7 +60,8 @@ const isKnownToTenant = ({ how, ofTenant }: PricedName): boolean =>
   how.includes('tenant_override') || ofTenant.length > 0
 
 /**
- * Whether the served name is the requested one without what decides its price: answers of Bedrock name the model and not
+ * Whether the served name is the requested one without what decides its price: answers of Bedrock name the model and
+ * not
  * the profile (`eu.`), those of Vertex AI not the location, those of OpenRouter not always the variant (`:free`).
  */
 function isScopeLost(provider: string, servedModel: string, requestedModel: string): boolean {

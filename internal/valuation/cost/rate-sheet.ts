@@ -1,7 +1,8 @@
 /**
  * One row of a price list, and the selection of the rates that apply to a request.
  *
- * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, prices of other units USD each; exact decimal strings. A request's rates depend on
+ * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, prices of other units USD each; exact decimal
+ * strings. A request's rates depend on
  * its service tier and on which side of a cliff its total input lies; a cliff re-prices every token of the request,
  * never only the excess.
  */

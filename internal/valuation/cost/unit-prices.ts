@@ -15,7 +15,8 @@ export interface AppliedUnitPrices {
 }
 
 /**
- * The prices in the stored details of a record. The token parts, tool calls and units times these prices give exactly the cost
+ * The prices in the stored details of a record. The token parts, tool calls and units times these prices give exactly
+ * the cost
  * of the record.
  *
  * @returns undefined when no price of the book was applied

@@ -3,7 +3,8 @@ import { BILLED_UNITS, type BilledUnit } from '../../../text/call-words.js'
 import type { MeteredColumn, PricedKind } from './export-records.js'
 
 /**
- * Kinds of tokens, calls of tools and other units with their own prices; each has its own row in a file by meter. The position in
+ * Kinds of tokens, calls of tools and other units with their own prices; each has its own row in a file by meter. The
+ * position in
  * the list, from 1, is the meter's number in staged groups.
  */
 export const METERS = [

@@ -160,7 +160,7 @@ test('the explanation has a line per unit, and says what it lacks', () => {
   const { units, unpricedUnits, assumptions, scope, totalUsd } = explainCost(details, event)
   expect(units).toEqual([{ unit: 'images', quantity: '2.5', usdPerUnit: '0.04', amountUsd: '0.1' }])
   expect(unpricedUnits).toEqual(['pages'])
-  expect(assumptions).toEqual(['No price per page is known: the cost lacks them.'])
+  expect(assumptions).toEqual(['No price per page is known. The cost leaves this unit out.'])
   expect(scope).toBe('tokens_and_units')
   expect(formatQuantity(totalUsd)).toBe('0.1028')
 })

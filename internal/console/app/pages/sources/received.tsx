@@ -65,7 +65,7 @@ const REASONS_MAX = 4
 
 function ToKnow({ source }: { readonly source: Source }) {
   const { passed_over: passedOver, rejected, refused_requests: refused, field_names: fields } = source
-  const reasons = [...passedOver.reasons, ...rejected.reasons].slice(0, REASONS_MAX)
+  const reasons = [...rejected.reasons, ...passedOver.reasons].slice(0, REASONS_MAX)
   const counts = [
     [source.unpriced, 'without a price'],
     [source.without_service, 'without a service'],
