@@ -14,7 +14,7 @@ interface TailOptions extends ServiceOptions {
 
 const POLL_EVERY_MS = 500
 /** Counts of what was lost cost the service a query each. */
-const LOSSES_EVERY_MS = 5_000
+const LOSSES_EVERY_MS = 10_000
 
 export const tailCommand = (): Command =>
   new Command('tail')
