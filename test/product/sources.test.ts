@@ -149,4 +149,4 @@ test('attribution tail shows why something became no record', async () => {
   await expect.poll(() => tail.exitCode ?? tail.signalCode).not.toBeNull()
 })
 
-const SOON = { timeout: 20_000, interval: 500 }
+const SOON = { timeout: 60_000, interval: 500 }
