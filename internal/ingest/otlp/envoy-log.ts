@@ -34,7 +34,8 @@ const FAILED: MappedRecord = { kind: 'passed_over', reason: 'failed_without_usag
 const OF_ITS_END = [FACT.accessStatus, FACT.accessFlags]
 
 /**
- * Envoy names no scope. Its names for the end of a request tell, or that of its log. Of the id of a request applications
+ * Envoy names no scope. Its names for the end of a request tell, or that of its log. Of the id of a request
+ * applications
  * speak, too: a record that names an event is theirs.
  */
 function isOfEnvoy(record: Telemetry): boolean {

@@ -4,7 +4,9 @@ import { gatewayLayerOf } from './span-events.js'
 import { FACT } from './span-facts.js'
 import type { Telemetry } from './telemetry.js'
 
-/** Senders of one request that are told apart: an exporter has a few scopes, a collector some of each service. */
+/**
+ * Senders of one request that are counted separately: an exporter has a few scopes, a collector some of each service.
+ */
 const SENDERS_MAX = 64
 
 /** The senders of one request, each with what it brought: by instrumentation scope and service. */

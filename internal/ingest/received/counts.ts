@@ -3,7 +3,7 @@ import { FIELD_NAMES_MAX, type Tally } from './tally.js'
 
 /** Where something came from. */
 export interface Source extends Sender {
-  /** Id of the credential; '' for those of people, which are told apart nowhere. */
+  /** Id of the credential; '' for those of people, which count together. */
   readonly principal: string
   /** `otlp`, `litellm`, ...; '' for the API. */
   readonly intake: string
@@ -14,7 +14,7 @@ export interface Counted {
   lastAtMs: number
 }
 
-/** Reasons of one kind that are told apart. */
+/** Reasons of one kind that are counted separately. */
 const REASONS_MAX = 24
 const OTHER_REASONS = 'other'
 
@@ -127,7 +127,7 @@ export class Reasons {
   }
 }
 
-/** Sources of a tenant that are told apart; its further ones count together, by intake. */
+/** Sources of a tenant that are counted separately; its further ones count together, by intake. */
 export const SOURCES_MAX = 200
 
 /** Counts of a tenant's sources: a tenant that invents senders cannot make it grow. */

@@ -46,5 +46,5 @@ export function senderByUserAgent(userAgent: string, layer: string): Sender {
 /** What sends to the API says nothing of itself. */
 export const UNNAMED_SENDER: Sender = { name: '', version: '', service: '', layer: '' }
 
-/** In place of the senders beyond those that are told apart. */
+/** In place of the senders beyond those that are counted separately. */
 export const OTHER_SENDERS = 'other'

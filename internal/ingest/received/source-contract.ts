@@ -32,7 +32,7 @@ const source = z
       .meta({
         description:
           'The instrumentation scope of telemetry, or the product that a User-Agent names. `other`: beyond the ' +
-          'senders that are told apart.',
+          'senders that are counted separately.',
       }),
     versions: z.array(z.string()),
     services: z.array(z.string()).meta({ description: 'Services whose telemetry it sends.' }),

@@ -40,7 +40,7 @@ export interface SourceRow {
 const TELEMETRY = 'otlp'
 
 /**
- * The sources of a tenant: what was counted as it arrived beside the records that came of it. Telemetry is told apart
+ * The sources of a tenant: what was counted as it arrived beside the records that came of it. Telemetry is split
  * by instrumentation scope; other intakes have one program behind a credential, in its versions.
  */
 export function sourcesOf(received: readonly ReceivedFrom[], recorded: readonly RecordedSource[]): SourceRow[] {
