@@ -2,6 +2,7 @@ import { BILLED_UNITS } from '../../text/call-words.js'
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
 import { BILLED_TOOLS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
+import { factorsOutOfBounds, ratesOutOfBounds } from './rate-bounds.js'
 
 /**
  * Keeps wrong rows of a new price book from pricing calls (published books have had rows 100,000 times too
@@ -17,6 +18,8 @@ export type Doubt =
   | 'cache_read_above_input'
   | 'output_below_input'
   | 'zero_on_one_side'
+  /** Of another class than cache reads: too far from the rate that it derives from, or a factor far from 1. */
+  | 'rate_out_of_bounds'
   | 'jump'
 
 export interface DoubtfulRow {
@@ -62,7 +65,10 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
       continue
     }
     const doubts = [
-      ...new Set([...(isSameRow ? [] : doubtsOf(row, old, row)), ...datedDoubts(row, periods, old, oldPeriods)]),
+      ...new Set([
+        ...(isSameRow ? [] : [...doubtsOf(row, old, row), ...factorDoubts(row)]),
+        ...datedDoubts(row, periods, old, oldPeriods),
+      ]),
     ]
     if (doubts.some((doubt) => ALWAYS_QUARANTINED.has(doubt))) quarantined.push({ name, doubts })
     else if (doubts.length > 0 && !accepted.has(name)) {
@@ -160,13 +166,18 @@ function doubtsOf(sheet: RateSheet, old: RateSheet | undefined, { mode }: PriceR
   if (!isByUnits && (sheet.input === undefined || (sheet.output === undefined && !isEmbedding))) {
     doubts.push('incomplete')
   }
-  if (sheets.some(({ input, cache_read }) => isAbove(cache_read, input))) doubts.push('cache_read_above_input')
+  const outOfBounds = ratesOutOfBounds(sheet).map((rate) => rate.class)
+  if (outOfBounds.includes('cache_read')) doubts.push('cache_read_above_input')
   if (!isEmbedding && sheets.some(({ input, output }) => isAbove(input, output))) doubts.push('output_below_input')
   const isZero = (rate: string | undefined): boolean => rate !== undefined && steps(rate) === 0n
   if (!isEmbedding && isZero(sheet.input) !== isZero(sheet.output)) doubts.push('zero_on_one_side')
+  if (outOfBounds.some((of) => of !== 'cache_read')) doubts.push('rate_out_of_bounds')
   if (hasJumped(sheet, old)) doubts.push('jump')
   return doubts
 }
+
+const factorDoubts = ({ multipliers, residency_multiplier }: PriceRow): Doubt[] =>
+  factorsOutOfBounds({ ...multipliers, ...residency_multiplier }).length > 0 ? ['rate_out_of_bounds'] : []
 
 const hasJumped = (sheet: RateSheet, old: RateSheet | undefined): boolean =>
   (['input', 'output'] as const).some((part) => isJump(old?.[part], sheet[part])) ||

@@ -86,6 +86,16 @@ describe('a doubtful row', () => {
     ],
     ['input and output swapped', priceRow('m', '2', '1'), 'output_below_input'],
     ['a zero rate for input only', priceRow('m', '0', '1'), 'zero_on_one_side'],
+    // Rates that published books had.
+    [
+      'a one-hour write at 24 times input',
+      priceRow('m', '0.25', '1.25', { cache_write_1h: '6' }),
+      'rate_out_of_bounds',
+    ],
+    ['a write below input', priceRow('m', '2.75', '11', { cache_write: '1.38' }), 'rate_out_of_bounds'],
+    ['batch of another model', priceRow('m', '12', '12', { batch: { input: '1', output: '1' } }), 'rate_out_of_bounds'],
+    ['a priority rate at 50 times', priceRow('m', '0.05', '0.4', { priority: { input: '2.5' } }), 'rate_out_of_bounds'],
+    ['a factor of ten', priceRow('m', '1', '2', { multipliers: { us: '10' } }), 'rate_out_of_bounds'],
   ])('is held for manual review: %s', (_, row, doubt) => {
     const { file, held } = review(row)
 
@@ -100,7 +110,8 @@ describe('a doubtful row', () => {
     ['0.2', [], '0.2'],
     ['0.199999', ['jump'], '1'],
   ])('is held when its price changes by more than a factor of five: from 1 to %s', (input, doubts, priced) => {
-    const { file, held } = review(priceRow('m', input, '30'), [priceRow('m', '1', '30')])
+    const output = String(2 * Number(input))
+    const { file, held } = review(priceRow('m', input, output), [priceRow('m', '1', '2')])
 
     expect(held.flatMap(({ doubts: of }) => of)).toEqual(doubts)
     expect(file.models.find(({ model }) => model === 'm')?.input).toBe(priced)
@@ -156,6 +167,12 @@ describe('dated prices', () => {
     ['windows of six times', period('2026-02-01', {}, peak({ input: '6', output: '7' })), 'jump'],
     ['cache reads above input', period('2026-02-01', { cache_read: '1.1' }), 'cache_read_above_input'],
     ['input and output swapped', period('2026-02-01', { input: '2', output: '1' }), 'output_below_input'],
+    ['a one-hour write of 24 times', period('2026-02-01', { cache_write_1h: '24' }), 'rate_out_of_bounds'],
+    [
+      'flex above standard',
+      period('2026-02-01', {}, peak({ input: '1', output: '2', flex: { input: '1.1' } })),
+      'rate_out_of_bounds',
+    ],
     ['nothing on one side', period('2026-02-01', { input: '0' }), 'zero_on_one_side'],
   ])('with %s are held for a person, and the model keeps those that it had', (_, doubtful, doubt) => {
     const periods = doubtful.from === '2026-01-01' ? [doubtful] : [period('2026-01-01'), doubtful]
