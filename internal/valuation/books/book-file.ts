@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { BILLED_UNITS } from '../../text/call-words.js'
 import { plainText } from '../../text/plain-text.js'
+import { RULE_PARTS, RULE_TIERS } from '../cost/assumed-rates.js'
 import { type PriceBookFile, priceBook, startMs } from '../cost/price-book.js'
 import { BILLED_TOOLS, PRICED_TIERS, RATE_PARTS, RATE_PATTERN } from '../cost/rate-sheet.js'
 
@@ -27,6 +28,12 @@ const sheet = {
   units: units.optional(),
 }
 const factors = z.record(z.string(), z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'must be a plain decimal'))
+const factor = z.string().regex(RATE_PATTERN, 'must be a plain decimal')
+const rule = z.looseObject({
+  models: z.array(z.string().regex(/^[^A-Z*]+\*?$|^\*$/, 'must be in lower case, with at most a * at its end')).min(1),
+  source: plainText(500),
+  ...Object.fromEntries([...RULE_PARTS, ...RULE_TIERS].map((of) => [of, factor.optional()])),
+})
 const name = plainText(256)
 const day = z
   .string()
@@ -67,7 +74,7 @@ const row = z.looseObject({
 
 export const bookFile = z.looseObject({
   as_of: day,
-  providers: z.record(z.string(), z.looseObject({ tier_rule: z.string().optional() })),
+  providers: z.record(z.string(), z.looseObject({ tier_rule: z.string().optional(), rules: z.array(rule).optional() })),
   models: z.array(row).min(1),
   history: z.array(z.looseObject({ provider: name, models: z.array(name).min(1), periods: z.array(period).min(1) })),
   zero_priced: z.array(named).default([]),

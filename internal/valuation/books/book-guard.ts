@@ -1,8 +1,8 @@
 import { BILLED_UNITS } from '../../text/call-words.js'
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
+import { factorsOutOfBounds, ratesOutOfBounds } from '../cost/rate-bounds.js'
 import { BILLED_TOOLS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
-import { factorsOutOfBounds, ratesOutOfBounds } from './rate-bounds.js'
 
 /**
  * Keeps wrong rows of a new price book from pricing calls (published books have had rows 100,000 times too

@@ -7,7 +7,7 @@
 import { type CostBasis, MISSING_PRICE_REASONS, UNPRICEABLE_REASONS } from '../../records/bases.js'
 import type { BilledUnit, UsageBasis } from '../../text/call-words.js'
 import type { MatchStep } from '../names/model-names.js'
-import type { Fees, Rates, SheetTier, UnitRates } from './rate-sheet.js'
+import type { Fees, RateOrigin, Rates, SheetTier, UnitRates } from './rate-sheet.js'
 
 /** Why a call is unpriced. A closed list: coverage reports group by it. */
 export const UNPRICED_REASONS = [...MISSING_PRICE_REASONS, ...UNPRICEABLE_REASONS] as const
@@ -55,6 +55,12 @@ export const COST_FLAGS = {
   price_books_disagree: 60,
   /** The call was served at the speed `fast`, for which no rates are listed; those of the usual speed were used. */
   fast_rate_unlisted: 60,
+  /** The price list has no such rate for the model; it follows from a rule that its provider states. */
+  rate_by_provider_rule: 90,
+  /** The price list has no such rate for the dated name; that of its undated alias was used. */
+  rate_of_alias: 85,
+  /** The price list has no such rate for the undated name; that of one of its dated snapshots was used. */
+  rate_of_snapshot: 85,
   /** The served model has no price; that of the requested one was used. */
   served_model_unlisted: 70,
   /** The served name lacks the profile, region or variant that the requested one states; the requested one was used. */
@@ -114,6 +120,11 @@ export interface OtherReading {
 export const statedCostDoubt = (details: string): StatedCostDoubt | undefined =>
   (JSON.parse(details) as CostDetails).stated_cost
 
+export interface AssumedFrom extends RateOrigin {
+  /** Parts, tools and units; `factors` for the multipliers. */
+  readonly rates: readonly string[]
+}
+
 export interface AppliedPrice {
   readonly source: 'price_book' | 'tenant_price'
   readonly provider: string
@@ -138,6 +149,8 @@ export interface AppliedPrice {
   readonly rate_unit: 'USD per 1000000 tokens'
   /** Published rates; `billed_as` of the explanation shows how a part without a rate is billed. */
   readonly rates: Rates
+  /** Of the rates, fees, units and factors that the call used those that the price list lacks, and where they come from. */
+  readonly assumed?: readonly AssumedFrom[]
   /** USD per call of each tool that the call used and that is billed per call. No factor applies to them. */
   readonly fees?: Fees
   /** USD per unit of each other unit that the call is billed by. No factor applies to them. */

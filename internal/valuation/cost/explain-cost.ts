@@ -13,7 +13,15 @@ import {
 import { costOfUnits, MILLIONTHS, millionthsOf, type UnitFacts, unitsBilled } from './billed-units.js'
 import type { AppliedConvention, AppliedPrice, CostDetails, CostFlag } from './cost-details.js'
 import { costOfParts, stepsOfParts } from './price-invocation.js'
-import { type BilledTool, billedAs, type Fees, RATE_PARTS, type RatePart, type UnitRates } from './rate-sheet.js'
+import {
+  type BilledTool,
+  billedAs,
+  type Fees,
+  RATE_PARTS,
+  type RateOrigin,
+  type RatePart,
+  type UnitRates,
+} from './rate-sheet.js'
 import { type TokenFacts, type TokenParts, tokenParts } from './token-parts.js'
 import { callsOf, costOfTools, type ToolFacts, toolsCalled } from './tool-fees.js'
 
@@ -197,6 +205,15 @@ const NO_PARTS: TokenParts = {
 export const assumptionsIn = (price: AppliedPrice): readonly string[] =>
   (price.flags ?? []).map((flag) => TEXTS[flag](price))
 
+/** The names of what was taken from there, and the source or model. */
+function assumedText(from: RateOrigin['from'], { assumed = [] }: AppliedPrice): { rates: string; by: string } {
+  const taken = assumed.filter((each) => each.from === from)
+  return {
+    rates: [...new Set(taken.flatMap(({ rates }) => rates))].join(', '),
+    by: [...new Set(taken.map(({ by }) => by))].join(', '),
+  }
+}
+
 const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
   before_first_period: () => 'The call is older than the first known price. That price was used.',
   scheduled_price: () => 'The price was announced in advance and is not confirmed yet.',
@@ -229,6 +246,18 @@ const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
     'No rates above the input threshold are listed for this service tier. Its rates below the threshold were used.',
   price_books_disagree: () => 'Another price book has a different price.',
   fast_rate_unlisted: () => 'No rates are listed for the speed fast. Those of the usual speed were used.',
+  rate_by_provider_rule: (price) => {
+    const { rates, by } = assumedText('provider_rule', price)
+    return `The price list has no rate of this model for: ${rates}. It follows from a rule of the provider (${by}).`
+  },
+  rate_of_alias: (price) => {
+    const { rates, by } = assumedText('alias', price)
+    return `The price list has no rate of this dated name for: ${rates}. That of ${by} was used, which has the same price.`
+  },
+  rate_of_snapshot: (price) => {
+    const { rates, by } = assumedText('snapshot', price)
+    return `The price list has no rate of this name for: ${rates}. That of ${by} was used, which has the same price.`
+  },
   served_model_unlisted: () => 'The served model has no price. That of the requested model was used.',
   profile_of_request: () =>
     'The served name states no profile, region or variant. The price is that of the requested name, which does.',

@@ -8,9 +8,19 @@ import { readFileSync } from 'node:fs'
 import type { MissingPriceReason } from '../../records/bases.js'
 import { type MatchStep, modelNames } from '../names/model-names.js'
 import {
+  completedSheet,
+  isSamePrice,
+  type Known,
+  type ProviderRule,
+  type RelativeRow,
+  relatives,
+  ruleFor,
+} from './assumed-rates.js'
+import {
   type Fees,
   isRate,
   RATE_PARTS,
+  type RateOrigin,
   type RateSheet,
   rateTables,
   stepsPerToken,
@@ -20,7 +30,9 @@ import {
 /** `prices.data.json`. Rates are USD per 1,000,000 tokens, fees USD per call, decimal strings. */
 export interface PriceBookFile {
   readonly as_of: string
-  readonly providers: Readonly<Record<string, { readonly tier_rule?: string }>>
+  readonly providers: Readonly<
+    Record<string, { readonly tier_rule?: string; readonly rules?: readonly ProviderRule[] }>
+  >
   readonly models: readonly PriceRow[]
   readonly history: readonly PriceHistory[]
   readonly zero_priced: readonly NamedRow[]
@@ -87,6 +99,8 @@ export interface PriceEntry {
   readonly residencyFactors: Readonly<Record<string, string>>
   /** Factor on all tokens of a call that was served at the speed `fast`; undefined where none is listed. */
   readonly fastFactor: string | undefined
+  /** Of the fees, units and factors those that the row lacks, by name. */
+  readonly ofRelative: ReadonlyMap<string, RateOrigin>
   /** Doubts about the row, as stated in the book. */
   readonly rowFlags: readonly string[]
   /** Prices of other price books that disagree. */
@@ -164,10 +178,17 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
     ),
   )
 
+  const historyOf = (row: PriceRow) =>
+    row.region === undefined ? histories.get(key(row.provider, row.model)) : undefined
+  const relativesOf = relatives(file.models)
   for (const row of file.models) {
-    const isTierInclusive = file.providers[row.provider]?.tier_rule === 'at_or_above'
-    const history = row.region === undefined ? histories.get(key(row.provider, row.model)) : undefined
-    const entry = bookEntry(row, history, isTierInclusive)
+    const { tier_rule, rules = [] } = file.providers[row.provider] ?? {}
+    const entry = bookEntry(row, {
+      history: historyOf(row),
+      isTierInclusive: tier_rule === 'at_or_above',
+      rule: ruleFor(rules, row.model),
+      relatives: relativesOf(row).map((each) => ({ ...each, history: historyOf(each.row) })),
+    })
     const id = key(row.provider, row.model)
     const ofModel: EntriesOfModel = entries.get(id) ?? { byRegion: new Map() }
     if (row.region === undefined) ofModel.anywhere = entry
@@ -230,21 +251,28 @@ interface EntriesOfModel {
   readonly byRegion: Map<string, PriceEntry>
 }
 
-function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, isTierInclusive: boolean): PriceEntry {
-  const always: PricePeriod = {
-    fromMs: Number.NEGATIVE_INFINITY,
-    toMs: Number.POSITIVE_INFINITY,
-    sheet: row,
-    isScheduled: false,
-    windows: [],
-  }
-  const { [FAST]: fastFactor, ...ofRegions } = row.multipliers ?? {}
-  const residencyFactors = { ...row.residency_multiplier, ...ofRegions }
+interface Surroundings {
+  readonly history?: readonly DatedPeriod[] | undefined
+  readonly isTierInclusive: boolean
+  readonly rule?: ProviderRule | undefined
+  readonly relatives: readonly (RelativeRow<PriceRow> & { readonly history: readonly DatedPeriod[] | undefined })[]
+}
+
+function bookEntry(row: PriceRow, { history, isTierInclusive, rule, relatives }: Surroundings): PriceEntry {
+  const { residencyFactors, speedFactors, fees, units, ofRelative } = factsOfRow(row, relatives)
+  const fastFactor = speedFactors[FAST]
   const factors = combinations(Object.values(residencyFactors), fastFactor)
-  const periods = history?.map((period) => datedPeriod(period, row)) ?? [always]
+  const known: Known = {
+    rule,
+    relatives: relatives.flatMap(({ from, row: other, history: periods }) =>
+      sheetsOf(other, periods).map((sheet) => ({ from, model: other.model, sheet })),
+    ),
+    isExact: (rate) => isRate(rate) && factors.every((each) => stepsPerToken(rate, each) !== undefined),
+  }
+  const periods = (history ?? [undefined]).map((period) => datedPeriod(period, row, known))
   for (const { sheet, windows } of periods) {
     for (const each of [sheet, ...windows.map((window) => window.sheet)]) {
-      assertExact(each, factors, `${row.provider}/${row.model}`)
+      assertExact(each, known, `${row.provider}/${row.model}`)
     }
   }
   return {
@@ -255,14 +283,47 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
     isEmbedding: row.mode === 'embedding',
     isTierInclusive,
     periods,
-    fees: row.fees ?? {},
-    units: row.units ?? {},
+    fees,
+    units,
     residencyFactors,
     fastFactor,
+    ofRelative,
     rowFlags: (row.flags ?? []).filter((flag) => flag !== 'cache_read_missing'),
     otherBooks: row.other,
   }
 }
+
+/** The fees, prices of units and factors of a row; what it lacks of them is that of a relative of the same price. */
+function factsOfRow(row: PriceRow, relatives: Surroundings['relatives']) {
+  const same = relatives.filter((relative) => isSamePrice(relative.row, row))
+  const ofRelative = new Map<string, RateOrigin>()
+  const first = (select: (row: PriceRow) => Readonly<Record<string, string>>, prefix = ''): Record<string, string> => {
+    const found = { ...select(row) }
+    for (const { from, row: other } of same) {
+      for (const [name, value] of Object.entries(select(other))) {
+        if (Object.hasOwn(found, name)) continue
+        found[name] = value
+        ofRelative.set(`${prefix}${name}`, { from, by: other.model })
+      }
+    }
+    return found
+  }
+  const ofSpeed = ([name]: readonly [string, string]): boolean => name === FAST
+  const factors = (each: PriceRow) => Object.entries({ ...each.residency_multiplier, ...each.multipliers })
+  return {
+    fees: first(({ fees = {} }) => fees) as Fees,
+    units: first(({ units = {} }) => units) as UnitRates,
+    residencyFactors: first((each) => Object.fromEntries(factors(each).filter((one) => !ofSpeed(one))), 'residency_'),
+    speedFactors: first((each) => Object.fromEntries(factors(each).filter(ofSpeed)), 'speed_'),
+    ofRelative,
+  }
+}
+
+/** All prices of a row: its own, and those of its periods, the newest first. */
+const sheetsOf = (row: PriceRow, history: readonly DatedPeriod[] = []): readonly RateSheet[] => [
+  row,
+  ...history.map(({ price }) => withRatesOfRow(price, row)).reverse(),
+]
 
 /**
  * A variant that OpenRouter serves for nothing, whichever the model: openrouter.ai/docs, model variants. A known price
@@ -270,20 +331,21 @@ function bookEntry(row: PriceRow, history: readonly DatedPeriod[] | undefined, i
  * 0, unlike the `zero_priced` rows; the row without the suffix is the paid variant.
  */
 const freeEntry = (model: string): PriceEntry =>
-  bookEntry({ provider: 'openrouter', model, ...FREE_RATES }, undefined, false)
+  bookEntry({ provider: 'openrouter', model, ...FREE_RATES }, { isTierInclusive: false, relatives: [] })
 const FREE_RATES: RateSheet = { input: '0', output: '0', cache_read: '0', cache_write: '0' }
 
-function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
+function datedPeriod(period: DatedPeriod | undefined, row: PriceRow, known: Known): PricePeriod {
+  const { from, to, price = row, scheduled, windows = [] } = period ?? {}
   return {
-    fromMs: startMs(period.from),
-    toMs: period.to === undefined ? Number.POSITIVE_INFINITY : startMs(period.to),
-    sheet: withRatesOfRow(period.price, row),
-    isScheduled: period.scheduled === true,
-    windows: (period.windows ?? []).map(({ from, to, days, price }) => ({
+    fromMs: from === undefined ? Number.NEGATIVE_INFINITY : startMs(from),
+    toMs: to === undefined ? Number.POSITIVE_INFINITY : startMs(to),
+    sheet: completedSheet(price === row ? row : withRatesOfRow(price, row), known),
+    isScheduled: scheduled === true,
+    windows: windows.map(({ from, to, days, price }) => ({
       fromMinute: minuteOfDay(from),
       toMinute: minuteOfDay(to),
       days,
-      sheet: price,
+      sheet: completedSheet(price, known),
     })),
   }
 }
@@ -319,7 +381,7 @@ function combinations(ofRegions: readonly string[], fast: string | undefined): r
   return fast === undefined ? alone : [...alone, ...alone.map((factors) => [...factors, fast])]
 }
 
-function assertExact(sheet: RateSheet, factors: readonly (readonly string[])[], name: string): void {
+function assertExact(sheet: RateSheet, { isExact }: Known, name: string): void {
   for (const [tool, fee] of Object.entries(sheet.fees ?? {})) {
     if (!isRate(fee)) throw new RangeError(`price book: ${name} has a fee that cannot be held exactly: ${tool} ${fee}`)
   }
@@ -331,8 +393,8 @@ function assertExact(sheet: RateSheet, factors: readonly (readonly string[])[], 
     for (const part of RATE_PARTS) {
       const rate = rates[part]
       if (rate === undefined) continue
-      const isExact = isRate(rate) && factors.every((each) => stepsPerToken(rate, each) !== undefined)
-      if (!isExact) throw new RangeError(`price book: ${name} has a rate that cannot be held exactly: ${part} ${rate}`)
+      if (!isExact(rate))
+        throw new RangeError(`price book: ${name} has a rate that cannot be held exactly: ${part} ${rate}`)
     }
   }
 }

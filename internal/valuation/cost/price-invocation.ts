@@ -18,9 +18,11 @@ import {
   zero,
 } from '../../units/quantity.js'
 import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
+import { assumedFrom, flagsOfAssumed } from './assumed-from.js'
 import { costOfUnits, type UnitRatesOfCall, unitRatesFor, unitsBilled } from './billed-units.js'
 import {
   type AppliedPrice,
+  type AssumedFrom,
   COST_FLAGS,
   type CostDetails,
   type CostFlag,
@@ -49,7 +51,7 @@ import {
 import type { TenantPrices } from './tenant-prices.js'
 import { type TokenParts, tokenParts } from './token-parts.js'
 import { costOfTools, toolsCalled } from './tool-fees.js'
-import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, unitFacts, usageFacts } from './usage-facts.js'
+import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, ratesUsed, unitFacts, usageFacts } from './usage-facts.js'
 
 export interface CostResult {
   /** 0 with basis `unpriced` means unknown, not free; any other cost with it lacks what `unpriced_units` names. */
@@ -365,7 +367,15 @@ function newVariant(call: Selected): PricedVariant {
   const { pricing, period, serviceTier, selected, usage, fees, unitRates } = call
   const { entry } = pricing
   const hasUnits = Object.keys(unitRates.rates).length > 0
-  const applied = appliedPrice(call, [
+  const multipliers = [...ofResidency(entry, call.pricing.region), ...ofSpeed(entry, call.isFast)]
+  const assumed = assumedFrom(
+    [...ratesUsed(selected.rates, usage)].map((part) => [part, selected.assumed[part]]),
+    [...Object.keys({ ...fees.fees, ...unitRates.rates }), ...multipliers.map(({ name }) => name)].map((name) => [
+      name,
+      entry.ofRelative.get(name),
+    ]),
+  )
+  const applied = appliedPrice(call, { multipliers, assumed }, [
     ...pricing.nameFlags,
     ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
     ...(period.isScheduled ? (['scheduled_price'] as const) : []),
@@ -378,6 +388,7 @@ function newVariant(call: Selected): PricedVariant {
     ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
     ...(hasUnits && selected.tier !== 'standard' ? (['unit_price_of_standard_tier'] as const) : []),
     ...(unitRates.isFromBook ? (['unit_price_of_book'] as const) : []),
+    ...flagsOfAssumed(assumed),
   ])
   const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
   return {
@@ -454,15 +465,15 @@ const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
 }
 
 function appliedPrice(
-  { pricing, period, window: windowIndex, serviceTier, cliff, selected, isFast, fees: { fees }, unitRates }: Selected,
+  { pricing, period, window: windowIndex, serviceTier, cliff, selected, fees: { fees }, unitRates }: Selected,
+  { multipliers, assumed }: { readonly multipliers: readonly Multiplier[]; readonly assumed: readonly AssumedFrom[] },
   flags: readonly CostFlag[],
 ): AppliedPrice {
-  const { entry, match, modelFrom, region } = pricing
+  const { entry, match, modelFrom } = pricing
   const window = period.windows[windowIndex]
   const sheet = window?.sheet ?? period.sheet
   const tier = sheet.tiers?.[cliff]
   const band = sheet.bands?.[cliff]
-  const multipliers = [...ofResidency(entry, region), ...ofSpeed(entry, isFast)]
   return {
     source: entry.source,
     provider: entry.provider,
@@ -489,6 +500,7 @@ function appliedPrice(
     ...(band && { threshold: { rule: 'band' as const, over: band.over, up_to: band.up_to } }),
     rate_unit: 'USD per 1000000 tokens',
     rates: selected.rates,
+    ...(assumed.length > 0 && { assumed }),
     ...(Object.keys(fees).length > 0 && { fees }),
     ...(Object.keys(unitRates.rates).length > 0 && { units: unitRates.rates }),
     ...(multipliers.length > 0 && { multipliers }),

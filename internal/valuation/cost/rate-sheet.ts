@@ -7,6 +7,7 @@
  * never only the excess.
  */
 import type { BilledUnit, ServiceTier } from '../../text/call-words.js'
+import { formatQuantity, quantityOfSteps } from '../../units/quantity.js'
 
 /** The kinds of tokens that a price list can price separately. */
 export const RATE_PARTS = [
@@ -27,6 +28,16 @@ export type RatePart = (typeof RATE_PARTS)[number]
 
 /** Published rates; a missing part has no published rate. */
 export type Rates = Readonly<Partial<Record<RatePart, string>>>
+
+/** Where a rate comes from that the price list lacks for the model: a rule of the provider, or the model's other name. */
+export interface RateOrigin {
+  readonly from: 'provider_rule' | 'alias' | 'snapshot'
+  /** Where the provider states the rule, or the model that lists the rate. */
+  readonly by: string
+}
+/** By the part of a table; a part that is not named is listed. */
+export type AssumedRates = Readonly<Partial<Record<RatePart, RateOrigin>>>
+export type RateTable = Rates & { readonly assumed?: AssumedRates }
 
 /** The tools that a provider runs and that a price list can charge per call. */
 export const BILLED_TOOLS = ['web_search', 'file_search', 'code_execution'] as const
@@ -58,17 +69,17 @@ const ASSUMED_TIER: Readonly<Partial<Record<SheetTier, SheetTier>>> = {
   flex_discount: 'flex',
 }
 
-type TierRates = Readonly<Partial<Record<PricedTier, Rates>>>
+type TierRates = Readonly<Partial<Record<PricedTier, RateTable>>>
 
 /**
  * Whole-request cliff: applies strictly above `above` input tokens, or at `above` and more if the provider includes it.
  */
-export type CliffTier = Rates & TierRates & { readonly above: number }
+export type CliffTier = RateTable & TierRates & { readonly above: number }
 /** Whole-request band: applies above `over` up to and including `up_to` input tokens. */
-export type Band = Rates & TierRates & { readonly over: number; readonly up_to: number }
+export type Band = RateTable & TierRates & { readonly over: number; readonly up_to: number }
 
 /** A price in a table or of a tenant. Unknown fields are ignored. */
-export type RateSheet = Rates &
+export type RateSheet = RateTable &
   TierRates & {
     readonly tiers?: readonly CliffTier[]
     readonly bands?: readonly Band[]
@@ -106,6 +117,7 @@ export type RateSelection =
   | {
       readonly kind: 'rates'
       readonly rates: Rates
+      readonly assumed: AssumedRates
       /** The tier that the rates are listed for; another than the served one if they are assumed. */
       readonly tier: SheetTier
       readonly isCliffUnlisted: boolean
@@ -116,6 +128,7 @@ export type RateSelection =
 export const noTokenRates = (tier: SheetTier): Extract<RateSelection, { kind: 'rates' }> => ({
   kind: 'rates',
   rates: {},
+  assumed: {},
   tier,
   isCliffUnlisted: false,
 })
@@ -125,7 +138,7 @@ export const noTokenRates = (tier: SheetTier): Extract<RateSelection, { kind: 'r
  *
  * Standard: rates that the cliff does not list keep the base rate, except one-hour cache writes when the cliff lists
  * five-minute ones. Batch, flex and priority: only rates listed for the tier apply, and a tier without input and output
- * rates has no price; it is never assumed to cost half of standard. The rates of such a tier also apply beyond a cliff
+ * rates has no price; none is assumed here (`assumed-rates.ts` completes a row of the price book). The rates of such a tier also apply beyond a cliff
  * when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is a variant of another one has
  * those of the other one (`ASSUMED_TIER`).
  */
@@ -137,8 +150,11 @@ export function ratesOf(sheet: RateSheet, serviceTier: SheetTier, cliff: number)
     if (base.reasoning === base.output) delete base.reasoning
     // One hour is never cheaper than five minutes: without its own rate beyond the cliff it uses the five-minute rate.
     if (beyond?.cache_write !== undefined) delete base.cache_write_1h
-    const rates = { ...base, ...(beyond && picked(beyond)) }
-    return { kind: 'rates', rates, tier: serviceTier, isCliffUnlisted: false }
+    const own = beyond && picked(beyond)
+    const rates = { ...base, ...own }
+    const ofBase = Object.entries(sheet.assumed ?? {}).filter(([part]) => own?.[part as RatePart] === undefined)
+    const assumed = { ...Object.fromEntries(ofBase), ...beyond?.assumed }
+    return { kind: 'rates', rates, assumed, tier: serviceTier, isCliffUnlisted: false }
   }
   const own = beyond?.[serviceTier] ?? sheet[serviceTier]
   if (own?.input === undefined || own.output === undefined) {
@@ -146,7 +162,7 @@ export function ratesOf(sheet: RateSheet, serviceTier: SheetTier, cliff: number)
     return assumed === undefined ? { kind: 'none', tier: serviceTier } : ratesOf(sheet, assumed, cliff)
   }
   const isCliffUnlisted = beyond !== undefined && beyond[serviceTier] === undefined
-  return { kind: 'rates', rates: picked(own), tier: serviceTier, isCliffUnlisted }
+  return { kind: 'rates', rates: picked(own), assumed: own.assumed ?? {}, tier: serviceTier, isCliffUnlisted }
 }
 
 /**
@@ -209,6 +225,14 @@ export function stepsPerToken(rate: string, factors: readonly string[]): bigint 
   }
   if (decimals > RATE_DECIMALS_MAX) return undefined
   return coefficient * 10n ** BigInt(RATE_DECIMALS_MAX - decimals)
+}
+
+/** A rate times a factor, as a rate; undefined when it cannot be held exactly. */
+export function timesFactor(rate: string, factor: string): string | undefined {
+  const steps = stepsPerToken(rate, [factor])
+  if (steps === undefined) return undefined
+  const product = formatQuantity(quantityOfSteps(steps * TOKENS_PER_RATE))
+  return isRate(product) ? product : undefined
 }
 
 /** A fee or the price of a unit, in steps of 1e-18 USD each. @param fee already validated, so at most 12 decimals */

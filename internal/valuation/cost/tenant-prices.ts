@@ -124,6 +124,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
     units: {},
     residencyFactors: {},
     fastFactor: undefined,
+    ofRelative: new Map(),
     rowFlags: [],
     otherBooks: undefined,
   }

@@ -117,6 +117,27 @@ export const isModalityUnlisted = (rates: Rates, sheet: Rates, facts: number): b
     ),
   )
 
+/** The rates that a call with this usage is billed at, by part. */
+export function ratesUsed(rates: Rates, facts: number): ReadonlySet<RatePart> {
+  const used = new Set<RatePart>(['input', 'output', 'reasoning'])
+  for (const [part, bits] of BITS_OF_PART) {
+    if ((facts & bits) !== 0) used.add(billedAs(part, rates))
+  }
+  return used
+}
+
+const BITS_OF_PART: readonly (readonly [RatePart, number])[] = [
+  ['cache_read', HAS_CACHE_READ],
+  ['cache_write', HAS_SHORT_WRITE],
+  ['cache_write_1h', HAS_LONG_WRITE],
+  ['audio_input', HAS_AUDIO_INPUT],
+  ['audio_output', HAS_AUDIO_OUTPUT],
+  ['audio_cache_read', HAS_AUDIO_CACHED],
+  ['image_input', HAS_IMAGE_INPUT],
+  ['image_output', HAS_IMAGE_OUTPUT],
+  ['image_cache_read', HAS_IMAGE_CACHED],
+]
+
 export function flagsOfRates(rates: Rates, facts: number, serviceTier: SheetTier): CostFlag[] {
   const flags: CostFlag[] = []
   const has = (fact: number): boolean => (facts & fact) !== 0

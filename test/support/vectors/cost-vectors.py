@@ -1,13 +1,14 @@
 """Writes cost-vectors.data.json: costs of chosen calls, worked out a second time.
 
 A second implementation of the token price formula, independent of internal/valuation/cost: Python's decimal module,
-one plain function, no caches, no steps of 1e-18. It shares only the price file. Covered: cache reads and writes of both
+plain functions, no caches, no steps of 1e-18. It shares only the price file. Covered: cache reads and writes of both
 lifetimes, reasoning, audio, images, fees of tools, both sides of each threshold and band, batch, flex, priority, dated periods to the
 millisecond, daily windows, factors of residency and speed. Run from the repository root:
 python3 test/support/vectors/cost-vectors.py
 """
 import json
 import random
+import re
 from datetime import datetime, timezone
 from decimal import Decimal, getcontext
 
@@ -54,20 +55,129 @@ def price_in_force(row, at):
         # Pages and the like: priced by unit.
         if "input" not in price:
             return None
-        if price["input"] == row["input"] and price["output"] == row["output"]:
-            for name in PARTS + ("batch", "flex", "priority"):
-                if name in row and name not in price:
-                    price[name] = row[name]
-            if "tiers" in price and "tiers" in row:
-                price["tiers"] = [{**own, **tier} for own, tier in zip(row["tiers"], price["tiers"], strict=True)]
-        return price
+        return merged(row, price)
     return row
+
+
+def merged(row, price):
+    """A period of the row's own price has the rates that it does not list from the row."""
+    if price.get("input") == row.get("input") and price.get("output") == row.get("output"):
+        for name in PARTS + ("batch", "flex", "priority"):
+            if name in row and name not in price:
+                price[name] = row[name]
+        if "tiers" in price and "tiers" in row:
+            price["tiers"] = [{**own, **tier} for own, tier in zip(row["tiers"], price["tiers"], strict=True)]
+    return price
+
+
+DATED = re.compile(r"[-@](20\d\d-\d\d-\d\d|20\d{6}|\d{4})(?=$|-v\d)")
+UNDATED = {}
+for each in BOOK["models"]:
+    family = re.sub("-latest$", "", DATED.sub("", each["model"].lower()))
+    UNDATED.setdefault((each["provider"], each.get("region"), family), []).append(each)
+
+
+def relatives(row):
+    """The sheets of the undated alias, or of the dated snapshots, the last first: as listed, row before periods."""
+    family = re.sub("-latest$", "", DATED.sub("", row["model"].lower()))
+    is_dated = DATED.search(row["model"].lower()) is not None
+    others = [r for r in UNDATED[row["provider"], row.get("region"), family] if (DATED.search(r["model"].lower()) is not None) != is_dated]
+    if not is_dated:
+        others.sort(key=lambda r: r["model"], reverse=True)
+    for other in others:
+        yield other
+        if "region" not in other:
+            for history in BOOK["history"]:
+                if history["provider"] == other["provider"] and other["model"] in history["models"]:
+                    for period in reversed(history["periods"]):
+                        yield merged(other, dict(period["price"]))
+
+
+def rule_of(row):
+    for rule in BOOK["providers"][row["provider"]].get("rules", []):
+        for pattern in rule["models"]:
+            if row["model"].lower() == pattern or (pattern[-1] == "*" and row["model"].lower().startswith(pattern[:-1])):
+                return rule
+    return {}
+
+
+def same(one, other):
+    return one.get("input") == other.get("input") and one.get("output") == other.get("output")
+
+
+def fill(table, rates):
+    for part in PARTS:
+        if part in rates:
+            table.setdefault(part, rates[part])
+
+
+def times(rates, factor):
+    return {part: text(D(rates[part]) * D(factor)) for part in PARTS if part in rates}
+
+
+def completed(row, price):
+    """The sheet with what the provider's rule and the relatives of the same price give where it lists nothing."""
+    if "input" not in price:
+        return price
+    rule, kin = rule_of(row), [each for each in relatives(row) if same(each, price)]
+    sheet = dict(price)
+    for part in ("cache_read", "cache_write", "cache_write_1h"):
+        if part in rule and part not in sheet:
+            sheet[part] = text(D(sheet["input"]) * D(rule[part]))
+    for each in kin:
+        fill(sheet, each)
+    if "tiers" not in sheet and "bands" not in sheet:
+        for each in kin:
+            if "tiers" in each or "bands" in each:
+                sheet.update({name: each[name] for name in ("tiers", "bands") if name in each})
+                break
+
+    def tiers_beside(table, standard, position):
+        for tier in ("batch", "flex", "priority", "scale", "priority_on_demand", "flex_discount"):
+            own = dict(table.get(tier, {}))
+            if tier in rule:
+                by_rule = times(standard, rule[tier])
+                if own.get("input", by_rule["input"]) == by_rule["input"]:
+                    fill(own, by_rule)
+            for each in kin:
+                other = position(each).get(tier)
+                if other is not None and ("input" not in own or same(own, other)):
+                    fill(own, other)
+            if "input" in own:
+                table[tier] = own
+
+    tiers_beside(sheet, sheet, lambda each: each)
+    for name in ("tiers", "bands"):
+        cliffs = []
+        for cliff in sheet.get(name, []):
+            cliff = dict(cliff)
+            for part in ("cache_read", "cache_write", "cache_write_1h"):
+                if part in rule and "input" in cliff and D(sheet.get(part, -1)) == D(sheet["input"]) * D(rule[part]):
+                    cliff.setdefault(part, text(D(cliff["input"]) * D(rule[part])))
+            def there(each, cliff=cliff, name=name):
+                edge = "above" if name == "tiers" else "over"
+                return next((o for o in each.get(name, []) if o[edge] == cliff[edge] and same(o, cliff)), {})
+
+            for each in kin:
+                fill(cliff, there(each))
+            standard = {**{p: sheet[p] for p in PARTS if p in sheet}, **{p: cliff[p] for p in PARTS if p in cliff}}
+            if standard.get("reasoning") == sheet["output"] and "reasoning" not in cliff:
+                del standard["reasoning"]
+            if "cache_write" in cliff and "cache_write_1h" not in cliff:
+                standard.pop("cache_write_1h", None)
+
+            tiers_beside(cliff, standard, there)
+            cliffs.append(cliff)
+        if cliffs:
+            sheet[name] = cliffs
+    return sheet
 
 
 def rates_for(row, at, total_input, tier):
     price = price_in_force(row, at)
     if price is None:
         return None
+    price = completed(row, price)
     rates = {part: price[part] for part in PARTS if part in price}
     if rates.get("reasoning") == rates["output"]:
         del rates["reasoning"]

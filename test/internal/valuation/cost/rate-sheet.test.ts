@@ -62,18 +62,21 @@ test('a service tier has only the rates listed for it', () => {
   expect(ratesOf(tiered, 'batch', -1)).toEqual({
     kind: 'rates',
     rates: { input: '1', output: '4' },
+    assumed: {},
     tier: 'batch',
     isCliffUnlisted: false,
   })
   expect(ratesOf(tiered, 'batch', 0)).toEqual({
     kind: 'rates',
     rates: { input: '1', output: '4' },
+    assumed: {},
     tier: 'batch',
     isCliffUnlisted: true,
   })
   expect(ratesOf(tiered, 'priority', 0)).toEqual({
     kind: 'rates',
     rates: { input: '6', output: '15' },
+    assumed: {},
     tier: 'priority',
     isCliffUnlisted: false,
   })

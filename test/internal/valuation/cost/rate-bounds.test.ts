@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { loadPriceBookFile } from '../../../../internal/valuation/cost/price-book.js'
 import {
   boundsOf,
   factorsOutOfBounds,
   isWithinBounds,
   type RateClass,
   ratesOutOfBounds,
-} from '../../../../internal/valuation/books/rate-bounds.js'
-import { loadPriceBookFile } from '../../../../internal/valuation/cost/price-book.js'
+} from '../../../../internal/valuation/cost/rate-bounds.js'
 import type { RateSheet } from '../../../../internal/valuation/cost/rate-sheet.js'
 
 /** In millionths, so that no fraction is drawn. */

@@ -13,7 +13,7 @@ import {
   type Rates,
   ratesOf,
   stepsPerToken,
-} from '../cost/rate-sheet.js'
+} from './rate-sheet.js'
 
 /** A kind of tokens, a service tier, what applies beyond a threshold, or a factor on all tokens. */
 export type RateClass = Exclude<RatePart, 'input'> | PricedTier | 'threshold' | 'residency' | 'fast'
@@ -123,15 +123,25 @@ function standardRates(sheet: RateSheet, cliff: number): Rates {
 
 function withinTable(rates: Rates): RateOutOfBounds[] {
   return PARTS.flatMap((part) => {
-    const { to } = RATE_BOUNDS[part]
-    const own = rates[to as RatePart]
-    const reference = own ?? (to === 'audio_input' || to === 'image_input' ? rates.input : undefined)
-    const rate = rates[part]
-    // A model that is free on one side only is a doubt of its own.
-    const isFree = part === 'output' && reference !== undefined && steps(reference) === 0n
-    if (rate === undefined || reference === undefined || isFree || isWithinBounds(part, rate, reference)) return []
+    const [rate, reference] = [rates[part], referenceOf(part, rates)]
+    if (rate === undefined || reference === undefined || isWithinBounds(part, rate, reference)) return []
     return [{ class: part, part, rate, reference }]
   })
+}
+
+/** Whether a rate is plausible beside the others of its table. */
+export function isPlausibleBeside(rates: Rates, part: RatePart, rate: string): boolean {
+  if (part === 'input') return true
+  const reference = referenceOf(part, rates)
+  return reference === undefined || isWithinBounds(part, rate, reference)
+}
+
+function referenceOf(part: Exclude<RatePart, 'input'>, rates: Rates): string | undefined {
+  const { to } = RATE_BOUNDS[part]
+  const reference = rates[to as RatePart] ?? (to === 'audio_input' || to === 'image_input' ? rates.input : undefined)
+  // A model that is free on one side only is a doubt of its own.
+  const isFree = part === 'output' && reference !== undefined && steps(reference) === 0n
+  return isFree ? undefined : reference
 }
 
 const PARTS = Object.keys(RATE_BOUNDS).filter(
