@@ -304,8 +304,8 @@ export const EXAMPLE_RECORD = {
   service: 'support-chat',
   owner: 'team-support',
   cost_usd: '0.0055',
-  energy_wh: '0.519405489138',
-  carbon_gco2e: '0.217231243399',
+  energy_wh: '0.484915706673',
+  carbon_gco2e: '0.196787999672',
   pathway_category: 'gateway_mediated',
   output_state: 'deterministically_resolved',
   interpretation: {

@@ -1,7 +1,7 @@
 /**
  * The electricity grid that a call ran in, and its emissions per kWh.
  *
- * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.2), on
+ * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.3), on
  * the same basis for all zones. Clean-energy purchases are not counted; a tenant that wants them sets its own factors.
  */
 
