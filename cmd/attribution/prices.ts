@@ -5,8 +5,8 @@ import { ConfigError } from '../../internal/config/settings.js'
 import { formatInstant, parseInstant } from '../../internal/units/instant.js'
 import { BOOK_BYTES_MAX, parseBook } from '../../internal/valuation/books/book-file.js'
 import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/valuation/books/book-guard.js'
-import { importBook, importedBooks, readBook } from '../../internal/valuation/books/book-version.js'
-import { loadPriceBookFile } from '../../internal/valuation/cost/price-book.js'
+import { importBook, importedBooks, newestBook, readBook } from '../../internal/valuation/books/book-version.js'
+import { loadPriceBookFile, type PriceBookFile } from '../../internal/valuation/cost/price-book.js'
 import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { bookChanges, type ShownBookChange, type Window } from './book-changes.js'
@@ -86,8 +86,8 @@ async function runImport(path: string, options: ImportOptions): Promise<void> {
   try {
     const bucket = await broker.bucket(PRICE_BOOKS)
     const files = await broker.objects(PRICE_BOOK_FILES)
-    const [newest] = await importedBooks(bucket)
-    const before = newest === undefined ? loadPriceBookFile() : await readBook(files, newest)
+    const newest = await newestBook(bucket)
+    const before = newest === undefined ? loadPriceBookFile() : await readBook<PriceBookFile>(files, newest)
     const review = reviewBook(parsed, before, new Set(options.accept))
     const effectiveFrom = options.effectiveFrom ?? `${parsed.as_of}T00:00:00.000Z`
     if (options.dryRun === true) {
@@ -96,7 +96,11 @@ async function runImport(path: string, options: ImportOptions): Promise<void> {
       return print({ book: null, review, effectiveFrom, dryRun: { period, changes } }, options)
     }
 
-    const { book, wasThere } = await importBook(bucket, files, review.file, { effectiveFrom, nowMs: Date.now() })
+    const { book, wasThere } = await importBook(bucket, files, review.file, {
+      effectiveFrom,
+      nowMs: Date.now(),
+      prefix: 'book',
+    })
     if (!wasThere) await audit(broker, book.id, review, effectiveFrom)
     print({ book: book.id, review, effectiveFrom }, options)
   } finally {

@@ -18,11 +18,11 @@ import { WatchedDirectory } from '../directory/directory.js'
 import { WatchedRules } from '../directory/mapping/mapping-policy.js'
 import type { StoredRule } from '../directory/mapping/mapping-rule.js'
 import type { Logger } from '../telemetry/log.js'
-import { followPriceBooks } from '../valuation/books/price-books.js'
+import { DatedBooks, followBooks } from '../valuation/books/dated-books.js'
 import { consumptionRules } from '../valuation/consumption.js'
 import type { StoredConvention } from '../valuation/conventions/convention.js'
 import { WatchedConventions } from '../valuation/conventions/watched-conventions.js'
-import { loadPriceBook } from '../valuation/cost/price-book.js'
+import { loadPriceBook, type PriceBook, type PriceBookFile, priceBook } from '../valuation/cost/price-book.js'
 import type { StoredModelName } from '../valuation/names/name.js'
 import type { StoredOverride } from '../valuation/prices/override.js'
 import { WatchedPrices } from '../valuation/prices/watched-prices.js'
@@ -81,13 +81,8 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     conventions.apply(key, convention),
   )
   const prices = await watchPrices(deps)
-  const books = await followPriceBooks(
-    await broker.bucket(PRICE_BOOKS),
-    await broker.objects(PRICE_BOOK_FILES),
-    loadPriceBook(),
-    onLost,
-    log,
-  )
+  const books = new DatedBooks<PriceBookFile, PriceBook>(loadPriceBook(), priceBook)
+  await followBooks(await broker.bucket(PRICE_BOOKS), await broker.objects(PRICE_BOOK_FILES), books, onLost, log)
   const listeners: ((tenantId: string) => void)[] = []
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost, (tenantId) => {
     for (const listener of listeners) listener(tenantId)

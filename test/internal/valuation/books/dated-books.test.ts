@@ -3,13 +3,20 @@ import { createLog } from '../../../../internal/telemetry/log.js'
 import {
   importBook,
   importedBooks,
+  newestBook,
   packBook,
   readBook,
   type StoredBook,
+  undoBook,
   unpackBook,
 } from '../../../../internal/valuation/books/book-version.js'
-import { followPriceBooks, PriceBooks } from '../../../../internal/valuation/books/price-books.js'
-import { loadPriceBook } from '../../../../internal/valuation/cost/price-book.js'
+import { DatedBooks, followBooks } from '../../../../internal/valuation/books/dated-books.js'
+import {
+  loadPriceBook,
+  type PriceBook,
+  type PriceBookFile,
+  priceBook,
+} from '../../../../internal/valuation/cost/price-book.js'
 import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
 import { bookOf, priceRow } from '../../../support/price-books.js'
@@ -21,6 +28,7 @@ beforeAll(async () => {
 afterAll(() => buckets.close())
 
 const shipped = loadPriceBook()
+const priceBooks = () => new DatedBooks<PriceBookFile, PriceBook>(shipped, priceBook)
 const DAY_MS = 86_400_000
 const DECEMBER_MS = Date.UTC(2026, 11, 1)
 const stored = (id: string, stated: Partial<StoredBook> = {}): StoredBook => ({
@@ -35,7 +43,7 @@ const stored = (id: string, stated: Partial<StoredBook> = {}): StoredBook => ({
 const file = (input: string) => bookOf([priceRow('gpt-4o', input, '100')])
 
 test('a call is priced by the price book in force at its event time', () => {
-  const books = new PriceBooks(shipped)
+  const books = priceBooks()
   expect(books.at(Number.MAX_SAFE_INTEGER).id).toBeUndefined()
 
   books.add(stored('december'), () => file('1'))
@@ -53,7 +61,7 @@ test('of two price books with the same start the one imported last applies, in a
     [stored('first'), correction],
     [correction, stored('first')],
   ]) {
-    const books = new PriceBooks(shipped)
+    const books = priceBooks()
     for (const each of order) books.add(each, () => file('1'))
     expect(books.at(DECEMBER_MS).id).toBe('correction')
   }
@@ -61,7 +69,7 @@ test('of two price books with the same start the one imported last applies, in a
 
 test('a price book is loaded when a call first needs it, and again after it was evicted', () => {
   const read: number[] = []
-  const books = new PriceBooks(shipped)
+  const books = priceBooks()
   for (let i = 0; i < 20; i++) {
     const from = new Date(DECEMBER_MS + i * DAY_MS).toISOString()
     books.add(stored(`book_${i}`, { effective_from: from }), () => {
@@ -86,30 +94,57 @@ test('a price book file whose digest differs from the imported one prices no cal
   expect(() => unpackBook(other.bytes, stored('one', { sha256 }))).toThrow('not the one')
 })
 
-test('an imported price book reaches its watchers, and a repeated import has no effect', async () => {
-  const elsewhere = await buckets.connect()
-  const [bucket, files] = [await elsewhere.bucket(PRICE_BOOKS), await elsewhere.objects(PRICE_BOOK_FILES)]
-  const asked = { effectiveFrom: '2026-12-01T00:00:00.000Z', nowMs: DECEMBER_MS }
-  const log = createLog('test', 'silent')
-  const follow = async () => {
-    const broker = await buckets.connect()
-    return followPriceBooks(
-      await broker.bucket(PRICE_BOOKS),
-      await broker.objects(PRICE_BOOK_FILES),
-      shipped,
-      () => undefined,
-      log,
-    )
-  }
-  const following = await follow()
+const log = createLog('test', 'silent')
+const DECEMBER = { effectiveFrom: '2026-12-01T00:00:00.000Z', nowMs: DECEMBER_MS, prefix: 'book' } as const
 
-  const first = await importBook(bucket, files, file('3'), asked)
-  const again = await importBook(bucket, files, file('3'), { ...asked, nowMs: DECEMBER_MS + 1 })
-  while (following.at(DECEMBER_MS).id === undefined) await new Promise((resolve) => setImmediate(resolve))
+async function opened(broker: Awaited<ReturnType<Buckets['connect']>>) {
+  return { bucket: await broker.bucket(PRICE_BOOKS), files: await broker.objects(PRICE_BOOK_FILES) }
+}
+
+async function followed() {
+  const { bucket, files } = await opened(await buckets.connect())
+  const books = priceBooks()
+  await followBooks(bucket, files, books, () => undefined, log)
+  return books
+}
+
+async function untilInForce(books: ReturnType<typeof priceBooks>, id: string | undefined): Promise<void> {
+  while (books.at(DECEMBER_MS).id !== id) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('an imported book reaches its watchers, and a repeated import has no effect', async () => {
+  const { bucket, files } = await opened(await buckets.connect())
+  const following = await followed()
+
+  const first = await importBook(bucket, files, file('3'), DECEMBER)
+  const again = await importBook(bucket, files, file('3'), { ...DECEMBER, nowMs: DECEMBER_MS + 1 })
+  await untilInForce(following, first.book.id)
 
   expect(again).toEqual({ book: first.book, wasThere: true })
   expect(following.at(DECEMBER_MS).find('openai', 'gpt-4o', undefined)).toMatchObject({ kind: 'entry' })
-  expect((await follow()).at(DECEMBER_MS).id).toBe(first.book.id)
+  expect((await followed()).at(DECEMBER_MS).id).toBe(first.book.id)
   expect(await importedBooks(bucket)).toEqual([first.book])
   expect(await readBook(files, first.book)).toEqual(file('3'))
+})
+
+test('an undone book values no call, stays listed, and counts again when it is imported again', async () => {
+  const { bucket, files } = await opened(await buckets.connect())
+  const following = await followed()
+  const [former] = await importedBooks(bucket)
+  const { book } = await importBook(bucket, files, file('4'), { ...DECEMBER, nowMs: DECEMBER_MS + 2 })
+  await untilInForce(following, book.id)
+
+  const undone = await undoBook(bucket, book.id, DECEMBER_MS + 3)
+  await untilInForce(following, former?.id)
+
+  expect(undone).toEqual({ ...book, undone_at: '2026-12-01T00:00:00.003Z' })
+  expect(await undoBook(bucket, book.id, DECEMBER_MS + 4)).toEqual(undone)
+  expect(await undoBook(bucket, 'book_none', DECEMBER_MS)).toBeUndefined()
+  expect((await followed()).at(DECEMBER_MS).id).toBe(former?.id)
+  expect([await newestBook(bucket), (await importedBooks(bucket)).length]).toEqual([former, 2])
+  expect(await readBook(files, book)).toEqual(file('4'))
+
+  const again = await importBook(bucket, files, file('4'), { ...DECEMBER, nowMs: DECEMBER_MS + 5 })
+  await untilInForce(following, book.id)
+  expect(again).toEqual({ book: { ...book, imported_at: '2026-12-01T00:00:00.005Z' }, wasThere: false })
 })
