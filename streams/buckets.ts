@@ -138,12 +138,27 @@ export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const 
 
 /**
  * `<book id>` -> an imported price book: the start of its validity, and the digest of its file. Written by the command
- * line, never changed; watched by attributors.
+ * line, which can only undo it; watched by attributors.
  */
 export const PRICE_BOOKS = { name: 'price_books', history: 1 } as const satisfies Bucket
 
-/** `<book id>` -> the gzipped file of a price book. Written once, before the book's entry in `price_books`. */
+/**
+ * `<book id>` -> the gzipped file of a price book. Written once, before the book's entry in `price_books`; likewise of
+ * a proposal.
+ */
 export const PRICE_BOOK_FILES = { name: 'price_book_files' } as const satisfies ObjectBucket
+
+/** `<table id>` -> an imported energy table, as in `price_books`. Watched by attributors. */
+export const ENERGY_TABLES = { name: 'energy_tables', history: 1 } as const satisfies Bucket
+
+/** `<table id>` -> the gzipped file of an energy table, as in `price_book_files`. */
+export const ENERGY_TABLE_FILES = { name: 'energy_table_files' } as const satisfies ObjectBucket
+
+/**
+ * `<proposal id>` -> a price book or an energy table that waits for a person's yes; its file has the same name in the
+ * object store of its kind. Written by the command line, which deletes the oldest beyond twenty of a kind.
+ */
+export const BOOK_PROPOSALS = { name: 'book_proposals', history: 1 } as const satisfies Bucket
 
 /**
  * `<name id>` -> the model behind a tenant's own name (a deployment, an inference profile). Watched by attributors and
@@ -376,6 +391,8 @@ export const BUCKETS: readonly Bucket[] = [
   SCIM_GROUPS,
   PRICE_OVERRIDES,
   PRICE_BOOKS,
+  ENERGY_TABLES,
+  BOOK_PROPOSALS,
   MODEL_NAMES,
   USAGE_CONVENTIONS,
   POOLS,
@@ -414,4 +431,4 @@ export const BUCKETS: readonly Bucket[] = [
   MEMBERS,
 ]
 
-export const OBJECT_BUCKETS: readonly ObjectBucket[] = [MODEL_ARTEFACTS, PRICE_BOOK_FILES]
+export const OBJECT_BUCKETS: readonly ObjectBucket[] = [MODEL_ARTEFACTS, PRICE_BOOK_FILES, ENERGY_TABLE_FILES]

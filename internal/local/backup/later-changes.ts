@@ -9,6 +9,8 @@ import {
   CLIENTS,
   CONNECTORS,
   DIRECTORY,
+  ENERGY_TABLE_FILES,
+  ENERGY_TABLES,
   ERASURES,
   EXPORT_SCHEDULES,
   IDENTITY_PROVIDERS,
@@ -63,8 +65,15 @@ export const CONFIGURATION: readonly Bucket[] = [
   USAGE_CONVENTIONS,
   PRICE_OVERRIDES,
   PRICE_BOOKS,
+  ENERGY_TABLES,
   BUDGETS,
 ]
+
+/** Books that calls are valued by, each kind with its files. */
+const BOOKS = [
+  [PRICE_BOOKS, PRICE_BOOK_FILES],
+  [ENERGY_TABLES, ENERGY_TABLE_FILES],
+] as const
 
 /** The logs of what was accepted. What the stages hand on is made again. */
 export const LOGS = [INVOCATIONS, UNCONFIRMED, OBSERVATIONS, CHANGES, AUDIT] as const
@@ -117,7 +126,7 @@ export async function withLaterChanges<T>(
   mkdirSync(near, { recursive: true })
   const copy = mkdtempSync(join(near, '.attribution-changes-'))
   try {
-    for (const name of [...buckets, `OBJ_${PRICE_BOOK_FILES.name}`, ...LOGS.map((log) => log.name)]) {
+    for (const name of [...buckets, ...BOOKS.map(([, files]) => `OBJ_${files.name}`), ...LOGS.map((log) => log.name)]) {
       const from = join(streams, name)
       // An older version does not have every bucket.
       if (!existsSync(from)) continue
@@ -244,18 +253,20 @@ export async function applyBuckets(
 }
 
 /**
- * Copies the files of the price books that the restored broker does not have. Before their entries in the bucket: a
- * book without its file stops attribution.
+ * Copies the files of the price books and energy tables that the restored broker does not have. Before their entries in
+ * the buckets: a book without its file stops attribution.
  */
-export async function copyPriceBooks(broker: Broker, { configuration, broker: old }: LaterChanges): Promise<void> {
-  const books = configuration.find(({ bucket }) => bucket === PRICE_BOOKS)
-  if (books === undefined || books.entries.size === 0) return
-  const [from, to] = [await old.objects(PRICE_BOOK_FILES), await broker.objects(PRICE_BOOK_FILES)]
-  for (const id of books.entries.keys()) {
-    if ((await to.info(id)) !== null) continue
-    const bytes = await from.getBlob(id)
-    if (bytes === null) throw refused(`has lost the file of the price book ${id}`)
-    await to.putBlob({ name: id }, bytes)
+export async function copyBooks(broker: Broker, { configuration, broker: old }: LaterChanges): Promise<void> {
+  for (const [bucket, files] of BOOKS) {
+    const books = configuration.find((each) => each.bucket === bucket)
+    if (books === undefined || books.entries.size === 0) continue
+    const [from, to] = [await old.objects(files), await broker.objects(files)]
+    for (const id of books.entries.keys()) {
+      if ((await to.info(id)) !== null) continue
+      const bytes = await from.getBlob(id)
+      if (bytes === null) throw refused(`has lost the file of the book ${id}`)
+      await to.putBlob({ name: id }, bytes)
+    }
   }
 }
 

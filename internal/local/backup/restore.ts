@@ -31,7 +31,7 @@ import type { Manifest } from './backup-manifest.js'
 import { factsOf, type Tail } from './create.js'
 import { eraseAgain, readErasures } from './erasures.js'
 import { flushTree } from './flush-tree.js'
-import { applyBuckets, copyPriceBooks, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
+import { applyBuckets, copyBooks, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
 import { type Replayed, replayLaterLog } from './later-log.js'
 import { unpack } from './pack.js'
 import { type PrivateBroker, withPrivateBroker } from './private-broker.js'
@@ -137,7 +137,7 @@ async function applyLaterChanges(
 ): Promise<AppliedChanges> {
   const { files, say } = deps
   const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey })
-  await copyPriceBooks(broker, changes)
+  await copyBooks(broker, changes)
   const entries = await applyBuckets(broker, [...changes.credentials, ...changes.configuration])
   const spool = join(changes.folder, 'spool')
   const hasSpool = existsSync(spool) && hasContent(spool)

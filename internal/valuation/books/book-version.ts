@@ -37,7 +37,10 @@ export function packBook(file: BookFile): PackedBook {
 }
 
 /** @throws Error when the bytes are not those that were kept */
-export function unpackBook<File extends BookFile>(bytes: Uint8Array, { id, sha256 }: StoredBook): File {
+export function unpackBook<File extends BookFile>(
+  bytes: Uint8Array,
+  { id, sha256 }: Pick<StoredBook, 'id' | 'sha256'>,
+): File {
   if (digestOf(bytes) !== sha256) throw new Error(`the file of the book ${id} is not the one that was imported`)
   // It was checked before it was kept.
   return JSON.parse(gunzipSync(bytes).toString('utf8')) as File

@@ -87,6 +87,7 @@ const NOT_APPLIED: Readonly<Record<string, readonly string[]>> = {
     'export_progress',
     'reattributions',
     'override_previews',
+    'book_proposals',
     'quarantine_replays',
     'idempotency',
   ],

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import type { KV } from '@nats-io/kv'
+import type { ObjectStore } from '@nats-io/obj'
+import { type BookFile, packBook, unpackBook } from './book-version.js'
+
+export const BOOK_KINDS = ['prices', 'energy'] as const
+export type BookKind = (typeof BOOK_KINDS)[number]
+
+/** A book that somebody has proposed: no call is valued by it until a person accepts it. */
+export interface StoredProposal {
+  readonly id: string
+  readonly kind: BookKind
+  readonly as_of: string
+  readonly proposed_at: string
+  /** Of the file in the object store of its kind, which has the same name. */
+  readonly sha256: string
+  readonly rows: number
+  /** The book that it was made from and compared with: the id of an imported one, else the `as_of` of the included one. */
+  readonly base: string
+  /** Rows of the source that are not in the proposal, and why. */
+  readonly held: readonly DoubtedRow[]
+}
+
+export interface DoubtedRow {
+  readonly name: string
+  readonly doubts: readonly string[]
+}
+
+/** Of each kind; the oldest one makes room for a new one. */
+export const PROPOSALS_MAX = 20
+
+/**
+ * Keeps a proposal. Safe to repeat: the same book from the same base is one proposal.
+ *
+ * @param files the object store of the kind's books
+ */
+export async function keepProposal(
+  bucket: KV,
+  files: ObjectStore,
+  file: BookFile,
+  { kind, base, held, nowMs }: Pick<StoredProposal, 'kind' | 'base' | 'held'> & { readonly nowMs: number },
+): Promise<StoredProposal> {
+  const { bytes, sha256 } = packBook(file)
+  const id = `proposal_${createHash('sha256').update(`${kind} ${base} ${sha256}`).digest('hex').slice(0, 24)}`
+  const { as_of, models } = file
+  const proposal: StoredProposal = {
+    id,
+    kind,
+    as_of,
+    proposed_at: new Date(nowMs).toISOString(),
+    sha256,
+    rows: models.length,
+    base,
+    held,
+  }
+  await files.putBlob({ name: id }, bytes)
+  await bucket.put(id, JSON.stringify(proposal))
+  const ofKind = (await keptProposals(bucket)).filter((each) => each.kind === kind)
+  for (const { id: old } of ofKind.slice(PROPOSALS_MAX)) {
+    await bucket.delete(old)
+    await files.delete(old)
+  }
+  return proposal
+}
+
+/** The newest first. */
+export async function keptProposals(bucket: KV): Promise<StoredProposal[]> {
+  const proposals: StoredProposal[] = []
+  for await (const key of await bucket.keys()) {
+    const entry = await bucket.get(key)
+    if (entry?.operation === 'PUT') proposals.push(entry.json<StoredProposal>())
+  }
+  const orderOf = ({ proposed_at, id }: StoredProposal): string => `${proposed_at} ${id}`
+  return proposals.sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1))
+}
+
+export interface KeptProposal<File> {
+  readonly proposal: StoredProposal
+  readonly file: File
+}
+
+/** @returns undefined when there is no such proposal of this kind */
+export async function readProposal<File extends BookFile>(
+  bucket: KV,
+  files: ObjectStore,
+  kind: BookKind,
+  id: string,
+): Promise<KeptProposal<File> | undefined> {
+  const entry = await bucket.get(id)
+  if (entry?.operation !== 'PUT') return undefined
+  const proposal = entry.json<StoredProposal>()
+  if (proposal.kind !== kind) return undefined
+  const bytes = await files.getBlob(id)
+  if (bytes === null) throw new Error(`the file of ${id} is missing`)
+  return { proposal, file: unpackBook<File>(bytes, proposal) }
+}
