@@ -59,6 +59,8 @@ export interface TenantSettings {
   readonly stated_cost_factor: number
   /** A stated cost of one call above this is implausible; decimal text. */
   readonly stated_cost_ceiling_usd: string
+  /** Whether a cost that is an upper bound is charged back. */
+  readonly charge_upper_bounds: boolean
   /** Maximum lifetime of an API key. */
   readonly api_key_max_lifetime_days: number
   /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
@@ -128,6 +130,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   grid: null,
   stated_cost_factor: 20,
   stated_cost_ceiling_usd: '1000',
+  charge_upper_bounds: false,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   dimensions: [],

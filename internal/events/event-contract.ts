@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DELAYED_SETTINGS } from '../auth/tenant.js'
-import { COST_BASES, FOOTPRINT_BASES, MISSING_PRICE_REASONS } from '../records/bases.js'
+import { COST_BASES, COST_BOUNDS, FOOTPRINT_BASES, MISSING_PRICE_REASONS } from '../records/bases.js'
 import { HEALTH_STATUSES } from '../records/connector-health.js'
 import { DELIVERY_FAILURES } from '../records/delivery-failures.js'
 import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/interpretation.js'
@@ -26,6 +26,9 @@ const attributed = z.object({
   cost_basis: z
     .enum(COST_BASES)
     .meta({ description: 'Source of the cost. `unpriced`: the cost is not known and reported as 0.' }),
+  cost_bound: z.enum(COST_BOUNDS).nullish().meta({
+    description: '`upper`: the cost is at most that much, `lower`: at least. Absent from events of earlier versions.',
+  }),
   energy_basis: footprintBasis(),
   carbon_basis: footprintBasis(),
 })

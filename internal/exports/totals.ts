@@ -15,6 +15,7 @@ const REASONS = [
   'implausible_cost',
   'ambiguous_usage',
   'unpriced',
+  'cost_upper_bound',
   'below_floor',
 ]
 

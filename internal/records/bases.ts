@@ -11,6 +11,10 @@ export const COST_BASES = [
 ] as const
 export type CostBasis = (typeof COST_BASES)[number]
 
+/** What a cost says of the true one: it is at most, or at least, that much. */
+export const COST_BOUNDS = ['upper', 'lower'] as const
+export type CostBound = (typeof COST_BOUNDS)[number]
+
 /** Where energy and carbon come from. */
 export const FOOTPRINT_BASES = ['measured', 'modelled', 'unknown'] as const
 export type FootprintBasis = (typeof FOOTPRINT_BASES)[number]

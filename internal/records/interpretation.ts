@@ -95,6 +95,7 @@ export const EXPORT_ELIGIBILITIES = [
   'implausible_cost',
   'ambiguous_usage',
   'unpriced',
+  'cost_upper_bound',
   'below_floor',
 ] as const
 export type ExportEligibility = (typeof EXPORT_ELIGIBILITIES)[number]
@@ -153,6 +154,8 @@ export function eligibilityOf(record: {
   readonly isCostImplausible: boolean
   /** Whether its counts can be read in two ways whose costs differ. */
   readonly isUsageAmbiguous: boolean
+  /** Whether its cost is an upper bound, and its tenant charges none back. */
+  readonly isCostUpperBound: boolean
   /** Whether its sender estimated the counts, which no provider has stated. */
   readonly isUsageEstimated: boolean
   readonly degradationState: DegradationState
@@ -164,6 +167,7 @@ export function eligibilityOf(record: {
   if (record.isCostImplausible) return 'implausible_cost'
   if (record.isUsageAmbiguous) return 'ambiguous_usage'
   if (!record.isPriced) return 'unpriced'
+  if (record.isCostUpperBound) return 'cost_upper_bound'
   if (record.isUsageEstimated) return 'advisory'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
 }

@@ -1,7 +1,7 @@
 import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
 import { type CamelCase, camelCase } from '../text/straight-line.js'
 import type { Quantity } from '../units/quantity.js'
-import { COST_BASES, FOOTPRINT_BASES } from './bases.js'
+import { COST_BASES, COST_BOUNDS, FOOTPRINT_BASES } from './bases.js'
 import {
   CONFIDENCE_BANDS,
   CONTESTED_BY,
@@ -147,6 +147,17 @@ export const RECORD_FIELDS = [
     wire: 'bases',
     isInClosed: true,
     description: 'Where the cost comes from; with `unpriced` it is unknown: 0, or the part of it that has a price.',
+  },
+  {
+    name: 'cost_bound',
+    kind: 'label',
+    values: COST_BOUNDS,
+    isOptional: true,
+    wire: 'bases',
+    description:
+      'What the price does not know of the call. `upper`: no rate for cached tokens is known, and they are billed at ' +
+      'the input rate. `lower`: all or a part of the call has no price, and the cost lacks it. Null: neither, or both ' +
+      'at once.',
   },
   {
     name: 'usage_basis',

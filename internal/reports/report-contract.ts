@@ -213,8 +213,9 @@ const usageRow = z
           'Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence ' +
           '(`default_pool`), no known owner (`no_owner`), confidence below the chargeback floor (`below_floor`), ' +
           'attributed by the heuristic baseline, or counts that the sender estimated (`advisory`), a stated cost far from the price ' +
-          '(`implausible_cost`), counts that can be read in two ways (`ambiguous_usage`), no price (`unpriced`). A ' +
-          'call may have several. Reasons without calls are omitted. In allocated reports the cost of a reason is spread like that of its calls, which stay with ' +
+          '(`implausible_cost`), counts that can be read in two ways (`ambiguous_usage`), no price (`unpriced`), ' +
+          'cached tokens at the input rate (`cost_upper_bound`). A call may have several. Reasons without calls are ' +
+          'omitted. In allocated reports the cost of a reason is spread like that of its calls, which stay with ' +
           'their pool.',
       }),
     ...compared('usage'),

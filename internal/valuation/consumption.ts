@@ -1,8 +1,10 @@
 import type { GridSettings, TenantSettings } from '../auth/tenant.js'
 import type { Invocation } from '../invocations/invocation.js'
 import type { AdmittedInvocation } from '../invocations/invocation-group.js'
+import type { CostBound } from '../records/bases.js'
 import type { Quantity } from '../units/quantity.js'
 import { type ReadByConvention, readByConvention, type UsageConventions } from './conventions/read-by-convention.js'
+import { costBoundOf, withChargedBound } from './cost/cost-bound.js'
 import type { AppliedConvention } from './cost/cost-details.js'
 import { costLimits } from './cost/plausible-cost.js'
 import type { PriceBook } from './cost/price-book.js'
@@ -17,6 +19,10 @@ export interface Consumption {
   readonly costUsd: Quantity<'USD'>
   readonly costBasis: string
   readonly costDetails: string
+  /** '': the cost is none. */
+  readonly costBound: CostBound | ''
+  /** Whether the tenant charges costs back that are upper bounds. */
+  readonly isUpperBoundCharged: boolean
   /** Whether the caller stated the cost, and it cannot be right. */
   readonly isCostImplausible: boolean
   /** Whether the sender's counts can be read in two ways whose costs differ. */
@@ -57,7 +63,8 @@ export function consumptionRules(
     const book = bookAt(invocation.eventTimeMs)
     const stated = { limits: costLimits(settings), isTrusted: isCostUntrusted !== true }
     const price = (reading: Invocation) => priceInvocation(reading, book, prices, stated)
-    const cost = priceReadings(invocation, price, read && appliedOf(read, admitted.invocation))
+    const counted = priceReadings(invocation, price, read && appliedOf(read, admitted.invocation))
+    const cost = settings.charge_upper_bounds ? withChargedBound(counted) : counted
     const { provider, servedModel, requestedModel } = invocation
     const renamed = prices?.rename(provider, servedModel ?? requestedModel)
     const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
@@ -68,6 +75,8 @@ export function consumptionRules(
       costUsd: cost.costUsd,
       costBasis: cost.basis,
       costDetails: cost.detailsJson,
+      costBound: costBoundOf(cost.details) ?? '',
+      isUpperBoundCharged: cost.details.upper_bound_charged === true,
       isCostImplausible: cost.details.stated_cost === 'implausible',
       isUsageAmbiguous: cost.details.other_reading !== undefined,
       ...(read && { read: invocation }),

@@ -472,6 +472,45 @@ describe('cost', () => {
     expect(await shownAgain(ambiguous.id, isOverridden)).toMatchObject(card('manual_override', 0.95, 'ambiguous_usage'))
   })
 
+  test('cached tokens without a known rate are an upper bound, charged back only if the tenant says so', async () => {
+    const price = { provider: 'mistral', model: 'magistral-next', valid_from: '2026-01-01T00:00:00Z' }
+    const usd_per_million = { input_tokens: '2', output_tokens: '8' }
+    expect((await ask('POST', '/api/v1/prices', { ...price, usd_per_million })).status).toBe(201)
+    const uncached = { ...MISTRAL, ...SERVED, requested_model: 'magistral-next' }
+    await until(ask, uncached, ({ cost_basis }) => cost_basis === 'tenant_price')
+    expect(await recordOf(uncached)).toMatchObject({ cost_bound: null, ...card('service_resolved', 0.9) })
+    const call = { ...uncached, cached_input_tokens: 900 }
+    const { explanation, ...upper } = await recordOf(call)
+
+    expect(upper).toMatchObject({
+      cost_usd: '0.0044',
+      cost_bound: 'upper',
+      ...card('service_resolved', 0.9, 'cost_upper_bound'),
+    })
+    expect(explanation.cost.assumptions).toEqual([
+      'No rate for cache reads is known. Cached tokens at the input rate: an upper bound.',
+    ])
+    expect(explanation.summary).toContain('It is not charged back, because its cost is an upper bound')
+    const { json } = await ask('GET', '/v1/attribution?filter[export_eligibility][eq]=cost_upper_bound')
+    expect(json.data).toMatchObject([{ id: upper['id'], cost_bound: 'upper' }])
+    expect(await recordOf({ ...call, estimated_cost_usd: '0.003' })).toMatchObject({
+      cost_bound: null,
+      ...card('service_resolved', 0.9),
+    })
+
+    const decided = { service: 'checkout', owner: 'team-shop', reason: 'It is theirs.' }
+    await ask('POST', `/v1/attribution/${upper['id']}/override`, decided)
+    expect(await shownAgain(upper['id'], isOverridden)).toMatchObject(card('manual_override', 0.95, 'cost_upper_bound'))
+    const set = await ask('PATCH', '/api/v1/settings', { charge_upper_bounds: true })
+    expect(set.json).toMatchObject({ charge_upper_bounds: true })
+    await until(ask, call, ({ interpretation }) => interpretation.export_eligibility === 'eligible')
+    const charged = await recordOf(call)
+    expect(charged).toMatchObject({ cost_bound: 'upper', ...card('service_resolved', 0.9) })
+    expect(charged.explanation.summary).toContain('it may be charged back; its cost is an upper bound')
+    await ask('PATCH', '/api/v1/settings', { charge_upper_bounds: false })
+    await until(ask, call, ({ interpretation }) => interpretation.export_eligibility === 'cost_upper_bound')
+  })
+
   test('a tenant sets how far a stated cost may be from the price', async () => {
     const call = { ...TOKENS, ...SERVED, estimated_cost_usd: '0.5' }
     expect(await recordOf(call)).toMatchObject(card('service_resolved', 0.9, 'implausible_cost'))
@@ -536,6 +575,7 @@ describe('cost', () => {
   test('an unpriced record gives the reason and is not eligible', async () => {
     const record = await recordOf({ ...SERVED, requested_model: 'in-house' })
     expect(record).toMatchObject({
+      cost_bound: 'lower',
       interpretation: { export_eligibility: 'unpriced', confidence: 0.9 },
       explanation: { cost: { details: { reason: 'unknown_model' } } },
     })

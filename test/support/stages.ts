@@ -25,6 +25,8 @@ export const ROW_DEPS: RowDeps = {
       costBasis: 'price_book',
       costDetails: '{}',
       isCostImplausible: false,
+      costBound: '',
+      isUpperBoundCharged: false,
       isUsageAmbiguous: false,
       energyWh: zero<'Wh'>(),
       energyBasis: 'unknown',

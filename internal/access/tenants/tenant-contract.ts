@@ -98,6 +98,7 @@ export const settingsPatch = z
       .string()
       .regex(/^\d{1,12}(?:\.\d{1,18})?$/, 'must be a decimal string')
       .optional(),
+    charge_upper_bounds: z.boolean().optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
     dimensions: dimensionsPatch.optional(),
@@ -190,6 +191,12 @@ const settings = z
     stated_cost_ceiling_usd: decimalText().meta({
       description: 'A stated cost of one call above this is `implausible_cost` too.',
     }),
+    charge_upper_bounds: z.boolean().meta({
+      description:
+        'Whether records with `cost_bound` upper may be charged back; without it their `export_eligibility` is ' +
+        'cost_upper_bound. Applies to calls that are attributed after the change, and to earlier ones when they ' +
+        'are valued again.',
+    }),
     api_key_max_lifetime_days: z.int(),
     retention_days: z.int().meta({
       description:
@@ -267,6 +274,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   grid: null,
   stated_cost_factor: 20,
   stated_cost_ceiling_usd: '1000',
+  charge_upper_bounds: false,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   dimensions: [{ key: 'team', personal: false, declared_at: '2026-11-21T09:30:00.000Z' }],

@@ -3,6 +3,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import { RULES_VERSION } from '../records/row.js'
 import { isMerged } from '../sightings/seen-by.js'
 import type { Decision, RequestedDecision } from './change.js'
+import { isUnchargedBound } from './row-eligibility.js'
 
 /**
  * People's decisions on a record, on top of the result of the stages. A record can be overridden and disputed at the
@@ -153,6 +154,8 @@ function overriddenRow(base: AttributionRow, { service, owner, ...override }: Ov
       isCostImplausible: false,
       // Whom a call belongs to does not tell what its counts mean.
       isUsageAmbiguous: base.usageBasis === 'ambiguous',
+      // Nor at which rate its cached tokens are billed.
+      isCostUpperBound: isUnchargedBound(base),
       isUsageEstimated: base.usageBasis === 'estimated',
       degradationState: 'none',
       isResidencyRestricted: base.exportEligibility === 'residency_restricted',

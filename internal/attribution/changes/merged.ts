@@ -7,9 +7,10 @@ import { EVIDENCE_BASES } from '../../records/interpretation.js'
 import { FIELDS, type FieldKind, type FieldName, memberOf } from '../../records/record-fields.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { USAGE_BASES, type UsageBasis } from '../../text/call-words.js'
+import { costBoundOf, isUpperBoundCharged, withCachedParts } from '../../valuation/cost/cost-bound.js'
 import { type CostDetails, statedCostDoubt } from '../../valuation/cost/cost-details.js'
 import { explainCost } from '../../valuation/cost/explain-cost.js'
-import { tokenParts } from '../../valuation/cost/token-parts.js'
+import { type TokenParts, tokenParts } from '../../valuation/cost/token-parts.js'
 import { eventOf } from '../records/stated-fields.js'
 import { type MatchedBy, seenByOf, seenByText, sightingOf } from '../sightings/seen-by.js'
 import { isDisputed, isOverridden } from './decided.js'
@@ -22,6 +23,7 @@ const USAGE_NAMES: ReadonlySet<FieldName> = new Set([
   'requested_model',
   'served_model',
   'cost_basis',
+  'cost_bound',
   'cost_details',
   'usage_basis',
   'outcome',
@@ -214,14 +216,18 @@ function withPartsOf(row: AttributionRow, other: AttributionRow): AttributionRow
   if (row.outputTokens !== undefined && row.outputTokens === other.outputTokens) take(OUTPUT_PARTS)
   if (Object.keys(parts).length === 0) return row
   const all = { ...row, ...parts }
-  if (tokenParts(all, all.inputTokens ?? 0, all.outputTokens ?? 0) === undefined) return row
-  return { ...all, costUsd: costOf(all) }
+  const priced = tokenParts(all, all.inputTokens ?? 0, all.outputTokens ?? 0)
+  return priced === undefined ? row : { ...all, ...costOf(all, priced, isUpperBoundCharged(other.costDetails)) }
 }
 
 /** Of a record that has a price, at least of a part; any other cost does not depend on its parts. */
-function costOf(row: AttributionRow): AttributionRow['costUsd'] {
-  if (!PRICED.has(row.costBasis)) return row.costUsd
-  return explainCost(JSON.parse(row.costDetails) as CostDetails, eventOf(row, NOT_RECALLED)).totalUsd
+function costOf(row: AttributionRow, parts: TokenParts, charged: boolean): Partial<AttributionRow> {
+  if (!PRICED.has(row.costBasis)) return {}
+  const stored = JSON.parse(row.costDetails) as CostDetails
+  const details = withCachedParts(stored, parts, charged)
+  const { totalUsd: costUsd } = explainCost(details, eventOf(row, NOT_RECALLED))
+  if (details === stored) return { costUsd }
+  return { costUsd, costBound: costBoundOf(details) ?? '', costDetails: JSON.stringify(details) }
 }
 
 const PRICED: ReadonlySet<string> = new Set<CostBasis>(['price_book', 'tenant_price', 'unpriced'])

@@ -4,6 +4,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { UsageBasis } from '../../text/call-words.js'
 import { formatDifference, formatQuantity, parseSum, plus, type Quantity, type Unit } from '../../units/quantity.js'
 import type { Consumption } from '../../valuation/consumption.js'
+import { isUpperBoundCharged } from '../../valuation/cost/cost-bound.js'
 import type { CostDetails } from '../../valuation/cost/cost-details.js'
 import { otherReading } from '../../valuation/cost/usage-readings.js'
 import { usageBasisOf } from '../records/row.js'
@@ -107,11 +108,14 @@ const sumText = <U extends Unit>(one: string, other: string): string =>
 
 function isSelected(row: AttributionRow, valued: Valued): boolean {
   if (valued === 'unpriced') {
-    return row.costBasis === 'unpriced' || row.energyBasis === 'unknown' || row.carbonBasis === 'unknown'
+    return isCostUnknown(row) || row.energyBasis === 'unknown' || row.carbonBasis === 'unknown'
   }
   if (valued === 'usage') return row.alternativeInputTokens !== undefined || row.alternativeOutputTokens !== undefined
   return row.costBasis === 'price_book' && bookOf(row) === valued.book
 }
+
+const isCostUnknown = ({ costBasis, costBound }: AttributionRow): boolean =>
+  costBasis === 'unpriced' || costBound === 'upper'
 
 const isLeft = (row: AttributionRow, valued: Valued): boolean =>
   valued === 'usage' ? row.usageBasis === 'ambiguous' : isSelected(row, valued)
@@ -163,6 +167,7 @@ const BY_PRICE: ReadonlySet<string> = new Set<ExportEligibility>([
   'eligible',
   'below_floor',
   'unpriced',
+  'cost_upper_bound',
   'ambiguous_usage',
 ])
 
@@ -179,17 +184,22 @@ function costOf(
   }
   const isReplaced =
     valued === 'unpriced'
-      ? row.costBasis === 'unpriced'
+      ? row.costBasis === 'unpriced' || isBoundBetter(row, consumption)
       : costBasis !== 'price_book' || bookOf(consumption) !== valued.book
   return isReplaced ? pricedAs(row, consumption) : {}
 }
 
+/** Whether an upper bound has become a cost, or may be charged back by now, or no more. */
+const isBoundBetter = (row: AttributionRow, { costBound, isUpperBoundCharged: isCharged }: Consumption): boolean =>
+  row.costBound === 'upper' && (costBound !== 'upper' || isCharged !== isUpperBoundCharged(row.costDetails))
+
 /** What is counted of a row, and its cost. */
 function pricedAs(row: AttributionRow, consumption: Consumption) {
-  const { costUsd, costBasis, costDetails, read = recalledForValuation(row).invocation } = consumption
+  const { costUsd, costBasis, costBound, costDetails, read = recalledForValuation(row).invocation } = consumption
   const { inputTokens, outputTokens, alternativeInputTokens, alternativeOutputTokens } = read
   const counts = { inputTokens, outputTokens, alternativeInputTokens, alternativeOutputTokens }
-  const priced = { ...counts, costUsd, costBasis, costDetails, usageBasis: usageBasisOf(read, consumption) }
+  const usageBasis = usageBasisOf(read, consumption)
+  const priced = { ...counts, costUsd, costBasis, costBound, costDetails, usageBasis }
   const isByPrice = BY_PRICE.has(row.exportEligibility)
   return { ...priced, exportEligibility: isByPrice ? rowEligibility({ ...row, ...priced }) : row.exportEligibility }
 }

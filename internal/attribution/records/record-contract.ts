@@ -326,6 +326,7 @@ export const EXAMPLE_RECORD = {
   input_tokens: 1200,
   output_tokens: 250,
   cost_basis: 'price_book',
+  cost_bound: null,
   usage_basis: 'reported',
   outcome: 'success',
   energy_basis: 'modelled',

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../events/event.js'
 import type { PublishEvent } from '../../events/publish-event.js'
 import { formatId, idHex } from '../../ids/ids.js'
-import type { CostBasis, FootprintBasis } from '../../records/bases.js'
+import type { CostBasis, CostBound, FootprintBasis } from '../../records/bases.js'
 import type { ConfidenceBand, DegradationState, StageOrigin } from '../../records/interpretation.js'
 import { providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
@@ -33,6 +33,7 @@ export const attributionEvent = <T extends AttributionEventType>(
     energy_wh: formatQuantity(row.energyWh),
     carbon_gco2e: formatQuantity(row.carbonGco2e),
     cost_basis: row.costBasis as CostBasis,
+    cost_bound: row.costBound === '' ? null : (row.costBound as CostBound),
     energy_basis: row.energyBasis as FootprintBasis,
     carbon_basis: row.carbonBasis as FootprintBasis,
   },

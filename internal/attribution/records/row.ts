@@ -129,6 +129,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
       isNotional: consumption.costBasis === 'notional',
       isCostImplausible: consumption.isCostImplausible,
       isUsageAmbiguous: usageBasis === 'ambiguous',
+      isCostUpperBound: consumption.costBound === 'upper' && !consumption.isUpperBoundCharged,
       isUsageEstimated: usageBasis === 'estimated',
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
@@ -136,6 +137,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     contested: verdict.contested ?? '',
 
     costBasis: consumption.costBasis,
+    costBound: consumption.costBound,
     usageBasis,
     energyBasis: consumption.energyBasis,
     carbonBasis: consumption.carbonBasis,

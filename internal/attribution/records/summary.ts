@@ -37,6 +37,7 @@ export type Summarised = Pick<
   | 'export_eligibility'
   | 'cost_usd'
   | 'cost_basis'
+  | 'cost_bound'
   | 'cost_details'
   | 'input_tokens'
   | 'output_tokens'
@@ -263,7 +264,8 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
     case 'eligible':
       return (
         `with a confidence of ${confidence} it may be charged ` +
-        `back${stored.owner === UNASSIGNED ? ' to the service; which team that is, the directory does not say' : ''}`
+        `back${stored.owner === UNASSIGNED ? ' to the service; which team that is, the directory does not say' : ''}` +
+        (stored.cost_bound === 'upper' ? `; its cost is an upper bound: ${AT_INPUT_RATE}` : '')
       )
     case 'disputed':
       return `it is disputed, because ${quoted(dispute?.reason ?? '')}, and is not charged back meanwhile`
@@ -291,6 +293,8 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
       return ambiguityOf(stored)
     case 'unpriced':
       return `it is not charged back, because ${Number(stored.cost_usd) > 0 ? 'a part of its cost' : 'its cost'} is unknown`
+    case 'cost_upper_bound':
+      return `it is not charged back, because its cost is an upper bound: ${AT_INPUT_RATE}`
     case 'below_floor': {
       const isSenders = stored.confidence === stored.attribution_confidence
       const whose = isSenders ? ', which its sender states,' : ''
@@ -301,6 +305,8 @@ function chargebackOf(stored: Summarised, { dispute }: StoredEvidence, priceUsd:
     }
   }
 }
+
+const AT_INPUT_RATE = 'no rate for its cached tokens is known, and they are billed at the input rate'
 
 function ambiguityOf(stored: Summarised): string {
   const readings = usageReadings(stored)

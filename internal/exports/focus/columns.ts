@@ -289,6 +289,7 @@ const LEFT_OUT: Readonly<Record<ShownField, string | typeof IN_FILES>> = {
   intake: NOT_GROUPED,
   principal: NOT_GROUPED,
   cost_basis: NOT_GROUPED,
+  cost_bound: NOT_GROUPED,
   energy_basis: NOT_GROUPED,
   carbon_basis: NOT_GROUPED,
   usage_basis: NOT_GROUPED,

@@ -14,7 +14,7 @@ import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { REPORT_FLAGS } from '../tables/report-flags.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
 import { CREATE_SETTLING } from '../tables/settling.js'
-import { CREATE_SORTED_COPIES } from '../tables/sorted-copies.js'
+import { CREATE_SORTED_COPIES, RECORD_TABLES } from '../tables/sorted-copies.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
 import { clustered } from './clustered.js'
@@ -82,7 +82,18 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     version: 4,
     name: 'reports count ambiguous usage',
-    statements: [`ALTER TABLE attributions MODIFY COLUMN ${REPORT_FLAGS}`],
+    // Of the column that step 5 gives its form: this one would name what is not there yet.
+    statements: [],
+  },
+  {
+    version: 5,
+    name: 'costs that are bounds',
+    statements: [
+      ...RECORD_TABLES.map(
+        (table) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS cost_bound LowCardinality(String)`,
+      ),
+      `ALTER TABLE attributions MODIFY COLUMN ${REPORT_FLAGS}`,
+    ],
   },
 ]
 

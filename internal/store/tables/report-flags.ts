@@ -17,6 +17,8 @@ const FLAGS = {
   advisory: "export_eligibility = 'advisory'",
   implausible_cost: "export_eligibility = 'implausible_cost'",
   ambiguous_usage: "export_eligibility = 'ambiguous_usage'",
+  // Also of a tenant that charges it back.
+  cost_upper_bound: "cost_bound = 'upper'",
 } as const
 export type ReportFlag = keyof typeof FLAGS
 

@@ -19,7 +19,7 @@ export const COST_FLAGS = {
   before_first_period: 70,
   /** The price was announced in advance and not confirmed since. */
   scheduled_price: 70,
-  /** No rate for cache reads is published; they were billed as input of the same service tier. */
+  /** No rate for cache reads is known; they were billed as input of the same service tier: an upper bound. */
   cache_read_rate_missing: 70,
   /** The service tier has no rate for cache writes; they were billed as input of that tier. */
   cache_write_rate_missing: 70,
@@ -91,6 +91,8 @@ export interface CostDetails {
   readonly price?: AppliedPrice
   /** Absent: the call states no cost, or one that nothing speaks against. */
   readonly stated_cost?: StatedCostDoubt
+  /** The tenant charges costs back that are upper bounds (setting `charge_upper_bounds`), and this may be one. */
+  readonly upper_bound_charged?: true
   /** Of ambiguous usage: the counts and the cost that were not taken. Of this call alone. */
   readonly other_reading?: OtherReading
   /** By which of its tenant's conventions the counts of the call were read, where they can be read in two ways. */

@@ -217,7 +217,7 @@ function assumedText(from: RateOrigin['from'], { assumed = [] }: AppliedPrice): 
 const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
   before_first_period: () => 'The call is older than the first known price. That price was used.',
   scheduled_price: () => 'The price was announced in advance and is not confirmed yet.',
-  cache_read_rate_missing: () => 'No rate for cache reads is published. They were billed as input.',
+  cache_read_rate_missing: () => 'No rate for cache reads is known. Cached tokens at the input rate: an upper bound.',
   cache_write_rate_missing: () =>
     'No rate for cache writes is published for this service tier. They were billed as input.',
   cache_write_1h_rate_missing: () =>

@@ -3,6 +3,7 @@
  */
 import type { Invocation } from '../../invocations/invocation.js'
 import { BILLED_UNITS, type BilledUnit } from '../../text/call-words.js'
+import { isCacheAtInputRate } from './cost-bound.js'
 import type { CostFlag } from './cost-details.js'
 import { billedAs, type RatePart, type Rates, type SheetTier } from './rate-sheet.js'
 import { type TokenParts, writesWithoutCounter } from './token-parts.js'
@@ -138,10 +139,16 @@ const BITS_OF_PART: readonly (readonly [RatePart, number])[] = [
   ['image_cache_read', HAS_IMAGE_CACHED],
 ]
 
+const CACHED = {
+  cache_read: HAS_CACHE_READ,
+  audio_cache_read: HAS_AUDIO_CACHED,
+  image_cache_read: HAS_IMAGE_CACHED,
+} as const
+
 export function flagsOfRates(rates: Rates, facts: number, serviceTier: SheetTier): CostFlag[] {
   const flags: CostFlag[] = []
   const has = (fact: number): boolean => (facts & fact) !== 0
-  if (has(HAS_CACHE_READ) && rates.cache_read === undefined) flags.push('cache_read_rate_missing')
+  if (isCacheAtInputRate(rates, (part) => has(CACHED[part]))) flags.push('cache_read_rate_missing')
   if (has(HAS_SHORT_WRITE | HAS_LONG_WRITE) && rates.cache_write === undefined && serviceTier !== 'standard') {
     flags.push('cache_write_rate_missing')
   }

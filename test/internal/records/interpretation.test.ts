@@ -63,6 +63,7 @@ describe('eligibility', () => {
     isNotional: false,
     isCostImplausible: false,
     isUsageAmbiguous: false,
+    isCostUpperBound: false,
     isUsageEstimated: false,
     degradationState: 'none',
     isResidencyRestricted: false,
@@ -73,13 +74,14 @@ describe('eligibility', () => {
     expect(eligibilityOf({ ...record, confidence: CHARGEBACK_FLOOR - 1 })).toBe('below_floor')
   })
 
-  test('names the first reason: residency, advisory, notional, implausible, unpriced, below the floor', () => {
+  test('names the first reason: residency, advisory, notional, implausible, unpriced, upper bound, below the floor', () => {
     const restricted = {
       confidence: 0,
       isPriced: false,
       isNotional: true,
       isCostImplausible: true,
       isUsageAmbiguous: false,
+      isCostUpperBound: false,
       isUsageEstimated: false,
       degradationState: 'degraded_serving',
       isResidencyRestricted: true,
@@ -93,6 +95,9 @@ describe('eligibility', () => {
     expect(eligibilityOf({ ...notional, isNotional: false })).toBe('implausible_cost')
     const priced = { ...notional, isNotional: false, isCostImplausible: false }
     expect(eligibilityOf(priced)).toBe('unpriced')
+    const bounded = { ...priced, isPriced: true, isCostUpperBound: true, isUsageEstimated: true }
+    expect(eligibilityOf(bounded)).toBe('cost_upper_bound')
+    expect(eligibilityOf({ ...bounded, isCostUpperBound: false })).toBe('advisory')
     expect(eligibilityOf({ ...priced, isPriced: true })).toBe('below_floor')
   })
 
@@ -124,6 +129,7 @@ describe('eligibility', () => {
           isNotional: false,
           isCostImplausible: false,
           isUsageAmbiguous: false,
+          isCostUpperBound: false,
           isUsageEstimated: false,
           degradationState,
           isResidencyRestricted: away,

@@ -34,6 +34,7 @@ export const REASON_NAMES = [
   'implausible_cost',
   'ambiguous_usage',
   'unpriced',
+  'cost_upper_bound',
 ] as const satisfies readonly ReportFlag[]
 export type Reason = (typeof REASON_NAMES)[number]
 

@@ -66,6 +66,7 @@ describe('the settings in the API', () => {
       grid: null,
       stated_cost_factor: 20,
       stated_cost_ceiling_usd: '1000',
+      charge_upper_bounds: false,
       api_key_max_lifetime_days: 365,
       retention_days: 400,
       dimensions: [],

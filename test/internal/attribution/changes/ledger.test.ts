@@ -163,6 +163,15 @@ test('an override has the highest confidence, whatever the previous version had'
   })
 })
 
+test.each([
+  ['stays one that is not charged back', '{}', 'cost_upper_bound'],
+  ['of a tenant that charges such costs back is charged', '{"upper_bound_charged":true}', 'eligible'],
+])('the upper bound of a record that somebody overrides %s', (_, costDetails, exportEligibility) => {
+  const bounded = baseRow({ costBound: 'upper', costDetails, confidence: 1_000, exportEligibility: 'cost_upper_bound' })
+  const { rows } = applyChanges([override('a')], () => [{ row: bounded, closed: undefined }], NOW_MS + 5)
+  expect(rows[0]).toMatchObject({ confidence: 9_500, costBound: 'upper', exportEligibility })
+})
+
 test('a change of a nonexistent record does not create one', () => {
   expect(applyChanges([override('a')], () => [], NOW_MS)).toEqual({ rows: [], closed: [], applied: [], broken: [] })
 })

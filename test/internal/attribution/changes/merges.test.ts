@@ -178,6 +178,36 @@ describe('a merge', () => {
     expect(ofParts({ costBasis: 'client_estimate' }, cached)).toMatchObject({ ...cached, costUsd: 1n })
   })
 
+  test('cached tokens that only the other event states make the cost an upper bound where they have no rate', () => {
+    const details = (rates: object, more = {}) =>
+      JSON.stringify({
+        basis: 'price_book',
+        price: { confidence: 0.95, rates: { input: '3', output: '15', ...rates } },
+        ...more,
+      })
+    const priced = { inputTokens: 1_000, outputTokens: 100, costBasis: 'price_book', costDetails: details({}) }
+    const ofOther = (others: Partial<AttributionRow>, own: Partial<AttributionRow> = {}) => {
+      const records = new Records([
+        rowOf(1, { ...APP, ...priced, serviceTier: 'standard', ...own }),
+        rowOf(2, { ...GATEWAY, ...priced, ...others }),
+      ])
+      records.apply(compare(1, 2))
+      return records.current[0]
+    }
+    const cached = { cachedInputTokens: 700 }
+
+    const bounded = ofOther(cached)
+    expect(bounded).toMatchObject({ ...cached, costBound: 'upper', exportEligibility: 'cost_upper_bound' })
+    expect(JSON.parse(bounded?.costDetails ?? '').price).toMatchObject({
+      confidence: 0.7,
+      flags: ['cache_read_rate_missing'],
+    })
+    const charged = { ...cached, costDetails: details({}, { upper_bound_charged: true }) }
+    expect(ofOther(charged)).toMatchObject({ costBound: 'upper', exportEligibility: 'eligible' })
+    const known = { costDetails: details({ cache_read: '0.3' }) }
+    expect(ofOther(cached, known)).toMatchObject({ ...cached, ...known, costBound: '', exportEligibility: 'eligible' })
+  })
+
   test('who called, ids and tags come from all who saw the call', () => {
     const app = rowOf(1, { ...APP, tags: { env: 'prod', team: 'mine' }, dimensions: ['env\tprod', 'team\t'] })
     const identityHash = new Uint8Array(16).fill(7)

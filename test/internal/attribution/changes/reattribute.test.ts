@@ -55,6 +55,8 @@ const PRICED: RowDeps = {
     costBasis: 'tenant_price',
     costDetails: '{"of":"then"}',
     isCostImplausible: false,
+    costBound: '',
+    isUpperBoundCharged: false,
     isUsageAmbiguous: false,
     energyWh: parseQuantity<'Wh'>('3') ?? fail(),
     energyBasis: 'modelled',

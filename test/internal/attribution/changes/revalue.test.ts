@@ -18,11 +18,12 @@ const WRONG = priceBook(bookOf([priceRow('gpt-4o', '1', '1')]), 'book_wrong')
 const RIGHT = priceBook(bookOf([priceRow('gpt-4o', '2.5', '10')]), 'book_right')
 const AT_MS = NOW_MS + 1_000
 
+let charges = false
 let now: { readonly book: PriceBook; readonly grid: GridSettings | null }
 const consumptionOf = consumptionRules(
   () => now.book,
   () => undefined,
-  () => ({ ...DEFAULT_SETTINGS, grid: now.grid }),
+  () => ({ ...DEFAULT_SETTINGS, grid: now.grid, charge_upper_bounds: charges }),
 )
 /** The consumption rules, which use this book and grid until the next call. */
 const rules = (book: PriceBook, grid: GridSettings | null = null) => {
@@ -115,6 +116,60 @@ describe('records whose counts can be read in two ways', () => {
   })
 })
 
+describe('records whose cost is an upper bound', () => {
+  const CACHE = priceBook(bookOf([priceRow('gpt-4o', '2.5', '10', { cache_read: '0.25' })]), 'book_cache')
+  const bounded = (stated: Stated['invocation'] = {}) => ({
+    ...recorded(RIGHT, { cachedInputTokens: 800, ...stated }),
+    exportEligibility: 'cost_upper_bound',
+  })
+
+  test.each<[Valued]>([['unpriced'], [{ book: 'book_right' }]])(
+    'a book with a rate for the cache ends it: %j',
+    (by) => {
+      const before = bounded()
+      expect(before).toMatchObject({ costBound: 'upper', costUsd: 5_000_000_000_000_000n })
+      const after = again(before, by, CACHE)
+      expect(after).toMatchObject({
+        validFromMs: AT_MS,
+        costUsd: 3_200_000_000_000_000n,
+        costBound: '',
+        exportEligibility: 'eligible',
+      })
+      expect(tallyOf([before], after ? [after] : [], by)).toMatchObject({
+        cost_records: 1,
+        cost_usd: '-0.0018',
+        left: 0,
+      })
+      const disputed = again({ ...before, exportEligibility: 'disputed' }, by, CACHE)
+      expect(disputed).toMatchObject({ costBound: '', exportEligibility: 'disputed' })
+    },
+  )
+
+  test('a book that has no rate for it any more makes one', () => {
+    const known = recorded(CACHE, { cachedInputTokens: 800 })
+    expect(known).toMatchObject({ costBound: '' })
+    expect(again(known, { book: 'book_cache' }, RIGHT)).toMatchObject({
+      costBound: 'upper',
+      exportEligibility: 'cost_upper_bound',
+    })
+  })
+
+  test('they stay as they are where no rate is known yet, whatever the prices have become', () => {
+    expect(again(bounded(), 'unpriced', WRONG)).toBeUndefined()
+    expect(tallyOf([bounded()], [], 'unpriced')).toMatchObject({ cost_usd: '0', left: 1 })
+  })
+
+  test('a tenant that charges upper bounds back can have earlier ones charged, and take that back', () => {
+    const before = bounded()
+    charges = true
+    const charged = again(before, 'unpriced', RIGHT)
+    expect(charged).toMatchObject({ costUsd: before.costUsd, costBound: 'upper', exportEligibility: 'eligible' })
+    expect(again(charged as AttributionRow, 'unpriced', RIGHT)).toBeUndefined()
+    charges = false
+    expect(again(charged as AttributionRow, 'unpriced', RIGHT)).toMatchObject({ exportEligibility: 'cost_upper_bound' })
+  })
+})
+
 describe('records without a value', () => {
   test('a unit without a price gets one, of one of several the cost is what is known', () => {
     const pages = priceBook(bookOf([priceRow('gpt-4o', '2.5', '10', { units: { pages: '0.002' } })]), 'book_pages')
@@ -148,6 +203,7 @@ describe('records without a value', () => {
       validFromMs: AT_MS,
       costUsd: 5_000_000_000_000_000n,
       costBasis: 'price_book',
+      costBound: '',
       costDetails: expect.stringContaining('book_right'),
       exportEligibility: 'eligible',
     })

@@ -7,9 +7,11 @@ import { parseQuantity, zero } from '../../../../internal/units/quantity.js'
 import type { Consumption } from '../../../../internal/valuation/consumption.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 
-const CONSUMPTION: Omit<Consumption, 'isCostImplausible' | 'isUsageAmbiguous'> = {
+const TAKEN_FOR_GRANTED = { isCostImplausible: false, isUsageAmbiguous: false, isUpperBoundCharged: false }
+const CONSUMPTION: Omit<Consumption, keyof typeof TAKEN_FOR_GRANTED> = {
   costUsd: parseQuantity<'USD'>('0.0125') ?? zero(),
   costBasis: 'price_book',
+  costBound: '',
   costDetails: '{"book":1}',
   energyWh: parseQuantity<'Wh'>('0.3') ?? zero(),
   energyBasis: 'modelled',
@@ -35,7 +37,7 @@ const DECLARED = [{ key: 'team', personal: false }]
 const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
   dimensionsOf: () => DECLARED,
   logId: 1_700_000_000,
-  consumptionOf: () => ({ isCostImplausible: false, isUsageAmbiguous: false, ...CONSUMPTION, ...consumption }),
+  consumptionOf: () => ({ ...TAKEN_FOR_GRANTED, ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
   residencyRegionOf: () => 'eu-central-1',
   isIndexStale: () => false,

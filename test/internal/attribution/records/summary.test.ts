@@ -16,6 +16,7 @@ const stored = (
   export_eligibility: 'eligible',
   cost_usd: '0',
   cost_basis: 'price_book',
+  cost_bound: '',
   cost_details: '{}',
   input_tokens: '1200',
   output_tokens: '250',
@@ -40,6 +41,16 @@ test("a sender's estimate of the counts is not charged back, and the record says
   expect(summaryOf(stored({ export_eligibility: 'advisory', usage_basis: 'estimated' }, LISTED), '0.0055')).toContain(
     'It is not charged back, because its sender estimated the counts.',
   )
+})
+
+test('an upper bound is not charged back, or only at the word of the tenant, and the record says why it is one', () => {
+  const bound =
+    'its cost is an upper bound: no rate for its cached tokens is known, and they are billed at the input rate.'
+  const upper = { cost_bound: 'upper' } as const
+  expect(summaryOf(stored({ ...upper, export_eligibility: 'cost_upper_bound' }, LISTED), '0.0055')).toContain(
+    `It is not charged back, because ${bound}`,
+  )
+  expect(summaryOf(stored(upper, LISTED), '0.0055')).toContain(`it may be charged back; ${bound}`)
 })
 
 test('of ambiguous usage both readings stand beside their costs, and where to choose', () => {

@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -97,7 +98,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `source_partition` UInt16,
     `source_sequence` UInt64,
     `source_index` UInt32,
-    `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)),
+    `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)),
     INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
@@ -155,6 +156,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attr
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -219,6 +221,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -283,6 +286,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attributio
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -347,6 +351,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribu
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -411,6 +416,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attributi
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -475,6 +481,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -539,6 +546,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribu
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -603,6 +611,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -667,6 +676,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -731,6 +741,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
     `export_eligibility` LowCardinality(String),
     `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
+    `cost_bound` LowCardinality(String),
     `usage_basis` LowCardinality(String),
     `outcome` LowCardinality(String),
     `energy_basis` LowCardinality(String),
@@ -1346,7 +1357,73 @@ ALTER TABLE attributions ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `instrumentation` LowCardinality(String));
 
 ALTER TABLE attributions_local ON CLUSTER attribution
-    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)));
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
 
 ALTER TABLE attributions ON CLUSTER attribution
-    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)));
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)));

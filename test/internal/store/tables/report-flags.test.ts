@@ -26,6 +26,7 @@ const TEXTS = {
   advisory: "export_eligibility = 'advisory'",
   implausible_cost: "export_eligibility = 'implausible_cost'",
   ambiguous_usage: "export_eligibility = 'ambiguous_usage'",
+  cost_upper_bound: "cost_bound = 'upper'",
 } as const satisfies Readonly<Record<ReportFlag, string>>
 const NAMES = Object.keys(TEXTS) as ReportFlag[]
 
@@ -42,6 +43,9 @@ const ROWS = [
   { ...row, exportEligibility: 'advisory' },
   { ...row, exportEligibility: 'implausible_cost' },
   { ...row, exportEligibility: 'ambiguous_usage' },
+  { ...row, exportEligibility: 'cost_upper_bound', costBound: 'upper' },
+  { ...row, exportEligibility: 'disputed', costBound: 'upper' },
+  { ...row, costBound: 'lower' },
   { ...row, confidenceBand: 'estimated' },
   { ...row, owner: 'ann@example.com' },
 ].map((each, i) => ({ ...each, id: idOf(i + 10) })) as (typeof row)[]

@@ -71,6 +71,7 @@ test('whatever the costs: what counts is the first reading, the order does not m
         isNotional: false,
         isCostImplausible: false,
         isUsageAmbiguous: isAmbiguous,
+        isCostUpperBound: false,
         isUsageEstimated: false,
         degradationState: 'none',
         isResidencyRestricted: false,

@@ -137,7 +137,10 @@ function Row({ row, zone, decimals, isOpen, isListed, onOpen }: RowProps) {
         {row.input_tokens === null ? '?' : countShown(row.input_tokens)},{' '}
         {row.output_tokens === null ? '?' : countShown(row.output_tokens)}
       </td>
-      <td class="number">{row.cost_basis === 'unpriced' ? 'no price' : decimalShown(row.cost_usd, decimals)}</td>
+      <td class="number">
+        {row.cost_bound === 'upper' && '≤ '}
+        {row.cost_basis === 'unpriced' ? 'no price' : decimalShown(row.cost_usd, decimals)}
+      </td>
       <td>
         {how.confidence.toFixed(2)} <Confidence confidence={how.confidence} band={how.confidence_band} />
       </td>

@@ -1,0 +1,72 @@
+import type { CostBound } from '../../records/bases.js'
+import { COST_FLAGS, type CostDetails, type CostFlag } from './cost-details.js'
+import { billedAs, isZero, type Rates } from './rate-sheet.js'
+import type { TokenParts } from './token-parts.js'
+
+/** What a cost says of the true one, where the price does not know all of the call. */
+
+const CACHED_PARTS = ['cache_read', 'audio_cache_read', 'image_cache_read'] as const
+type CachedPart = (typeof CACHED_PARTS)[number]
+
+/** Nobody charges more for cached tokens than for input (`guard.ts` refuses such a row). */
+const AT_INPUT_RATE: CostFlag = 'cache_read_rate_missing'
+
+/** Whether cached tokens of a call are billed as input, since no rate of theirs is known. Free input costs no less. */
+export const isCacheAtInputRate = (rates: Rates, isThere: (part: CachedPart) => boolean): boolean =>
+  rates.input !== undefined &&
+  !isZero(rates.input) &&
+  CACHED_PARTS.some((part) => isThere(part) && billedAs(part, rates) === 'input')
+
+/**
+ * Of the cost that counts: `upper` with cached tokens at the input rate, `lower` where it lacks what has no price. With
+ * both it is neither. A cost that the caller stated is no bound, whatever price stands beside it.
+ */
+export function costBoundOf(details: CostDetails): CostBound | undefined {
+  const { basis } = details
+  const isAbove = isAtInputRate(details)
+  if (basis === 'unpriced') return isAbove ? undefined : 'lower'
+  return isAbove && (basis === 'price_book' || basis === 'tenant_price') ? 'upper' : undefined
+}
+
+const isAtInputRate = ({ price }: CostDetails): boolean => price?.flags?.includes(AT_INPUT_RATE) === true
+
+/** Whether the tenant charged upper bounds back when the cost was computed. @param details as stored */
+export const isUpperBoundCharged = (details: string): boolean =>
+  (JSON.parse(details) as CostDetails).upper_bound_charged === true
+
+/** Details, and the same as JSON. */
+interface Detailed {
+  readonly details: CostDetails
+  readonly detailsJson: string
+}
+
+/** A cost of a tenant that charges upper bounds back; the same details for the same price. */
+export function withChargedBound<Cost extends Detailed>(cost: Cost): Cost {
+  if (!isAtInputRate(cost.details)) return cost
+  let charged = CHARGED.get(cost.details)
+  if (charged === undefined) {
+    const details = Object.freeze({ ...cost.details, upper_bound_charged: true as const })
+    charged = { details, detailsJson: JSON.stringify(details) }
+    CHARGED.set(cost.details, charged)
+  }
+  return { ...cost, ...charged }
+}
+
+const CHARGED = new WeakMap<CostDetails, Detailed>()
+
+/**
+ * The details of a price for other parts than it was chosen for: cached tokens that another event of the call states.
+ *
+ * @param charged whether the tenant charges upper bounds back
+ */
+export function withCachedParts(details: CostDetails, parts: TokenParts, charged: boolean): CostDetails {
+  const { price } = details
+  if (price === undefined || isAtInputRate(details)) return details
+  if (!isCacheAtInputRate(price.rates, (part) => parts[part] > 0)) return details
+  const confidence = Math.min(price.confidence, COST_FLAGS[AT_INPUT_RATE] / 100)
+  return {
+    ...details,
+    price: { ...price, confidence, flags: [...(price.flags ?? []), AT_INPUT_RATE] },
+    ...(charged && { upper_bound_charged: true }),
+  }
+}
