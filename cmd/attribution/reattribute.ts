@@ -60,7 +60,8 @@ export const reattributeCommand = (): Command =>
     .option('--stage-b <model>', 'model version for stage B, instead of the serving one')
     .option(
       '--fill-unpriced',
-      'adds missing cost, energy and carbon from the current price books and tables; existing values are unchanged',
+      'adds missing cost, energy and carbon from the current price books and tables, and replaces costs that ' +
+        'are upper bounds; other values are unchanged',
     )
     .option('--reprice-book <id>', 're-prices records whose cost comes from this version of the price book')
     .option('--dry-run', 'counts the changes, by owner or by what is valued again, without making them')

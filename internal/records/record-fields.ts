@@ -155,9 +155,9 @@ export const RECORD_FIELDS = [
     isOptional: true,
     wire: 'bases',
     description:
-      'What the price does not know of the call. `upper`: no rate for cached tokens is known, and they are billed at ' +
-      'the input rate. `lower`: all or a part of the call has no price, and the cost lacks it. Null: neither, or both ' +
-      'at once.',
+      'What the price does not know of the call. `upper`: no rate for cached tokens is known, and they are billed ' +
+      'at the input rate. `lower`: all or a part of the call has no price, and the cost lacks it. Null: neither, ' +
+      'or both at once.',
   },
   {
     name: 'usage_basis',

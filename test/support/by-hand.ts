@@ -37,7 +37,7 @@ export function faultsOf(record: Json): string[] {
   )
 }
 
-function certainty({ interpretation, cost_basis, explanation }: Json): string[] {
+function certainty({ interpretation, cost_basis, cost_bound, explanation }: Json): string[] {
   const { evidence, producer, policy } = explanation.confidence
   const caps = (explanation.inference?.caps ?? []).map(({ at }: Json) => at)
   const named = [evidence, producer, policy, explanation.inference?.probability, ...caps].filter((each) => each != null)
@@ -48,7 +48,10 @@ function certainty({ interpretation, cost_basis, explanation }: Json): string[] 
       ? 'provisional'
       : 'chargeback_ready'
   const mayBeEligible =
-    band === 'chargeback_ready' && cost_basis !== 'unpriced' && interpretation.degradation_state !== 'degraded_serving'
+    band === 'chargeback_ready' &&
+    cost_basis !== 'unpriced' &&
+    interpretation.degradation_state !== 'degraded_serving' &&
+    (cost_bound !== 'upper' || explanation.cost.details.upper_bound_charged === true)
   return [
     ...expect('confidence', isSame(confidence, least(named.map(of)))),
     ...expect('band', interpretation.confidence_band === band),
@@ -78,6 +81,13 @@ function cost(record: Json): string[] {
     ...expect('basis', basis === record.cost_basis && basis === details.basis),
     ...expect('total', isSame(of(total_usd), of(record.cost_usd))),
   ]
+  const isAtInput = lines.some(
+    ({ part, billed_as, amount_usd }: Json) =>
+      /cache_read$/.test(part) && billed_as === 'input' && !isSame(of(amount_usd), of('0')),
+  )
+  const isUpper = isAtInput && (basis === 'tenant_price' || basis === 'price_book')
+  const bound = isUpper ? 'upper' : basis === 'unpriced' && !isAtInput ? 'lower' : null
+  faults.push(...expect('bound', record.cost_bound === bound))
   if (price_usd !== null) {
     const tokens = sum(lines.map(({ tokens: count }: Json) => of(count)))
     const stated = plus(of(record.input_tokens ?? 0), of(record.output_tokens ?? 0))

@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<string, string>> = {
   deterministically_resolved: 'by facts',
   unresolved: 'not resolved',
   usd: 'USD',
+  cost_upper_bound: 'its cost is an upper bound',
 }
 
 export const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ')

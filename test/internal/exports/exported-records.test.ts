@@ -21,6 +21,7 @@ describe('an export contains', () => {
       record(tenant, { degradationState: 'degraded_serving' }),
       record(tenant, { invocation: { requestedModel: 'no-such-model' } }),
       record(tenant, {}, { exportEligibility: 'disputed' }),
+      record(tenant, {}, { exportEligibility: 'cost_upper_bound', costBound: 'upper' }),
       record(tenant, {}, { exportEligibility: 'residency_restricted' }),
       // The floor applies even if the record is marked as eligible.
       record(tenant, {}, { confidence: 7_999, exportEligibility: 'eligible' }),
@@ -34,6 +35,7 @@ describe('an export contains', () => {
     expect(manifest.left_out.map(({ reason, count }) => [reason, count])).toEqual([
       ['advisory', 1],
       ['below_floor', 2],
+      ['cost_upper_bound', 1],
       ['disputed', 1],
       ['residency_restricted', 1],
       ['unpriced', 1],
@@ -41,7 +43,7 @@ describe('an export contains', () => {
     const costs = [manifest.exported, ...manifest.left_out].map(
       ({ cost_usd }) => parseQuantity<'USD'>(cost_usd) as bigint,
     )
-    expect(manifest.everything.count).toBe(17)
+    expect(manifest.everything.count).toBe(18)
     expect(costs.reduce<bigint>((total, cost) => total + cost, 0n)).toBe(parseQuantity(manifest.everything.cost_usd))
     expect(rows.map((row) => row['x_MinimumConfidence'])).toEqual(['0.8', '0.9'])
   })

@@ -74,7 +74,7 @@ describe('eligibility', () => {
     expect(eligibilityOf({ ...record, confidence: CHARGEBACK_FLOOR - 1 })).toBe('below_floor')
   })
 
-  test('names the first reason: residency, advisory, notional, implausible, unpriced, upper bound, below the floor', () => {
+  test('names the first reason: residency, advisory, notional, implausible, unpriced, bound, below the floor', () => {
     const restricted = {
       confidence: 0,
       isPriced: false,

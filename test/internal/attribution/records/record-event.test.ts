@@ -15,6 +15,9 @@ test('an attribution event carries the basis of each amount, so that an unknown 
 
   expect(data).toMatchObject({ cost_basis: 'unpriced', energy_basis: 'modelled', carbon_basis: 'unknown' })
   expect(EVENT_DATA['attribution.materialized'].parse(data)).toEqual(data)
+  expect(data).toMatchObject({ cost_bound: null })
+  const bounded = attributionEvent('attribution.materialized', { ...row, costBound: 'lower' }, 'a')
+  expect(EVENT_DATA['attribution.materialized'].parse(bounded.data)).toMatchObject({ cost_bound: 'lower' })
 })
 
 const rowOf = (number: number, tenantId: string) => finishedRow({ id: idOf(number), tenantId })
