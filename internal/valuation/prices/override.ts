@@ -36,7 +36,9 @@ function rateTableOf(io: 'request' | 'reply') {
   const named = (name: string): string => (io === 'request' ? `New${name}` : name)
   const rates = object({ input_tokens: rate(), output_tokens: rate(), ...otherRates }).meta({
     id: named('Rates'),
-    description: 'USD per 1,000,000 tokens. Tokens without a rate of their own are billed as input or output.',
+    description:
+      'USD per 1,000,000 tokens. Tokens without a rate of their own are billed as input or output; with cached tokens ' +
+      'at the rate of input, the cost is an upper bound.',
   })
   const tiers = Object.fromEntries(PRICED_TIERS.map((tier) => [tier, rates.nullish()])) as {
     [tier in PricedTier]: ReturnType<typeof rates.nullish>
