@@ -16,6 +16,7 @@ import { exportsQuestion } from './exports/question.js'
 import { indexLoad } from './index-load/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { intake } from './intake/question.js'
+import { type PricesOptions, prices } from './prices/question.js'
 import { type QueryOptions, query } from './query/question.js'
 import { type ReportsOptions, reports } from './reports/question.js'
 import { revocation } from './revocation/question.js'
@@ -213,6 +214,16 @@ program
   .addOption(new Option('--sorts <fields...>', 'to ask by').choices(SORT_FIELDS).default(SORT_FIELDS))
   .action(async (options: Omit<QueryOptions, 'checkout'>) => {
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)
+  })
+
+program
+  .command('prices')
+  .description('the price book beside genai-prices and LiteLLM: eleven calls of each model; writes the guide, too')
+  .requiredOption('--against <file>', "genai-prices' data, prices/new_data/v2/data.json")
+  .requiredOption('--and <file>', "LiteLLM's model_prices_and_context_window.json")
+  .option('--list', 'print each vector that a book prices otherwise instead, as TSV', false)
+  .action((options: Omit<PricesOptions, 'checkout'>) => {
+    prices({ ...options, checkout: CHECKOUT })
   })
 
 program

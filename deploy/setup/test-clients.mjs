@@ -7,6 +7,7 @@ import { runSetUpMain } from './steps.mjs'
 await runSetUpMain(() => setUp())
 
 const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-const args = ['run', '--retry=0', 'test/own-instance/live-clients.test.ts', ...process.argv.slice(2)]
+const files = ['test/own-instance/live-clients.test.ts', 'test/bench/prices/genai-package.test.ts']
+const args = ['run', '--retry=0', ...files, ...process.argv.slice(2)]
 const env = { ...process.env, TEST_LIVE_CLIENTS: '1' }
 process.exit(await foreground(process.execPath, [vitest, ...args], { cwd: ROOT, env }))
