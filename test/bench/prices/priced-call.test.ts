@@ -36,5 +36,5 @@ test('a call has the price of its tier by its served name, or says why it has no
 })
 
 test('an event that the gateway refuses has no price', () => {
-  expect(() => priced({ input: -1, output: 0 })).toThrow('the gateway refuses a call of openai gpt-a')
+  expect(priced({ input: -1, output: 0 })).toEqual({ usd: undefined, text: '0', remarks: ['refused'] })
 })
