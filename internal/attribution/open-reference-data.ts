@@ -1,6 +1,8 @@
 import {
   type Bucket,
   DIRECTORY,
+  ENERGY_TABLE_FILES,
+  ENERGY_TABLES,
   MAPPING_RULES,
   MODEL_NAMES,
   POOLS,
@@ -23,6 +25,8 @@ import { consumptionRules } from '../valuation/consumption.js'
 import type { StoredConvention } from '../valuation/conventions/convention.js'
 import { WatchedConventions } from '../valuation/conventions/watched-conventions.js'
 import { loadPriceBook, type PriceBook, type PriceBookFile, priceBook } from '../valuation/cost/price-book.js'
+import type { EnergyFile } from '../valuation/energy/energy-models.js'
+import { type FootprintTables, loadFootprintTables, withEnergyTable } from '../valuation/energy/footprint.js'
 import type { StoredModelName } from '../valuation/names/name.js'
 import type { StoredOverride } from '../valuation/prices/override.js'
 import { WatchedPrices } from '../valuation/prices/watched-prices.js'
@@ -83,6 +87,11 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   const prices = await watchPrices(deps)
   const books = new DatedBooks<PriceBookFile, PriceBook>(loadPriceBook(), priceBook)
   await followBooks(await broker.bucket(PRICE_BOOKS), await broker.objects(PRICE_BOOK_FILES), books, onLost, log)
+  const released = loadFootprintTables()
+  const tables = new DatedBooks<EnergyFile, FootprintTables>(released, (file, id) =>
+    withEnergyTable(released, file, id),
+  )
+  await followBooks(await broker.bucket(ENERGY_TABLES), await broker.objects(ENERGY_TABLE_FILES), tables, onLost, log)
   const listeners: ((tenantId: string) => void)[] = []
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost, (tenantId) => {
     for (const listener of listeners) listener(tenantId)
@@ -102,6 +111,7 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
       (tenantId) => prices.of(tenantId),
       settings,
       (tenantId) => conventions.of(tenantId),
+      (eventTimeMs) => tables.at(eventTimeMs),
     ),
     settingsOf: settings,
     tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),

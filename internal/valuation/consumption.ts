@@ -11,7 +11,7 @@ import type { PriceBook } from './cost/price-book.js'
 import { priceInvocation } from './cost/price-invocation.js'
 import type { TenantPrices } from './cost/tenant-prices.js'
 import { priceReadings } from './cost/usage-readings.js'
-import { footprint, loadFootprintTables } from './energy/footprint.js'
+import { type Footprint, type FootprintTables, footprint, loadFootprintTables } from './energy/footprint.js'
 import type { TenantGrid } from './energy/grid.js'
 
 /** Cost and footprint of a call, with the method behind each figure. */
@@ -37,7 +37,7 @@ export interface Consumption {
 }
 
 /**
- * Loads the energy and grid tables, and returns the rule that applies them and the prices to a call.
+ * The rule that applies prices and the energy and grid tables to a call.
  *
  * @param bookAt the price book in force at a time
  * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
@@ -46,14 +46,16 @@ export interface Consumption {
  * @param conventionsOf how a tenant's senders count, where their counts can be read in two ways; the returned rule
  * takes
  *   others instead, to try them out
+ * @param tablesAt the energy and grid tables in force at a time
  */
 export function consumptionRules(
   bookAt: (eventTimeMs: number) => PriceBook,
   pricesOf: (tenantId: string) => TenantPrices | undefined,
   settingsOf: (tenantId: string) => TenantSettings,
   conventionsOf: (tenantId: string) => UsageConventions | undefined = () => undefined,
+  tablesAt: TablesAt = always(loadFootprintTables()),
 ): (admitted: AdmittedInvocation, conventions?: UsageConventions) => Consumption {
-  const tables = loadFootprintTables()
+  const footprintOf = footprintRules(tablesAt, pricesOf, settingsOf)
   return (admitted, conventions = conventionsOf(admitted.tenantId)) => {
     const { tenantId, isCostUntrusted } = admitted
     const read = readByConvention(admitted, conventions)
@@ -65,12 +67,7 @@ export function consumptionRules(
     const price = (reading: Invocation) => priceInvocation(reading, book, prices, stated)
     const counted = priceReadings(invocation, price, read && appliedOf(read, admitted.invocation))
     const cost = settings.charge_upper_bounds ? withChargedBound(counted) : counted
-    const { provider, servedModel, requestedModel } = invocation
-    const renamed = prices?.rename(provider, servedModel ?? requestedModel)
-    const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
-      tenant: tenantGrid(settings.grid),
-      renamed,
-    })
+    const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprintOf(tenantId, invocation)
     return {
       costUsd: cost.costUsd,
       costBasis: cost.basis,
@@ -88,6 +85,31 @@ export function consumptionRules(
     }
   }
 }
+
+export type TablesAt = (eventTimeMs: number) => FootprintTables
+
+const always = (tables: FootprintTables) => (): FootprintTables => tables
+
+/**
+ * The rule that applies the energy and grid tables to a call, as its sender's counts are read.
+ *
+ * @param pricesOf of a tenant; its model names count
+ * @param settingsOf of a tenant; its grid counts
+ */
+export function footprintRules(
+  tablesAt: TablesAt,
+  pricesOf: (tenantId: string) => TenantPrices | undefined,
+  settingsOf: (tenantId: string) => GridOfTenant,
+): (tenantId: string, invocation: Invocation) => Footprint {
+  return (tenantId, invocation) => {
+    const { provider, servedModel, requestedModel } = invocation
+    return footprint(invocation, tablesAt(invocation.eventTimeMs), {
+      tenant: tenantGrid(settingsOf(tenantId).grid),
+      renamed: pricesOf(tenantId)?.rename(provider, servedModel ?? requestedModel),
+    })
+  }
+}
+type GridOfTenant = Pick<TenantSettings, 'grid'>
 
 function appliedOf({ convention, invocation: read }: ReadByConvention, stated: Invocation): AppliedConvention {
   const { id, sender, cache, reasoning } = convention

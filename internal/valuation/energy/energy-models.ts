@@ -9,7 +9,7 @@ import { canonicalProvider, comparableProvider } from '../../records/provider-na
 import { type MatchStep, type ModelNames, modelNames } from '../names/model-names.js'
 import type { Range } from './closed-form.js'
 
-/** `energy.data.json`. Parameters in 1e9, speeds in tokens per second, delays in seconds; decimal strings. */
+/** `energy.data.json`, or an imported table. Parameters in 1e9, speeds in tokens per second, delays in seconds; decimal strings. */
 export interface EnergyFile {
   readonly as_of: string
   readonly method: string
@@ -17,6 +17,8 @@ export interface EnergyFile {
   readonly providers: Readonly<Record<string, OperatorRow>>
   readonly provider_default: OperatorRow
   readonly vendor_of: Readonly<Record<string, readonly string[]>>
+  /** Edition of EcoLogits that `models` is from; absent in the tables of older releases. */
+  readonly edition?: string
   readonly validation: { readonly method_uncertainty: { readonly low: string; readonly high: string } }
   readonly aliases: readonly { readonly provider: string; readonly alias: string; readonly model: string }[]
   readonly families: readonly FamilyRow[]
@@ -35,15 +37,19 @@ interface FamilyRow {
   readonly total: Range
 }
 
-interface ModelRow {
+export interface ModelRow {
   readonly provider: string
   readonly model: string
+  readonly arch?: string
   readonly active: Range
   readonly total: Range
   readonly tps?: string
   readonly ttft?: string
   readonly warnings?: readonly string[]
+  /** The last edition that lists the model, if a later one no longer does. */
   readonly data?: string
+  /** Where EcoLogits has the parameters from. */
+  readonly sources?: readonly string[]
 }
 
 export interface EnergyModel {
@@ -59,8 +65,8 @@ export interface EnergyModel {
   readonly isOpen: boolean
   /** Whether the vendor serves the model itself. */
   readonly isOwnOperator: boolean
-  /** Whether the row is from an older edition of the table: the vendor has since retired the model. */
-  readonly isRetired: boolean
+  /** The older edition that the row is from, if newer ones no longer list the model: its vendor has retired it. */
+  readonly lastEdition: string | undefined
   readonly warnings: readonly string[]
 }
 
@@ -77,6 +83,8 @@ export type EnergyModelLookup =
   | { readonly kind: 'none'; readonly reason: 'unknown_model' | 'not_text_output' }
 
 export interface EnergyModels {
+  /** Of an imported table. */
+  readonly id: string | undefined
   readonly asOf: string
   readonly method: string
   /** Measured error of the method: factors on the lower and upper bound. */
@@ -85,7 +93,7 @@ export interface EnergyModels {
   operator(provider: string): Operator
 }
 
-export function energyModels(file: EnergyFile): EnergyModels {
+export function energyModels(file: EnergyFile, id?: string): EnergyModels {
   const rows = new Map(file.models.map((row) => [key(row.provider, row.model), row]))
   const aliases = new Map(
     file.aliases.map(({ provider, alias, model }) => [key(provider, alias), key(provider, model)]),
@@ -103,6 +111,7 @@ export function energyModels(file: EnergyFile): EnergyModels {
   }
 
   return {
+    id,
     asOf: file.as_of,
     method: file.method,
     outerBand: [file.validation.method_uncertainty.low, file.validation.method_uncertainty.high],
@@ -202,7 +211,7 @@ function ofRow(
     firstTokenS: row.ttft,
     isOpen: !warnings.includes('model-arch-not-released'),
     isOwnOperator,
-    isRetired: row.data === '0.9',
+    lastEdition: row.data,
     warnings,
   }
 }
@@ -218,7 +227,7 @@ function ofFamily(row: FamilyRow, match: readonly MatchStep[]): EnergyModel {
     firstTokenS: undefined,
     isOpen: true,
     isOwnOperator: false,
-    isRetired: false,
+    lastEdition: undefined,
     warnings: [],
   }
 }

@@ -48,6 +48,8 @@ export interface FootprintDetails {
   readonly confidence?: number
   readonly method: string
   readonly energy_as_of: string
+  /** The imported energy table, if it is not the one of the release. */
+  readonly energy_id?: string
   readonly grid_as_of: string
   readonly model?: {
     readonly row: string
@@ -60,8 +62,8 @@ export interface FootprintDetails {
     readonly tokens_per_second?: string
     readonly first_token_s?: string
     readonly gpus: readonly [number, number]
-    /** `0.9` when the row is from that older edition of the table. */
-    readonly edition?: '0.9'
+    /** The last edition that lists the model, if the table's own no longer does. */
+    readonly edition?: string
     readonly warnings?: readonly string[]
   }
   readonly operator?: { readonly provider: string; readonly is_known: boolean; readonly pue: Range }

@@ -62,15 +62,24 @@ export const KEPT_MODELS_MAX = 20_000
 /** Input of at least this multiple of the output is not covered by the fit, which used short prompts. */
 export const PREFILL_MULTIPLE = 10
 
-/** Reads the tables from this directory. The only I/O of the energy rules; call it once, at start. */
+/** Reads the tables of the release from this directory. The only I/O of the energy rules; call it once, at start. */
 export function loadFootprintTables(): FootprintTables {
-  const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
-  return footprintTables(read('./energy.data.json') as EnergyFile, read('./grid.data.json') as GridFile)
+  return footprintTables(loadEnergyFile(), read('./grid.data.json') as GridFile)
 }
+
+export const loadEnergyFile = (): EnergyFile => read('./energy.data.json') as EnergyFile
+
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
 
 export function footprintTables(energyFile: EnergyFile, gridFile: GridFile): FootprintTables {
   return { models: energyModels(energyFile), grid: grid(gridFile) }
 }
+
+/** The tables with an imported energy table in place of their own. */
+export const withEnergyTable = ({ grid }: FootprintTables, file: EnergyFile, id: string): FootprintTables => ({
+  models: energyModels(file, id),
+  grid,
+})
 
 export interface FootprintOptions {
   /** Zones and factors of the tenant. Results are cached per object: pass the same one until they change. */
@@ -376,7 +385,7 @@ function modelDetails(model: EnergyModel, modelFrom: 'served' | 'requested'): No
     ...(model.tokensPerSecond !== undefined && { tokens_per_second: model.tokensPerSecond }),
     ...(model.firstTokenS !== undefined && { first_token_s: model.firstTokenS }),
     gpus: [gpusFor(model.totalB[0]), gpusFor(model.totalB[1])],
-    ...(model.isRetired && { edition: '0.9' as const }),
+    ...(model.lastEdition !== undefined && { edition: model.lastEdition }),
     ...(model.warnings.length > 0 && { warnings: model.warnings }),
   }
 }
@@ -405,7 +414,7 @@ function confidencePercent(
   if (basis === 'unknown' || model === undefined) return undefined
   const isByDefault = zone.from === 'operator_default' || zone.from === 'world'
   const isDoubtfulRow =
-    model.isRetired || model.match.includes('date_stripped') || model.match.includes('latest_stripped')
+    model.lastEdition !== undefined || model.match.includes('date_stripped') || model.match.includes('latest_stripped')
   return basePercent(model, operator) - (isByDefault ? 5 : 0) - (isDoubtfulRow ? 5 : 0) - (isPrefillLarge ? 10 : 0)
 }
 
@@ -417,7 +426,12 @@ function basePercent(model: EnergyModel, operator: Operator): number {
 }
 
 function editions({ models, grid: { asOf } }: FootprintTables) {
-  return { method: models.method, energy_as_of: models.asOf, grid_as_of: asOf }
+  return {
+    method: models.method,
+    energy_as_of: models.asOf,
+    ...(models.id !== undefined && { energy_id: models.id }),
+    grid_as_of: asOf,
+  }
 }
 
 function deepFrozen<T extends object>(value: T): T {

@@ -171,11 +171,21 @@ function Footprint({
 }: {
   readonly footprint: Explanation['footprint']
 }) {
-  const { grid }: FootprintDetails = details
+  const { grid, energy_as_of: asOf, energy_id: id }: FootprintDetails = details
   return (
     <>
       {range(energy, 'energy')} · {range(carbon, 'carbon')}
       {grid?.zone !== undefined && ` · grid ${grid.zone}`}
+      {asOf !== undefined && energy.basis !== 'measured' && (
+        <>
+          {` · energy table of ${asOf}`}
+          {id !== undefined && (
+            <>
+              , version <Id>{id}</Id>
+            </>
+          )}
+        </>
+      )}
       {uncertainty !== null && <p class="muted">{uncertainty}</p>}
     </>
   )

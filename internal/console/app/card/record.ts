@@ -20,6 +20,8 @@ export interface CostDetails {
   readonly reason?: string
 }
 export interface FootprintDetails {
+  readonly energy_as_of?: string
+  readonly energy_id?: string
   readonly grid?: { readonly zone?: string }
 }
 
