@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   audit: async () => (await import('./audit.js')).auditCommand(),
   'master-key': async () => (await import('./master-key.js')).masterKeyCommand(),
   prices: async () => (await import('./prices.js')).pricesCommand(),
+  energy: async () => (await import('./energy.js')).energyCommand(),
   'signing-key': async () => (await import('./signing-key.js')).signingKeyCommand(),
   reattribute: async () => (await import('./reattribute.js')).reattributeCommand(),
   quarantine: async () => (await import('./quarantine.js')).quarantineCommand(),

@@ -1,15 +1,15 @@
-import { readFile, stat } from 'node:fs/promises'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import type { Broker } from '../../internal/broker/connect.js'
 import { ConfigError } from '../../internal/config/settings.js'
-import { formatInstant, parseInstant } from '../../internal/units/instant.js'
+import { formatInstant } from '../../internal/units/instant.js'
 import { BOOK_BYTES_MAX, parseBook } from '../../internal/valuation/books/book-file.js'
 import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/valuation/books/book-guard.js'
 import { importBook, importedBooks, newestBook, readBook } from '../../internal/valuation/books/book-version.js'
 import { loadPriceBookFile, type PriceBookFile } from '../../internal/valuation/cost/price-book.js'
 import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
-import { bookChanges, type ShownBookChange, type Window } from './book-changes.js'
+import { bookChanges, type ShownBookChange } from './book-changes.js'
+import { acceptOption, effectiveFromOption, readBounded, readInstant, readPeriod } from './book-options.js'
 import {
   connectInstanceBroker,
   connectInstanceStore,
@@ -17,6 +17,7 @@ import {
   type InstanceOption,
   readInstanceConfig,
 } from './connect.js'
+import type { Window } from './tenant-records.js'
 
 interface ImportOptions extends InstanceOption {
   readonly effectiveFrom?: string
@@ -38,17 +39,8 @@ export const pricesCommand = (): Command =>
             'price, and are listed.',
         )
         .argument('<file>', 'JSON in the format of internal/valuation/cost/prices.data.json')
-        .option(
-          '--effective-from <time>',
-          'when the book comes into force, RFC 3339 in UTC. Default: the as_of date of the book',
-          readInstant,
-        )
-        .option(
-          '--accept <row>',
-          'accept this row (provider/model) although it looks wrong; may be repeated',
-          collect,
-          [],
-        )
+        .addOption(effectiveFromOption())
+        .addOption(acceptOption())
         .option(
           '--dry-run',
           'print the changes, and what the records of a period would cost by the book, without importing it',
@@ -69,14 +61,6 @@ export const pricesCommand = (): Command =>
         .addOption(dataDirOption())
         .action(runList),
     )
-
-const collect = (row: string, rows: readonly string[]): readonly string[] => [...rows, row.toLowerCase()]
-
-function readInstant(text: string): string {
-  const instant = parseInstant(text)
-  if (instant === undefined) throw new InvalidArgumentError('It must be a time such as 2026-12-01T00:00:00Z.')
-  return formatInstant(instant)
-}
 
 async function runImport(path: string, options: ImportOptions): Promise<void> {
   const period = readWindow(options)
@@ -108,19 +92,14 @@ async function runImport(path: string, options: ImportOptions): Promise<void> {
   }
 }
 
-const DEFAULT_PERIOD_MS = 30 * 24 * 60 * 60 * 1000
-
-function readWindow({ dryRun, from, to }: ImportOptions): Window {
-  if (dryRun !== true && (from ?? to) !== undefined) throw new ConfigError('--from and --to need --dry-run')
-  const toMs = to === undefined ? Date.now() : Date.parse(to)
-  const fromMs = from === undefined ? toMs - DEFAULT_PERIOD_MS : Date.parse(from)
-  if (fromMs >= toMs) throw new ConfigError('--from must be before --to')
-  return { fromMs, toMs }
+function readWindow({ dryRun, ...period }: ImportOptions): Window {
+  if (dryRun !== true && (period.from ?? period.to) !== undefined)
+    throw new ConfigError('--from and --to need --dry-run')
+  return readPeriod(period)
 }
 
 async function readFileAsBook(path: string) {
-  if ((await stat(path)).size > BOOK_BYTES_MAX) throw new ConfigError(`${path} is too large for a price book`)
-  const parsed = parseBook(await readFile(path, 'utf8'))
+  const parsed = parseBook(await readBounded(path, BOOK_BYTES_MAX, 'a price book'))
   if (parsed.kind === 'book') return parsed.file
   throw new ConfigError(`${path} is not a price book:\n  ${parsed.problems.join('\n  ')}`)
 }

@@ -1,17 +1,17 @@
-import { providerName } from '../../records/provider-names.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { plus, type Quantity, zero } from '../../units/quantity.js'
 import type { PriceBook } from '../../valuation/cost/price-book.js'
 import { priceInvocation } from '../../valuation/cost/price-invocation.js'
 import type { TenantPrices } from '../../valuation/cost/tenant-prices.js'
 import { recalledForValuation } from './revalue.js'
+import { distance, type Model, SumsByModel } from './sums-by-model.js'
 
 /**
  * What the records of one model would cost by another price book: only those records whose cost or basis would differ.
  */
-export interface BookChange {
-  readonly provider: string
-  readonly servedModel: string
+export type BookChange = Model & CostSums
+
+interface CostSums {
   readonly records: number
   readonly oldCost: Quantity<'USD'>
   readonly newCost: Quantity<'USD'>
@@ -27,7 +27,7 @@ export interface BookChange {
  * @param rows records whose cost comes from a price book, or is missing; a tenant's own price stays the stronger one
  */
 export class BookChanges {
-  private readonly models = new Map<string, BookChange>()
+  private readonly models = new SumsByModel<CostSums>(NOTHING)
 
   add(
     rows: readonly AttributionRow[],
@@ -41,35 +41,26 @@ export class BookChanges {
       const { basis, costUsd } = priceInvocation(stated, book, pricesOf(row.tenantId))
       const isSame = costUsd === row.costUsd && basis === row.costBasis
       if (isSame || basis === 'tenant_price' || basis === 'local_cache') continue
-      const provider = providerName(row.provider)
-      const key = JSON.stringify([provider, row.servedModel])
-      const sums = this.models.get(key) ?? { ...NOTHING, provider, servedModel: row.servedModel }
-      this.models.set(key, {
-        ...sums,
+      this.models.add(row, (sums) => ({
         records: sums.records + 1,
         oldCost: plus(sums.oldCost, row.costUsd),
         newCost: plus(sums.newCost, costUsd),
         newlyPriced: sums.newlyPriced + (row.costBasis === 'unpriced' ? 1 : 0),
         newlyUnpriced: sums.newlyUnpriced + (basis === 'unpriced' ? 1 : 0),
-      })
+      }))
     }
   }
 
   /** The models whose cost changes most come first. */
   largestFirst(): readonly BookChange[] {
-    const difference = ({ oldCost, newCost }: BookChange): bigint =>
-      newCost > oldCost ? newCost - oldCost : oldCost - newCost
-    const order = (one: BookChange, other: BookChange): number =>
-      Number(difference(other) > difference(one)) - Number(difference(other) < difference(one)) ||
-      (`${one.provider} ${one.servedModel}` < `${other.provider} ${other.servedModel}` ? -1 : 1)
-    return [...this.models.values()].sort(order)
+    return this.models.largestFirst(({ oldCost, newCost }) => distance(oldCost, newCost))
   }
 }
 
-const NOTHING = {
+const NOTHING: CostSums = {
   records: 0,
   oldCost: zero<'USD'>(),
   newCost: zero<'USD'>(),
   newlyPriced: 0,
   newlyUnpriced: 0,
-} as const
+}

@@ -1,3 +1,4 @@
+import type { Invocation } from '../../invocations/invocation.js'
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { ExportEligibility } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
@@ -142,20 +143,21 @@ export function recalledForValuation(row: AttributionRow): AdmittedInvocation {
   return { ...admitted, ...(intake !== '' && { intake }), invocation }
 }
 
+/** With the values measured by the caller, which are stored in the row itself. */
+export const withMeasured = (row: AttributionRow, invocation: Invocation): Invocation => ({
+  ...invocation,
+  energyWh: row.energyBasis === 'measured' ? formatQuantity(row.energyWh) : undefined,
+  carbonGco2e: row.carbonBasis === 'measured' ? formatQuantity(row.carbonGco2e) : undefined,
+})
+
 /** @returns undefined if a value is out of a record's range; the record then stays unchanged */
 function currentConsumption(
   row: AttributionRow,
   consumptionOf: (admitted: AdmittedInvocation) => Consumption,
 ): Consumption | undefined {
   const admitted = recalledForValuation(row)
-  const invocation = {
-    ...admitted.invocation,
-    // Values measured by the caller are stored in the row itself.
-    energyWh: row.energyBasis === 'measured' ? formatQuantity(row.energyWh) : undefined,
-    carbonGco2e: row.carbonBasis === 'measured' ? formatQuantity(row.carbonGco2e) : undefined,
-  }
   try {
-    return consumptionOf({ ...admitted, invocation })
+    return consumptionOf({ ...admitted, invocation: withMeasured(row, admitted.invocation) })
   } catch (cause) {
     if (cause instanceof RangeError) return undefined
     throw cause

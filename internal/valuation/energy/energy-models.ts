@@ -19,6 +19,8 @@ export interface EnergyFile {
   readonly vendor_of: Readonly<Record<string, readonly string[]>>
   /** Edition of EcoLogits that `models` is from; absent in the tables of older releases. */
   readonly edition?: string
+  /** Where the parts are from. */
+  readonly source?: Readonly<Record<string, string>>
   readonly validation: { readonly method_uncertainty: { readonly low: string; readonly high: string } }
   readonly aliases: readonly { readonly provider: string; readonly alias: string; readonly model: string }[]
   readonly families: readonly FamilyRow[]

@@ -94,19 +94,25 @@ export const undecidedRows = (store: ClickHouseClient, slice: Slice, beforeMs: n
     before: beforeMs,
   })
 
-/** The versions of a slice that were valid at an instant and whose cost comes from a price book, or is missing. */
-export const rowsPricedByBook = (
-  store: ClickHouseClient,
-  slice: Slice,
-  snapshotMs: number,
-): Promise<AttributionRow[]> =>
-  readRows(
-    store,
-    `WHERE ${IN_SLICE} AND cost_basis IN ('price_book', 'unpriced') AND ${asOfSnapshotWithin(
-      `event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}`,
-    )}`,
-    { ...sliceParams(slice), ...snapshotParams(slice.tenantId, snapshotMs) },
-  )
+type RowsOfSlice = (store: ClickHouseClient, slice: Slice, snapshotMs: number) => Promise<AttributionRow[]>
+
+/** The versions of a slice that were valid at an instant and meet a condition. */
+const rowsAsOf =
+  (condition: string): RowsOfSlice =>
+  (store, slice, snapshotMs) =>
+    readRows(
+      store,
+      `WHERE ${IN_SLICE} AND ${condition} AND ${asOfSnapshotWithin(
+        `event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}`,
+      )}`,
+      { ...sliceParams(slice), ...snapshotParams(slice.tenantId, snapshotMs) },
+    )
+
+/** Those whose cost comes from a price book, or is missing. */
+export const rowsPricedByBook = rowsAsOf("cost_basis IN ('price_book', 'unpriced')")
+
+/** Those whose energy comes from an energy table, or is missing. */
+export const rowsOfEnergyTables = rowsAsOf("energy_basis != 'measured'")
 
 /** The versions of a slice that became valid at an instant. */
 export const rowsValidFrom = (store: ClickHouseClient, slice: Slice, validFromMs: number): Promise<AttributionRow[]> =>
