@@ -12,6 +12,12 @@ export function readInstant(text: string): string {
   return formatInstant(instant)
 }
 
+export function readDay(text: string): string {
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
+  if (!isDay) throw new InvalidArgumentError('It must be a day, YYYY-MM-DD.')
+  return text
+}
+
 export const effectiveFromOption = (): Option =>
   new Option(
     '--effective-from <time>',

@@ -1,41 +1,29 @@
 import { createHash } from 'node:crypto'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { ConfigError } from '../../internal/config/settings.js'
-import {
-  importBook,
-  importedBooks,
-  newestBook,
-  readBook,
-  type StoredBook,
-  undoBook,
-} from '../../internal/valuation/books/book-version.js'
+import { importBook, importedBooks } from '../../internal/valuation/books/book-version.js'
 import { energyDifference, isSameTable } from '../../internal/valuation/books/energy-difference.js'
 import { reviewTable, uponRelease } from '../../internal/valuation/books/energy-review.js'
 import { keepProposal, keptProposals, readProposal } from '../../internal/valuation/books/proposals.js'
 import { ECOLOGITS_BYTES_MAX, parseEcologits } from '../../internal/valuation/books/sources/ecologits.js'
 import type { EnergyFile } from '../../internal/valuation/energy/energy-models.js'
 import { loadEnergyFile } from '../../internal/valuation/energy/footprint.js'
-import { BOOK_PROPOSALS, ENERGY_TABLE_FILES, ENERGY_TABLES } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import {
   acceptOption,
   effectiveFromOption,
   type PeriodOptions,
   readBounded,
+  readDay,
   readInstant,
   readPeriod,
   yesOption,
 } from './book-options.js'
 import { type ConfirmOption, isConfirmed } from './confirmed.js'
-import {
-  connectInstanceBroker,
-  connectInstanceStore,
-  dataDirOption,
-  type InstanceOption,
-  readInstanceConfig,
-} from './connect.js'
+import { connectInstanceStore, dataDirOption, type InstanceOption } from './connect.js'
 import { type EnergyProposal, proposalJson, proposalText } from './energy-text.js'
 import { footprintChanges } from './footprint-changes.js'
+import { bookInForce, type OpenedBooks, openBooks, undoImported } from './kinds-of-books.js'
 import type { Window } from './tenant-records.js'
 
 interface ProposeOptions extends InstanceOption, PeriodOptions {
@@ -102,48 +90,11 @@ export const energyCommand = (): Command =>
         .action(runList),
     )
 
-function readDay(text: string): string {
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
-  if (!isDay) throw new InvalidArgumentError('It must be a day, YYYY-MM-DD.')
-  return text
-}
-
 const write = (text: string): void => void process.stdout.write(text)
-
-async function opened(options: InstanceOption) {
-  const config = readInstanceConfig(options)
-  const broker = await connectInstanceBroker(config)
-  return {
-    config,
-    broker,
-    tables: await broker.bucket(ENERGY_TABLES),
-    files: await broker.objects(ENERGY_TABLE_FILES),
-    proposals: await broker.bucket(BOOK_PROPOSALS),
-  }
-}
-type Opened = Awaited<ReturnType<typeof opened>>
-
-interface NamedTable {
-  readonly file: EnergyFile
-  /** By which proposals know it. */
-  readonly name: string
-  /** Of the file of an accepted table. */
-  readonly sha256?: string
-}
-
-/** The table that begins last. */
-async function tableInForce({ tables, files }: Opened): Promise<NamedTable> {
-  const newest = await newestBook(tables)
-  if (newest !== undefined) {
-    return { file: await readBook<EnergyFile>(files, newest), name: newest.id, sha256: newest.sha256 }
-  }
-  const file = loadEnergyFile()
-  return { file, name: file.as_of }
-}
 
 /** How a table differs from the one in force, and what it would change in the records of a period. */
 async function compared(
-  { config, broker }: Opened,
+  { config, broker }: OpenedBooks,
   before: EnergyFile,
   file: EnergyFile,
   period: Window,
@@ -160,10 +111,10 @@ async function runPropose(options: ProposeOptions): Promise<void> {
   if (parsed.kind === 'invalid') {
     throw new ConfigError(`${options.ecologits} is not a model file of EcoLogits:\n  ${parsed.problems.join('\n  ')}`)
   }
-  const instance = await opened(options)
+  const instance = await openBooks('energy', options)
   const { broker, files, proposals } = instance
   try {
-    const inForce = await tableInForce(instance)
+    const inForce = await bookInForce(instance, loadEnergyFile)
     const edition = {
       asOf: options.asOf ?? new Date().toISOString().slice(0, 10),
       edition: options.edition,
@@ -202,14 +153,14 @@ const audited = ({ file, difference, held }: Omit<EnergyProposal, 'id'>, base: s
 })
 
 async function runAccept(id: string, options: AcceptOptions): Promise<void> {
-  const instance = await opened(options)
-  const { broker, tables, files, proposals } = instance
+  const instance = await openBooks('energy', options)
+  const { broker, books, files, proposals } = instance
   try {
     const found = await readProposal<EnergyFile>(proposals, files, 'energy', id)
     if (found === undefined) throw new ConfigError(`there is no proposed energy table ${id}`)
     const { file, proposal } = found
     const effectiveFrom = options.effectiveFrom ?? `${file.as_of}T00:00:00.000Z`
-    const inForce = await tableInForce(instance)
+    const inForce = await bookInForce(instance, loadEnergyFile)
     // One that is accepted already may be accepted from another time on.
     if (inForce.name !== proposal.base && inForce.sha256 !== proposal.sha256) {
       throw new ConfigError(
@@ -222,7 +173,7 @@ async function runAccept(id: string, options: AcceptOptions): Promise<void> {
       return write('not accepted\n')
     }
     const when = { effectiveFrom, nowMs: Date.now(), prefix: 'energy' } as const
-    const { book, wasThere } = await importBook(tables, files, file, when)
+    const { book, wasThere } = await importBook(books, files, file, when)
     const after = { ...audited(result, proposal.base), effective_from: effectiveFrom, proposal: id }
     if (!wasThere) await recordByCli(broker, 'energy_table.accept', book.id, { after })
     write(`${book.id}: computes the calls since ${effectiveFrom}\n`)
@@ -231,33 +182,12 @@ async function runAccept(id: string, options: AcceptOptions): Promise<void> {
   }
 }
 
-async function runUndo(id: string, options: InstanceOption & ConfirmOption): Promise<void> {
-  const { broker, tables } = await opened(options)
-  try {
-    const accepted = await importedBooks(tables)
-    const table = accepted.find((each) => each.id === id)
-    if (table === undefined) throw new ConfigError(`there is no accepted energy table ${id}`)
-    if (table.undone_at !== undefined) return write(`${id} was undone at ${table.undone_at}\n`)
-    const former = formerOf(table, accepted)
-    if (!(await isConfirmed(`Compute calls since ${table.effective_from} by ${former} again?`, options))) {
-      return write('not undone\n')
-    }
-    await undoBook(tables, id, Date.now())
-    await recordByCli(broker, 'energy_table.undo', id, { before: { ...table }, after: { in_force: former } })
-    write(`${id} is undone: ${former} computes the calls since ${table.effective_from}\n`)
-  } finally {
-    await broker.close()
-  }
-}
-
-/** What is in force once a table is undone, at the time from which it counted. */
-const formerOf = ({ id, effective_from: from }: StoredBook, accepted: readonly StoredBook[]): string =>
-  accepted.find((each) => each.id !== id && each.undone_at === undefined && each.effective_from <= from)?.id ??
-  'the table of the release'
+const runUndo = (id: string, options: InstanceOption & ConfirmOption): Promise<void> =>
+  undoImported('energy', id, options, write)
 
 async function runList(options: InstanceOption): Promise<void> {
-  const { broker, tables, proposals } = await opened(options)
+  const { broker, books, proposals } = await openBooks('energy', options)
   const proposed = (await keptProposals(proposals)).filter(({ kind }) => kind === 'energy')
-  for (const each of [...(await importedBooks(tables)), ...proposed]) write(`${JSON.stringify(each)}\n`)
+  for (const each of [...(await importedBooks(books)), ...proposed]) write(`${JSON.stringify(each)}\n`)
   await broker.close()
 }

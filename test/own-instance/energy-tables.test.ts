@@ -120,7 +120,7 @@ test('once accepted it computes the calls since its time, is taken back, and is 
   expect((await energyOf(known.id)).energy_wh).toBe(known.energy_wh)
 
   const undone = await run('undo', table, '--yes')
-  expect(undone.text).toContain('the table of the release computes the calls since 2026-11-10')
+  expect(undone.text).toContain('the energy table of the release computes the calls since 2026-11-10')
   expect((await untilComputedBy('gpt-4o', undefined)).energy_wh).toBe(known.energy_wh)
   expect(await energyOf(record.id)).toEqual({ energy_wh: record.energy_wh, energy_basis: 'modelled', table })
 
