@@ -57,6 +57,7 @@ const period = z.looseObject({
   from: dayOrInstant,
   to: dayOrInstant.optional(),
   price: z.looseObject(sheet),
+  complete: z.boolean().optional(),
   scheduled: z.boolean().optional(),
   windows: z.array(window).optional(),
 })

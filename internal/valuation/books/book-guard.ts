@@ -1,7 +1,7 @@
 import { BILLED_UNITS } from '../../text/call-words.js'
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
 import { factorsOutOfBounds, ratesOutOfBounds } from '../cost/rate-bounds.js'
-import { BILLED_TOOLS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
+import { BILLED_TOOLS, RATE_PARTS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
 
 /**
@@ -184,8 +184,7 @@ const hasJumped = (sheet: RateSheet, old: RateSheet | undefined): boolean =>
   BILLED_TOOLS.some((tool) => isJump(old?.fees?.[tool], sheet.fees?.[tool])) ||
   BILLED_UNITS.some((unit) => isJump(old?.units?.[unit], sheet.units?.[unit]))
 
-const ratesIn = (rates: Rates): string[] =>
-  Object.values(rates).filter((rate) => typeof rate === 'string' && /^\d/.test(rate))
+const ratesIn = (rates: Rates): string[] => RATE_PARTS.map((part) => rates[part]).filter((rate) => rate !== undefined)
 
 const isAbove = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && steps(one) > steps(other)

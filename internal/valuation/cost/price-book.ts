@@ -67,6 +67,8 @@ export interface DatedPeriod {
   /** Exclusive, likewise. */
   readonly to?: string
   readonly price: RateSheet
+  /** Whether `price` lists all rates, so that the row adds none. */
+  readonly complete?: boolean
   readonly scheduled?: boolean
   readonly windows?: readonly DatedWindow[]
 }
@@ -322,7 +324,7 @@ function factsOfRow(row: PriceRow, relatives: Surroundings['relatives']) {
 /** All prices of a row: its own, and those of its periods, the newest first. */
 const sheetsOf = (row: PriceRow, history: readonly DatedPeriod[] = []): readonly RateSheet[] => [
   row,
-  ...history.map(({ price }) => withRatesOfRow(price, row)).reverse(),
+  ...history.map((period) => sheetOfPeriod(period, row)).reverse(),
 ]
 
 /**
@@ -335,11 +337,11 @@ const freeEntry = (model: string): PriceEntry =>
 const FREE_RATES: RateSheet = { input: '0', output: '0', cache_read: '0', cache_write: '0' }
 
 function datedPeriod(period: DatedPeriod | undefined, row: PriceRow, known: Known): PricePeriod {
-  const { from, to, price = row, scheduled, windows = [] } = period ?? {}
+  const { from, to, scheduled, windows = [] } = period ?? {}
   return {
     fromMs: from === undefined ? Number.NEGATIVE_INFINITY : startMs(from),
     toMs: to === undefined ? Number.POSITIVE_INFINITY : startMs(to),
-    sheet: completedSheet(price === row ? row : withRatesOfRow(price, row), known),
+    sheet: completedSheet(period === undefined ? row : sheetOfPeriod(period, row), known),
     isScheduled: scheduled === true,
     windows: windows.map(({ from, to, days, price }) => ({
       fromMinute: minuteOfDay(from),
@@ -361,10 +363,10 @@ export const startMs = (dayOrInstant: string): number =>
 /**
  * A period lists the rates that changed. If its input and output rates equal those of the row, it is the same price
  * list, and the row supplies the rates that the period omits (batch, flex, audio). Thresholds are never inherited:
- * removing one is a change.
+ * removing one is a change. A period that is `complete` takes nothing from the row.
  */
-function withRatesOfRow(price: RateSheet, row: PriceRow): RateSheet {
-  if (price.input !== row.input || price.output !== row.output) return price
+export function sheetOfPeriod({ price, complete }: DatedPeriod, row: PriceRow): RateSheet {
+  if (complete === true || price.input !== row.input || price.output !== row.output) return price
   const { tiers: _tiers, bands: _bands, ...rates } = row
   if (price.tiers === undefined || row.tiers === undefined) return { ...rates, ...price }
   // The period defines the cliff; the row has the rates of the service tiers beyond it.

@@ -156,7 +156,8 @@ function bookOf(models: ReadonlyMap<string, readonly ConvertedModel[]>, skipped:
     const sought = name.toLowerCase()
     for (const { model, row } of models.get(provider) ?? []) {
       const fit = fitOf(model.match as Clause, sought)
-      if (fit !== undefined) return row && { row: { ...row, model: name }, model, isExact: fit === 'exact' }
+      const isExact = fit === 'exact' || model.id.toLowerCase() === sought
+      if (fit !== undefined) return row && { row: { ...row, model: name }, model, isExact }
     }
     return undefined
   }

@@ -17,6 +17,12 @@ const review = (row: PriceRow, before: readonly PriceRow[] = [], accepted: reado
   )
 
 describe('a new book', () => {
+  test('is checked by its rates; what else a changed row says, such as its last day, is none', () => {
+    const row = { ...priceRow('m', '1', '2'), deprecated: '2027-05-01' }
+
+    expect(review({ ...row, output: '3' }, [row])).toMatchObject({ changed: 1, held: [] })
+  })
+
   test('is accepted, with the numbers of added, changed and removed rows', () => {
     const before = bookOf([priceRow('same', '1', '2'), priceRow('other', '1', '2'), priceRow('gone', '1', '2')])
     const file = bookOf([priceRow('same', '1', '2'), priceRow('other', '2', '4'), priceRow('new', '1', '2')])
