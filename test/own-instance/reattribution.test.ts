@@ -302,7 +302,7 @@ test('an invalid re-attribution command fails at once with a message', async () 
     /price book book_none does not exist/,
   )
   await expect(
-    reattribute('2026-04-01', '2026-04-02', '--reprice-book', '2026-09-23', '--fill-unpriced'),
+    reattribute('2026-04-01', '2026-04-02', '--reprice-book', '2026-11-28', '--fill-unpriced'),
   ).rejects.toThrow(/exclude each other/)
   await expect(reattribute('2026-04-02', '2026-04-01')).rejects.toThrow(/--from must be before --to/)
   await expect(reattribute('2026-04-01', '2026-04-02', '--stage-b', 'mdl_none')).rejects.toThrow(/no model/)

@@ -28,12 +28,7 @@ export interface RateBounds {
 }
 
 const RATE_BOUNDS: Readonly<Record<RateClass, RateBounds>> = {
-  output: {
-    to: 'input',
-    least: '0',
-    most: '20',
-    why: 'up to 18 for the thinking models of DashScope; 0 for embeddings',
-  },
+  output: { to: 'input', least: '0', most: '25', why: '0 (embeddings) to 23 (Gemini 2.5 Flash Preview)' },
   cache_read: { to: 'input', least: '0', most: '1', why: 'a discount: 0.008 (DeepSeek V4 Pro) to 1 (none)' },
   cache_write: {
     to: 'input',
@@ -46,7 +41,7 @@ const RATE_BOUNDS: Readonly<Record<RateClass, RateBounds>> = {
   audio_input: { to: 'input', least: '0.5', most: '100', why: '0.67 (Gemini 3.5 Flash) to 67 (GPT-4o mini Audio)' },
   audio_output: { to: 'output', least: '1', most: '50', why: '2.7 (GPT Realtime 2.1) to 33 (GPT-4o mini Audio)' },
   audio_cache_read: { to: 'audio_input', least: '0', most: '1', why: 'a discount: 0.01 to 0.8 (OpenAI, Azure)' },
-  image_input: { to: 'input', least: '1', most: '4', why: '1 (most) to 2.25 (Gemini Embedding 2)' },
+  image_input: { to: 'input', least: '1', most: '10', why: '1 (most) to 6 (Gemini 2.5 Flash Live)' },
   image_output: { to: 'output', least: '1', most: '40', why: '3.2 (GPT Image 1.5) to 20 (Gemini 3.1 Flash Image)' },
   image_cache_read: { to: 'image_input', least: '0', most: '1', why: 'a discount: 0.1 to 0.25 (OpenAI)' },
   batch: { to: 'standard', least: '0.25', most: '1', why: 'a discount: 0.5 with nearly all; none on some cache reads' },

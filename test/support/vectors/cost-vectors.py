@@ -272,13 +272,14 @@ def main():
         add("audio and images", row, inputTokens=5000, outputTokens=900, audioInputTokens=1234, audioOutputTokens=out, imageInputTokens=2000)
     for row in [r for r in rows if "image_input" in r or "image_output" in r]:
         add("images", row, inputTokens=5000, outputTokens=900, imageInputTokens=4321, imageOutputTokens=800, cachedInputTokens=300)
-    for row in [r for r in rows if "cache_write_1h" in r]:
+    for row in pick.sample([r for r in rows if "cache_write_1h" in r], 80):
         add("writes of two lifetimes", row, inputTokens=9000, outputTokens=77, cacheWrite5mTokens=1001, cacheWrite1hTokens=2003)
         add("writes of two lifetimes and others", row, inputTokens=9000, outputTokens=77, cacheWriteTokens=4000,
             cacheWrite5mTokens=1001, cacheWrite1hTokens=2003, cacheWriteTtlSeconds=3600)
-    for row in [r for r in rows if "fees" in r]:
+    for row in pick.sample([r for r in rows if "fees" in r], 60):
         counts = {count: pick.randint(1, 40) for tool, count in TOOLS.items() if tool in row["fees"]}
-        for region in ("", "us", "eu"):
+        regional = {r["region"] for r in BOOK["models"] if (r["provider"], r["model"]) == (row["provider"], row["model"]) and "region" in r}
+        for region in sorted({"", "us", "eu"} - regional):
             add("fees", row, inputTokens=5003, outputTokens=401, **counts, **({"region": region} if region else {}))
     for tier in ("scale", "default"):
         for row in pick.sample(rows, 5):
@@ -286,7 +287,7 @@ def main():
     for tier, base in (("flex_discount", "flex"), ("priority_on_demand", "priority")):
         for row in pick.sample([r for r in rows if "output" in r.get(base, {})], 10):
             add(tier, row, inputTokens=8001, outputTokens=503, cachedInputTokens=2000, serviceTier=tier)
-    for row in [r for r in rows if "tiers" in r]:
+    for row in pick.sample([r for r in rows if "tiers" in r], 100):
         edge = row["tiers"][0]["above"]
         for total in (edge - 1, edge, edge + 1):
             add("threshold", row, inputTokens=total, outputTokens=101, cachedInputTokens=777)
@@ -299,7 +300,9 @@ def main():
             add(tier, row, inputTokens=8001, outputTokens=503, cachedInputTokens=2000, serviceTier=tier)
             if "tiers" in row:
                 add(f"{tier} beyond a threshold", row, inputTokens=300001, outputTokens=503, serviceTier=tier)
-    for history in BOOK["history"]:
+    # Prices of resellers change often; a sample of them has every form.
+    resold = [h for h in BOOK["history"] if h["provider"] in ("openrouter", "deepinfra")]
+    for history in [h for h in BOOK["history"] if h not in resold] + pick.sample(resold, 20):
         for name in history["models"]:
             row = next(r for r in BOOK["models"] if (r["provider"], r["model"]) == (history["provider"], name) and "region" not in r)
             for period in history["periods"]:
@@ -311,7 +314,7 @@ def main():
         for day in ("2026-08-16", "2026-08-22", "2026-08-23", "2026-08-24", "2026-09-10", "2026-11-06", "2026-11-07"):
             for clock in ("00:59:59.999", "01:00:00.000", "03:59:59.999", "04:00:00.000", "06:00:00.000", "10:00:00.000"):
                 add("window", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, eventTimeMs=millis(f"{day}T{clock}"))
-    for row in [r for r in rows if "residency_multiplier" in r or "us" in r.get("multipliers", {})]:
+    for row in pick.sample([r for r in rows if "residency_multiplier" in r or "us" in r.get("multipliers", {})], 40):
         for region in ("us", "eu", "jp", "us-east-1"):
             add("residency", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, region=region)
     for row in [r for r in rows if "regional" in r.get("multipliers", {})]:

@@ -228,12 +228,12 @@ describe('a call is unpriced', () => {
     ['unknown_provider', { provider: 'acme' }],
     ['unknown_provider', { provider: 'litellm', requestedModel: 'llama-4-maverick' }],
     ['unknown_model', { requestedModel: 'claude-sonnet-4-5' }],
-    ['unknown_model', { requestedModel: 'gpt-6.1-sol' }],
-    ['unknown_model', { provider: 'anthropic', requestedModel: 'claude-sonnet-5-5' }],
+    ['unknown_model', { requestedModel: 'gpt-6.1-nova' }],
+    ['unknown_model', { provider: 'anthropic', requestedModel: 'claude-sonnet-7-5' }],
     ['zero_priced', { provider: 'gemini', requestedModel: 'gemma-3-27b-it' }],
-    ['quarantined_price', { provider: 'azure_ai', requestedModel: 'jais-30b-chat' }],
+    ['quarantined_price', { provider: 'sambanova', requestedModel: 'Qwen2-Audio-7B-Instruct' }],
     ['incomplete_price', { provider: 'azure_ai', requestedModel: 'model_router' }],
-    ['no_batch_rate', { requestedModel: 'gpt-4-0613', serviceTier: 'batch' }],
+    ['no_batch_rate', { provider: 'cohere', requestedModel: 'command-r', serviceTier: 'batch' }],
     ['no_flex_rate', { requestedModel: 'gpt-4-0613', serviceTier: 'flex' }],
     ['no_priority_rate', { requestedModel: 'gpt-5-nano', serviceTier: 'priority' }],
   ])('%s', (reason, stated) => {
@@ -297,8 +297,8 @@ describe('rates in force', () => {
     ['gemini', 'gemini-2.5-pro', 200_001, true],
     ['xai', 'grok-4.6', 199_999, false],
     ['xai', 'grok-4.6', 200_000, true],
-    ['openai', 'gpt-5.6-terra', 271_999, false],
-    ['openai', 'gpt-5.6-terra', 272_000, true],
+    ['openai', 'gpt-5.6-terra', 272_000, false],
+    ['openai', 'gpt-5.6-terra', 272_001, true],
   ])('%s %s with %i tokens in: beyond the threshold %s', (provider, requestedModel, inputTokens, isBeyond) => {
     expect(price({ provider, requestedModel, inputTokens })?.threshold !== undefined).toBe(isBeyond)
   })
@@ -465,10 +465,10 @@ describe('rates in force', () => {
   })
 
   test('a row on which price books disagree shows both prices', () => {
-    expect(price({ provider: 'azure', requestedModel: 'o1-mini' })).toMatchObject({
+    expect(price({ provider: 'xai', requestedModel: 'grok-code-fast-1' })).toMatchObject({
       flags: ['price_books_disagree'],
       confidence: 0.6,
-      other_books: { 'genai-prices': { input: '1.1' } },
+      other_books: { litellm: { input: '1' } },
     })
   })
 })
