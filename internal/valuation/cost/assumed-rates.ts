@@ -22,7 +22,7 @@ import {
 
 /** Factors that a provider states for its models in general, not per model. Decimal strings. */
 export interface ProviderRule {
-  /** In lower case, whole or with a `*` at the end. The first rule that names a model is its rule. */
+  /** In lower case, whole or with a `*` at the end. */
   readonly models: readonly string[]
   /** Where the provider states it. */
   readonly source: string
@@ -46,11 +46,29 @@ export interface Relative {
   readonly sheet: RateSheet
 }
 
-export function ruleFor(rules: readonly ProviderRule[], model: string): ProviderRule | undefined {
+/** What the rules of a provider state for one model. */
+export type KnownRule = Readonly<
+  Partial<Record<(typeof RULE_PARTS)[number] | (typeof RULE_TIERS)[number], StatedFactor>>
+>
+interface StatedFactor {
+  readonly times: string
+  readonly source: string
+}
+
+/** Of each factor that of the first rule that names the model and states it. */
+export function ruleFor(rules: readonly ProviderRule[], model: string): KnownRule {
   const name = model.toLowerCase()
   const isMeant = (pattern: string): boolean =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
-  return rules.find(({ models }) => models.some(isMeant))
+  const found: Partial<Record<keyof KnownRule, StatedFactor>> = {}
+  for (const rule of rules) {
+    if (!rule.models.some(isMeant)) continue
+    for (const of of [...RULE_PARTS, ...RULE_TIERS]) {
+      const times = rule[of]
+      if (times !== undefined) found[of] ??= { times, source: rule.source }
+    }
+  }
+  return found
 }
 
 /** A day, or MMDD or YYMM, at the end or before the version of a Bedrock id. */
@@ -72,8 +90,8 @@ interface NamedRow {
 }
 
 /**
- * The rows of a model's other names at the same provider and in the same region: of a snapshot its alias, of an alias
- * its snapshots, those with the last date first. Four digits count as a date, too: only rows of the same price pass
+ * The rows of a model's other names at the same provider and in the same region: the alias of a snapshot, then all
+ * other snapshots, those with the last date first. Four digits count as a date, too: only rows of the same price pass
  * rates on, so that a name that merely looks like a snapshot's takes none.
  */
 export function relatives<R extends NamedRow>(rows: readonly R[]): (row: R) => readonly RelativeRow<R>[] {
@@ -83,14 +101,19 @@ export function relatives<R extends NamedRow>(rows: readonly R[]): (row: R) => r
   const isDated = ({ model }: R): boolean => DATE.test(model.toLowerCase())
   return (row) => {
     const family = families.get(familyOf(row)) ?? []
-    if (isDated(row)) return family.filter((other) => !isDated(other)).map((alias) => ({ from: 'alias', row: alias }))
-    const snapshots = family.filter(isDated).sort((one, other) => (one.model < other.model ? 1 : -1))
-    return snapshots.map((snapshot) => ({ from: 'snapshot', row: snapshot }))
+    const aliases = isDated(row) ? family.filter((other) => !isDated(other)) : []
+    const snapshots = family.filter((other) => isDated(other) && other !== row)
+    return [
+      ...aliases.map((alias) => ({ from: 'alias', row: alias }) as const),
+      ...snapshots
+        .sort((one, other) => (one.model < other.model ? 1 : -1))
+        .map((snapshot) => ({ from: 'snapshot', row: snapshot }) as const),
+    ]
   }
 }
 
 export interface Known {
-  readonly rule: ProviderRule | undefined
+  readonly rule: KnownRule
   readonly relatives: readonly Relative[]
   /** Whether the rate times all factors of the row can be held exactly. */
   readonly isExact: (rate: string) => boolean
@@ -116,19 +139,23 @@ export const isSamePrice = (one: Rates, other: Rates): boolean =>
 
 /** Completes the rates of the standard tier. */
 function withParts<T extends RateTable>(table: T, known: Known): T {
-  const ruled = filled(table, ratesByRule(table.input, known.rule), originOf(known.rule), known)
+  const ruled = filledByRule(table, ratesByRule(table.input, known.rule), known)
   return known.relatives.reduce((each, { sheet, ...of }) => filled(each, sheet, relativeOf(of), known), ruled)
 }
 
-function ratesByRule(input: string | undefined, rule: ProviderRule | undefined): Rates {
+function ratesByRule(input: string | undefined, rule: KnownRule): Rates {
   const rates: Partial<Record<RatePart, string>> = {}
   for (const part of RULE_PARTS) {
-    const factor = rule?.[part]
-    const rate = input !== undefined && factor !== undefined ? timesFactor(input, factor) : undefined
+    const stated = rule[part]
+    const rate = input === undefined || stated === undefined ? undefined : timesFactor(input, stated.times)
     if (rate !== undefined) rates[part] = rate
   }
   return rates
 }
+
+/** Each part with the source of its own factor. */
+const filledByRule = <T extends RateTable>(table: T, byRule: Rates, known: Known): T =>
+  RULE_PARTS.reduce((each, part) => filled(each, { [part]: byRule[part] }, originOf(known.rule[part]), known), table)
 
 /** Completes the tables of the other tiers, beside rates of the standard tier. */
 function withTiers<T extends TierTables>(
@@ -141,11 +168,12 @@ function withTiers<T extends TierTables>(
   for (const tier of PRICED_TIERS) {
     const listed = table[tier]
     let found: RateTable = { ...listed, assumed: {} }
-    const factor = isRuleTier(tier) ? known.rule?.[tier] : undefined
-    const byRule = factor !== undefined && isWithinBounds(tier, factor, '1') ? scaled(standard, factor) : undefined
+    const stated = isRuleTier(tier) ? known.rule[tier] : undefined
+    const isPlausible = stated !== undefined && isWithinBounds(tier, stated.times, '1')
+    const byRule = isPlausible ? scaled(standard, stated.times) : undefined
     // Rates that are listed otherwise than by the rule are not of the rule: nothing beside them follows from it.
     if (byRule !== undefined && (listed?.input === undefined || listed.input === byRule.input)) {
-      found = filled(found, byRule, originOf(known.rule), known)
+      found = filled(found, byRule, originOf(stated), known)
     }
     for (const { sheet, ...of } of known.relatives) {
       const other = tableOf(sheet)?.[tier]
@@ -172,7 +200,7 @@ function withCliffs(sheet: RateSheet, known: Known): RateSheet {
       const own: T = { ...listed, assumed: owner === undefined ? {} : assumedAll(listed, relativeOf(owner)) }
       const beyond = ratesByRule(listed.input, known.rule)
       const ruled = Object.fromEntries(ruledParts.map((part) => [part, beyond[part]]))
-      const ruledTable = filled(own, ruled, originOf(known.rule), known)
+      const ruledTable = filledByRule(own, ruled, known)
       const beside = (other: RateSheet): CliffTier | Band | undefined =>
         [...(other.tiers ?? []), ...(other.bands ?? [])].find((cliff) => isSameCliff(cliff, listed))
       const table = known.relatives.reduce(
@@ -192,7 +220,10 @@ const isSameCliff = (one: CliffTier | Band, other: CliffTier | Band): boolean =>
 const isRuleTier = (tier: PricedTier): tier is (typeof RULE_TIERS)[number] =>
   (RULE_TIERS as readonly PricedTier[]).includes(tier)
 
-const originOf = (rule: ProviderRule | undefined): RateOrigin => ({ from: 'provider_rule', by: rule?.source ?? '' })
+const originOf = (stated: StatedFactor | undefined): RateOrigin => ({
+  from: 'provider_rule',
+  by: stated?.source ?? '',
+})
 const relativeOf = ({ from, model }: Omit<Relative, 'sheet'>): RateOrigin => ({ from, by: model })
 
 const assumedAll = (rates: Rates, origin: RateOrigin): AssumedRates =>

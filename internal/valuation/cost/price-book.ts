@@ -11,6 +11,7 @@ import {
   completedSheet,
   isSamePrice,
   type Known,
+  type KnownRule,
   type ProviderRule,
   type RelativeRow,
   relatives,
@@ -256,7 +257,7 @@ interface EntriesOfModel {
 interface Surroundings {
   readonly history?: readonly DatedPeriod[] | undefined
   readonly isTierInclusive: boolean
-  readonly rule?: ProviderRule | undefined
+  readonly rule: KnownRule
   readonly relatives: readonly (RelativeRow<PriceRow> & { readonly history: readonly DatedPeriod[] | undefined })[]
 }
 
@@ -333,7 +334,7 @@ const sheetsOf = (row: PriceRow, history: readonly DatedPeriod[] = []): readonly
  * 0, unlike the `zero_priced` rows; the row without the suffix is the paid variant.
  */
 const freeEntry = (model: string): PriceEntry =>
-  bookEntry({ provider: 'openrouter', model, ...FREE_RATES }, { isTierInclusive: false, relatives: [] })
+  bookEntry({ provider: 'openrouter', model, ...FREE_RATES }, { isTierInclusive: false, rule: {}, relatives: [] })
 const FREE_RATES: RateSheet = { input: '0', output: '0', cache_read: '0', cache_write: '0' }
 
 function datedPeriod(period: DatedPeriod | undefined, row: PriceRow, known: Known): PricePeriod {

@@ -78,12 +78,12 @@ for each in BOOK["models"]:
 
 
 def relatives(row):
-    """The sheets of the undated alias, or of the dated snapshots, the last first: as listed, row before periods."""
+    """The sheets of the undated alias, then of the other snapshots, the last first: as listed, row before periods."""
     family = re.sub("-latest$", "", DATED.sub("", row["model"].lower()))
     is_dated = DATED.search(row["model"].lower()) is not None
-    others = [r for r in UNDATED[row["provider"], row.get("region"), family] if (DATED.search(r["model"].lower()) is not None) != is_dated]
-    if not is_dated:
-        others.sort(key=lambda r: r["model"], reverse=True)
+    kin = UNDATED[row["provider"], row.get("region"), family]
+    dated = sorted((r for r in kin if DATED.search(r["model"].lower()) and r is not row), key=lambda r: r["model"], reverse=True)
+    others = [r for r in kin if is_dated and DATED.search(r["model"].lower()) is None] + dated
     for other in others:
         yield other
         if "region" not in other:
@@ -94,11 +94,14 @@ def relatives(row):
 
 
 def rule_of(row):
+    """Of each factor the first that is stated for the model."""
+    found = {}
     for rule in BOOK["providers"][row["provider"]].get("rules", []):
         for pattern in rule["models"]:
             if row["model"].lower() == pattern or (pattern[-1] == "*" and row["model"].lower().startswith(pattern[:-1])):
-                return rule
-    return {}
+                for name, factor in rule.items():
+                    found.setdefault(name, factor)
+    return found
 
 
 def same(one, other):

@@ -93,18 +93,22 @@ describe('a rule of the provider', () => {
     expect(priced(refused, { ...model, serviceTier: 'batch' }).cost).toBe('no_batch_rate')
   })
 
-  test('is that of the first pattern that names the model', () => {
+  test('is of each factor the first that is stated for the model', () => {
     const rules = [
-      { models: ['gpt-4o'], source: 'a' },
-      { models: ['gpt-4*', 'o3'], source: 'b' },
+      { models: ['gpt-4o'], source: 'a', batch: '0.5' },
+      { models: ['gpt-4*', 'o3'], source: 'b', batch: '0.6', cache_read: '0.1' },
     ]
+    const of = (name: string) => {
+      const { batch, cache_read } = ruleFor(rules, name)
+      return [batch?.source, cache_read?.source]
+    }
 
-    expect(['GPT-4o', 'gpt-4o-mini', 'o3', 'o3-mini', 'gpt-5'].map((name) => ruleFor(rules, name)?.source)).toEqual([
-      'a',
-      'b',
-      'b',
-      undefined,
-      undefined,
+    expect(['GPT-4o', 'gpt-4o-mini', 'o3', 'o3-mini', 'gpt-5'].map(of)).toEqual([
+      ['a', 'b'],
+      ['b', 'b'],
+      ['b', 'b'],
+      [undefined, undefined],
+      [undefined, undefined],
     ])
   })
 })
@@ -152,7 +156,9 @@ describe('the other name of a model', () => {
     expect(rows.map(others)).toEqual([
       ['m-1@20260501', 'm-1-2605', 'm-1-20260501'],
       ['m-1@20260501', 'm-1-2605', 'm-1-20260501'],
-      ...Array(3).fill(['m-1', 'm-1-latest']),
+      ['m-1', 'm-1-latest', 'm-1@20260501', 'm-1-2605'],
+      ['m-1', 'm-1-latest', 'm-1-2605', 'm-1-20260501'],
+      ['m-1', 'm-1-latest', 'm-1@20260501', 'm-1-20260501'],
       [],
       [],
     ])

@@ -4,7 +4,7 @@ import type { Invocation } from '../../../../internal/invocations/invocation.js'
 import { SERVICE_TIERS } from '../../../../internal/text/call-words.js'
 import { formatQuantity, parseQuantity, plus, zero } from '../../../../internal/units/quantity.js'
 import { explainCost } from '../../../../internal/valuation/cost/explain-cost.js'
-import { loadPriceBook, type PriceBook } from '../../../../internal/valuation/cost/price-book.js'
+import { loadPriceBook, type PriceBook, priceBook } from '../../../../internal/valuation/cost/price-book.js'
 import { costOfParts, priceInvocation } from '../../../../internal/valuation/cost/price-invocation.js'
 import { RATE_PARTS } from '../../../../internal/valuation/cost/rate-sheet.js'
 import {
@@ -15,6 +15,7 @@ import {
 } from '../../../../internal/valuation/cost/tenant-prices.js'
 import type { TokenParts } from '../../../../internal/valuation/cost/token-parts.js'
 import { call } from '../../../support/attribution-events.js'
+import { bookOf, priceRow } from '../../../support/price-books.js'
 import { readVectors } from '../../../support/vectors/read-vectors.js'
 
 let book: PriceBook
@@ -443,25 +444,22 @@ describe('rates in force', () => {
     expect(cost({ serviceTier: 'flex_discount' })).toBe('unpriced 0 no_flex_rate')
   })
 
-  test('beyond a cliff a one-hour write costs at least as much as a five-minute one; a missing rate is flagged', () => {
+  test('beyond a cliff a one-hour write costs by the rule of its provider', () => {
     const long = { provider: 'anthropic', inputTokens: 300_000, outputTokens: 0, cacheWriteTokens: 300_000 }
     const sonnet = { ...long, requestedModel: 'claude-sonnet-4-20250514' }
 
     expect(cost({ ...sonnet, cacheWriteTtlSeconds: 300 })).toBe('price_book 2.25')
-    expect(cost({ ...sonnet, cacheWriteTtlSeconds: 3600 })).toBe('price_book 2.25')
-    expect(price({ ...sonnet, cacheWriteTtlSeconds: 3600 })?.flags).toEqual(['cache_write_1h_rate_missing'])
+    expect(cost({ ...sonnet, cacheWriteTtlSeconds: 3600 })).toBe('price_book 3.6')
+    expect(price({ ...sonnet, cacheWriteTtlSeconds: 3600 })?.flags).toEqual(['rate_by_provider_rule'])
   })
 
-  test('cached tokens of a batch without a cache rate are billed as batch input and flagged', () => {
-    const batch = {
-      requestedModel: 'gpt-5.6-terra',
-      serviceTier: 'batch',
-      cachedInputTokens: 1000,
-      outputTokens: 0,
-    } as const
+  test('cached tokens of a tier without a cache rate are billed as its input and flagged', () => {
+    const row = priceRow('model', '2', '8', { cache_read: '0.2', batch: { input: '1', output: '4' } })
+    const batch = call({ requestedModel: 'model', serviceTier: 'batch', cachedInputTokens: 1000, outputTokens: 0 })
+    const { costUsd, details } = priceInvocation(batch, priceBook(bookOf([row])))
 
-    expect(cost(batch)).toBe('price_book 0.001')
-    expect(price(batch)).toMatchObject({ flags: ['cache_read_rate_missing'], confidence: 0.7 })
+    expect(formatQuantity(costUsd)).toBe('0.001')
+    expect(details.price).toMatchObject({ flags: ['cache_read_rate_missing'], confidence: 0.7 })
   })
 
   test('a row on which price books disagree shows both prices', () => {
