@@ -13,10 +13,12 @@ import type { Admitted, SourceEvent } from './intake-route.js'
  * Admits what a source sent, with the promise of the API: once it returns, the log or the spool holds every accepted
  * event. There is no Idempotency-Key; each event is recognised by its event_id.
  *
+ * @param events emptied: what answered requests leave behind refers to them until old objects are collected, and each
+ *   collection of young ones would copy them
  * @returns a problem when the log did not store all of them; a repeat is then safe
  */
 export async function admitSourceEvents(
-  events: readonly SourceEvent[],
+  events: SourceEvent[],
   caller: EventSender,
   receivedAtMs: number,
   deps: AdmissionDeps,
@@ -41,6 +43,7 @@ export async function admitSourceEvents(
       rejected.push({ place, problem: refused })
     },
   })
+  events.length = 0
   return missed ?? { accepted, duplicates, rejected }
 }
 

@@ -36,8 +36,8 @@ export interface IntakeRequest {
 export type ReadBody =
   | {
       readonly kind: 'events'
-      /** At most `INTAKE_EVENTS_MAX`; more are refused whole. */
-      readonly events: readonly SourceEvent[]
+      /** At most `INTAKE_EVENTS_MAX`; more are refused whole. Admission empties the list: `answer` has none of them. */
+      readonly events: SourceEvent[]
       /** Who sent it: each with what of it is no event, and why. What becomes of the events is added. */
       readonly senders: readonly Tally[]
       /** Whether the body holds spans of this product: a span of the request would be the next one. */

@@ -95,13 +95,14 @@ async function readCalls(
   const context = { tenantId, isGateway, billing }
   const read = await readTelemetry(body, encoding, signal, keys, context)
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
+  const unread = unreadCalls(read.events, read.senders)
   return {
     kind: 'events',
     events: read.events,
     senders: read.senders,
     hasOwnSpans: read.hasOwnSpans,
     answer(admitted) {
-      const { rejected, message } = reportOf(read, admitted)
+      const { rejected, message } = reportOf(read, unread, admitted)
       return exported(encoding, COUNTED[signal], rejected, message)
     },
   }
@@ -116,7 +117,7 @@ const WHAT_IS_MISSING: Readonly<Record<Missing, string>> = {
 const REASONS_MAX = 5
 
 /** How many calls were refused, and why; never a value of theirs. */
-function reportOf({ events, senders, missing, withoutProvider }: ReadTelemetry, { rejected }: Admitted) {
+function reportOf({ missing, withoutProvider }: ReadTelemetry, unread: number, { rejected }: Admitted) {
   const reasons = new Map<string, number>()
   const count = (reason: string, times: number): void => void reasons.set(reason, (reasons.get(reason) ?? 0) + times)
   for (const [what, times] of missing) count(WHAT_IS_MISSING[what], times)
@@ -128,7 +129,6 @@ function reportOf({ events, senders, missing, withoutProvider }: ReadTelemetry, 
   const named = [...reasons].slice(0, REASONS_MAX).map(([reason, times]) => `${reason}: ${times}`)
   const messages = total === 0 ? [] : [`Rejected model calls: ${total} (${named.join('; ')}).`]
   if (withoutProvider > 0) messages.push(`Model calls without a provider (gen_ai.provider.name): ${withoutProvider}.`)
-  const unread = unreadCalls(events, senders)
   if (unread > 0) messages.push(`Became no records, but look like model calls: ${unread}. See /api/v1/sources.`)
   return { rejected: total, message: messages.join(' ') }
 }

@@ -24,7 +24,7 @@ export type Encoding = 'protobuf' | 'json'
 
 /** What a request holds: the events of its calls, and why the rest became none. */
 export interface ReadTelemetry {
-  readonly events: readonly SourceEvent[]
+  readonly events: SourceEvent[]
   /** Who sent it: each with what is no call of a model, or no call of its own, and what cannot become a record. */
   readonly senders: readonly Tally[]
   /** Calls of a model that cannot become records. */

@@ -111,7 +111,7 @@ describe('a batch', () => {
       path: '/intake/litellm',
       read: () => ({
         kind: 'events',
-        events,
+        events: [...events],
         senders: [sender],
         answer: () => ({ status: 200, headers: {}, body: '{}' }),
       }),
