@@ -283,17 +283,27 @@ const ROWS: readonly Row[] = [
   { ...ALL_INSIDE, total: 'either', source: 'OpenTelemetry GenAI conventions, and OpenAI' },
 ]
 
-/** How the numbers of a sender are counted. The calls of one sender come one after the other. */
+/** How the numbers of a sender are counted. Most calls of one model come from one sender. */
 export function conventionOf(api: UsageApi | undefined, sender: UsageSender): Convention {
-  const { surface, name, provider, model } = sender
-  const isLast =
-    model === last.sender.model &&
-    name === last.sender.name &&
-    provider === last.sender.provider &&
-    surface === last.sender.surface &&
-    api === last.api
-  if (!isLast) last = { api, sender, convention: foundConvention(api, sender) }
-  return last.convention
+  const { surface, name, provider, model = '' } = sender
+  const known = foundByModel.get(model)
+  const isSame =
+    known !== undefined &&
+    name === known.sender.name &&
+    provider === known.sender.provider &&
+    surface === known.sender.surface &&
+    api === known.api
+  if (isSame) return known.convention
+  const convention = foundConvention(api, sender)
+  if (foundByModel.size === KEYS_MAX) foundByModel.clear()
+  foundByModel.set(model, { api, sender, convention })
+  return convention
+}
+
+interface Found {
+  readonly api: UsageApi | undefined
+  readonly sender: UsageSender
+  readonly convention: Convention
 }
 
 function foundConvention(api: UsageApi | undefined, sender: UsageSender): Convention {
@@ -319,16 +329,11 @@ function rowsOf(api: UsageApi | undefined, { surface, name = '' }: UsageSender):
   }
   return rows
 }
-/** Names of scopes come from senders. */
+/** Names of scopes and models come from senders. */
 const KEYS_MAX = 256
 const rowsByKey = new Map<string, readonly Row[]>()
-
-const NATIVE: UsageSender = { surface: 'native' }
-let last: { readonly api: UsageApi | undefined; readonly sender: UsageSender; readonly convention: Convention } = {
-  api: undefined,
-  sender: NATIVE,
-  convention: foundConvention(undefined, NATIVE),
-}
+/** The last sender of each model. */
+const foundByModel = new Map<string, Found>()
 
 /**
  * Whose API answered, by provider and model. A reseller with an API in OpenAI's form (OpenRouter) counts as OpenAI

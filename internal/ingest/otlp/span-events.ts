@@ -161,9 +161,20 @@ function outcomeOf({ isError, endMs, facts }: Telemetry): Outcome | undefined {
 
 function serviceOf({ facts, resource }: Telemetry): string | undefined {
   const service = nameOf(facts.get(FACT.service), resource.get(FACT.service))
-  if (service !== undefined && !UNNAMED_SERVICE.test(service)) return service
+  if (service !== undefined && isNamed(service)) return service
   return nameOf(facts.get(FACT.workflow), facts.get(FACT.agent))
 }
+
+/** The spans of one service come one after the other. */
+function isNamed(service: string): boolean {
+  if (service !== lastService) {
+    lastService = service
+    isLastNamed = !UNNAMED_SERVICE.test(service)
+  }
+  return isLastNamed
+}
+let lastService = ''
+let isLastNamed = true
 
 /**
  * The cost that a span states, in USD. Zero is none: instrumentations state it when they do not know a price. LiteLLM's

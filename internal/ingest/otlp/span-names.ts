@@ -81,28 +81,26 @@ export function providerOf(facts: Facts, { requested, served }: SpanModels): Res
     // Of a URL no more than the host is kept: the rest may hold a secret.
     url === undefined ? undefined : hostOf(url),
   ]
-  // The spans of one application come one after the other.
-  if (!names.every((name, index) => name === last.names[index])) last = { names, resolved: resolvedOf(names) }
-  return last.resolved
-}
-
-let last: { readonly names: readonly (string | undefined)[]; readonly resolved: ResolvedProvider } = {
-  names: ['none yet'],
-  resolved: { provider: undefined, region: undefined, assumption: undefined },
-}
-
-function resolvedOf(names: readonly (string | undefined)[]): ResolvedProvider {
-  const key = names.join('\n')
-  let resolved = RESOLVED.get(key)
-  if (resolved === undefined) {
-    if (RESOLVED.size >= RESOLVED_MAX) RESOLVED.clear()
-    resolved = resolveProvider({ providers: names.slice(0, 5), models: names.slice(5, 8), host: names[8] })
-    RESOLVED.set(key, resolved)
-  }
+  // Calls of one model state the same names, mostly.
+  const model = served ?? requested ?? ''
+  const known = KNOWN.get(model)
+  if (known !== undefined && areEqual(names, known.names)) return known.resolved
+  const resolved = resolveProvider({ providers: names.slice(0, 5), models: names.slice(5, 8), host: names[8] })
+  if (KNOWN.size >= KNOWN_MAX) KNOWN.clear()
+  KNOWN.set(model, { names, resolved })
   return resolved
 }
-const RESOLVED = new Map<string, ResolvedProvider>()
-const RESOLVED_MAX = 4_096
+
+type Names = readonly (string | undefined)[]
+
+/** What the last names beside a model were found to mean. */
+const KNOWN = new Map<string, { readonly names: Names; readonly resolved: ResolvedProvider }>()
+const KNOWN_MAX = 1_024
+
+function areEqual(some: Names, others: Names): boolean {
+  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false
+  return true
+}
 
 /** LangChain names the provider among what it knows of a run, wherever an instrumentation keeps that. */
 function langChainProvider(facts: Facts): string | undefined {

@@ -365,3 +365,21 @@ describe("a provider's own object", () => {
     expect(known(readUsage(statedOfProviderUsage(usage), native(provider)))).toEqual(fields)
   })
 })
+
+test('calls of one model are counted as each sender counts, whichever came before', () => {
+  const model = 'claude-sonnet-4-5'
+  const stated = { input: 649, output: 249, cacheRead: 2000 }
+  const apart = otlp('ai', 'anthropic.messages', { model })
+  const inside = otlp('opentelemetry.instrumentation.anthropic', 'anthropic', { model })
+  const inputOf = (sender: UsageSender, usage: StatedUsage) => readUsage(usage, sender).input_tokens
+  const [ofApart, ofInside] = [inputOf(apart, stated), inputOf(inside, { ...stated, input: 2649 })]
+  expect([ofApart, ofInside]).toEqual([2649, 2649])
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 2, maxLength: 8 }), (order) => {
+      for (const isApart of order) {
+        const input = isApart ? inputOf(apart, stated) : inputOf(inside, { ...stated, input: 2649 })
+        expect(input).toBe(2649)
+      }
+    }),
+  )
+})

@@ -286,3 +286,17 @@ test('whatever the order of the attributes, a call has one provider, model and t
     { numRuns: 30 },
   )
 })
+
+test('calls of one model have each its own provider, whichever came before', async () => {
+  const providers = { openai: 'openai', groq: 'groq', 'azure.ai.openai': 'azure.ai.openai' }
+  const drawn = fc.array(fc.constantFrom(...Object.entries(providers)), { minLength: 2, maxLength: 6 })
+  await fc.assert(
+    fc.asyncProperty(drawn, async (all) => {
+      for (const [stated, provider] of all) {
+        const names = { 'gen_ai.provider.name': stated, 'gen_ai.request.model': 'openai/gpt-oss-120b' }
+        expect(await eventOf({ ...CHAT, ...names })).toMatchObject({ provider })
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
