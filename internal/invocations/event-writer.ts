@@ -1,3 +1,4 @@
+import { placeOf, type WrittenMember } from './hot-reader.js'
 import type { InvocationEvent } from './invocation-schema.js'
 
 /** The fields of an event; those that are undefined are left out. */
@@ -19,9 +20,17 @@ const BESIDES_BYTES_MAX = 64
 export class EventWriter {
   /** Holds the last event, until the next is written. */
   bytes = Buffer.allocUnsafe(BYTES_USUAL)
+  /** Its members, in order; there may be more behind them. */
+  readonly members: readonly WrittenMember[]
+  /** How many it has. */
+  count = 0
   private view = viewOf(this.bytes)
   private at = 0
-  private readonly members: Member[] = []
+  private readonly written: Member[] = []
+
+  constructor() {
+    this.members = this.written
+  }
 
   /** @returns its length in `bytes` */
   write(event: EventParts): number {
@@ -31,14 +40,18 @@ export class EventWriter {
       const value = event[field as keyof EventParts]
       if (value === undefined) continue
       const member = this.memberAt(place++, field)
+      member.start = this.at + member.nameLength
       if (typeof value === 'string') this.writeMember(member, value)
       else {
+        member.isUsual = false
         this.reserve(member.length)
         this.append(member, member.nameLength)
         this.writeOther(value)
         this.bytes[this.at++] = COMMA
       }
+      member.end = this.at - 1
     }
+    this.count = place
     if (place === 0) this.at++
     this.bytes[0] = OPEN_OBJECT
     // In the place of the last comma.
@@ -47,12 +60,23 @@ export class EventWriter {
   }
 
   private memberAt(place: number, field: string): Member {
-    const known = this.members[place]
+    const known = this.written[place]
     if (known?.field === field) return known
     const bytes = Buffer.alloc(MEMBER_BYTES_MAX)
     const nameLength = bytes.write(`${JSON.stringify(field)}:`)
-    const member = { field, bytes, view: viewOf(bytes), nameLength, value: undefined, length: nameLength }
-    this.members[place] = member
+    const member: Member = {
+      field,
+      place: placeOf(field),
+      start: 0,
+      end: 0,
+      isUsual: false,
+      bytes,
+      view: viewOf(bytes),
+      nameLength,
+      value: undefined,
+      length: nameLength,
+    }
+    this.written[place] = member
     return member
   }
 
@@ -63,6 +87,7 @@ export class EventWriter {
       this.append(member, member.length)
       return
     }
+    member.isUsual = false
     this.reserve(nameLength + value.length)
     const start = this.at
     this.append(member, nameLength)
@@ -122,8 +147,10 @@ export class EventWriter {
 }
 
 /** `"field":"value",`, of the last value that was short. */
-interface Member {
+interface Member extends WrittenMember {
   readonly field: string
+  start: number
+  end: number
   readonly bytes: Buffer
   readonly view: DataView
   /** Of its name and the colon. */

@@ -46,9 +46,7 @@ export function readUsualText(
   nowMs: number,
   retainedFromMs = 0,
 ): UsualEvent | undefined {
-  clockMs = nowMs
-  earliestMs = retainedFromMs
-  found.traceIdStart = found.traceIdEnd = 0
+  begin(nowMs, retainedFromMs)
   let seen = 0
   let seenBeyond = 0
   let previous = FORMS.length
@@ -71,6 +69,50 @@ export function readUsualText(
   } while (at < end && bytes[at] === COMMA)
   if (at >= end || bytes[at] !== CLOSE_OBJECT || (seen & REQUIRED) !== REQUIRED) return undefined
   return isBlank(bytes, at + 1, end) ? found : undefined
+}
+
+/** A member of an object that was written here: its value stands between two offsets, and its key once. */
+export interface WrittenMember {
+  /** By `placeOf`. */
+  readonly place: number
+  readonly start: number
+  readonly end: number
+  /** Whether this very value has been read before, with nothing to be seen in it but that it is a valid one. */
+  isUsual: boolean
+}
+
+/** The place of a field among the schema's; -1 if it is not in it. */
+export const placeOf = (field: string): number => (NAMES as readonly string[]).indexOf(field)
+
+/**
+ * What `readUsualText` says of a text of these members, which were written one after the other without anything
+ * between.
+ */
+export function readUsualMembers(
+  bytes: Buffer,
+  members: readonly WrittenMember[],
+  count: number,
+  nowMs: number,
+  retainedFromMs = 0,
+): UsualEvent | undefined {
+  begin(nowMs, retainedFromMs)
+  let seen = 0
+  for (let i = 0; i < count; i++) {
+    const member = members[i] as WrittenMember
+    const { place, end } = member
+    if (place < WORD_BITS) seen |= 1 << place
+    if (member.isUsual) continue
+    const form = FORMS[place]
+    if (form === undefined || form(bytes, member.start, end) !== end) return undefined
+    member.isUsual = IS_LASTING[place] === 1
+  }
+  return (seen & REQUIRED) === REQUIRED ? found : undefined
+}
+
+function begin(nowMs: number, retainedFromMs: number): void {
+  clockMs = nowMs
+  earliestMs = retainedFromMs
+  found.traceIdStart = found.traceIdEnd = 0
 }
 
 const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
@@ -333,6 +375,9 @@ const WORD_BITS = 32
 if (NAMES.length > 2 * WORD_BITS) throw new RangeError('the fast reader marks fields in two words of 32 bits')
 /** By their places in `NAMES`. */
 const FORMS = NAMES.map(formOf)
+const LASTING: ReadonlySet<Form> = new Set(SHARED.map(([, form]) => form))
+/** By place: whether a value that was valid once always is, and nothing more is read of it. */
+const IS_LASTING = Uint8Array.from(FORMS, (form) => (LASTING.has(form) ? 1 : 0))
 /** Their keys as they are written, one behind the other: near one another, and read without an object between. */
 const KEYS = Buffer.from(NAMES.map((field) => `"${field}"`).join(''))
 const KEY_STARTS = new Int32Array(NAMES.length + 1)

@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { ID_BYTES, invocationIdBytes, isUuid, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { ParsedEvent, TextRange } from '../../invocations/entry-bytes.js'
-import { readUsualText } from '../../invocations/hot-reader.js'
+import { readUsualMembers, readUsualText, type WrittenMember } from '../../invocations/hot-reader.js'
 import { validateInvocation } from '../../invocations/validate-invocation.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { partitionOf, partitionOfTrace } from '../commit/commit-partition.js'
@@ -20,6 +20,8 @@ export interface CheckDeps {
 
 /** An event as received. */
 export interface EventText extends TextRange {
+  /** The members of one that was written here: it need not be read as a text. */
+  readonly written?: { readonly members: readonly WrittenMember[]; readonly count: number }
   /** Parses it; undefined when it is not JSON in UTF-8. */
   value(): unknown
 }
@@ -57,7 +59,11 @@ export function checkEvent(
 ): CheckedEvent | Problem {
   const tenant = deps.idsOf(caller.tenantId)
   const retainedFromMs = deps.retainedFromMs(caller.tenantId, receivedAtMs)
-  const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs, retainedFromMs)
+  const { bytes, start, end, written } = text
+  const usual =
+    written === undefined
+      ? readUsualText(bytes, start, end, receivedAtMs, retainedFromMs)
+      : readUsualMembers(bytes, written.members, written.count, receivedAtMs, retainedFromMs)
   if (usual !== undefined) {
     const { ingestionLayer, traceIdStart, traceIdEnd } = usual
     const refused = refusalOf(caller, ingestionLayer, deps)
@@ -66,7 +72,7 @@ export function checkEvent(
     const own =
       traceIdStart === traceIdEnd
         ? partitionOf(tenant, undefined, ids.id, deps.partitions)
-        : partitionOfTrace(tenant, text.bytes, traceIdStart, traceIdEnd, deps.partitions)
+        : partitionOfTrace(tenant, bytes, traceIdStart, traceIdEnd, deps.partitions)
     return { ids, partition: deps.lane.partitionFor(caller.tenantId, own), receivedAtMs, parsed: undefined }
   }
 

@@ -65,10 +65,10 @@ class Item implements BulkItem {
   end = 0
   index = 0
   trustsCost: false | undefined
-  private readonly writer = new EventWriter()
+  readonly written = new EventWriter()
 
   get bytes(): Buffer {
-    return this.writer.bytes
+    return this.written.bytes
   }
 
   get problem(): Problem | undefined {
@@ -76,7 +76,7 @@ class Item implements BulkItem {
   }
 
   become({ event, trustsCost }: SourceEvent, index: number): void {
-    this.end = this.writer.write(event)
+    this.end = this.written.write(event)
     this.index = index
     this.trustsCost = trustsCost
   }
