@@ -42,6 +42,31 @@ export const PROVIDERS: readonly ComparedProvider[] = [
     litellmProviders: ['fireworks_ai'],
   },
   { id: 'perplexity', genai: 'perplexity', litellmPrefixes: ['perplexity/'], litellmProviders: ['perplexity'] },
+  {
+    id: 'vertex_ai',
+    genai: 'google',
+    litellmPrefixes: ['', 'vertex_ai/'],
+    litellmProviders: [
+      'vertex_ai',
+      'vertex_ai-anthropic_models',
+      'vertex_ai-deepseek_models',
+      'vertex_ai-embedding-models',
+      'vertex_ai-language-models',
+      'vertex_ai-llama_models',
+      'vertex_ai-minimax_models',
+      'vertex_ai-mistral_models',
+      'vertex_ai-moonshot_models',
+      'vertex_ai-openai_models',
+      'vertex_ai-qwen_models',
+      'vertex_ai-zai_models',
+    ],
+  },
+  { id: 'azure_ai', genai: 'azure', litellmPrefixes: ['azure_ai/'], litellmProviders: ['azure_ai'] },
+  { id: 'cerebras', genai: 'cerebras', litellmPrefixes: ['cerebras/'], litellmProviders: ['cerebras'] },
+  { id: 'minimax', genai: 'minimax', litellmPrefixes: ['minimax/'], litellmProviders: ['minimax'] },
+  { id: 'moonshot', genai: 'moonshotai', litellmPrefixes: ['moonshot/'], litellmProviders: ['moonshot'] },
+  { id: 'voyage', genai: 'voyageai', litellmPrefixes: ['voyage/'], litellmProviders: ['voyage'] },
+  { id: 'zai', genai: 'zai', litellmPrefixes: ['zai/'], litellmProviders: ['zai'] },
   { id: 'openrouter', genai: 'openrouter', litellmPrefixes: ['openrouter/'], litellmProviders: ['openrouter'] },
 ]
 
@@ -99,7 +124,7 @@ const litellmNames = ({ id, litellmPrefixes: prefixes, litellmProviders }: Compa
     .map(([key]) => key.slice(prefixes.findLast((each) => key.startsWith(each))?.length ?? key.length))
     .filter((name) => name !== '' && !(OF_REGIONS.has(id) && name.includes('/')))
 
-const OF_REGIONS = new Set(['azure', 'bedrock'])
+const OF_REGIONS = new Set(['azure', 'azure_ai', 'bedrock'])
 
 /** What each of the other books has under this name. */
 export function namedModel(
