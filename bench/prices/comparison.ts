@@ -44,8 +44,6 @@ export interface ComparedVector extends Prices, Verdict {
   readonly provider: string
   readonly model: string
   readonly vector: VectorName
-  /** Whether only LiteLLM's map lists the name, which a rule of genai-prices matches. */
-  readonly isMapped: boolean
   /** Why ours is unpriced, or what it assumes. */
   readonly remarks: readonly string[]
 }
@@ -71,8 +69,6 @@ export interface Comparison {
   readonly vectors: number
   /** Of the vectors on which both books agree. */
   readonly agreed: Tally
-  /** Of those, the vectors of names that only LiteLLM's map lists. */
-  readonly mapped: Tally
   /** Of the vectors that they price differently. */
   readonly differing: Tally
   /** Of those that one of them prices. */
@@ -101,7 +97,6 @@ export function comparisonOf(
     models,
     vectors,
     agreed,
-    mapped: tallyOf(agreedVectors.filter(({ isMapped }) => isMapped)),
     differing,
     alone: tallyOf(compared.filter(({ books }) => books === 'genai' || books === 'litellm')),
     share: agreedVectors.length === 0 ? 1 : agreed['as they say'] / agreedVectors.length,

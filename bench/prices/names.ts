@@ -89,8 +89,6 @@ export interface ComparedModel {
   readonly name: string
   readonly genai: GenaiModel | undefined
   readonly litellm: LitellmRow | undefined
-  /** Whether only LiteLLM's map lists the name. */
-  readonly isMapped: boolean
 }
 
 /** @param ours provider and model of each row of our book that is not of one region */
@@ -106,12 +104,10 @@ export function comparedModels(
       (id) => provider.id !== 'openrouter' || ROUTED_AUTHORS.has(id.slice(0, Math.max(0, id.indexOf('/')))),
     )
     const mapped = litellmNames(provider, litellm).filter((name) => findGenaiModel(genai, provider.genai, name))
-    const listedOrOurs = new Set([...wanted, ...own].map((name) => name.toLowerCase()))
     const names = new Map([...mapped, ...wanted, ...own].map((name) => [name.toLowerCase(), name]))
-    return [...names].map(([id, name]) => ({
+    return [...names.values()].map((name) => ({
       provider: provider.id,
       name,
-      isMapped: !listedOrOurs.has(id),
       ...namedModel(provider.id, name, genai, litellm),
     }))
   })

@@ -24,13 +24,13 @@ export const pageOf = (result: PricesResult): string =>
   ].join('\n\n')
 
 function summaryOf({ comparison, books, date, book_as_of: asOf }: PricesResult): string {
-  const { models, vectors, agreed, share, unpriced, differing, alone, mapped } = comparison
+  const { models, vectors, agreed, share, unpriced, differing, alone } = comparison
   const of = (tally: Tally): string => `${grouped(tally['as they say'])} of ${grouped(sum(tally))}`
   return [
     `${date.slice(0, 10)}: our book of ${asOf} beside \`${books.map(({ file }) => file).join('` and `')}\`.`,
     `${grouped(models)} models, ${grouped(vectors)} calls; on ${grouped(sum(agreed))} of them both books agree.`,
     '',
-    `- Priced as both say: ${percent(share)} (bar ${percent(SHARE_MIN)}); of models that only LiteLLM names, ${of(mapped)}.`,
+    `- Priced as both say: ${percent(share)} (bar ${percent(SHARE_MIN)}).`,
     `- Priced by both books and not by ours: ${unpriced} (bar ${UNPRICED_MAX}).`,
     `- Where the two differ, ours is as one of them says for ${of(differing)}; where only one has a price, for ${of(alone)}.`,
   ].join('\n')

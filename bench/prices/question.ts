@@ -67,9 +67,7 @@ export function prices({ checkout, against, and, list }: PricesOptions): void {
     comparison,
     bars: { share_min: SHARE_MIN, unpriced_max: UNPRICED_MAX },
     cells: cellsOf(compared),
-    rest: rest.map(({ isMapped: _, ours = null, genai = null, litellm = null, ...each }) => {
-      return { ...each, ours, genai, litellm }
-    }),
+    rest: rest.map(({ ours = null, genai = null, litellm = null, ...each }) => ({ ...each, ours, genai, litellm })),
     tier_calls: tierCalls(books),
   })
 }
@@ -79,7 +77,7 @@ const readJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) 
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
 function comparedVector(
-  { provider, name, genai, litellm, isMapped }: ComparedModel,
+  { provider, name, genai, litellm }: ComparedModel,
   vector: (typeof VECTORS)[number],
   { ours, atMs }: Books,
 ): readonly ComparedVector[] {
@@ -92,8 +90,7 @@ function comparedVector(
     litellm: litellm && litellmUsd(litellm, vector, atMs),
   }
   const verdict = verdictOf(said)
-  const of = { provider, model: name, isMapped, vector: vector.name }
-  return verdict === undefined ? [] : [{ ...of, ...said, ...verdict, remarks }]
+  return verdict === undefined ? [] : [{ provider, model: name, vector: vector.name, ...said, ...verdict, remarks }]
 }
 
 const tierCalls = ({ ours, genai, litellm, atMs }: Books): readonly TierCallResult[] =>

@@ -23,10 +23,9 @@ export function reportOf(result: PricesResult, before: PricesResult | undefined)
 export function listOf(compared: readonly ComparedVector[]): string {
   const rows = compared
     .filter(({ outcome }) => outcome !== 'as they say')
-    .map(({ provider, model, vector, books, outcome, ours, genai, litellm, isMapped, remarks }) => {
+    .map(({ provider, model, vector, books, outcome, ours, genai, litellm, remarks }) => {
       const usd = [ours, genai, litellm].map(usdText)
-      const names = isMapped ? 'only LiteLLM' : ''
-      return [provider, model, vector, books, outcome, ...usd, remarks.join(' '), names].join('\t')
+      return [provider, model, vector, books, outcome, ...usd, remarks.join(' ')].join('\t')
     })
   const head = [
     'provider',
@@ -43,12 +42,11 @@ export function listOf(compared: readonly ComparedVector[]): string {
   return `${[head.join('\t'), ...rows].join('\n')}\n`
 }
 
-function outcomes({ comparison: { agreed, mapped, differing, alone } }: PricesResult): readonly string[][] {
+function outcomes({ comparison: { agreed, differing, alone } }: PricesResult): readonly string[][] {
   const names = ['as they say', 'otherwise', 'unpriced'] as const
   return [
     ['', ...names],
     ['both books agree', ...names.map((name) => String(agreed[name]))],
-    ['of names only in LiteLLM', ...names.map((name) => String(mapped[name]))],
     ['they differ', ...names.map((name) => String(differing[name]))],
     ['one has a price', ...names.map((name) => String(alone[name]))],
   ]

@@ -48,7 +48,6 @@ const vectors = fc.array(
     provider: fc.constantFrom('openai', 'xai'),
     model: fc.constantFrom('a', 'b', 'c'),
     vector: fc.constantFrom(...VECTORS.map(({ name }) => name)),
-    isMapped: fc.boolean(),
     remarks: fc.constant([]),
     prices: fc.record({ ours: usd, genai: usd, litellm: usd }),
   }),
@@ -88,7 +87,7 @@ test('sameness does not depend on the order', () => {
 
 test('a difference has the first reason that names its provider, model and vector; others are unused', () => {
   const of = (model: string, vector: 'input' | 'batch'): ComparedVector => ({
-    ...{ provider: 'xai', model, vector, isMapped: false, remarks: [], ours: 3, genai: 1, litellm: 1 },
+    ...{ provider: 'xai', model, vector, remarks: [], ours: 3, genai: 1, litellm: 1 },
     ...{ books: 'agree', outcome: 'otherwise' },
   })
   const reasons = [

@@ -28,20 +28,19 @@ test('the names of three books are compared, each once, a name of the map alone 
     { provider: 'elsewhere', model: 'x' },
   ]
 
-  const models = comparedModels(ours, GENAI, map).map(({ provider, name, genai, litellm, isMapped }) => [
+  const models = comparedModels(ours, GENAI, map).map(({ provider, name, genai, litellm }) => [
     `${provider} ${name}`,
     genai?.id,
     litellm !== undefined,
-    isMapped,
   ])
 
   expect(models.sort()).toEqual([
-    ['bedrock us.vendor.m', 'vendor.m', true, true],
-    ['bedrock vendor.m', 'vendor.m', false, false],
-    ['openai gpt-a', 'gpt-a', true, false],
-    ['openai gpt-a-2026-01-01', 'gpt-a', true, true],
-    ['openai gpt-ours', undefined, true, false],
-    ['openrouter openai/gpt-a', 'openai/gpt-a', false, false],
-    ['openrouter somebody/listed', undefined, false, false],
+    ['bedrock us.vendor.m', 'vendor.m', true],
+    ['bedrock vendor.m', 'vendor.m', false],
+    ['openai gpt-a', 'gpt-a', true],
+    ['openai gpt-a-2026-01-01', 'gpt-a', true],
+    ['openai gpt-ours', undefined, true],
+    ['openrouter openai/gpt-a', 'openai/gpt-a', false],
+    ['openrouter somebody/listed', undefined, false],
   ])
 })
