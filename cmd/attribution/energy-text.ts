@@ -95,7 +95,7 @@ function rowText({ name, before, after, members }: ChangedRow): string {
 const wattHours = (amount: Quantity<'Wh'>): string => formatQuantity(amount).replace(/(\.\d{6})\d+$/, '$1')
 
 function percent(before: bigint, after: bigint): string {
-  const change = Number(((after - before) * 1_000n) / before) / 10
+  const change = Number(((after - before) * 10_000n) / before) / 100
   return `${change < 0 ? '' : '+'}${change} %`
 }
 

@@ -188,6 +188,7 @@ const runUndo = (id: string, options: InstanceOption & ConfirmOption): Promise<v
 async function runList(options: InstanceOption): Promise<void> {
   const { broker, books, proposals } = await openBooks('energy', options)
   const proposed = (await keptProposals(proposals)).filter(({ kind }) => kind === 'energy')
-  for (const each of [...(await importedBooks(books)), ...proposed]) write(`${JSON.stringify(each)}\n`)
+  // At once: whoever reads only the first lines closes the pipe.
+  write([...(await importedBooks(books)), ...proposed].map((each) => `${JSON.stringify(each)}\n`).join(''))
   await broker.close()
 }
