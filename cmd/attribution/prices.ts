@@ -5,8 +5,9 @@ import { formatInstant } from '../../internal/units/instant.js'
 import { BOOK_BYTES_MAX, parseBook } from '../../internal/valuation/books/book-file.js'
 import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/valuation/books/book-guard.js'
 import { importBook, importedBooks, newestBook, readBook } from '../../internal/valuation/books/book-version.js'
+import { keptProposals } from '../../internal/valuation/books/proposals.js'
 import { loadPriceBookFile, type PriceBookFile } from '../../internal/valuation/cost/price-book.js'
-import { PRICE_BOOK_FILES, PRICE_BOOKS } from '../../streams/buckets.js'
+import { BOOK_PROPOSALS, PRICE_BOOK_FILES, PRICE_BOOKS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { bookChanges, type ShownBookChange } from './book-changes.js'
 import { acceptOption, effectiveFromOption, readBounded, readInstant, readPeriod } from './book-options.js'
@@ -17,6 +18,8 @@ import {
   type InstanceOption,
   readInstanceConfig,
 } from './connect.js'
+import { costText } from './price-proposal-text.js'
+import { acceptCommand, proposeCommand, undoCommand } from './price-proposals.js'
 import type { Window } from './tenant-records.js'
 
 interface ImportOptions extends InstanceOption {
@@ -57,10 +60,16 @@ export const pricesCommand = (): Command =>
     )
     .addCommand(
       new Command('list')
-        .description('Lists the imported price books, one JSON object per line, latest effective date first.')
+        .description(
+          'Lists the imported price books, latest effective date first, then the proposals, newest first: one JSON ' +
+            'object per line.',
+        )
         .addOption(dataDirOption())
         .action(runList),
     )
+    .addCommand(proposeCommand())
+    .addCommand(acceptCommand())
+    .addCommand(undoCommand())
 
 async function runImport(path: string, options: ImportOptions): Promise<void> {
   const period = readWindow(options)
@@ -150,12 +159,6 @@ function print({ book, review, effectiveFrom, dryRun }: ImportResult, { json }: 
   }
 }
 
-const costText = (change: ShownBookChange): string =>
-  `${change.provider}/${change.served_model}: ${change.records} records, ${change.old_cost_usd} -> ` +
-  `${change.new_cost_usd} USD (${change.difference_usd.startsWith('-') ? '' : '+'}${change.difference_usd})` +
-  `${change.newly_priced > 0 ? `, ${change.newly_priced} newly priced` : ''}` +
-  `${change.newly_unpriced > 0 ? `, ${change.newly_unpriced} newly unpriced` : ''}`
-
 function list(what: string, rows: readonly DoubtfulRow[], write: (text: string) => void): void {
   if (rows.length === 0) return
   write(`${rows.length} ${what}:`)
@@ -164,8 +167,10 @@ function list(what: string, rows: readonly DoubtfulRow[], write: (text: string) 
 
 async function runList(options: InstanceOption): Promise<void> {
   const broker = await connectInstanceBroker(readInstanceConfig(options))
-  for (const book of await importedBooks(await broker.bucket(PRICE_BOOKS))) {
-    process.stdout.write(`${JSON.stringify(book)}\n`)
-  }
+  const books = await importedBooks(await broker.bucket(PRICE_BOOKS))
+  const proposals = (await keptProposals(await broker.bucket(BOOK_PROPOSALS)))
+    .filter(({ kind }) => kind === 'prices')
+    .map(({ held, newly_priced: _, ...shown }) => ({ ...shown, held: held.length }))
+  for (const each of [...books, ...proposals]) process.stdout.write(`${JSON.stringify(each)}\n`)
   await broker.close()
 }

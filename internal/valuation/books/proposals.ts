@@ -19,12 +19,25 @@ export interface StoredProposal {
   readonly base: string
   /** Rows of the source that are not in the proposal, and why. */
   readonly held: readonly DoubtedRow[]
+  /** Of a price book: from which it is in force. Its undated changes have this day. */
+  readonly effective_from?: string
+  /** Of a price book: by tenant, the unpriced calls of the 30 days before that it has a price for. */
+  readonly newly_priced?: Readonly<Record<string, NewlyPriced>>
+}
+
+export interface NewlyPriced {
+  readonly calls: number
+  readonly cost_usd: string
+  /** Distinct identities; 0 if none of the calls states one. */
+  readonly people: number
 }
 
 export interface DoubtedRow {
   readonly name: string
   readonly doubts: readonly string[]
 }
+
+type ProposalFields = Pick<StoredProposal, 'kind' | 'base' | 'held' | 'effective_from' | 'newly_priced'>
 
 /** Of each kind; the oldest one makes room for a new one. */
 export const PROPOSALS_MAX = 20
@@ -38,24 +51,22 @@ export async function keepProposal(
   bucket: KV,
   files: ObjectStore,
   file: BookFile,
-  { kind, base, held, nowMs }: Pick<StoredProposal, 'kind' | 'base' | 'held'> & { readonly nowMs: number },
+  { nowMs, ...stated }: ProposalFields & { readonly nowMs: number },
 ): Promise<StoredProposal> {
   const { bytes, sha256 } = packBook(file)
-  const id = `proposal_${createHash('sha256').update(`${kind} ${base} ${sha256}`).digest('hex').slice(0, 24)}`
+  const id = `proposal_${createHash('sha256').update(`${stated.kind} ${stated.base} ${sha256}`).digest('hex').slice(0, 24)}`
   const { as_of, models } = file
   const proposal: StoredProposal = {
+    ...stated,
     id,
-    kind,
     as_of,
     proposed_at: new Date(nowMs).toISOString(),
     sha256,
     rows: models.length,
-    base,
-    held,
   }
   await files.putBlob({ name: id }, bytes)
   await bucket.put(id, JSON.stringify(proposal))
-  const ofKind = (await keptProposals(bucket)).filter((each) => each.kind === kind)
+  const ofKind = (await keptProposals(bucket)).filter((each) => each.kind === stated.kind)
   for (const { id: old } of ofKind.slice(PROPOSALS_MAX)) {
     await bucket.delete(old)
     await files.delete(old)

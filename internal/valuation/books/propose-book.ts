@@ -1,9 +1,11 @@
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
-import { priceBook, sheetOfPeriod, startMs } from '../cost/price-book.js'
+import { priceBook, startMs } from '../cost/price-book.js'
 import { PRICED_TIERS, RATE_PARTS, type RateSheet } from '../cost/rate-sheet.js'
+import { differences, type RateChange, type RowChange } from './book-difference.js'
 import { rowName } from './book-file.js'
 import { alignedTo, type FlatSheet, flattened, isPerUnit, unflattened } from './flat-sheet.js'
 import { type Disagreement, type MergedRates, mergedRates, type Said } from './merge-rates.js'
+import { completed, FIRST_DAY, newestOf, periodsByRow } from './row-prices.js'
 import type { SourceBook, SourceName, SourcePeriod, SourceRow } from './sources/source-book.js'
 
 /**
@@ -24,7 +26,7 @@ export interface ProposalDates {
 
 export interface ProposedBook {
   readonly file: PriceBookFile
-  readonly changes: readonly RowChange[]
+  readonly changes: readonly ProposedChange[]
   /** Names of new rows. */
   readonly added: readonly string[]
   readonly disagreements: readonly RowDisagreement[]
@@ -34,31 +36,16 @@ export interface ProposedBook {
   readonly inexact: readonly string[]
 }
 
-export interface RowChange {
-  /** `provider/model`, or `provider/model@region`. */
-  readonly name: string
-  /** The day from which the change applies; undefined where it only adds prices of what had none. */
-  readonly from: string | undefined
-  /** Whether a book gives this day. */
+/** A change with its reason. */
+export interface ProposedChange extends RowChange {
+  /** Whether a book gives the day. */
   readonly isDatedBySource: boolean
-  readonly rates: readonly RateChange[]
   readonly sources: readonly SourceName[]
-  /** An announced later price. */
-  readonly scheduledFrom?: string
-}
-
-export interface RateChange {
-  readonly price: string
-  readonly before: string | undefined
-  readonly after: string | undefined
 }
 
 export interface RowDisagreement extends Disagreement {
   readonly name: string
 }
-
-/** Before the first model of any provider. */
-const FIRST_DAY = '1970-01-01'
 
 export function proposedBook(
   before: PriceBookFile,
@@ -66,11 +53,7 @@ export function proposedBook(
   dates: ProposalDates,
 ): ProposedBook {
   const found: Found = { changes: [], added: [], disagreements: [], byTimeOfDay: [], inexact: [] }
-  const periods = new Map(
-    before.history.flatMap(({ provider, models, periods: each }) =>
-      models.map((model) => [rowName({ provider, model }), each] as const),
-    ),
-  )
+  const periods = periodsByRow(before)
   const histories = new Map<string, PriceHistory>()
   const models = before.models.map((row) => {
     const own = row.region === undefined ? periods.get(rowName(row)) : undefined
@@ -93,8 +76,26 @@ export function proposedBook(
   return { ...found, file }
 }
 
+/** The new book with the former rows and dated prices of some models: of those whose new price nobody would accept. */
+export function withFormerRows(file: PriceBookFile, before: PriceBookFile, names: ReadonlySet<string>): PriceBookFile {
+  const former = new Map(before.models.map((row) => [rowName(row), row]))
+  const isFormer = (provider: string, model: string): boolean => {
+    const name = rowName({ provider, model })
+    return names.has(name) && former.has(name)
+  }
+  const historyIn = (book: PriceBookFile, isWanted: (provider: string, model: string) => boolean) =>
+    book.history
+      .map(({ models, ...each }) => ({ ...each, models: models.filter((model) => isWanted(each.provider, model)) }))
+      .filter(({ models }) => models.length > 0)
+  return {
+    ...file,
+    models: file.models.map((row) => (names.has(rowName(row)) ? (former.get(rowName(row)) ?? row) : row)),
+    history: [...historyIn(file, (...of) => !isFormer(...of)), ...historyIn(before, isFormer)],
+  }
+}
+
 interface Found {
-  readonly changes: RowChange[]
+  readonly changes: ProposedChange[]
   readonly added: string[]
   readonly disagreements: RowDisagreement[]
   readonly byTimeOfDay: string[]
@@ -163,7 +164,7 @@ function revisedRow(
 ): NextRow | undefined {
   const name = rowName(row)
   const listed = own?.map((period) => completed(period, row))
-  const inForce = listed?.findLast(({ scheduled }) => scheduled !== true)
+  const inForce = newestOf(listed ?? [])
   const ours = flattened(inForce?.price ?? row)
   const said = statementsOn(row, ours, sources, dates)
   if (said.length === 0) return undefined
@@ -200,14 +201,6 @@ function revisedRow(
     ...(first !== undefined && { scheduledFrom: first.from }),
   })
   return { row: revised, history }
-}
-
-/** A period with all of its rates and fees, so that a new row behind it changes nothing of it. */
-function completed(period: DatedPeriod, row: PriceRow): DatedPeriod {
-  const price = sheetOfPeriod(period, row)
-  const fees = { ...row.fees, ...price.fees }
-  const units = { ...row.units, ...price.units }
-  return { ...period, complete: true, price: unflattened(flattened({ ...price, fees, units })) }
 }
 
 /** @returns undefined when only prices were added of what had none, and no book dates them */
@@ -301,12 +294,6 @@ function announcedPeriods(
     }
   }
   return periods
-}
-
-function differences(before: FlatSheet, after: FlatSheet): readonly RateChange[] {
-  return [...new Set([...before.keys(), ...after.keys()])]
-    .map((price) => ({ price, before: before.get(price), after: after.get(price) }))
-    .filter((each) => each.before !== each.after)
 }
 
 /** Input and output as the books that disagree have them; the explanation of a cost shows them. */

@@ -1,0 +1,90 @@
+import type { PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
+import { rowName } from './book-file.js'
+import { type FlatSheet, flattened } from './flat-sheet.js'
+import { completed, FIRST_DAY, newestOf, periodsByRow } from './row-prices.js'
+
+/** How a price book differs from another, price by price: what a person reads before it comes into force. Pure. */
+
+export interface RateChange {
+  readonly price: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+export interface RowChange {
+  /** `provider/model`, or `provider/model@region`. */
+  readonly name: string
+  /** The day from which the newest price applies within the book; undefined for all days. */
+  readonly from: string | undefined
+  readonly rates: readonly RateChange[]
+  /** The day of the next announced price. */
+  readonly scheduledFrom?: string
+}
+
+export interface BookDifference {
+  /** In the order of the book. */
+  readonly changes: readonly RowChange[]
+  /** Names of rows. */
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}
+
+export function differences(before: FlatSheet, after: FlatSheet): readonly RateChange[] {
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .map((price) => ({ price, before: before.get(price), after: after.get(price) }))
+    .filter((each) => each.before !== each.after)
+}
+
+export function bookDifference(before: PriceBookFile, after: PriceBookFile): BookDifference {
+  const known = new Map(before.models.map((row) => [rowName(row), row]))
+  const [former, next] = [pricesIn(before), pricesIn(after)]
+  const changes = after.models.flatMap((row): RowChange[] => {
+    const name = rowName(row)
+    const old = known.get(name)
+    if (old === undefined) return []
+    const [was, is] = [former(old), next(row)]
+    const rates = differences(was.rates, is.rates)
+    const scheduledFrom = is.scheduled.find((day) => !was.scheduled.includes(day))
+    if (rates.length === 0 && scheduledFrom === undefined) return []
+    const from = rates.length === 0 || is.from === was.from ? undefined : is.from
+    return [{ name, from, rates, ...(scheduledFrom !== undefined && { scheduledFrom }) }]
+  })
+  const names = new Set(after.models.map(rowName))
+  return {
+    changes,
+    added: [...names].filter((name) => !known.has(name)),
+    removed: [...known.keys()].filter((name) => !names.has(name)),
+  }
+}
+
+interface RowPrices {
+  readonly rates: FlatSheet
+  readonly from: string | undefined
+  readonly scheduled: readonly string[]
+}
+
+function pricesIn(file: PriceBookFile): (row: PriceRow) => RowPrices {
+  const periods = periodsByRow(file)
+  return (row) => {
+    const own = row.region === undefined ? (periods.get(rowName(row)) ?? []) : []
+    const newest = newestOf(own)
+    return {
+      rates: flattened(newest === undefined ? row : completed(newest, row).price),
+      from: newest?.from,
+      scheduled: own.filter((each) => each.scheduled === true).map(({ from }) => from),
+    }
+  }
+}
+
+/**
+ * The book as if the changes of a day had always been in force: by it, calls of the last weeks show what the changes
+ * are worth, although none of these calls will be priced so.
+ */
+export function inForceThroughout(file: PriceBookFile, day: string): PriceBookFile {
+  const history = file.history.map(({ periods, ...each }): PriceHistory => {
+    const at = periods.findIndex(({ from }) => from === day)
+    const [first, ...later] = at < 0 ? [] : periods.slice(at)
+    return first === undefined ? { ...each, periods } : { ...each, periods: [{ ...first, from: FIRST_DAY }, ...later] }
+  })
+  return { ...file, history }
+}
