@@ -20,6 +20,7 @@ import { WatchedDirectory } from '../directory/directory.js'
 import { WatchedRules } from '../directory/mapping/mapping-policy.js'
 import type { StoredRule } from '../directory/mapping/mapping-rule.js'
 import type { Logger } from '../telemetry/log.js'
+import { followBookAges } from '../valuation/books/book-age.js'
 import { DatedBooks, followBooks } from '../valuation/books/dated-books.js'
 import { consumptionRules } from '../valuation/consumption.js'
 import type { StoredConvention } from '../valuation/conventions/convention.js'
@@ -92,6 +93,11 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     withEnergyTable(released, file, id),
   )
   await followBooks(await broker.bucket(ENERGY_TABLES), await broker.objects(ENERGY_TABLE_FILES), tables, onLost, log)
+  const stopAges = followBookAges(
+    { prices: () => books.at(clock()).asOf, energy: () => tables.at(clock()).models.asOf },
+    clock,
+  )
+  signal.addEventListener('abort', stopAges, { once: true })
   const listeners: ((tenantId: string) => void)[] = []
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost, (tenantId) => {
     for (const listener of listeners) listener(tenantId)

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Broker } from '../../broker/connect.js'
 import type { Answer } from '../replay/client.js'
 import { checkBroker } from './broker.js'
+import { checkBooks } from './check-books.js'
 import { checkKeys, type KeySettings } from './check-keys.js'
 import { brokerTimeMs, checkRoles } from './check-roles.js'
 import { checkClock } from './clocks.js'
@@ -30,6 +31,7 @@ export async function* checkInstance({ dataDir, keys, ...parts }: InstanceUnderC
       yield* checkBroker(broker, nowMs)
       yield* checkRoles(broker, nowMs)
       yield* checkKeys(broker, keys, Date.now())
+      yield* checkBooks(broker, Date.now())
     } finally {
       await broker.close()
     }
