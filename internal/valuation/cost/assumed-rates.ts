@@ -187,10 +187,14 @@ function withTiers<T extends TierTables>(
 
 type TierTables = Readonly<Partial<Record<PricedTier, RateTable>>>
 
-/** Completes the tables beyond each cliff; a sheet without cliffs has those of a relative. */
+/**
+ * Completes the tables beyond each cliff. A sheet without cliffs has those of a relative, unless another relative of the
+ * same price has none: a cliff that was removed, of which an earlier period of the alias knows, must not come back.
+ */
 function withCliffs(sheet: RateSheet, known: Known): RateSheet {
   const hasCliffs = (of: RateSheet): boolean => (of.tiers ?? of.bands) !== undefined
-  const owner = hasCliffs(sheet) ? undefined : known.relatives.find((each) => hasCliffs(each.sheet))
+  const isCertain = known.relatives.every((each) => hasCliffs(each.sheet))
+  const owner = hasCliffs(sheet) || !isCertain ? undefined : known.relatives[0]
   const { tiers, bands } = owner?.sheet ?? sheet
   const byRule = ratesByRule(sheet.input, known.rule)
   // What follows the rule below the threshold follows it beyond, of the input rate there.

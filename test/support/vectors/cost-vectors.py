@@ -129,11 +129,9 @@ def completed(row, price):
             sheet[part] = text(D(sheet["input"]) * D(rule[part]))
     for each in kin:
         fill(sheet, each)
-    if "tiers" not in sheet and "bands" not in sheet:
-        for each in kin:
-            if "tiers" in each or "bands" in each:
-                sheet.update({name: each[name] for name in ("tiers", "bands") if name in each})
-                break
+    # A cliff that one of them no longer has was removed.
+    if "tiers" not in sheet and "bands" not in sheet and kin and all("tiers" in each or "bands" in each for each in kin):
+        sheet.update({name: kin[0][name] for name in ("tiers", "bands") if name in kin[0]})
 
     def tiers_beside(table, standard, position):
         for tier in ("batch", "flex", "priority", "scale", "priority_on_demand", "flex_discount"):

@@ -147,6 +147,20 @@ describe('the other name of a model', () => {
     }
   })
 
+  test('brings no threshold back that was removed from the alias, and gives one that still holds', () => {
+    const dated = { requestedModel: 'model-2026-01-01', inputTokens: 300_000, outputTokens: 0 }
+    const tiers = [{ above: 200_000, input: '4', output: '16' }]
+    const long = { from: '2025-01-01', to: '2026-03-01', price: { input: '2', output: '8', tiers } }
+    const flat = { from: '2026-03-01', price: { input: '2', output: '8' } }
+    const of = (alias: Partial<PriceRow>, ...periods: PriceBookFile['history'][number]['periods']) =>
+      bookOf([priceRow('model', '2', '8', alias), priceRow('model-2026-01-01', '2', '8')], {
+        history: [{ provider: 'openai', models: ['model'], periods }],
+      })
+
+    expect(priced(of({}, long, flat), dated).cost).toBe('0.6')
+    expect(priced(of({ tiers }, { ...long, to: '2030-01-01' }), dated).cost).toBe('1.2')
+  })
+
   test('is of a date in any form, and no other suffix', () => {
     const names = ['m-1', 'm-1-latest', 'm-1-20260501', 'm-1@20260501', 'm-1-2605', 'm-1-mini', 'v.m-1-20260501-v1:0']
     const rows = names.map((model) => ({ provider: 'p', model }))
