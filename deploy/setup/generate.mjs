@@ -13,6 +13,7 @@ import { runSetUpMain, SetUpError, step } from './steps.mjs'
 const FORMATTED = [
   join('test', 'baselines'),
   join('deploy', 'docs', 'access.md'),
+  join('deploy', 'docs', 'energy.md'),
   join('deploy', 'docs', 'intake', 'clients.md'),
 ]
 

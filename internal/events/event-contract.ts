@@ -11,7 +11,11 @@ import type { ExactNumber } from './exact-json.js'
 export { EVENT_CAUSES, EVENT_TYPES, type EventType }
 
 const footprintBasis = () =>
-  z.enum(FOOTPRINT_BASES).meta({ description: '`unknown`: the amount is not known and reported as 0.' })
+  z.enum(FOOTPRINT_BASES).meta({
+    description:
+      '`unknown`: the amount is not known and reported as 0. `class_estimate`: the size of the model is unknown, and ' +
+      'the amount is that of models of its class, with a wide range.',
+  })
 
 const attributed = z.object({
   id: idOf('attr'),

@@ -184,6 +184,9 @@ export const manifest = z
       contracted_cost: decimalText(),
       energy_wh: decimalText(),
       energy_is_lower_bound: z.boolean().meta({ description: 'Whether energy is unknown for some of the calls.' }),
+      energy_has_class_estimates: z.boolean().meta({
+        description: 'Whether energy and carbon of some of the calls are estimated from the class of their model.',
+      }),
       carbon_gco2e: decimalText(),
       carbon_is_lower_bound: z.boolean().meta({ description: 'Whether carbon is unknown for some of the calls.' }),
       invocations: count(),

@@ -55,6 +55,7 @@ export function manifestOf(facts: ManifestFacts): Manifest {
       contracted_cost: totals.cost,
       energy_wh: totals.energyWh,
       energy_is_lower_bound: totals.energyKnown !== totals.invocations,
+      energy_has_class_estimates: totals.energyEstimated !== '0',
       carbon_gco2e: totals.carbonGco2e,
       carbon_is_lower_bound: totals.carbonKnown !== totals.invocations,
       invocations: Number(totals.invocations),

@@ -15,8 +15,11 @@ export type CostBasis = (typeof COST_BASES)[number]
 export const COST_BOUNDS = ['upper', 'lower'] as const
 export type CostBound = (typeof COST_BOUNDS)[number]
 
-/** Where energy and carbon come from. */
-export const FOOTPRINT_BASES = ['measured', 'modelled', 'unknown'] as const
+/**
+ * Where energy and carbon come from, the best evidence first. `class_estimate`: the model's size is unknown, and the
+ * figure is that of models of its class (size in the name, or list price).
+ */
+export const FOOTPRINT_BASES = ['measured', 'modelled', 'class_estimate', 'unknown'] as const
 export type FootprintBasis = (typeof FOOTPRINT_BASES)[number]
 
 /** Why a price is missing: an operator or the tenant can add it. */

@@ -176,6 +176,13 @@ const usageRow = z
     cost_usd: decimalText(),
     energy_wh: decimalText(),
     carbon_gco2e: decimalText(),
+    energy_class_estimate_wh: decimalText()
+      .optional()
+      .meta({
+        description:
+          'Part of `energy_wh` that is estimated from the class of the model (`energy_basis` `class_estimate`), with a ' +
+          'wide range; absent if there is none. The same calls have the same part in `carbon_gco2e`.',
+      }),
     calls: count(),
     input_tokens: tokenSum(),
     output_tokens: tokenSum(),

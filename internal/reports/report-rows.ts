@@ -69,6 +69,9 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     ...Object.fromEntries(COUNTS.map((name) => [name, Number(figures[name])])),
     cost_share: textOf(quotient(cost, parseSum<'USD'>(by.totals.costUsd), SHARE_DECIMALS)),
     ...Object.fromEntries(Object.entries(unitPrices(figures)).map(([name, price]) => [name, textOf(price)])),
+    ...(figureSteps(figures.energy_class_estimate_wh) !== 0n && {
+      energy_class_estimate_wh: formatQuantity(parseSum(figures.energy_class_estimate_wh)),
+    }),
     lower_bounds: BOUNDED_FIGURES.filter((name) => Number(figures[MISSING[name]]) > 0),
     confidence: textOf(quotient(figureSteps(figures.cost_confidence), cost * CONFIDENCE_STEPS, CONFIDENCE_DECIMALS)),
     cost_usd_by_band: {

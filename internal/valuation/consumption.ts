@@ -11,6 +11,7 @@ import type { PriceBook } from './cost/price-book.js'
 import { priceInvocation } from './cost/price-invocation.js'
 import type { TenantPrices } from './cost/tenant-prices.js'
 import { priceReadings } from './cost/usage-readings.js'
+import { classEstimates } from './energy/class-estimates.js'
 import { type Footprint, type FootprintTables, footprint, loadFootprintTables } from './energy/footprint.js'
 import type { TenantGrid } from './energy/grid.js'
 
@@ -55,7 +56,7 @@ export function consumptionRules(
   conventionsOf: (tenantId: string) => UsageConventions | undefined = () => undefined,
   tablesAt: TablesAt = always(loadFootprintTables()),
 ): (admitted: AdmittedInvocation, conventions?: UsageConventions) => Consumption {
-  const footprintOf = footprintRules(tablesAt, pricesOf, settingsOf)
+  const footprintOf = footprintRules(tablesAt, bookAt, pricesOf, settingsOf)
   return (admitted, conventions = conventionsOf(admitted.tenantId)) => {
     const { tenantId, isCostUntrusted } = admitted
     const read = readByConvention(admitted, conventions)
@@ -93,19 +94,23 @@ const always = (tables: FootprintTables) => (): FootprintTables => tables
 /**
  * The rule that applies the energy and grid tables to a call, as its sender's counts are read.
  *
+ * @param bookAt the price book in force at a time, which tells the class of a model that no table knows
  * @param pricesOf of a tenant; its model names count
  * @param settingsOf of a tenant; its grid counts
  */
 export function footprintRules(
   tablesAt: TablesAt,
+  bookAt: (eventTimeMs: number) => PriceBook,
   pricesOf: (tenantId: string) => TenantPrices | undefined,
   settingsOf: (tenantId: string) => GridOfTenant,
 ): (tenantId: string, invocation: Invocation) => Footprint {
   return (tenantId, invocation) => {
-    const { provider, servedModel, requestedModel } = invocation
-    return footprint(invocation, tablesAt(invocation.eventTimeMs), {
+    const { provider, servedModel, requestedModel, eventTimeMs } = invocation
+    const tables = tablesAt(eventTimeMs)
+    return footprint(invocation, tables, {
       tenant: tenantGrid(settingsOf(tenantId).grid),
       renamed: pricesOf(tenantId)?.rename(provider, servedModel ?? requestedModel),
+      classes: classEstimates(tables.models, bookAt(eventTimeMs)),
     })
   }
 }

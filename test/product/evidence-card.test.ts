@@ -590,6 +590,9 @@ describe('energy and carbon', () => {
     ['modelled', 'measured', { carbon_gco2e: '0.1' }],
     ['modelled', 'modelled', { latency_ms: 900 }],
     ['modelled', 'unknown', { region: 'mars' }],
+    ['class_estimate', 'class_estimate', { provider: 'xai', requested_model: 'grok-4' }],
+    ['class_estimate', 'unknown', { requested_model: 'o3', region: 'mars' }],
+    ['class_estimate', 'measured', { requested_model: 'o3', carbon_gco2e: '0.1' }],
     ['unknown', 'unknown', { requested_model: 'in-house', estimated_cost_usd: '1' }],
     ['unknown', 'measured', { requested_model: 'in-house', carbon_gco2e: '0.1' }],
   ])(
@@ -599,6 +602,21 @@ describe('energy and carbon', () => {
       expect(record).toMatchObject({ energy_basis, carbon_basis, ...card('service_resolved', 0.9) })
     },
   )
+})
+
+test('a model of unknown size has an estimate for its class, and the card says what it is of', async () => {
+  const record = await recordOf({ ...SERVED, provider: 'xai', requested_model: 'grok-4' })
+  const { energy_wh: energy, uncertainty, details } = record.explanation.footprint
+
+  expect(uncertainty).toMatch(/^not modelled, .* an estimate for models of the price class large \(it costs USD 15 /)
+  expect(details.model).toMatchObject({ found_by: 'class', class: { by: 'price', name: 'large' } })
+  expect(Number(details.confidence)).toBeLessThan(0.35)
+  expect(Number(energy.max)).toBeGreaterThan(10 * Number(energy.min))
+
+  const asked = `group_by=served_model&filter[provider][eq]=xai&from=${record.event_time.slice(0, 10)}`
+  const { data } = (await ask('GET', `/v1/reports/usage?${asked}`)).json
+  expect(data[0].energy_class_estimate_wh).toBe(data[0].energy_wh)
+  expect(data[0].lower_bounds).toEqual([])
 })
 
 describe('eligibility', () => {

@@ -164,7 +164,7 @@ describe('a file of the trace', () => {
     ]
     const counts = ['x_InputTokenCount', 'x_InvocationCount', 'x_OutputTokenCount']
     const times = ['BillingPeriodEnd', 'BillingPeriodStart', 'ChargePeriodEnd', 'ChargePeriodStart']
-    const flags = ['x_CarbonIsLowerBound', 'x_CohortSuppressed', 'x_EnergyIsLowerBound']
+    const flags = ['x_CarbonIsLowerBound', 'x_CohortSuppressed', 'x_EnergyHasClassEstimates', 'x_EnergyIsLowerBound']
     expect(named(fromParquet, 'DECIMAL(38,18)')).toEqual(amounts)
     expect(named(fromParquet, 'DECIMAL(38,0)')).toEqual(counts)
     expect(named(fromParquet, 'DECIMAL(38,6)')).toEqual(['ConsumedQuantity'])

@@ -139,22 +139,35 @@ function footprint(record: Json): string[] {
     return faults
   }
   const bounds = [0, 1].map((bound) => closedForm(details, inputs, constants, bound))
-  const [low, high] = bounds as [ReturnType<typeof closedForm>, ReturnType<typeof closedForm>]
+  const ofValue = [0, 1].map((bound) => closedForm(typicalOf(details), inputs, constants, bound))
+  const isComputed = (basis: string): boolean => basis === 'modelled' || basis === 'class_estimate'
   const banded = (what: string, shown: Json, part: 'energy' | 'carbon'): string[] => {
-    const [min, max] = [low[part], high[part]]
-    if (min === undefined || max === undefined) return expect(`${what} without a grid`, shown.basis !== 'modelled')
+    const [min, max] = bounds.map((each) => each[part])
+    if (min === undefined || max === undefined) return expect(`${what} without a grid`, !isComputed(shown.basis))
+    const value = sum(ofValue.map((each) => each[part] ?? of('0')))
     const [outerLow, outerHigh] = details.outer_band
     return [
-      ...expect(what, isSame(rounded(times(plus(min, max), of('0.5'))), of(shown.value))),
+      ...expect(what, isSame(rounded(times(value, of('0.5'))), of(shown.value))),
       ...expect(`${what} min`, isSame(rounded(min), of(shown.min))),
       ...expect(`${what} max`, isSame(rounded(max), of(shown.max))),
       ...expect(`${what} outer min`, isSame(rounded(times(min, of(outerLow))), of(shown.outer_min))),
       ...expect(`${what} outer max`, isSame(rounded(times(max, of(outerHigh))), of(shown.outer_max))),
     ]
   }
-  if (energy.basis === 'modelled') faults.push(...banded('energy', energy, 'energy'))
-  if (carbon.basis === 'modelled') faults.push(...banded('carbon', carbon, 'carbon'))
+  const isEstimate = details.model.class !== undefined
+  faults.push(...expect('basis of an estimate', (energy.basis === 'class_estimate') === isEstimate))
+  if (isComputed(energy.basis)) faults.push(...banded('energy', energy, 'energy'))
+  if (isComputed(carbon.basis)) faults.push(...banded('carbon', carbon, 'carbon'))
   return faults
+}
+
+/** What the value is computed of: with an estimate by class its typical model, else what the range is of. */
+function typicalOf(details: Json): Json {
+  const { class: estimate } = details.model
+  if (estimate === undefined) return details
+  const [active, total] = [estimate.typical_active_b, estimate.typical_total_b]
+  const model = { ...details.model, active_parameters_b: [active, active], total_parameters_b: [total, total] }
+  return { ...details, model: { ...model, gpus: undefined } }
 }
 
 /** One bound of a footprint, formula by formula. */
@@ -165,7 +178,7 @@ function closedForm(details: Json, inputs: Json, constants: Json, bound: number)
   const needed = over(times(of('1.2'), of(model.total_parameters_b[bound]), of('2')), of('80'))
   let count = 1n
   while (isLess([count, 1n], needed)) count *= 2n
-  if (count !== BigInt(model.gpus[bound])) throw new Error('the number of GPUs differs')
+  if (model.gpus !== undefined && count !== BigInt(model.gpus[bound])) throw new Error('the number of GPUs differs')
   const gpus: Fraction = [count, 1n]
 
   const onGpu = times(

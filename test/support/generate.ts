@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: writes what is generated and committed. The API baselines of `test/baselines/` get additions, the
- * table of `deploy/docs/access.md`, `deploy/docs/intake/clients.md` and the schema of a cluster follow the sources.
+ * tables of `deploy/docs/access.md` and `deploy/docs/energy.md`, `deploy/docs/intake/clients.md` and the schema of a cluster follow the sources.
  */
 import { writeFileSync } from 'node:fs'
 import { query } from 'chdb'
@@ -10,10 +10,12 @@ import { CLUSTERED_SCHEMA, clusteredSchema } from './clustered-schema.js'
 import { BASELINE_NAMES, recordBaseline } from './contract/baselines.js'
 import { readDescription } from './contract/described.js'
 import { writeStepUpTable } from './contract/step-up-table.js'
+import { writeEnergyPage } from './energy-page.js'
 
 const described = readDescription(JSON.parse(JSON.stringify(await describeApi())))
 const broken = BASELINE_NAMES.flatMap((name) => recordBaseline(name, described).map((what) => `${name}: ${what}`))
 writeStepUpTable(described)
+writeEnergyPage()
 writeClientsPage(await replayedClients())
 const formatted = async (statement: string): Promise<string> => {
   const literal = `'${statement.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

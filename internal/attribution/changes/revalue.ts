@@ -1,5 +1,6 @@
 import type { Invocation } from '../../invocations/invocation.js'
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
+import type { FootprintBasis } from '../../records/bases.js'
 import type { ExportEligibility } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { UsageBasis } from '../../text/call-words.js'
@@ -14,7 +15,7 @@ import { recall } from './recall.js'
 import { rowEligibility } from './row-eligibility.js'
 
 /**
- * The records that a job revalues: those without a value, those whose counts can be read in two ways, or those whose
+ * The records that a job revalues: those without a value or with that of their model's class, those whose counts can be read in two ways, or those whose
  * cost comes from one version of the price book.
  */
 export type Valued = 'unpriced' | 'usage' | { readonly book: string }
@@ -109,7 +110,7 @@ const sumText = <U extends Unit>(one: string, other: string): string =>
 
 function isSelected(row: AttributionRow, valued: Valued): boolean {
   if (valued === 'unpriced') {
-    return isCostUnknown(row) || row.energyBasis === 'unknown' || row.carbonBasis === 'unknown'
+    return isLacking(row) || row.energyBasis === CLASS_ESTIMATE
   }
   if (valued === 'usage') return row.alternativeInputTokens !== undefined || row.alternativeOutputTokens !== undefined
   return row.costBasis === 'price_book' && bookOf(row) === valued.book
@@ -119,7 +120,12 @@ const isCostUnknown = ({ costBasis, costBound }: AttributionRow): boolean =>
   costBasis === 'unpriced' || costBound === 'upper'
 
 const isLeft = (row: AttributionRow, valued: Valued): boolean =>
-  valued === 'usage' ? row.usageBasis === 'ambiguous' : isSelected(row, valued)
+  valued === 'usage' ? row.usageBasis === 'ambiguous' : valued === 'unpriced' ? isLacking(row) : isSelected(row, valued)
+
+const isLacking = (row: AttributionRow): boolean =>
+  isCostUnknown(row) || row.energyBasis === 'unknown' || row.carbonBasis === 'unknown'
+
+const CLASS_ESTIMATE = 'class_estimate' satisfies FootprintBasis
 
 /** The built-in price book has no id; it is identified by its `as_of` date. */
 function bookOf({ costDetails }: Pick<Consumption, 'costDetails'>): string | undefined {
@@ -231,7 +237,9 @@ function footprintOf(
   const { energyWh, energyBasis, carbonGco2e, carbonBasis, footprintDetails } = consumption
   const fills =
     (row.energyBasis === 'unknown' && energyBasis !== 'unknown') ||
-    (row.carbonBasis === 'unknown' && carbonBasis !== 'unknown')
+    (row.carbonBasis === 'unknown' && carbonBasis !== 'unknown') ||
+    // A newer table knows the model itself.
+    (row.energyBasis === CLASS_ESTIMATE && energyBasis === 'modelled')
   const keeps =
     isKept(row.energyBasis, row.energyWh, energyBasis, energyWh) &&
     isKept(row.carbonBasis, row.carbonGco2e, carbonBasis, carbonGco2e)
@@ -239,6 +247,8 @@ function footprintOf(
 }
 
 const isKept = <U extends Unit>(basis: string, value: Quantity<U>, newBasis: string, newValue: Quantity<U>): boolean =>
-  basis === 'unknown' || (basis === newBasis && value === newValue)
+  basis === 'unknown' ||
+  (basis === CLASS_ESTIMATE && newBasis === 'modelled') ||
+  (basis === newBasis && value === newValue)
 
 const nameOf = ({ id }: AttributionRow): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

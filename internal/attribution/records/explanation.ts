@@ -9,7 +9,7 @@ import { formatQuantity, type Quantity, type Unit } from '../../units/quantity.j
 import type { CostDetails } from '../../valuation/cost/cost-details.js'
 import { explainCost } from '../../valuation/cost/explain-cost.js'
 import { CONSTANTS } from '../../valuation/energy/closed-form.js'
-import { type Banded, explainFootprint, OUTER_BAND_IN_WORDS } from '../../valuation/energy/explain-footprint.js'
+import { type Banded, explainFootprint, uncertaintyInWords } from '../../valuation/energy/explain-footprint.js'
 import type { FootprintDetails } from '../../valuation/energy/footprint-details.js'
 import { intakeName, seenByOf } from '../sightings/seen-by.js'
 import { explainInference, type ModelExplanation } from './model-explanation.js'
@@ -196,7 +196,7 @@ function explainStoredFootprint(stored: StoredAttributionDetail): object {
         embodied: formatQuantity(carbonParts.embodied),
       },
     },
-    uncertainty: details.outer_band === undefined ? null : OUTER_BAND_IN_WORDS,
+    uncertainty: uncertaintyInWords(details) ?? null,
     inputs: { output_tokens: outputTokens ?? null, latency_ms: latencyMs ?? null },
     constants: details.model === undefined ? null : CONSTANTS_ON_THE_WIRE,
     details,

@@ -118,6 +118,14 @@ const CUSTOM: readonly FocusColumn[] = [
     shownWith: 'cost_basis',
   },
   {
+    name: 'x_EnergyHasClassEstimates',
+    type: 'boolean',
+    nullable: true,
+    description:
+      'Whether energy and carbon of some of the calls are estimated from the class of a model of unknown size, with a ' +
+      'wide range. Null when the figure is null.',
+  },
+  {
     name: 'x_EnergyIsLowerBound',
     type: 'boolean',
     nullable: true,
@@ -129,7 +137,7 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'decimal',
     nullable: true,
     description:
-      'Energy of the calls, watt-hours: measured by the caller or modelled from tokens. Null when unknown for ' +
+      'Energy of the calls, watt-hours: measured by the caller, modelled from tokens or estimated. Null when unknown for ' +
       'all of them.',
   },
   {

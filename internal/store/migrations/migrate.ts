@@ -8,7 +8,7 @@ import { CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EVENT_LOG } from '../tables/event-log.js'
-import { CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
+import { CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS, EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { REPORT_FLAGS } from '../tables/report-flags.js'
@@ -93,6 +93,14 @@ export const MIGRATIONS: readonly Migration[] = [
         (table) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS cost_bound LowCardinality(String)`,
       ),
       `ALTER TABLE attributions MODIFY COLUMN ${REPORT_FLAGS}`,
+    ],
+  },
+  {
+    version: 6,
+    name: 'reports and exports tell class estimates of energy',
+    statements: [
+      `ALTER TABLE attributions MODIFY COLUMN ${REPORT_FLAGS}`,
+      `ALTER TABLE ${EXPORT_GROUPS} ADD COLUMN IF NOT EXISTS energy_estimated UInt64`,
     ],
   },
 ]

@@ -19,6 +19,7 @@ const FLAGS = {
   ambiguous_usage: "export_eligibility = 'ambiguous_usage'",
   // Also of a tenant that charges it back.
   cost_upper_bound: "cost_bound = 'upper'",
+  energy_class_estimate: "energy_basis = 'class_estimate'",
 } as const
 export type ReportFlag = keyof typeof FLAGS
 

@@ -27,6 +27,7 @@ import {
   stepsPerToken,
   type UnitRates,
 } from './rate-sheet.js'
+import { type TextPrice, textPrice } from './text-prices.js'
 
 /** `prices.data.json`. Rates are USD per 1,000,000 tokens, fees USD per call, decimal strings. */
 export interface PriceBookFile {
@@ -155,6 +156,8 @@ export interface PriceBook {
   readonly id: string | undefined
   /** Not cached; `priceInvocation` caches the results. */
   find(provider: string, model: string, region: string | undefined): PriceLookup
+  /** The models that generate text, with their newest list prices; not cached. */
+  textPrices(): readonly TextPrice[]
 }
 
 /** Reads the built-in book from this directory. The only I/O of the cost rules; call it once, at start. */
@@ -218,6 +221,11 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
   return {
     asOf: file.as_of,
     id,
+    textPrices: () =>
+      file.models.flatMap((row) => {
+        const history = row.region === undefined ? histories.get(key(row.provider, row.model)) : undefined
+        return textPrice(row, history) ?? []
+      }),
     find(provider, model, statedRegion) {
       const names = modelNames(provider, model)
       const [asSent] = names.candidates

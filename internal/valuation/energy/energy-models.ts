@@ -8,6 +8,7 @@
 import { canonicalProvider, comparableProvider } from '../../records/provider-names.js'
 import { type MatchStep, type ModelNames, modelNames } from '../names/model-names.js'
 import type { Range } from './closed-form.js'
+import type { ModelClass } from './footprint-details.js'
 
 /** `energy.data.json`, or an imported table. Parameters in 1e9, speeds in tokens per second, delays in seconds; decimal strings. */
 export interface EnergyFile {
@@ -57,7 +58,9 @@ export interface ModelRow {
 export interface EnergyModel {
   /** `vendor/model`, or the name of the family. */
   readonly row: string
-  readonly foundBy: 'row' | 'alias' | 'family'
+  readonly foundBy: 'row' | 'alias' | 'family' | 'class'
+  /** Of a model that no table knows: what its size is estimated from. */
+  readonly modelClass?: ModelClass
   readonly match: readonly MatchStep[]
   readonly activeB: Range
   readonly totalB: Range
@@ -158,7 +161,7 @@ interface BareName {
  * An inference profile, a fine-tune and a Bedrock version change the operator or the knowledge of a model, not its
  * size.
  */
-function bareNames({ provider, candidates }: ModelNames): BareName[] {
+export function bareNames({ provider, candidates }: ModelNames): BareName[] {
   const found = new Map<string, BareName>()
   const offer = (name: string, vendor: string | undefined, match: readonly MatchStep[]): void => {
     const id = `${vendor ?? ''}\n${name}`

@@ -4,7 +4,7 @@
  */
 import type { Invocation } from '../../invocations/invocation.js'
 import { parseQuantity, plus, type Quantity, type Unit, zero } from '../../units/quantity.js'
-import { add, multiply, type Ratio, ratio } from '../../units/ratio.js'
+import { add, multiply, NOTHING, type Ratio, ratio } from '../../units/ratio.js'
 import {
   BOUNDS,
   type BoundForm,
@@ -12,12 +12,13 @@ import {
   evaluate,
   type Linear,
   latencyTest,
+  type Parameters,
   type Range,
   rounded,
   totalCarbon,
 } from './closed-form.js'
-import { carbonOfEnergy, parametersOf } from './footprint.js'
-import type { FootprintDetails } from './footprint-details.js'
+import { carbonOfEnergy, parametersOf, typicalParametersOf } from './footprint.js'
+import type { FootprintDetails, ModelClass } from './footprint-details.js'
 
 /** The fields of an event that the explanation needs; a stored record has all of them. */
 export type FootprintFacts = Pick<Invocation, 'outputTokens' | 'latencyMs' | 'energyWh' | 'carbonGco2e'>
@@ -26,7 +27,7 @@ export type FootprintFacts = Pick<Invocation, 'outputTokens' | 'latencyMs' | 'en
 export interface Banded<U extends Unit> {
   /** The stored value. */
   readonly mean: Quantity<U>
-  /** Inner band: parameters and data centre only. */
+  /** Inner band: parameters and data centre only; of a class estimate, the known models of the class. */
   readonly min: Quantity<U>
   readonly max: Quantity<U>
   /** Outer band: error of the method against measurements, within a factor of about 2.5. */
@@ -35,8 +36,28 @@ export interface Banded<U extends Unit> {
 }
 
 /** The outer band in words. */
-export const OUTER_BAND_IN_WORDS =
+const OUTER_BAND_IN_WORDS =
   'within a factor of about 2.5 for a bfloat16 model at batch 64; more if the provider runs smaller batches'
+
+/** How far a computed value may be off, in words; undefined for a measured or unknown one. */
+export function uncertaintyInWords({ outer_band: band, model }: FootprintDetails): string | undefined {
+  if (band === undefined) return undefined
+  if (model?.class === undefined) return OUTER_BAND_IN_WORDS
+  return `${estimateInWords(model.class)}; the method itself is ${OUTER_BAND_IN_WORDS}`
+}
+
+function estimateInWords({ by, name, vendor, known_models: known, output_usd_per_million: usd }: ModelClass): string {
+  const unknown = 'not modelled, since the size of this model is not known: '
+  if (by === 'size_in_name') {
+    return `${unknown}an estimate for models of the size in its name, ${name} parameters, whatever part of them is active`
+  }
+  const models = known === 1 ? 'the 1 known model' : `the ${known} known models`
+  return (
+    `${unknown}an estimate for models of the price class ${name} (it costs USD ${usd} per million output tokens). The ` +
+    `value is of the middle one of ${models}${vendor === undefined ? '' : ` of ${vendor}`} in that class, the range ` +
+    'of the known models of all vendors in it'
+  )
+}
 
 export interface FootprintExplanation {
   /** Equal to the stored values; 0 when the basis is unknown. */
@@ -85,36 +106,44 @@ export function explainFootprint(details: FootprintDetails, facts: FootprintFact
 
 function modelledBands(details: FootprintDetails, { outputTokens, latencyMs }: FootprintFacts) {
   const parameters = parametersOf(details)
-  if (parameters === undefined || outputTokens === undefined) return undefined
+  const typical = typicalParametersOf(details)
+  if (parameters === undefined || typical === undefined || outputTokens === undefined) return undefined
   const latency = latencyMs === undefined ? undefined : Math.round(latencyMs)
   const outerBand = details.outer_band ?? NO_OUTER_BAND
-  const bounds = BOUNDS.map((bound) => {
-    const form = boundForm(parameters, bound)
-    const isLatency = latency !== undefined && latencyTest(form.seconds)(outputTokens, latency)
-    return { form, isLatency }
+  const exactly = (of: Parameters): ((quantity: QuantityOfBound) => readonly Ratio[]) => {
+    const bounds = BOUNDS.map((bound) => {
+      const form = boundForm(of, bound)
+      const isLatency = latency !== undefined && latencyTest(form.seconds)(outputTokens, latency)
+      return { form, isLatency }
+    })
+    return (quantity) => bounds.map(({ form, isLatency }) => evaluate(quantity(form, isLatency), outputTokens, latency))
+  }
+  const [ofRange, ofTypical] = [exactly(parameters), exactly(typical)]
+  const bandedBy = <U extends Unit>(quantity: QuantityOfBound): Banded<U> => ({
+    mean: middle<U>(ofTypical(quantity)),
+    ...bands<U>(ofRange(quantity), outerBand),
   })
-  const exact = (of: (form: BoundForm, isLatency: boolean) => Linear): readonly Ratio[] =>
-    bounds.map(({ form, isLatency }) => evaluate(of(form, isLatency), outputTokens, latency))
 
-  const energy = banded<'Wh'>(
-    exact((form, isLatency) => form.energy(isLatency)),
-    outerBand,
-  )
+  const energy = bandedBy<'Wh'>((form, isLatency) => form.energy(isLatency))
   if (parameters.gramsPerKwh === undefined) return { energy, carbon: undefined, carbonParts: undefined }
-  const carbon = banded<'gCO2e'>(exact(totalCarbon), outerBand)
-  const embodied = banded<'gCO2e'>(
-    exact((form, isLatency) => form.embodied(isLatency)),
-    outerBand,
-  ).mean
+  const carbon = bandedBy<'gCO2e'>(totalCarbon)
+  const embodied = middle<'gCO2e'>(ofTypical((form, isLatency) => form.embodied(isLatency)))
   // The total is rounded once; usage is the remainder, so that the parts sum to the stored value.
   const usage = (carbon.mean - embodied) as Quantity<'gCO2e'>
   return { energy, carbon: { ...carbon, mean: plus(usage, embodied) }, carbonParts: { usage, embodied } }
 }
 
-function banded<U extends Unit>(bounds: readonly Ratio[], [low, high]: Range): Banded<U> {
-  const [min = ratio('0'), max = ratio('0')] = bounds
+type QuantityOfBound = (form: BoundForm, isLatency: boolean) => Linear
+
+function middle<U extends Unit>([min = NOTHING, max = NOTHING]: readonly Ratio[]): Quantity<U> {
+  return rounded<U>(multiply(add(min, max), ratio('0.5')))
+}
+
+function bands<U extends Unit>(
+  [min = NOTHING, max = NOTHING]: readonly Ratio[],
+  [low, high]: Range,
+): Omit<Banded<U>, 'mean'> {
   return {
-    mean: rounded<U>(multiply(add(min, max), ratio('0.5'))),
     min: rounded<U>(min),
     max: rounded<U>(max),
     outerMin: rounded<U>(multiply(min, ratio(low))),

@@ -39,6 +39,23 @@ export const FOOTPRINT_NOTES = [
 ] as const
 export type FootprintNote = (typeof FOOTPRINT_NOTES)[number]
 
+/** What the parameters of a model that no table knows are estimated from. */
+export interface ModelClass {
+  readonly by: 'size_in_name' | 'price'
+  /** The size as the name has it (`70B`), or the price class. */
+  readonly name: string
+  /** Whose known models the typical one is of; absent: of all vendors. */
+  readonly vendor?: string
+  /** Number of known models that the typical one is the middle of. */
+  readonly known_models?: number
+  /** List price of the model, USD per 1,000,000 output tokens. */
+  readonly output_usd_per_million?: string
+  readonly price_book?: string
+  /** Parameters of a typical model of the class, in 1e9: the value is of these, the range of the others. */
+  readonly typical_active_b: string
+  readonly typical_total_b: string
+}
+
 export interface FootprintDetails {
   readonly energy_basis: FootprintBasis
   readonly carbon_basis: FootprintBasis
@@ -54,7 +71,9 @@ export interface FootprintDetails {
   readonly model?: {
     readonly row: string
     readonly model_from: 'served' | 'requested'
-    readonly found_by: 'row' | 'alias' | 'family'
+    readonly found_by: 'row' | 'alias' | 'family' | 'class'
+    /** With `class`: what the parameters are estimated from. They are the range, the value is of the typical ones. */
+    readonly class?: ModelClass
     readonly match: readonly MatchStep[]
     /** In 1e9 parameters. */
     readonly active_parameters_b: Range

@@ -17,6 +17,7 @@ import {
 } from '../../units/quantity.js'
 import { type Ratio, ratio } from '../../units/ratio.js'
 import { modelNames } from '../names/model-names.js'
+import type { ClassEstimates } from './class-estimates.js'
 import { gpusFor, type MeanForm, meanForm, type Parameters, rounded } from './closed-form.js'
 import {
   type EnergyFile,
@@ -82,6 +83,8 @@ export const withEnergyTable = ({ grid }: FootprintTables, file: EnergyFile, id:
 })
 
 export interface FootprintOptions {
+  /** For models that the tables do not know; without them such a model is unknown. */
+  readonly classes?: ClassEstimates | undefined
   /** Zones and factors of the tenant. Results are cached per object: pass the same one until they change. */
   readonly tenant?: TenantGrid | undefined
   /** The model behind the name in the event, if that is a model name of the tenant. */
@@ -91,7 +94,7 @@ export interface FootprintOptions {
 export function footprint(
   invocation: Invocation,
   tables: FootprintTables,
-  { tenant, renamed }: FootprintOptions = {},
+  { tenant, renamed, classes }: FootprintOptions = {},
 ): Footprint {
   const kept = keptFor(tables, tenant)
   const energyMeasured = invocation.energyWh === undefined ? undefined : parseQuantity<'Wh'>(invocation.energyWh)
@@ -102,7 +105,7 @@ export function footprint(
     return carbonMeasured === undefined ? kept.localCache : { ...kept.cacheWithCarbon, carbonGco2e: carbonMeasured }
   }
 
-  const call = keptCall(invocation, kept, tables, { tenant, renamed })
+  const call = keptCall(invocation, kept, tables, { tenant, renamed, classes })
   const reason = unknownReason(invocation, call)
 
   const { outputTokens = 0, inputTokens = 0 } = invocation
@@ -188,6 +191,15 @@ export function parametersOf({ model, operator, grid: factor }: FootprintDetails
   }
 }
 
+/** The parameters whose middle is the value: with a class estimate those of a typical model, else the same ones. */
+export function typicalParametersOf(details: FootprintDetails): Parameters | undefined {
+  const parameters = parametersOf(details)
+  const typical = details.model?.class
+  if (parameters === undefined || typical === undefined) return parameters
+  const { typical_active_b: active, typical_total_b: total } = typical
+  return { ...parameters, activeB: [active, active], totalB: [total, total] }
+}
+
 /** A model at an operator in a zone, with its computed factors. */
 interface KeptCall {
   readonly lookup: EnergyModelLookup
@@ -267,19 +279,19 @@ function keptCall(
   invocation: Invocation,
   kept: Kept,
   tables: FootprintTables,
-  { tenant, renamed }: FootprintOptions,
+  { tenant, renamed, classes }: FootprintOptions,
 ): KeptCall {
   const { servedModel, requestedModel, region } = invocation
   const { provider, model } = renamed ?? { provider: invocation.provider, model: servedModel ?? requestedModel }
   const modelFrom = servedModel === undefined ? 'requested' : 'served'
-  const id = `${renamed === undefined ? '' : 'renamed'}\n${provider}\n${modelFrom}\n${model}\n${region ?? ''}`
+  const id = `${renamed === undefined ? '' : 'renamed'}\n${classes?.book ?? ''}\n${provider}\n${modelFrom}\n${model}\n${region ?? ''}`
   const known = kept.calls.get(id)
   if (known !== undefined) return known
   if (kept.calls.size >= KEPT_MODELS_MAX) kept.calls.clear()
 
   const names = modelNames(provider, model)
   const operator = tables.models.operator(names.provider)
-  const lookup = tables.models.find(provider, model)
+  const lookup = withClass(tables.models.find(provider, model), classes, provider, model)
   const call: KeptCall = {
     lookup: renamed === undefined ? lookup : foundByName(lookup),
     modelFrom,
@@ -289,6 +301,17 @@ function keptCall(
   }
   kept.calls.set(id, call)
   return call
+}
+
+function withClass(
+  lookup: EnergyModelLookup,
+  classes: ClassEstimates | undefined,
+  provider: string,
+  model: string,
+): EnergyModelLookup {
+  if (lookup.kind === 'model' || lookup.reason !== 'unknown_model') return lookup
+  const estimated = classes?.find(provider, model)
+  return estimated === undefined ? lookup : { kind: 'model', model: estimated }
 }
 
 /** The look-up result, marked as found by a model name of the tenant. */
@@ -327,18 +350,25 @@ function newVariant(
   const energyBasis: FootprintBasis = kind.isEnergyMeasured
     ? 'measured'
     : kind.reason === undefined
-      ? 'modelled'
+      ? basisOf(model)
       : 'unknown'
   const isCarbonPossible = energyBasis !== 'unknown' && factor !== undefined && !kind.isCarbonBeyondRange
-  const carbonBasis: FootprintBasis = kind.isCarbonMeasured ? 'measured' : isCarbonPossible ? 'modelled' : 'unknown'
+  const carbonBasis: FootprintBasis = kind.isCarbonMeasured
+    ? 'measured'
+    : isCarbonPossible
+      ? // Carbon of a measured energy is modelled, however little is known of the model.
+        kind.isEnergyMeasured
+        ? 'modelled'
+        : basisOf(model)
+      : 'unknown'
   const carbonReason =
     energyBasis === 'unknown'
       ? kind.reason
       : kind.isCarbonBeyondRange
         ? ('beyond_range' as const)
         : ('unknown_zone' as const)
-  const isModelled = energyBasis === 'modelled' && model !== undefined
-  const isGridUsed = carbonBasis === 'modelled' && factor !== undefined && zone.zone !== undefined
+  const isModelled = energyBasis !== 'unknown' && !kind.isEnergyMeasured && model !== undefined
+  const isGridUsed = isCarbonPossible && !kind.isCarbonMeasured && factor !== undefined && zone.zone !== undefined
   const percent = confidencePercent(energyBasis, model, operator, zone, kind.isPrefillLarge)
   const notes = isModelled || isGridUsed ? notesOf(kind, isModelled, isGridUsed ? factor : undefined, zone) : []
 
@@ -365,7 +395,7 @@ function newVariant(
     ...(isModelled && { outer_band: tables.models.outerBand }),
     ...(notes.length > 0 && { notes }),
   })
-  const parameters = isModelled ? parametersOf(details) : undefined
+  const parameters = isModelled ? typicalParametersOf(details) : undefined
   return {
     details,
     detailsJson: JSON.stringify(details),
@@ -374,11 +404,15 @@ function newVariant(
   }
 }
 
+const basisOf = (model: EnergyModel | undefined): FootprintBasis =>
+  model?.modelClass === undefined ? 'modelled' : 'class_estimate'
+
 function modelDetails(model: EnergyModel, modelFrom: 'served' | 'requested'): NonNullable<FootprintDetails['model']> {
   return {
     row: model.row,
     model_from: modelFrom,
     found_by: model.foundBy,
+    ...(model.modelClass && { class: model.modelClass }),
     match: model.match,
     active_parameters_b: model.activeB,
     total_parameters_b: model.totalB,
@@ -419,6 +453,7 @@ function confidencePercent(
 }
 
 function basePercent(model: EnergyModel, operator: Operator): number {
+  if (model.foundBy === 'class') return operator.isKnown ? 30 : 25
   if (!operator.isKnown) return 45
   if (model.foundBy === 'family') return 55
   if (model.isOpen) return 80

@@ -82,7 +82,7 @@ describe('an export request is accepted', () => {
       file_format: 'csv',
       focus_version: '1.4',
     })
-    expect(request.columns.length).toBe(45)
+    expect(request.columns.length).toBe(46)
   })
 
   test('in the order of its dimensions, always with the provider, and with the model if by meter', () => {

@@ -119,12 +119,14 @@ describe('an export contains', () => {
   })
 
   test('totals with the number of calls without energy and carbon: a lower bound unless it is zero', async () => {
-    const tenants = { known: newTenant(), unknown: newTenant(), none: newTenant() }
+    const tenants = { known: newTenant(), unknown: newTenant(), none: newTenant(), estimated: newTenant() }
     const nobodyKnows = { energyBasis: 'unknown', energyWh: 0n as Quantity<'Wh'> } as const
     await bench.insert([
       ...byPeople(tenants.known, 5),
       ...byPeople(tenants.unknown, 5),
       record(tenants.unknown, {}, nobodyKnows),
+      ...byPeople(tenants.estimated, 5),
+      record(tenants.estimated, {}, { energyBasis: 'class_estimate' }),
     ])
     const boundsOf = async (tenant: string) => {
       const { energy_is_lower_bound, carbon_is_lower_bound } = (await bench.exported(tenant)).manifest.totals
@@ -134,6 +136,13 @@ describe('an export contains', () => {
     expect(await boundsOf(tenants.known)).toEqual([false, false])
     expect(await boundsOf(tenants.unknown)).toEqual([true, false])
     expect(await boundsOf(tenants.none)).toEqual([false, false])
+    expect(await boundsOf(tenants.estimated)).toEqual([false, false])
+    const estimatedOf = async (tenant: string) => {
+      const { manifest, rows } = await bench.exported(tenant, { group_by: ['owner'] })
+      return [manifest.totals.energy_has_class_estimates, rows.map((row) => row['x_EnergyHasClassEstimates'])]
+    }
+    expect(await estimatedOf(tenants.estimated)).toEqual([true, ['true']])
+    expect(await estimatedOf(tenants.unknown)).toEqual([false, ['false']])
   })
 
   test('only a header and a manifest when there are no records', async () => {

@@ -147,6 +147,7 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   x_CarbonIsLowerBound: 'CAST(if(carbon_known = 0, NULL, carbon_known < invocations) AS Nullable(Bool))',
   x_CohortSuppressed: 'is_folded',
   x_CostBasis: "nullIf(cost_basis, '')",
+  x_EnergyHasClassEstimates: 'CAST(if(energy_known = 0, NULL, energy_estimated > 0) AS Nullable(Bool))',
   x_EnergyIsLowerBound: 'CAST(if(energy_known = 0, NULL, energy_known < invocations) AS Nullable(Bool))',
   x_EnergyWattHours: 'if(energy_known = 0, NULL, energy_wh)',
   x_IngestionLayer: "nullIf(ingestion_layer, '')",
@@ -174,7 +175,8 @@ const shownGroups = (labels: readonly Label[]): string => `
   SELECT month, charge_start, charge_end, ${labels.join(', ')}, meter, price, unit_price, cost, tokens,
     (${IS_COUNTED}) AS is_counted, is_counted OR ${IS_UNIT} ? (${CONSUMED}) : invocations AS consumed,
     invocations, input_tokens, input_counted, output_tokens, output_counted,
-    energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded, toUInt8(0) AS kept
+    energy_wh, energy_known, energy_estimated, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded,
+    toUInt8(0) AS kept
   FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_FOLDED})`
 
 /** Sums of the groups that fold into one row. A row that keeps no day covers the days of the period in its month. */
@@ -187,7 +189,8 @@ const foldedGroups = (labels: readonly Label[]): string => `
     f_cost AS cost, toUInt64(0) AS tokens, f_counted AS is_counted, f_counted ? f_tokens : f_calls AS consumed,
     f_calls AS invocations, f_input AS input_tokens, f_input_counted AS input_counted,
     f_output AS output_tokens, f_output_counted AS output_counted,
-    f_energy AS energy_wh, f_energy_known AS energy_known, f_carbon AS carbon_gco2e, f_carbon_known AS carbon_known,
+    f_energy AS energy_wh, f_energy_known AS energy_known, f_energy_estimated AS energy_estimated,
+    f_carbon AS carbon_gco2e, f_carbon_known AS carbon_known,
     f_has_calls AS has_calls, f_confidence AS confidence, true AS is_folded, f_kept AS kept
   FROM (
     SELECT ${foldedRow(labels)
@@ -196,11 +199,12 @@ const foldedGroups = (labels: readonly Label[]): string => `
       sum(invocations) AS f_calls, sum(input_tokens) AS f_input, sum(input_counted) AS f_input_counted,
       sum(output_tokens) AS f_output, sum(output_counted) AS f_output_counted,
       sum(energy_wh) AS f_energy, sum(energy_known) AS f_energy_known,
+      sum(energy_estimated) AS f_energy_estimated,
       sum(carbon_gco2e) AS f_carbon, sum(carbon_known) AS f_carbon_known,
       max(has_calls) AS f_has_calls, min(confidence) AS f_confidence
     FROM (
       SELECT key, meter, cost, tokens, invocations, input_tokens, input_counted, output_tokens, output_counted,
-        energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence
+        energy_wh, energy_known, energy_estimated, carbon_gco2e, carbon_known, has_calls, confidence
       FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND ${IS_FOLDED}
     ) AS grouped
     INNER JOIN (

@@ -36,6 +36,8 @@ export interface StagedTotals {
   readonly invocations: string
   /** Invocations with known energy and carbon; unknown ones count as 0 in the sums. */
   readonly energyKnown: string
+  /** Invocations whose energy is that of their model's class. */
+  readonly energyEstimated: string
   readonly carbonKnown: string
 }
 
@@ -48,7 +50,8 @@ export async function sumStaged(store: ClickHouseClient, staged: Staged, signal:
                 WHERE ${OF_FOLDS}) AS foldedRows,
               sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e,
               sum(invocations) AS invocations,
-              sum(energy_known) AS energyKnown, sum(carbon_known) AS carbonKnown
+              sum(energy_known) AS energyKnown, sum(energy_estimated) AS energyEstimated,
+              sum(carbon_known) AS carbonKnown
             FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,
     query_params: stagedParams(staged),
     format: 'JSONEachRow',

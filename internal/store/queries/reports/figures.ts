@@ -50,6 +50,7 @@ const FIGURES = {
   cost_usd: amount('cost_usd'),
   energy_wh: amount('energy_wh'),
   carbon_gco2e: amount('carbon_gco2e'),
+  energy_class_estimate_wh: { sql: `sumIf(energy_wh, ${hasAny(['energy_class_estimate'])})`, type: AMOUNT },
   input_tokens: tokens('input_tokens'),
   output_tokens: tokens('output_tokens'),
   cached_input_tokens: tokens('cached_input_tokens'),

@@ -23,6 +23,7 @@ const SPREAD = {
   cost_usd: 18,
   energy_wh: 18,
   carbon_gco2e: 18,
+  energy_class_estimate_wh: 18,
   cost_confidence: 22,
   unattributed_cost_usd: 18,
   default_pool_cost_usd: 18,

@@ -3,16 +3,19 @@ import { FootprintChanges } from '../../../../internal/attribution/changes/footp
 import { DEFAULT_SETTINGS, type GridSettings } from '../../../../internal/auth/tenant.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
 import { footprintRules } from '../../../../internal/valuation/consumption.js'
+import { loadPriceBook } from '../../../../internal/valuation/cost/price-book.js'
 import { loadFootprintTables, withEnergyTable } from '../../../../internal/valuation/energy/footprint.js'
 import { modelRow, tableOf } from '../../../support/energy-tables.js'
 import { admitted, idOf, type Stated } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
 
 const released = loadFootprintTables()
+const BOOK = loadPriceBook()
 const rulesOf = (rows: Parameters<typeof tableOf>[0], grid: GridSettings | null = null) => {
   const tables = withEnergyTable(released, tableOf(rows), 'energy_x')
   return footprintRules(
     () => tables,
+    () => BOOK,
     () => undefined,
     () => ({ ...DEFAULT_SETTINGS, grid }),
   )

@@ -270,6 +270,19 @@ describe('records without a value', () => {
     expect(formatQuantity(after?.energyWh ?? before.energyWh)).not.toBe('0')
   })
 
+  test('an estimate by class gives way to the model itself once a table knows it, and is no missing value', () => {
+    const XAI = priceBook(bookOf([priceRow('gpt-4o', '2.5', '10'), priceRow('our-7b', '3', '15')]), 'book_xai')
+    const estimated = recorded(XAI, { requestedModel: 'our-7b' })
+    expect([estimated.energyBasis, estimated.carbonBasis]).toEqual(['class_estimate', 'class_estimate'])
+    expect(again(estimated, 'unpriced', XAI)).toBeUndefined()
+    expect(tallyOf([estimated], [], 'unpriced')).toEqual(NO_TALLY)
+
+    const after = again({ ...estimated, requestedModel: 'gpt-4o', servedModel: 'gpt-4o' }, 'unpriced', XAI)
+
+    expect([after?.energyBasis, after?.carbonBasis]).toEqual(['modelled', 'modelled'])
+    expect(after?.costUsd).toBe(estimated.costUsd)
+  })
+
   test('a record gets carbon computed from the energy that the caller measured', () => {
     const nowhere = { zone: 'Atlantis', factors: [] }
     const before = recorded(RIGHT, { energyWh: '1000' }, nowhere)

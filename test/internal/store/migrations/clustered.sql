@@ -98,7 +98,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `source_partition` UInt16,
     `source_sequence` UInt64,
     `source_index` UInt32,
-    `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)),
+    `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)) + ((energy_basis = 'class_estimate') * 4096)),
     INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
@@ -1054,6 +1054,7 @@ CREATE TABLE IF NOT EXISTS export_groups_local ON CLUSTER attribution
     `output_counted` UInt64,
     `energy_wh` Decimal(38, 18),
     `energy_known` UInt64,
+    `energy_estimated` UInt64,
     `carbon_gco2e` Decimal(38, 18),
     `carbon_known` UInt64,
     `has_calls` Bool,
@@ -1423,7 +1424,19 @@ ALTER TABLE attributions_by_labels ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `cost_bound` LowCardinality(String));
 
 ALTER TABLE attributions_local ON CLUSTER attribution
-    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)));
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)) + ((energy_basis = 'class_estimate') * 4096)));
 
 ALTER TABLE attributions ON CLUSTER attribution
-    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16(((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)));
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)) + ((energy_basis = 'class_estimate') * 4096)));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)) + ((energy_basis = 'class_estimate') * 4096)));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (MODIFY COLUMN `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)) + ((energy_basis = 'class_estimate') * 4096)));
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `energy_estimated` UInt64);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `energy_estimated` UInt64);

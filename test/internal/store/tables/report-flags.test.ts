@@ -27,6 +27,7 @@ const TEXTS = {
   implausible_cost: "export_eligibility = 'implausible_cost'",
   ambiguous_usage: "export_eligibility = 'ambiguous_usage'",
   cost_upper_bound: "cost_bound = 'upper'",
+  energy_class_estimate: "energy_basis = 'class_estimate'",
 } as const satisfies Readonly<Record<ReportFlag, string>>
 const NAMES = Object.keys(TEXTS) as ReportFlag[]
 
@@ -46,6 +47,7 @@ const ROWS = [
   { ...row, exportEligibility: 'cost_upper_bound', costBound: 'upper' },
   { ...row, exportEligibility: 'disputed', costBound: 'upper' },
   { ...row, costBound: 'lower' },
+  { ...row, energyBasis: 'class_estimate' },
   { ...row, confidenceBand: 'estimated' },
   { ...row, owner: 'ann@example.com' },
 ].map((each, i) => ({ ...each, id: idOf(i + 10) })) as (typeof row)[]

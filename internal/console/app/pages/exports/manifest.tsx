@@ -47,6 +47,7 @@ export function ManifestShown({ job, zone }: ManifestProps) {
             <dd>
               {measureShown(manifest.totals.energy_wh, 'energy')},{' '}
               {measureShown(manifest.totals.carbon_gco2e, 'carbon')}
+              {manifest.totals.energy_has_class_estimates === true && ', part of it estimated by class of model'}
             </dd>
             <dt>small groups</dt>
             <dd>

@@ -229,6 +229,7 @@ const CSV_HEAD = (by: string) => [
   'estimated_usd',
   'unattributed_usd',
   'unpriced_calls',
+  'energy_class_estimate_wh',
 ]
 
 const CSV_PAGES_MAX = 500
@@ -253,6 +254,7 @@ async function csvRows(question: UsageQuestion, by: string) {
       trust.estimated,
       trust.nobody,
       row.unpriced_calls,
+      row.energy_class_estimate_wh ?? '0',
     ]
   })
 }

@@ -33,6 +33,7 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
   const unpriced = rows.reduce((all, row) => all + row.unpriced_calls, 0)
   const isLowerBound = rows.some((row) => row.lower_bounds.includes('energy_wh'))
   const energy = measureShown(sumOf(rows, 'energy_wh'), 'energy')
+  const estimated = sumOf(rows, 'energy_class_estimate_wh')
   const carbon = measureShown(sumOf(rows, 'carbon_gco2e'), 'carbon')
   const params = new URLSearchParams(location.search)
   const notional = scope.total_notional_cost_usd ?? '0'
@@ -57,6 +58,11 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
             </>
           )}
         </p>
+        {estimated !== '0' && (
+          <p class="muted">
+            {measureShown(estimated, 'energy')} of it estimated by class, for models whose size nobody states
+          </p>
+        )}
         {notional !== '0' && (
           <p class="muted">
             beside it USD {usdShown(notional)} notional: stated for calls that <Notional params={params} />
@@ -112,5 +118,5 @@ function Change({ scope, zone }: { readonly scope: OverviewFigures['bands']['sco
   )
 }
 
-const sumOf = (rows: readonly UsageRow[], name: 'energy_wh' | 'carbon_gco2e'): string =>
-  formatQuantity(sum(rows.map((row) => parseSum(row[name])) as Quantity<'Wh'>[]))
+const sumOf = (rows: readonly UsageRow[], name: 'energy_wh' | 'energy_class_estimate_wh' | 'carbon_gco2e'): string =>
+  formatQuantity(sum(rows.map((row) => parseSum(row[name] ?? '0')) as Quantity<'Wh'>[]))
