@@ -1,4 +1,5 @@
 import type { Invocation } from '../../invocations/invocation.js'
+import type { FootprintBasis } from '../../records/bases.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { plus, type Quantity, zero } from '../../units/quantity.js'
 import type { Footprint } from '../../valuation/energy/footprint.js'
@@ -16,9 +17,9 @@ export interface FootprintSums {
   readonly newEnergy: Quantity<'Wh'>
   readonly oldCarbon: Quantity<'gCO2e'>
   readonly newCarbon: Quantity<'gCO2e'>
-  /** Of `records`: without energy now, and with energy by the table. */
+  /** Of `records`: unknown, or an estimate of the model's class now, and modelled by the table. */
   readonly newlyKnown: number
-  /** Of `records`: with energy now, and without by the table. */
+  /** The reverse. */
   readonly newlyUnknown: number
 }
 
@@ -44,7 +45,7 @@ export class FootprintChanges {
       const now = footprintOf(row.tenantId, withMeasured(row, counted))
       const isSame = COMPARED.every((field) => now[field] === row[field])
       if (isSame) continue
-      const [wasKnown, isKnown] = [row.energyBasis !== 'unknown', now.energyBasis !== 'unknown']
+      const [wasKnown, isKnown] = [row.energyBasis, now.energyBasis].map((basis) => basis === MODELLED)
       const plusRow = (sums: FootprintSums): FootprintSums => ({
         records: sums.records + 1,
         oldEnergy: plus(sums.oldEnergy, row.energyWh),
@@ -64,6 +65,8 @@ export class FootprintChanges {
     return this.models.largestFirst(({ oldEnergy, newEnergy }) => distance(oldEnergy, newEnergy))
   }
 }
+
+const MODELLED = 'modelled' satisfies FootprintBasis
 
 const COMPARED = ['energyWh', 'energyBasis', 'carbonGco2e', 'carbonBasis'] as const
 type ComparedField = (typeof COMPARED)[number]

@@ -77,3 +77,17 @@ test('measured carbon stays, and the grid of the tenant counts', () => {
   expect(change?.newEnergy).toBe(change?.oldEnergy)
   expect(Number(change?.newCarbon)).toBeLessThan(Number(change?.oldCarbon))
 })
+
+test('a model that had the estimate of its class is newly known, and the reverse newly unknown', () => {
+  const estimated = recorded({ requestedModel: 'o3' })
+  const sized = rulesOf([modelRow('gpt-4o', '10'), modelRow('o3', '50')])
+  const changes = new FootprintChanges()
+  changes.add([estimated], sized)
+  const reverse = new FootprintChanges()
+  const { energyWh, energyBasis } = sized('tnt_one', admitted({ invocation: { requestedModel: 'o3' } }).invocation)
+  reverse.add([{ ...estimated, energyWh, energyBasis }], OLD)
+
+  expect([estimated.energyBasis, energyBasis]).toEqual(['class_estimate', 'modelled'])
+  expect([changes.total.newlyKnown, changes.total.newlyUnknown]).toEqual([1, 0])
+  expect([reverse.total.newlyKnown, reverse.total.newlyUnknown]).toEqual([0, 1])
+})
