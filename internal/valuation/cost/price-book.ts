@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { MissingPriceReason } from '../../records/bases.js'
-import { type MatchStep, modelNames } from '../names/model-names.js'
+import { type MatchStep, type ModelNames, modelNames } from '../names/model-names.js'
 import {
   completedSheet,
   isSamePrice,
@@ -242,11 +242,8 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
         const regional = region === undefined ? undefined : ofModel?.byRegion.get(region)
         if (regional !== undefined) return { kind: 'entry', entry: regional, match: steps, region }
         if (ofModel?.anywhere !== undefined) {
-          // A profile such as `us.` is the scope of its own row; in other regions the price may be higher than in this
-          // row.
-          const isElsewhere =
-            region !== undefined && regionalProviders.has(names.provider) && names.profile === undefined
-          const match: readonly MatchStep[] = isElsewhere ? [...steps, 'region_default'] : steps
+          const step = regionStep(names, region, ofModel, regionalProviders)
+          const match: readonly MatchStep[] = step === undefined ? steps : [...steps, step]
           return { kind: 'entry', entry: ofModel.anywhere, match, region }
         }
         const failure = withoutPrice.get(id)
@@ -255,6 +252,20 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
       return { kind: 'none', reason: 'unknown_model' }
     },
   }
+}
+
+/** What the row for all regions assumes of where the call ran. */
+function regionStep(
+  { provider, profile }: ModelNames,
+  region: string | undefined,
+  ofModel: EntriesOfModel,
+  regionalProviders: ReadonlySet<string>,
+): MatchStep | undefined {
+  // Azure: the kind of the deployment decides (global, data zone, regional); the row is of a global one.
+  if (region === undefined)
+    return provider.startsWith('azure') && ofModel.byRegion.size > 0 ? 'region_unstated' : undefined
+  // A profile such as `us.` is the scope of its own row; in other regions the price may be higher than in this row.
+  return regionalProviders.has(provider) && profile === undefined ? 'region_default' : undefined
 }
 
 interface EntriesOfModel {

@@ -251,4 +251,4 @@ const BEDROCK_VENDORS =
   'ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|' +
   'twelvelabs|writer|xai|zai'
 /** `<region>.<vendor>.<model>`; most names have no region. */
-const BEDROCK_NAME = new RegExp(`^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|global)\\.)?(${BEDROCK_VENDORS})\\.(.+)$`)
+const BEDROCK_NAME = new RegExp(`^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|in|global)\\.)?(${BEDROCK_VENDORS})\\.(.+)$`)

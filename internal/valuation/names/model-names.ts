@@ -10,8 +10,8 @@ import { canonicalProvider, comparableProvider, isGateway } from '../../records/
 import { providerOfModels } from './model-vendors.js'
 
 /**
- * Rewrites of a name, in the order of the attempts. `region_default` and `free_variant` are steps of the look-up in a
- * price book.
+ * Rewrites of a name, in the order of the attempts. `region_default`, `region_unstated` and `free_variant` are
+ * steps of the look-up in a price book.
  */
 export const MATCH_STEPS = [
   'provider_alias',
@@ -22,6 +22,7 @@ export const MATCH_STEPS = [
   'prefix',
   'vendor_form',
   'free_variant',
+  'region_unstated',
   'region_default',
   'profile_stripped',
   'date_stripped',
@@ -39,6 +40,7 @@ export const STEP_CONFIDENCE_PERCENT: Readonly<Record<MatchStep, number>> = {
   prefix: 95,
   vendor_form: 90,
   free_variant: 95,
+  region_unstated: 90,
   region_default: 80,
   profile_stripped: 70,
   date_stripped: 80,
@@ -232,7 +234,7 @@ function profileStripped(provider: string): (name: string) => string {
 }
 
 const BEDROCK_ARN = /^arn:aws[a-z-]*:bedrock:([a-z0-9-]*):\d*:([a-z-]+)\/(.+)$/
-const BEDROCK_PROFILE = /^(us-gov|us|eu|apac|ap|au|jp|ca|global)\.(.+)$/
+const BEDROCK_PROFILE = /^(us-gov|us|eu|apac|ap|au|jp|ca|in|global)\.(.+)$/
 const VERTEX_PATH = /^(?:projects\/[^/]+\/locations\/([^/]+)\/)?publishers\/([^/]+)\/models\/(.+)$/
 const VERTEX_ENDPOINT = /^projects\/[^/]+\/locations\/[^/]+\/endpoints\//
 const FIREWORKS_FOLDER = 'accounts/fireworks/models/'

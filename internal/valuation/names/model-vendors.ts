@@ -16,7 +16,7 @@ export const MODEL_FORMS: readonly { readonly form: RegExp; readonly provider: s
   { form: begins('arn:aws[a-z-]*:bedrock:'), provider: 'bedrock', source: 'docs.aws.amazon.com, ARNs of Bedrock' },
   {
     form: new RegExp(
-      `^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|global)\\.)?(?:${BEDROCK_VENDORS.replaceAll(' ', '|')})\\.[a-z]`,
+      `^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|in|global)\\.)?(?:${BEDROCK_VENDORS.replaceAll(' ', '|')})\\.[a-z]`,
     ),
     provider: 'bedrock',
     source: 'docs.aws.amazon.com, model ids and inference profiles of Bedrock',

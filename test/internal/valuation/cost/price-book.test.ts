@@ -38,6 +38,13 @@ test('a region without a price book row uses the row for all regions, marked reg
   expect(find('azure', 'gpt-4o', 'us')).toEqual(['gpt-4o', undefined, 'exact', 'region_default'])
 })
 
+test('an Azure deployment of an unstated kind has the price of a global one, marked region_unstated', () => {
+  expect(find('azure', 'gpt-4o')).toEqual(['gpt-4o', undefined, 'exact', 'region_unstated'])
+  expect(find('azure', 'prod/azure/gpt-4o')).toBe('unknown_model')
+  // The plain id of Bedrock has a region: that of the account.
+  expect(find('bedrock', 'amazon.nova-pro-v1:0')).toEqual(['amazon.nova-pro-v1:0', undefined, 'exact'])
+})
+
 test('a region is ignored when the provider has one price for all regions', () => {
   expect(find('openai', 'gpt-4o', 'westeurope')).toEqual(['gpt-4o', undefined, 'exact'])
 })

@@ -169,7 +169,7 @@ describe('the cost of a call', () => {
 
     expect(priceInvocation(event, book, prices).details.price).toMatchObject({
       model: 'gpt-4o',
-      match: ['tenant_override', 'exact'],
+      match: ['tenant_override', 'exact', 'region_unstated'],
     })
     expect(priceInvocation(event, book).details.reason).toBe('unknown_model')
   })
