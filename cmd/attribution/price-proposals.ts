@@ -8,7 +8,12 @@ import { bookDifference, inForceThroughout } from '../../internal/valuation/book
 import { parseBook } from '../../internal/valuation/books/book-file.js'
 import { reviewBook } from '../../internal/valuation/books/book-guard.js'
 import { importBook, importedBooks, type StoredBook } from '../../internal/valuation/books/book-version.js'
-import { type DoubtedRow, keepProposal, readProposal } from '../../internal/valuation/books/proposals.js'
+import {
+  type DoubtedRow,
+  keepProposal,
+  NEWLY_PRICED_TENANTS_MAX,
+  readProposal,
+} from '../../internal/valuation/books/proposals.js'
 import { proposedBook, withFormerRows } from '../../internal/valuation/books/propose-book.js'
 import { readGenaiPrices } from '../../internal/valuation/books/sources/genai-prices.js'
 import { readLitellm } from '../../internal/valuation/books/sources/litellm.js'
@@ -139,9 +144,6 @@ async function compared(
   }
 }
 
-/** More have no figure on their Prices page; the entry stays far below the 1 MB of a message. */
-const TENANTS_MAX = 4_000
-
 async function runPropose(options: ProposeOptions): Promise<void> {
   const instance = await openBooks('prices', options)
   const { broker, files, proposals } = instance
@@ -162,7 +164,7 @@ async function runPropose(options: ProposeOptions): Promise<void> {
           base,
           held: doubted,
           effective_from: `${effectiveFrom}T00:00:00.000Z`,
-          newly_priced: Object.fromEntries(newlyPriced.byTenant().slice(0, TENANTS_MAX)),
+          newly_priced: Object.fromEntries(newlyPriced.byTenant().slice(0, NEWLY_PRICED_TENANTS_MAX)),
           nowMs,
         })
       : undefined

@@ -23,6 +23,7 @@ import { openSentinelRoutes } from '../../internal/sentinel/sentinel-routes.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { type EventQuestion, listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
+import { openBookRoutes } from '../../internal/valuation/books/book-routes.js'
 import { openWebhookRoutes } from '../../internal/webhooks/webhook-routes.js'
 import type { Gateway } from './gateway.js'
 
@@ -42,10 +43,11 @@ const readsRecords = (path: string): boolean => path.startsWith('/v1/attribution
 export async function openRoutes(gateway: Gateway, extraCa: string | undefined): Promise<OpenRoutes> {
   const { access, admission, config, directory, store } = gateway
   const attribution = await openAttributionRoutes(gateway)
+  const cohortMin = (tenantId: string): number => settingsOf(access.tenants.get(tenantId)).min_cohort
   const reports = openReports({
     ...gateway,
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
-    cohortMin: (tenantId) => settingsOf(access.tenants.get(tenantId)).min_cohort,
+    cohortMin,
   })
   const eventLog = {
     listEvents: (question: EventQuestion, signal: AbortSignal) => listEvents(store, question, signal),
@@ -63,6 +65,7 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
     ...consoleRoutes(gateway.builtConsole, gateway.baseUrl, config.intakePort),
     ...admission.routes,
     ...accessRoutes(access, gateway),
+    ...readsWithinRegion(await openBookRoutes({ ...gateway, cohortMin }), gateway),
     ...attribution.routes.flatMap((one) => (readsRecords(one.path) ? readsWithinRegion([one], gateway) : [one])),
     ...readsWithinRegion(reports.routes, gateway),
     ...readsWithinRegion(

@@ -109,6 +109,7 @@ describe('prices', () => {
     await page.waitForSelector('section[aria-label="Models without a price"] tr:has-text("of-no-price-book")')
     await page.waitForSelector('section[aria-label="Own prices"]:has-text("None yet")')
     await page.waitForSelector('section[aria-label="Price book"] p:not(.muted)')
+    await page.waitForSelector('section[aria-label="Age of the books"] tr:has-text("Energy table")')
 
     expect(await accessibilityFaults(page)).toEqual([])
   })

@@ -59,8 +59,12 @@ export async function importedBooks(bucket: KV): Promise<StoredBook[]> {
     const entry = await bucket.get(key)
     if (entry?.operation === 'PUT') books.push(entry.json<StoredBook>())
   }
+  return latestFirst(books)
+}
+
+export function latestFirst(books: readonly StoredBook[]): StoredBook[] {
   const orderOf = ({ effective_from, imported_at, id }: StoredBook): string => `${effective_from} ${imported_at} ${id}`
-  return books.sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1))
+  return [...books].sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1))
 }
 
 /** Of the imported books that are not undone the one that begins last. */

@@ -39,6 +39,9 @@ export interface DoubtedRow {
 
 type ProposalFields = Pick<StoredProposal, 'kind' | 'base' | 'held' | 'effective_from' | 'newly_priced'>
 
+/** Of a proposal, those with most calls; its entry stays far below the 1 MB of a message. */
+export const NEWLY_PRICED_TENANTS_MAX = 4_000
+
 /** Of each kind; the oldest one makes room for a new one. */
 export const PROPOSALS_MAX = 20
 

@@ -9,6 +9,7 @@ import { Shown } from '../../parts/states.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { AddPrice, type Priced } from './add-price.js'
+import { Books } from './books.js'
 import { OwnPrices, type Price } from './own-prices.js'
 import { Unpriced } from './unpriced.js'
 
@@ -21,6 +22,7 @@ export function Page({ params, zone }: PageProps) {
     <>
       <Unpriced period={period} onPrice={setAdding} />
       <OwnPrices prices={prices} zone={zone} onAdd={() => setAdding({ provider: '', model: '' })} />
+      <Books />
       <Book />
       {adding !== undefined && (
         <AddPrice
@@ -76,10 +78,10 @@ function Book() {
         }
       </Shown>
       <p class="muted">
-        The book belongs to the whole instance: its operator imports a newer one. A dry run stores nothing, and shows
+        The book belongs to the whole instance: its operator takes a newer one. A proposal prices no call, and shows
         what the calls of the last 30 days would cost with it:
       </p>
-      <pre class="block">npx attribution prices import book.json --dry-run --data-dir .data</pre>
+      <pre class="block">npx attribution prices propose --genai-prices data.json --data-dir .data</pre>
     </section>
   )
 }
