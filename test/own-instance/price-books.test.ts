@@ -25,8 +25,11 @@ const MILLION = { requested_model: 'gpt-4o-mini', input_tokens: 1_000_000, outpu
 const call = (ingestion_timestamp: string) => attributed(ask, { ...MILLION, ingestion_timestamp })
 const shipped = loadPriceBookFile()
 const bookWith = (input: string, stated: Partial<PriceBookFile> = {}): string => {
-  const models = shipped.models.map((row) =>
-    row.provider === 'openai' && row.model === 'gpt-4o-mini' ? { ...row, input } : row,
+  // Of the service tiers nothing: their rates would not fit the changed one.
+  const models = shipped.models.map(({ batch, flex, priority, ...row }) =>
+    row.provider === 'openai' && row.model === 'gpt-4o-mini'
+      ? { ...row, input }
+      : { ...row, ...(batch && { batch }), ...(flex && { flex }), ...(priority && { priority }) },
   )
   const path = join(folder, `${input}.json`)
   writeFileSync(path, JSON.stringify({ ...shipped, models, as_of: '2026-11-10', ...stated }))

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { loadPriceBook, type PriceBookFile, priceBook } from '../../../../internal/valuation/cost/price-book.js'
+import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
+import {
+  loadPriceBook,
+  loadPriceBookFile,
+  type PriceBookFile,
+  priceBook,
+} from '../../../../internal/valuation/cost/price-book.js'
 
 const file: PriceBookFile = {
   as_of: '2026-09-23',
@@ -120,4 +126,18 @@ test('a period of a price begins and ends at an instant where one is stated, and
     [Date.UTC(2026, 3, 24), Date.UTC(2026, 7, 16, 16)],
     [Date.UTC(2026, 7, 16, 16), Number.POSITIVE_INFINITY],
   ])
+})
+
+test('every model of the built-in book has a name that an event can state', () => {
+  const event = {
+    event_id: '8f14e45f-ceea-4e7a-9c1b-1e0f2a3b4c5d',
+    ingestion_layer: 'gateway',
+    ingestion_timestamp: '2026-11-03T12:00:00Z',
+  }
+  const refused = loadPriceBookFile().models.filter(
+    ({ provider, model }) =>
+      !validateInvocation({ ...event, provider, requested_model: model }, Date.UTC(2026, 10, 3, 12)).ok,
+  )
+
+  expect(refused.map(({ provider, model }) => `${provider}/${model}`)).toEqual([])
 })
