@@ -256,7 +256,10 @@ export async function applyBuckets(
  * Copies the files of the price books and energy tables that the restored broker does not have. Before their entries in
  * the buckets: a book without its file stops attribution.
  */
-export async function copyBooks(broker: Broker, { configuration, broker: old }: LaterChanges): Promise<void> {
+export async function copyBooks(
+  broker: Broker,
+  { configuration, broker: old }: Pick<LaterChanges, 'configuration' | 'broker'>,
+): Promise<void> {
   for (const [bucket, files] of BOOKS) {
     const books = configuration.find((each) => each.bucket === bucket)
     if (books === undefined || books.entries.size === 0) continue

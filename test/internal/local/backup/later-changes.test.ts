@@ -3,11 +3,21 @@ import { declaredStreams } from '../../../../internal/broker/connect.js'
 import {
   CONFIGURATION,
   CREDENTIALS,
+  copyBooks,
   type LaterChanges,
   LOGS,
   requireContinuation,
 } from '../../../../internal/local/backup/later-changes.js'
-import { API_KEYS, BUCKETS, ERASURES, LAYOUT, SIGNING_KEYS } from '../../../../streams/buckets.js'
+import {
+  API_KEYS,
+  BUCKETS,
+  ENERGY_TABLE_FILES,
+  ENERGY_TABLES,
+  ERASURES,
+  LAYOUT,
+  SIGNING_KEYS,
+} from '../../../../streams/buckets.js'
+import { launchBuckets } from '../../../support/buckets.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
 
 const bytes = (text: string) => Buffer.from(text)
@@ -104,4 +114,29 @@ test('each bucket and each stream is applied after a restore, or is named as one
       .map(({ name }) => name)
       .sort(),
   )
+})
+
+test('an energy table that was accepted after the backup is restored with its file, or not at all', async () => {
+  const [old, other] = [await launchBuckets(), await launchBuckets()]
+  try {
+    const [from, to] = [await old.connect(), await other.connect()]
+    await (await from.objects(ENERGY_TABLE_FILES)).putBlob({ name: 'energy_1' }, bytes('its file'))
+    const changes = (id: string) => ({
+      broker: from,
+      configuration: [
+        { bucket: ENERGY_TABLES, entries: new Map([[id, { value: bytes('{}'), revision: 1 }]]), lastRevision: 1 },
+      ],
+    })
+
+    expect(await (await to.objects(ENERGY_TABLE_FILES)).info('energy_1')).toBeNull()
+    await copyBooks(to, changes('energy_1'))
+    await copyBooks(to, changes('energy_1'))
+
+    const copied = await (await to.objects(ENERGY_TABLE_FILES)).getBlob('energy_1')
+    expect(Buffer.from(copied ?? []).toString()).toBe('its file')
+    await expect(copyBooks(to, changes('energy_2'))).rejects.toThrow('has lost the file of the book energy_2')
+  } finally {
+    await old.close()
+    await other.close()
+  }
 })
