@@ -375,9 +375,10 @@ const WORD_BITS = 32
 if (NAMES.length > 2 * WORD_BITS) throw new RangeError('the fast reader marks fields in two words of 32 bits')
 /** By their places in `NAMES`. */
 const FORMS = NAMES.map(formOf)
-const LASTING: ReadonlySet<Form> = new Set(SHARED.map(([, form]) => form))
-/** By place: whether a value that was valid once always is, and nothing more is read of it. */
-const IS_LASTING = Uint8Array.from(FORMS, (form) => (LASTING.has(form) ? 1 : 0))
+/** What each event tells by them, or the clock says of them, is of that event alone. */
+const READ_EACH_TIME: readonly string[] = ['event_id', 'ingestion_layer', 'ingestion_timestamp', 'trace_id']
+/** By place: whether a text that was valid once always is, and nothing more is read of it. */
+const IS_LASTING = Uint8Array.from(NAMES, (field) => (READ_EACH_TIME.includes(field) ? 0 : 1))
 /** Their keys as they are written, one behind the other: near one another, and read without an object between. */
 const KEYS = Buffer.from(NAMES.map((field) => `"${field}"`).join(''))
 const KEY_STARTS = new Int32Array(NAMES.length + 1)
