@@ -59,6 +59,17 @@ export class EventWriter {
     return this.at
   }
 
+  /** Forgets what it has written, which may name people. */
+  forget(): void {
+    this.bytes = this.bytes.length > BYTES_USUAL ? Buffer.allocUnsafe(BYTES_USUAL) : this.bytes.fill(0)
+    this.view = viewOf(this.bytes)
+    this.count = 0
+    for (const member of this.written) {
+      member.bytes.fill(0, member.nameLength)
+      member.value = undefined
+    }
+  }
+
   private memberAt(place: number, field: string): Member {
     const known = this.written[place]
     if (known?.field === field) return known

@@ -51,13 +51,22 @@ export async function admitSourceEvents(
 const itemsOf = (events: readonly SourceEvent[]): BulkItems => ({
   count: events.length,
   *[Symbol.iterator]() {
-    const item = new Item()
-    for (let index = 0; index < events.length; index++) {
-      item.become(events[index] as SourceEvent, index)
-      yield item
+    const item = new Item(WRITERS.pop() ?? new EventWriter())
+    try {
+      for (let index = 0; index < events.length; index++) {
+        item.become(events[index] as SourceEvent, index)
+        yield item
+      }
+    } finally {
+      item.written.forget()
+      if (WRITERS.length < WRITERS_MAX) WRITERS.push(item.written)
     }
   },
 })
+
+/** Of earlier requests, used again: a writer has prepared the members that events have. */
+const WRITERS: EventWriter[] = []
+const WRITERS_MAX = 8
 
 /** The current event, reused: it is written where the one before was. */
 class Item implements BulkItem {
@@ -65,7 +74,11 @@ class Item implements BulkItem {
   end = 0
   index = 0
   trustsCost: false | undefined
-  readonly written = new EventWriter()
+  readonly written: EventWriter
+
+  constructor(written: EventWriter) {
+    this.written = written
+  }
 
   get bytes(): Buffer {
     return this.written.bytes

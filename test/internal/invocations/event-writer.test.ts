@@ -26,3 +26,16 @@ test('an event is written as JSON.stringify writes it, whatever was written befo
     }),
   )
 })
+
+test('a writer that is used again holds nothing of what it wrote before', () => {
+  const writer = new EventWriter()
+  const events = ['ada', 'ada', 'x'.repeat(5_000)].map((name) => ({ attributed_identity: name, region: 'eu' }))
+  for (const event of events) writer.write(event as unknown as EventParts)
+
+  writer.forget()
+
+  expect(JSON.stringify(writer)).not.toContain('ada')
+  expect(writer.bytes.toString('latin1')).not.toContain('ada')
+  const length = writer.write(events[0] as unknown as EventParts)
+  expect(writer.bytes.toString('utf8', 0, length)).toBe(JSON.stringify(events[0]))
+})
