@@ -14,7 +14,7 @@ import {
   NEWLY_PRICED_TENANTS_MAX,
   readProposal,
 } from '../../internal/valuation/books/proposals.js'
-import { proposedBook, withFormerRows } from '../../internal/valuation/books/propose-book.js'
+import { proposedBook, uponRelease, withFormerRows } from '../../internal/valuation/books/propose-book.js'
 import { readGenaiPrices } from '../../internal/valuation/books/sources/genai-prices.js'
 import { readLitellm } from '../../internal/valuation/books/sources/litellm.js'
 import {
@@ -148,7 +148,8 @@ async function runPropose(options: ProposeOptions): Promise<void> {
   const instance = await openBooks('prices', options)
   const { broker, files, proposals } = instance
   try {
-    const { file: before, name: base } = await bookInForce(instance, loadPriceBookFile)
+    const { file: inForce, name: base } = await bookInForce(instance, loadPriceBookFile)
+    const before = uponRelease(inForce, loadPriceBookFile())
     const given = await givenBooks(options, before)
     const sources = given.map(({ book }) => book)
     const nowMs = Date.now()
@@ -156,7 +157,7 @@ async function runPropose(options: ProposeOptions): Promise<void> {
     const asOf = options.asOf ?? dayOf(Math.min(nowMs, ...given.map(({ changedMs }) => changedMs)))
     const proposed = proposedBook(before, sources, { asOf, effectiveFrom, today: dayOf(nowMs) })
     const { file, doubted } = reviewed(checked(proposed.file), before, new Set(options.accept))
-    const { newlyPriced, ...comparison } = await compared(instance, before, file, effectiveFrom)
+    const { newlyPriced, ...comparison } = await compared(instance, inForce, file, effectiveFrom)
     const isNew = isDifferent(comparison)
     const kept = isNew
       ? await keepProposal(proposals, files, file, {

@@ -76,6 +76,29 @@ export function proposedBook(
   return { ...found, file }
 }
 
+/**
+ * The book in force with what a newer release has besides: models that it lacks, and the stated rules of providers.
+ * Otherwise an instance that once imported a book would never get them.
+ */
+export function uponRelease(inForce: PriceBookFile, release: PriceBookFile): PriceBookFile {
+  if (release.as_of <= inForce.as_of) return inForce
+  const known = new Set(inForce.models.map(rowName))
+  const models = release.models.filter((row) => !known.has(rowName(row)))
+  const names = new Set(models.map(rowName))
+  const history = release.history
+    .map((each) => ({
+      ...each,
+      models: each.models.filter((model) => names.has(rowName({ provider: each.provider, model }))),
+    }))
+    .filter((each) => each.models.length > 0)
+  return {
+    ...inForce,
+    providers: { ...inForce.providers, ...release.providers },
+    models: [...inForce.models, ...models],
+    history: [...inForce.history, ...history],
+  }
+}
+
 /** The new book with the former rows and dated prices of some models: of those whose new price nobody would accept. */
 export function withFormerRows(file: PriceBookFile, before: PriceBookFile, names: ReadonlySet<string>): PriceBookFile {
   const former = new Map(before.models.map((row) => [rowName(row), row]))

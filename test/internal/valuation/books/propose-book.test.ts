@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { reviewBook } from '../../../../internal/valuation/books/book-guard.js'
 import { flattened } from '../../../../internal/valuation/books/flat-sheet.js'
-import { proposedBook } from '../../../../internal/valuation/books/propose-book.js'
+import { proposedBook, uponRelease, withFormerRows } from '../../../../internal/valuation/books/propose-book.js'
 import type {
   SourceBook,
   SourceName,
@@ -222,6 +222,54 @@ test('prices by time of day stay as they are', () => {
 
   expect(byTimeOfDay).toEqual(['openai/a'])
   expect(file.history).toEqual(history)
+})
+
+test('a book that was imported gets the models and rules of a newer release, and keeps its own prices', () => {
+  const rules = [{ models: ['*'], source: 'stated', batch: '0.5' }]
+  const release = bookOf([priceRow('a', '1', '2'), priceRow('n', '1', '2')], {
+    as_of: '2026-12-01',
+    providers: { openai: { rules } },
+    history: [
+      { provider: 'openai', models: ['a', 'n'], periods: [{ from: '2026-01-01', price: { input: '1', output: '2' } }] },
+    ],
+  })
+  const inForce = bookOf([priceRow('a', '3', '4')], { as_of: '2026-11-01' })
+
+  const upon = uponRelease(inForce, release)
+
+  expect(upon.models.map(({ model, input }) => [model, input])).toEqual([
+    ['a', '3'],
+    ['n', '1'],
+  ])
+  expect(upon.providers).toEqual({ openai: { rules } })
+  expect(upon.history.map(({ models }) => models)).toEqual([['n']])
+  expect(uponRelease(release, inForce)).toBe(release)
+})
+
+test('a model whose new price nobody would accept keeps its row and its dated prices', () => {
+  const periods = [{ from: '2026-01-01', price: { input: '1', output: '2' } }]
+  const before = bookOf([priceRow('a', '1', '2'), priceRow('b', '1', '2')], {
+    history: [{ provider: 'openai', models: ['a', 'b'], periods }],
+  })
+  const { file } = proposedBook(
+    before,
+    [
+      genai(
+        now('a', { input: '9000', output: '2' }),
+        now('b', { input: '2', output: '2' }),
+        now('n', { input: '9000', output: '2' }),
+      ),
+    ],
+    DATES,
+  )
+
+  const kept = withFormerRows(file, before, new Set(['openai/a', 'openai/n']))
+
+  expect(rowIn(kept, 'a')).toEqual(before.models[0])
+  expect(ratesOn(kept, 'a', '2026-12-01')).toEqual({ input: '1', output: '2' })
+  expect(ratesOn(kept, 'b', '2026-12-01')).toEqual({ input: '2', output: '2' })
+  // A new model has no former row: the guard leaves it out.
+  expect(rowIn(kept, 'n')?.input).toBe('9000')
 })
 
 const rate = fc.constantFrom('1', '2', '3.5', '0.125')
