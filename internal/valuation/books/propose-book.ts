@@ -296,7 +296,7 @@ function periodsWith({ listed, price, row, date, announced, dates }: Revision): 
 const endingBy = (period: DatedPeriod, day: string): DatedPeriod =>
   period.to !== undefined && startMs(period.to) <= startMs(day) ? period : { ...period, to: day }
 
-/** Prices that a book announces, on top of what all books say today. */
+/** Prices that the books announce, on top of what they say today. Those that are listed already stay. */
 function announcedPeriods(
   today: FlatSheet,
   said: readonly Statement[],
@@ -304,19 +304,31 @@ function announcedPeriods(
   dates: ProposalDates,
   thresholds: readonly number[],
 ): readonly DatedPeriod[] {
+  const days = new Set(said.flatMap(({ row }) => row.periods.flatMap(({ from }) => from ?? [])))
   const periods: DatedPeriod[] = []
   let rates = today
-  for (const { source, row } of said) {
-    for (const period of row.periods) {
-      const { from } = period
-      if (from === undefined || from <= dates.today || listed.some((each) => each.from === from)) continue
-      const next = mergedRates(rates, [{ source, rates: ratesIn(period, thresholds) }]).rates
-      if (differences(rates, next).length === 0) continue
+  for (const from of [...days].filter((day) => day > dates.today).sort()) {
+    const known = listed.find((each) => each.from === from)
+    const next = known === undefined ? announcedOn(from, rates, said, thresholds) : flattened(known.price)
+    if (known === undefined && differences(rates, next).length > 0) {
       periods.push({ from, price: unflattened(next), complete: true, scheduled: true })
-      rates = next
     }
+    rates = next
   }
   return periods
+}
+
+function announcedOn(
+  day: string,
+  rates: FlatSheet,
+  said: readonly Statement[],
+  thresholds: readonly number[],
+): FlatSheet {
+  const announced = said.flatMap(({ source, row }): Said[] => {
+    const period = row.periods.find(({ from }) => from === day)
+    return period === undefined ? [] : [{ source, rates: ratesIn(period, thresholds) }]
+  })
+  return mergedRates(rates, announced).rates
 }
 
 /** Input and output as the books that disagree have them; the explanation of a cost shows them. */
@@ -414,8 +426,8 @@ function newRow(
     src: `${said.map(({ source }) => source).join(', ')} (${dates.asOf})`,
   }
   const row = withOther(bare, otherBooks(bare, merged, said))
-  const dated = region === undefined ? said.find((each) => each.row.periods.length > 1) : undefined
-  const history = dated && historyOf(row, datedPeriods(dated, rates, dates), said)
+  const periods = region === undefined ? datedPeriods(said, rates, dates) : []
+  const history = periods.length > 1 ? historyOf(row, periods, said) : undefined
   if (!isHeldExactly(row, history)) {
     found.inexact.push(name)
     return undefined
@@ -425,18 +437,18 @@ function newRow(
 }
 
 /** The dated prices of a new model, of which the one in force is what all books say. */
-function datedPeriods({ row }: Statement, inForce: FlatSheet, { today }: ProposalDates): readonly DatedPeriod[] {
-  const current = row.periods.findLastIndex(({ from }) => (from ?? '') <= today)
-  return row.periods.map((period, at): DatedPeriod => {
-    const { from = FIRST_DAY } = period
-    const next = row.periods[at + 1]?.from
-    const price = unflattened(at === current ? inForce : ratesIn(period, []))
+function datedPeriods(said: readonly Statement[], inForce: FlatSheet, dates: ProposalDates): readonly DatedPeriod[] {
+  const dated = said.find(({ row }) => row.periods.length > 1)?.row.periods ?? []
+  const past = dated.filter(({ from }) => (from ?? '') <= dates.today)
+  const former = past.slice(0, -1).map((period, at): DatedPeriod => {
+    const to = past[at + 1]?.from
     return {
-      from,
-      ...(next !== undefined && { to: next }),
-      price,
+      from: period.from ?? FIRST_DAY,
+      ...(to !== undefined && { to }),
+      price: unflattened(ratesIn(period, [])),
       complete: true,
-      ...(from > today && { scheduled: true }),
     }
   })
+  const current = { from: past.at(-1)?.from ?? FIRST_DAY, price: unflattened(inForce), complete: true }
+  return [...former, current, ...announcedPeriods(inForce, said, [], dates, [])]
 }
