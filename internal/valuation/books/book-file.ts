@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BILLED_UNITS } from '../../text/call-words.js'
 import { plainText } from '../../text/plain-text.js'
-import { RULE_PARTS, RULE_TIERS } from '../cost/assumed-rates.js'
+import { RULE_CACHES, RULE_PARTS, RULE_TIERS } from '../cost/assumed-rates.js'
 import { type PriceBookFile, priceBook, startMs } from '../cost/price-book.js'
 import { BILLED_TOOLS, PRICED_TIERS, RATE_PARTS, RATE_PATTERN } from '../cost/rate-sheet.js'
 
@@ -32,7 +32,7 @@ const factor = z.string().regex(RATE_PATTERN, 'must be a plain decimal')
 const rule = z.looseObject({
   models: z.array(z.string().regex(/^[^A-Z*]+\*?$|^\*$/, 'must be in lower case, with at most a * at its end')).min(1),
   source: plainText(500),
-  ...Object.fromEntries([...RULE_PARTS, ...RULE_TIERS].map((of) => [of, factor.optional()])),
+  ...Object.fromEntries([...RULE_PARTS, ...RULE_TIERS, ...RULE_CACHES].map((of) => [of, factor.optional()])),
 })
 const name = plainText(256)
 const day = z

@@ -30,13 +30,17 @@ export interface ProviderRule {
   readonly cache_read?: string
   readonly cache_write?: string
   readonly cache_write_1h?: string
-  /** Of all rates of the standard tier. */
+  /** Of the rates of the standard tier. Cached tokens and cache writes have no discount, unless one is stated. */
   readonly batch?: string
   readonly flex?: string
   readonly priority?: string
+  /** Of the rates for cached tokens and cache writes of the standard tier. */
+  readonly batch_cache?: string
+  readonly flex_cache?: string
 }
 
 export const RULE_TIERS = ['batch', 'flex', 'priority'] as const satisfies readonly PricedTier[]
+export const RULE_CACHES = ['batch_cache', 'flex_cache'] as const
 export const RULE_PARTS = ['cache_read', 'cache_write', 'cache_write_1h'] as const satisfies readonly RatePart[]
 
 /** A price of the same model under its other name: of the alias, or of a snapshot. */
@@ -48,7 +52,7 @@ export interface Relative {
 
 /** What the rules of a provider state for one model. */
 export type KnownRule = Readonly<
-  Partial<Record<(typeof RULE_PARTS)[number] | (typeof RULE_TIERS)[number], StatedFactor>>
+  Partial<Record<(typeof RULE_PARTS | typeof RULE_TIERS | typeof RULE_CACHES)[number], StatedFactor>>
 >
 interface StatedFactor {
   readonly times: string
@@ -63,7 +67,7 @@ export function ruleFor(rules: readonly ProviderRule[], model: string): KnownRul
   const found: Partial<Record<keyof KnownRule, StatedFactor>> = {}
   for (const rule of rules) {
     if (!rule.models.some(isMeant)) continue
-    for (const of of [...RULE_PARTS, ...RULE_TIERS]) {
+    for (const of of [...RULE_PARTS, ...RULE_TIERS, ...RULE_CACHES]) {
       const times = rule[of]
       if (times !== undefined) found[of] ??= { times, source: rule.source }
     }
@@ -170,7 +174,7 @@ function withTiers<T extends TierTables>(
     let found: RateTable = { ...listed, assumed: {} }
     const stated = isRuleTier(tier) ? known.rule[tier] : undefined
     const isPlausible = stated !== undefined && isWithinBounds(tier, stated.times, '1')
-    const byRule = isPlausible ? scaled(standard, stated.times) : undefined
+    const byRule = isPlausible ? scaled(standard, stated.times, ofCache(tier, stated.times, known.rule)) : undefined
     // Rates that are listed otherwise than by the rule are not of the rule: nothing beside them follows from it.
     if (byRule !== undefined && (listed?.input === undefined || listed.input === byRule.input)) {
       found = filled(found, byRule, originOf(stated), known)
@@ -233,11 +237,25 @@ const relativeOf = ({ from, model }: Omit<Relative, 'sheet'>): RateOrigin => ({ 
 const assumedAll = (rates: Rates, origin: RateOrigin): AssumedRates =>
   Object.fromEntries(RATE_PARTS.filter((part) => rates[part] !== undefined).map((part) => [part, origin]))
 
+/** A discount is that of the cache only where its provider states it; a surcharge is that of all tokens. */
+function ofCache(tier: PricedTier, factor: string, rule: KnownRule): string {
+  const stated = tier === 'batch' ? rule.batch_cache : tier === 'flex' ? rule.flex_cache : undefined
+  return stated?.times ?? (isWithinBounds('priority', factor, '1') ? factor : '1')
+}
+
+const CACHE_PARTS: ReadonlySet<RatePart> = new Set([
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'audio_cache_read',
+  'image_cache_read',
+])
+
 /** All rates times a factor; undefined when one of them cannot be held exactly. */
-function scaled(rates: Rates, factor: string): Rates | undefined {
+function scaled(rates: Rates, factor: string, cacheFactor: string): Rates | undefined {
   const products = RATE_PARTS.flatMap((part) => {
     const rate = rates[part]
-    return rate === undefined ? [] : [[part, timesFactor(rate, factor)] as const]
+    return rate === undefined ? [] : [[part, timesFactor(rate, CACHE_PARTS.has(part) ? cacheFactor : factor)] as const]
   })
   return products.some(([, product]) => product === undefined) ? undefined : (Object.fromEntries(products) as Rates)
 }

@@ -114,8 +114,11 @@ def fill(table, rates):
             table.setdefault(part, rates[part])
 
 
-def times(rates, factor):
-    return {part: text(D(rates[part]) * D(factor)) for part in PARTS if part in rates}
+CACHED = ("cache_read", "cache_write", "cache_write_1h", "audio_cache_read", "image_cache_read")
+
+
+def times(rates, factor, of_cache):
+    return {part: text(D(rates[part]) * D(of_cache if part in CACHED else factor)) for part in PARTS if part in rates}
 
 
 def completed(row, price):
@@ -137,7 +140,8 @@ def completed(row, price):
         for tier in ("batch", "flex", "priority", "scale", "priority_on_demand", "flex_discount"):
             own = dict(table.get(tier, {}))
             if tier in rule:
-                by_rule = times(standard, rule[tier])
+                surcharge = rule[tier] if D(rule[tier]) > 1 else "1"
+                by_rule = times(standard, rule[tier], rule.get(tier + "_cache", surcharge))
                 if own.get("input", by_rule["input"]) == by_rule["input"]:
                     fill(own, by_rule)
             for each in kin:

@@ -51,7 +51,7 @@ describe('a rule of the provider', () => {
     ['cache reads', { cachedInputTokens: 1_000_000 }, '8.2', ['cache_read']],
     ['cache writes', { cacheWriteTokens: 1_000_000 }, '10.5', ['cache_write']],
     ['long cache writes', { cacheWriteTokens: 1_000_000, cacheWriteTtlSeconds: 3600 }, '12', ['cache_write_1h']],
-    ['both', { serviceTier: 'batch', cachedInputTokens: 1_000_000 }, '4.1', ['input', 'output', 'cache_read']],
+    ['both', { serviceTier: 'batch', cachedInputTokens: 1_000_000 }, '4.2', ['input', 'output', 'cache_read']],
     ['beyond a threshold', { inputTokens: 2_000_000, serviceTier: 'batch' }, '12', ['input', 'output']],
     ['cached, beyond it', { inputTokens: 2_000_000, cachedInputTokens: 1_000_000 }, '20.4', ['cache_read']],
   ])('prices what the row lacks, as an assumption on the card: %s', (_, stated, cost, rates) => {
@@ -61,6 +61,21 @@ describe('a rule of the provider', () => {
     expect(found.assumed).toEqual([{ from: 'provider_rule', by: 'the provider', rates }])
     expect(found.flags).toContain('rate_by_provider_rule')
     expect(found.assumptions.join()).toContain('a rule of the provider (the provider)')
+  })
+
+  test.each<[string, Partial<ProviderRule>, Stated, string]>([
+    ['has no discount that is not stated', {}, { serviceTier: 'flex' }, '4.2'],
+    ['has the discount stated for it', { flex_cache: '0.5' }, { serviceTier: 'flex' }, '4.1'],
+    ['has not the discount of another tier', { batch_cache: '0.5' }, { serviceTier: 'flex' }, '4.2'],
+    ['has the surcharge of the tier', {}, { serviceTier: 'priority' }, '16.4'],
+  ])('prices a tier whose cache %s', (_, stated, tier, cost) => {
+    const found = priced(ruled([priceRow('model', '2', '8')], stated), {
+      ...model,
+      ...tier,
+      cachedInputTokens: 1_000_000,
+    })
+
+    expect(found.cost).toBe(cost)
   })
 
   test('says nothing of a call that uses only listed rates', () => {
