@@ -197,9 +197,14 @@ function costOf(
   return isReplaced ? pricedAs(row, consumption) : {}
 }
 
-/** Whether an upper bound has become a cost, or may be charged back by now, or no more. */
-const isBoundBetter = (row: AttributionRow, { costBound, isUpperBoundCharged: isCharged }: Consumption): boolean =>
-  row.costBound === 'upper' && (costBound !== 'upper' || isCharged !== isUpperBoundCharged(row.costDetails))
+/**
+ * Whether an upper bound has become a cost, or may be charged back by now, or no more. A negotiated price that is gone by
+ * now is not replaced by the list's.
+ */
+const isBoundBetter = (row: AttributionRow, { costBasis, costBound, isUpperBoundCharged: isCharged }: Consumption) =>
+  row.costBound === 'upper' &&
+  (row.costBasis !== 'tenant_price' || costBasis === 'tenant_price') &&
+  (costBound !== 'upper' || isCharged !== isUpperBoundCharged(row.costDetails))
 
 /** What is counted of a row, and its cost. */
 function pricedAs(row: AttributionRow, consumption: Consumption) {

@@ -159,6 +159,12 @@ describe('records whose cost is an upper bound', () => {
     expect(tallyOf([bounded()], [], 'unpriced')).toMatchObject({ cost_usd: '0', left: 1 })
   })
 
+  test('a negotiated price that is gone by now does not become the price of the list', () => {
+    const negotiated = { ...bounded(), costBasis: 'tenant_price' }
+    expect(again(negotiated, 'unpriced', CACHE)).toBeUndefined()
+    expect(tallyOf([negotiated], [], 'unpriced')).toMatchObject({ left: 1 })
+  })
+
   test('a tenant that charges upper bounds back can have earlier ones charged, and take that back', () => {
     const before = bounded()
     charges = true

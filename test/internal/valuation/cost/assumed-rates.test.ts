@@ -261,7 +261,8 @@ test('a dated name of the book never knows less than its alias of the same price
 })
 
 test('a dated name never knows less than its alias of the same price, whatever each of them lists', () => {
-  const rate = fc.integer({ min: 1, max: 9 }).map((tenths) => `0.${tenths}`)
+  // Not above the input rate of a batch: a rate for cached tokens that is above it is not taken over.
+  const rate = fc.integer({ min: 1, max: 5 }).map((tenths) => `0.${tenths}`)
   const facts = fc.record(
     {
       cache_read: rate,
