@@ -188,7 +188,7 @@ const runUndo = (id: string, options: InstanceOption & ConfirmOption): Promise<v
 async function runList(options: InstanceOption): Promise<void> {
   const { broker, books, proposals } = await openBooks('energy', options)
   const proposed = (await keptProposals(proposals)).filter(({ kind }) => kind === 'energy')
-  // At once: whoever reads only the first lines closes the pipe.
+  // In one write: a reader such as `head` closes the pipe after its first lines.
   write([...(await importedBooks(books)), ...proposed].map((each) => `${JSON.stringify(each)}\n`).join(''))
   await broker.close()
 }

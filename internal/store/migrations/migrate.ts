@@ -82,7 +82,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     version: 4,
     name: 'reports count ambiguous usage',
-    // Of the column that step 5 gives its form: this one would name what is not there yet.
+    // Empty: the flags of reports now name a column that step 5 adds, so step 5 modifies them.
     statements: [],
   },
   {

@@ -52,7 +52,7 @@ export const SKIP_REASONS = {
 } as const
 export type SkipReason = keyof typeof SKIP_REASONS
 
-/** Counts what is left out. */
+/** How many models of a source are left out, by reason. */
 export class Skipped {
   readonly counts: Partial<Record<SkipReason, number>> = {}
 
