@@ -13,9 +13,9 @@ import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
-import { indexLoad } from './index-load/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { intake } from './intake/question.js'
+import { keysLoad } from './keys-load/question.js'
 import { type PricesOptions, prices } from './prices/question.js'
 import { type QueryOptions, query } from './query/question.js'
 import { type ReportsOptions, reports } from './reports/question.js'
@@ -147,12 +147,12 @@ program
   })
 
 program
-  .command('index-load')
-  .description('loading the index of what was admitted: one of five gateways ÷ everything, as it was before')
-  .option('--repeats <count>', 'rounds', atLeast(1), 5)
-  .option('--keys <count>', 'keys of 24 hours, and as many events of 7 days', atLeast(100_000), 5_000_000)
-  .action(async (options: { repeats: number; keys: number }) => {
-    await indexLoad({ ...options, checkout: CHECKOUT }, stopping.signal)
+  .command('keys-load')
+  .description('a start of a gateway with generated keys in the stream KEYS: seconds until it is ready, and memory')
+  .option('--keys <count>', 'a day of 1,000 single requests per second: 86000000', atLeast(1_000), 5_000_000)
+  .option('--per-message <count>', 'keys that gateways group', atLeast(1), 10)
+  .action(async (options: { keys: number; perMessage: number }) => {
+    await keysLoad({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 interface EvalArguments {

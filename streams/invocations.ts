@@ -1,7 +1,10 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
-/** Facts first, then trained inference, then allocation. */
-export const STAGES = ['a', 'b', 'c'] as const
+/**
+ * The lane of tenants that send more than is worked off; then an event's own facts, those of its trace, trained
+ * inference, allocation.
+ */
+export const STAGES = ['l', 'a', 't', 'b', 'c'] as const
 export type StageName = (typeof STAGES)[number]
 
 /**
@@ -37,15 +40,11 @@ export const partitionOfSubject = (subject: string): number => Number(subject.sp
 /** The most partitions for events: a claim's answer has six bits for one (`internal/ingest/keys/event-answers.ts`). */
 export const PARTITIONS_MAX = 64
 
-/**
- * The partition behind the configured ones, to which gateways send the events of tenants that send more than is worked
- * off, so that the others' need not wait behind them (`internal/ingest/admission/lane.ts`). Undefined when the
- * configured ones leave none.
- */
-export const laneOf = (partitions: number): number | undefined => (partitions < PARTITIONS_MAX ? partitions : undefined)
-
-/** The number of partitions that events go to, the lane included. */
-export const partitionsWithLane = (partitions: number): number => Math.min(partitions + 1, PARTITIONS_MAX)
+/** The mailboxes of all stages. The lane is one. */
+export const mailboxes = (partitions: number): readonly { readonly stage: StageName; readonly partition: number }[] =>
+  STAGES.flatMap((stage) =>
+    Array.from({ length: stage === 'l' ? 1 : partitions }, (_, partition) => ({ stage, partition })),
+  )
 
 /** The least `max_payload` that the broker must have, headers included; also its default. */
 export const PAYLOAD_BYTES_MIN = 1024 * 1024

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Publisher } from '../../internal/broker/publisher.js'
 import { publishOrThrow } from '../../internal/broker/publisher.js'
+import { partitionOf } from '../../internal/ids/event-partition.js'
 import { invocationIdBytes, type TenantIds, uuidBytes } from '../../internal/ids/ids.js'
-import { partitionOf } from '../../internal/ingest/commit/commit-partition.js'
 import { encodeEntry, encodeGroup, splitIntoGroups } from '../../internal/invocations/invocation-group.js'
 import type { InvocationEvent } from '../../internal/invocations/invocation-schema.js'
 import { demoEvent } from '../../internal/local/replay/demo-company.js'
@@ -53,7 +53,7 @@ export async function publishEvents(count: number, labels: Labels, sender: Sende
     } as unknown as InvocationEvent
     const traceparent = sender.traceparentOf?.(i)
     const admission = { tenantId: sender.tenantId, principal: sender.principal, id, receivedAtMs: nowMs, traceparent }
-    entries[partitionOf(sender.ids, undefined, id, sender.partitions)]?.push(encodeEntry(admission, wire))
+    entries[partitionOf(id, sender.partitions)]?.push(encodeEntry(admission, wire))
   }
   for (const [partition, all] of entries.entries()) {
     for (const group of splitIntoGroups(all)) {

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claimsSubject } from '../../streams/gateways.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { provenance } from '../machine.js'
 import { writeResult } from '../results.js'
@@ -16,8 +15,7 @@ import { StoredEvents } from './stored.js'
 import { wrkGenerator } from './wrk.js'
 
 /**
- * Question: what do more gateways cost per event, and how many messages do they send each other about its key and its
- * id?
+ * Question: what do more gateways cost per event?
  *
  * No bar. All gateways share one port and the processors of this machine, so the processor time says more than the
  * rate.
@@ -26,17 +24,14 @@ const COUNTS = [1, 2, 4, 8]
 const SECONDS = 2
 const REPEATS = 3
 const CONNECTIONS = 256
-/** For gateways to know one another: they are sure of new events five seconds after the last one has joined. */
-const JOINED_MS = 6_000
+/** For gateways to share their rate limits. */
+const JOINED_MS = 2_000
 const SETTLE_MS = 500
 
 interface Figures {
   readonly gateways: number
   /** Processor time is that of all gateways. */
   readonly load: LoadSummary
-  /** Requests and notices between gateways, without replies, from loads of their own. */
-  readonly peer_messages_per_event: number
-  readonly peer_bytes_per_event: number
 }
 
 /** The form of bench/results/ingest-gateways.json. */
@@ -87,19 +82,12 @@ export async function compareGateways(
     const warmUp = await run()
     const measured: Measurement[] = []
     while (measured.length < REPEATS) measured.push(await run())
-    const listened = await listenTo(ground, run)
-    await check([warmUp, ...measured, listened.measured])
-    const events = listened.measured.accepted + listened.measured.probe.accepted
-    figures.push({
-      gateways: count,
-      load: summaryOf(measured),
-      peer_messages_per_event: listened.messages / events,
-      peer_bytes_per_event: listened.bytes / events,
-    })
+    await check([warmUp, ...measured])
+    figures.push({ gateways: count, load: summaryOf(measured) })
   }
 
   const result: GatewaysResult = {
-    question: 'single-event ingest with more and more gateways: processor time and messages between them per event',
+    question: 'single-event ingest with more and more gateways: processor time per event',
     provenance: provenance(checkout),
     generator: generator.name,
     load: { seconds: SECONDS, repeats: REPEATS, connections: CONNECTIONS },
@@ -110,45 +98,15 @@ export async function compareGateways(
   print(result)
 }
 
-/**
- * Counts what gateways send each other during a load. The broker sends each message twice then, so nothing else is
- * measured.
- */
-async function listenTo({ broker }: Ground, run: () => Promise<Measurement>) {
-  let messages = 0
-  let bytes = 0
-  const subscription = broker.connection.subscribe(claimsSubject('*'), {
-    callback: (cause, { data }) => {
-      if (cause !== null) return
-      messages++
-      bytes += data.length
-    },
-  })
-  const measured = await run()
-  await sleep(SETTLE_MS)
-  subscription.unsubscribe()
-  return { measured, messages, bytes }
-}
-
 function print({ provenance: { cpu, cores, commit }, figures, strangers_share: strangers }: GatewaysResult): void {
-  const rows = figures.map(({ gateways, load, ...peers }) => [
+  const rows = figures.map(({ gateways, load }) => [
     String(gateways),
     Math.round(load.events_per_s.median).toLocaleString('en'),
     load.server_cpu_us?.median.toFixed(1) ?? '-',
     load.broker_cpu_us?.median.toFixed(1) ?? '-',
     load.p99_ms.median.toFixed(1),
-    (1_000 * peers.peer_messages_per_event).toFixed(0),
-    peers.peer_bytes_per_event.toFixed(1),
   ])
-  const head = [
-    'gateways',
-    'events/s',
-    'gateways us/event',
-    'broker us/event',
-    'p99 ms',
-    'messages/1,000 events',
-    'bytes/event',
-  ]
+  const head = ['gateways', 'events/s', 'gateways us/event', 'broker us/event', 'p99 ms']
   const share = strangers === null ? 'an unknown share' : `${(100 * strangers.median).toFixed(0)} %`
   process.stdout.write(`
 ${cpu}, ${cores} cores; ${commit.slice(0, 7)}; medians of ${REPEATS} repeats of ${SECONDS} s

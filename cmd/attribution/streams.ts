@@ -36,8 +36,8 @@ export const streamsCommand = (): Command =>
         new Command('apply')
           .description(
             'Changes the layout, and all streams, buckets and object stores that differ from it. Roles that set an ' +
-              'old value no longer start. The number of partitions changes only while no gateway runs and all events ' +
-              'are worked off.',
+              'old value no longer start. The number of partitions changes only once all events are worked off, ' +
+              'while no gateway and no attributor runs.',
           )
           .action((options: StreamsOptions) => onBroker(options, runApply)),
       ),

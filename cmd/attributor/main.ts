@@ -37,7 +37,8 @@ runMain('attributor', async () => {
   const staleMs = config.indexStaleSeconds * 1000
   const reference = await openReferenceData({ ...role, staleMs }, signal)
   // Last, since a member that is still loading copies would own partitions without reading them.
-  const membership = await role.join(config.stages)
+  // The lane feeds stage A.
+  const membership = await role.join([...config.stages, ...(config.stages.includes('a') ? ['l'] : [])])
   const logs = openOwnedLogs({ ...role, checkpoints, membership }, signal)
   logs.run(await openObservations({ ...role, publish, bytesMax: role.layout.observationsBytesMax }))
   logs.run(await openAuditLog({ ...role, publish, key: await role.signingKey('audit') }))

@@ -1,7 +1,7 @@
 /**
  * `npm run test:faults`: the set-up, then the random faults for ten minutes, or for as long as
- * ATTRIBUTION_FAULTS_MINUTES says. With the argument `upgrade`, each role of the last released version is replaced
- * under load instead, within one minute. Further arguments go to vitest.
+ * ATTRIBUTION_FAULTS_MINUTES says. With the argument `upgrade`, the last released version is replaced under load
+ * instead, with half a minute on each. Further arguments go to vitest.
  */
 import { join } from 'node:path'
 import { foreground } from './commands.mjs'
@@ -24,6 +24,6 @@ const env = {
 }
 const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 // A run that passes only the second time has found something.
-const file = isUpgrade ? 'test/faults/rolling-upgrade.test.ts' : 'test/faults/random-faults.test.ts'
+const file = isUpgrade ? 'test/faults/upgrade-by-drain.test.ts' : 'test/faults/random-faults.test.ts'
 const args = ['run', '--retry=0', file, ...process.argv.slice(isUpgrade ? 3 : 2)]
 process.exit(await foreground(process.execPath, [vitest, ...args], { cwd: ROOT, env }))

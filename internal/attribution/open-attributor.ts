@@ -1,5 +1,5 @@
 import { CHANGES } from '../../streams/changes.js'
-import { INVOCATIONS, laneOf, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
+import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { logIdOf, type OwnedLog, type OwnedLogs } from '../broker/owned-logs.js'
 import { partitionsHeld } from '../broker/partitions.js'
 import type { Publisher } from '../broker/publisher.js'
@@ -26,12 +26,10 @@ import { comparisonPublisher, correctionPublisher } from './changes/publish-chan
 import { type OpenStages, openStages, type StagesDeps } from './open-stages.js'
 import { type Announce, announcer } from './records/record-event.js'
 import { CLOSED_MAX, MergeCapacity, sameCallFinder } from './sightings/seen-twice.js'
+import { laneStage, untilWorkedOff } from './stages/lane.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
 
-/**
- * Small batches: the other partitions of this process wait for one at a time, and their tenants are to notice little of
- * a flood.
- */
+/** Small batches: the events of other tenants wait for one at a time. */
 const LANE_BATCH_BYTES_MAX = 1024 * 1024
 
 export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'> {
@@ -66,12 +64,20 @@ export async function openAttributor(
   logs.run(await openChanges(deps, opened, announce), () => Math.max(deps.clock(), deps.watermark.newestPlanned() + 1))
   const stages = opened.stages.filter(({ name }) => deps.stages.includes(name))
   const bytesMax = admittableBytes(deps.invocationsBytesMax)
+  if (deps.stages.includes('a')) {
+    const lane = laneStage({
+      partitions: deps.partitions,
+      untilWorkedOff: () =>
+        untilWorkedOff({ manager: broker.manager, checkpoints: logs.deps.checkpoints }, deps.partitions),
+    })
+    const actor = partitionActor(lane, 0, actorDeps)
+    logs.run({ ...actor, batchBytesMax: LANE_BATCH_BYTES_MAX, bytesMax, keepMs: REPLAY_WINDOW_MS })
+  }
   const reading = readPartitions(
     { partitions: deps.partitions, held: () => partitionsHeld(broker.manager), log },
     (partition) => {
-      const ofLane = partition === laneOf(deps.partitions) ? { batchBytesMax: LANE_BATCH_BYTES_MAX } : {}
       for (const stage of stages) {
-        logs.run({ ...partitionActor(stage, partition, actorDeps), ...ofLane, bytesMax, keepMs: REPLAY_WINDOW_MS })
+        logs.run({ ...partitionActor(stage, partition, actorDeps), bytesMax, keepMs: REPLAY_WINDOW_MS })
       }
     },
     signal,
@@ -80,7 +86,7 @@ export async function openAttributor(
 }
 
 async function openActorDeps(
-  { broker, store, reference, publish, publishEvent, clock, log }: AttributorDeps,
+  { broker, store, reference, partitions, publish, publishEvent, clock, log }: AttributorDeps,
   logId: number,
   announce: Announce,
   signal: AbortSignal,
@@ -103,6 +109,7 @@ async function openActorDeps(
     compare: comparisonPublisher(publishChanges),
   })
   return {
+    partitions,
     publish,
     async insert(rows, token, isRepeat, spans) {
       const kept = await tagValues.apply(rows)

@@ -1,26 +1,23 @@
-import { partitionsWithLane } from '../../streams/invocations.js'
-import { type LogRange, readLogToItsEnd } from '../broker/log.js'
-import { partitionsHeld } from '../broker/partitions.js'
+import { INVOCATIONS } from '../../streams/invocations.js'
+import { firstSequenceSince, type LogRange, readLogToItsEnd } from '../broker/log.js'
 import type { PlannedLogDeps } from '../broker/planned-log.js'
 import { workloadHashes } from '../directory/directory.js'
 import type { identityKeysCache } from '../ids/ids.js'
 import { memoryShareBytes } from '../process/memory.js'
 import { insertsOfLog } from '../store/log-sink.js'
 import { lastWeightsInstant, resolvedCosts } from '../store/queries/attribution/allocation-weights.js'
-import { tracedRecordsSince } from '../store/queries/attribution/traced-records.js'
 import { recordSourcesOf, recordSourcesSince } from '../store/queries/records/sources.js'
 import { ALLOCATION_WEIGHTS } from '../store/tables/allocation-weights.js'
 import { loadSeenEvents } from './actor/load-seen.js'
-import { OtherPartitions } from './actor/other-partitions.js'
 import type { Stage } from './actor/stage.js'
-import { UnconfirmedIds } from './actor/unconfirmed-ids.js'
 import type { AllocationDeps } from './pools/allocate.js'
 import { trailingWeights } from './pools/trailing-weights.js'
 import type { RowDeps } from './records/row.js'
-import { loadTraces } from './stages/a/load-traces.js'
 import { type StageADeps, stageA } from './stages/a/stage-a.js'
 import { type InferenceDeps, type OpenInference, openInference } from './stages/b/open-stage-b.js'
 import { stageC } from './stages/c/stage-c.js'
+import { loadTraces } from './stages/t/load-traces.js'
+import { stageT } from './stages/t/stage-t.js'
 
 /**
  * Share of the memory that the filters of all partitions together may take by which the facts stage recognises old
@@ -76,29 +73,27 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     // An event that is overlooked there becomes two records.
     readLog: (range: LogRange) => readLogToItsEnd(deps.broker.manager, range),
     logId,
+    partitions: deps.partitions,
     recordSourcesSince: (partition: number, sinceMs: number) =>
       recordSourcesSince(store, { partition, partitions: deps.partitions }, sinceMs),
     recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
     filterBytesMax: () => memoryShareBytes(SEEN_FILTERS_SHARE) / Math.max(1, ownedPartitions(deps)),
   }
-  const held = () => partitionsHeld(deps.broker.manager)
   const traceDeps = {
     ...logDeps,
     ...allocation,
     ...facts,
-    tracedRecordsSince: (partition: number, sinceMs: number, limit: number) =>
-      tracedRecordsSince(store, partition, sinceMs, limit),
+    partitions: deps.partitions,
+    firstSequenceSince: (sinceMs: number) => firstSequenceSince(deps.broker.manager, INVOCATIONS.name, sinceMs),
   }
   const stages = [
     stageA({
       ...rowDeps,
       ...facts,
+      partitions: deps.partitions,
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
-      unconfirmed: new UnconfirmedIds(deps.broker.manager, () => performance.now()),
-      otherPartitions: (partition) =>
-        new OtherPartitions(partition, { ...seenDeps, held, partitions: deps.partitions }),
-      loadTraces: (partition) => loadTraces(partition, traceDeps),
     }),
+    stageT({ ...rowDeps, ...facts, loadTraces: (partition) => loadTraces(partition, traceDeps) }),
     inference.stage(rowDeps),
     stageC({ ...rowDeps, ...allocation }),
   ]
@@ -107,7 +102,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
 
 function ownedPartitions({ logDeps, partitions }: StagesDeps): number {
   let owned = 0
-  for (let partition = 0; partition < partitionsWithLane(partitions); partition++) {
+  for (let partition = 0; partition < partitions; partition++) {
     if (logDeps.isOwner(`a.${partition}`)) owned++
   }
   return owned

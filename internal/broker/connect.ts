@@ -16,10 +16,10 @@ import { DELIVERIES } from '../../streams/deliveries.js'
 import { EVENTS } from '../../streams/events.js'
 import { EXPORTERS, EXPORTS } from '../../streams/exports.js'
 import { INVOCATIONS, PAYLOAD_BYTES_MIN } from '../../streams/invocations.js'
+import { KEYS } from '../../streams/keys.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
-import { UNCONFIRMED } from '../../streams/unconfirmed.js'
 import { ConfigError } from '../config/settings.js'
 import { reportWhileWaiting } from '../telemetry/waiting-time.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
@@ -144,7 +144,7 @@ export const declaredStreams = (settings: StreamSettings): readonly DeclaredStre
   DEADLETTERS,
   ATTEMPTS,
   EXPORTS,
-  UNCONFIRMED,
+  KEYS,
 ]
 
 /** The streams whose size belongs to the layout. */

@@ -128,18 +128,16 @@ const placementText = (placement: { cluster?: string; tags?: readonly string[] }
   [placement?.cluster ?? '', ...(placement?.tags ?? [])].filter((part) => part !== '').join(',') || 'anywhere'
 
 /**
- * What must end before events may go to other partitions: gateways, which would not all change at the same moment, and
- * events that stages have not worked off, whose repeats would go elsewhere.
+ * What must end before events may go to other partitions: gateways, which would not all change at the same moment;
+ * events that stages have not worked off, whose repeats would go elsewhere; then attributors, each of which knows the
+ * repeats of its partitions by the number of before.
  */
 async function undrained(broker: Broker): Promise<string[]> {
   const log = await findStream(broker, INVOCATIONS.name)
   if (log === undefined) return []
   const obstacles: string[] = []
-  const gateways: string[] = []
-  const members = await broker.bucket(MEMBERS)
-  for await (const key of await members.keys('gateway.>')) gateways.push(key)
-  if (gateways.length > 0)
-    obstacles.push(`the number of partitions changes while no gateway runs; ${gateways.length} run`)
+  const gateways = await membersOf(broker, 'gateway')
+  if (gateways > 0) obstacles.push(`the number of partitions changes while no gateway runs; ${gateways} run`)
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const { state } = await broker.manager.streams.info(INVOCATIONS.name, { subjects_filter: INVOCATIONS_OF_ALL })
   for (const subject of Object.keys(state.subjects ?? {}).sort()) {
@@ -149,7 +147,16 @@ async function undrained(broker: Broker): Promise<string[]> {
       continue
     obstacles.push(`${subject} has events that are not worked off yet: leave an attributor running until it is empty`)
   }
+  const attributors = obstacles.length > 0 ? 0 : await membersOf(broker, 'attributor')
+  if (attributors > 0) obstacles.push(`all events are worked off, now stop the attributors; ${attributors} run`)
   return obstacles
+}
+
+async function membersOf(broker: Broker, role: string): Promise<number> {
+  const members = await broker.bucket(MEMBERS)
+  let count = 0
+  for await (const _ of await members.keys(`${role}.>`)) count++
+  return count
 }
 
 const INVOCATIONS_PREFIX = 'invocations.'

@@ -3,7 +3,6 @@ import type { KV } from '@nats-io/kv'
 import { serviceVersion } from '../config/version.js'
 import { counter, gauge } from '../telemetry/metrics.js'
 import { mirrorBucket } from './mirror.js'
-import { type Late, LateAnnouncements, OwnHeartbeats } from './own-heartbeats.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
 export interface Membership {
@@ -16,22 +15,6 @@ export interface Membership {
   owns(name: string, part?: string): boolean
   /** Names of the live members, including this one, sorted. */
   live(): readonly string[]
-  /** Whether this process is surely a member, and sees the members as they are (`own-heartbeats.ts`). */
-  isCurrent(): boolean
-  /**
-   * Calls back when `isCurrent` is true again that was false: with how long it had been so; 0 when it is true for the
-   * first time.
-   */
-  onCurrentAgain(listener: (lapsedMs: number) => void): void
-  /**
-   * Lets the other members know that the log holds what this process had kept on its disk while it did not reach the
-   * broker.
-   *
-   * @param waitedMs how long the first of it had waited
-   */
-  announceLate(waitedMs: number): void
-  /** Calls back when another member has announced it; perhaps more than once for one announcement. */
-  onLate(listener: (waitedMs: number) => void): void
   /**
    * Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires.
    */
@@ -49,13 +32,9 @@ interface Heartbeat {
   readonly http?: string
   /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
-  /** Number of the heartbeat. */
-  readonly beat: number
-  /** Absent while nothing was announced. */
-  readonly late?: Late
 }
 
-interface SeenMember extends Pick<Heartbeat, 'parts' | 'late'> {
+interface SeenMember extends Pick<Heartbeat, 'parts'> {
   /** When its last heartbeat arrived, by `performance.now()`. */
   readonly at: number
 }
@@ -95,7 +74,6 @@ export async function joinMembers(
     ...(http !== undefined && { http }),
     ...(parts !== undefined && { parts }),
   }
-  const heartbeats = new OwnHeartbeats(() => performance.now())
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 
@@ -121,13 +99,12 @@ export async function joinMembers(
     for (const listener of changeListeners) listener()
   }
 
-  const lateListeners: ((waitedMs: number) => void)[] = []
-  const onHeartbeat = (key: string, heartbeat: Pick<Heartbeat, 'parts' | 'late'>): void => {
-    const late = noteHeartbeat(members, key, heartbeat)
-    if (late !== undefined && key !== own) for (const listener of lateListeners) listener(late.waitedMs)
+  const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
+    members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
   }
-  const announcements = new LateAnnouncements()
-  const sendHeartbeat = heartbeatSender(bucket, own, self, heartbeats, announcements)
+  const sendHeartbeat = async (): Promise<void> => {
+    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
+  }
   // First, so that the watch of this role's members finds one.
   await sendHeartbeat()
   const mirror = await mirrorBucket<Heartbeat>(
@@ -137,8 +114,6 @@ export async function joinMembers(
       if (heartbeat === undefined) members.delete(key)
       else onHeartbeat(key, heartbeat)
       notifyIfChanged()
-      // The change first: it is older than the heartbeat that proves this view.
-      if (key === own) heartbeats.cameBack(heartbeat?.beat)
     },
     `${role}.>`,
   )
@@ -153,48 +128,12 @@ export async function joinMembers(
   return {
     owns: (name, part) => isOwner({ own, self, members }, name, part),
     live,
-    isCurrent: () => heartbeats.areCurrent,
-    onCurrentAgain: (listener) => heartbeats.onCurrentAgain(listener),
-    announceLate(waitedMs) {
-      announcements.announce(waitedMs)
-      void sendHeartbeat().catch(() => undefined)
-    },
-    onLate: (listener) => void lateListeners.push(listener),
     onChange: (listener) => void changeListeners.push(listener),
     async leave() {
       clearInterval(timer)
       mirror.stop()
       await bucket.delete(own)
     },
-  }
-}
-
-/** @returns the announcement in it, if the member's last heartbeat did not have it */
-function noteHeartbeat(
-  members: Map<string, SeenMember>,
-  key: string,
-  { parts, late }: Pick<Heartbeat, 'parts' | 'late'>,
-): Late | undefined {
-  const before = members.get(key)
-  const at = performance.now()
-  members.set(key, { at, ...(parts !== undefined && { parts }), ...(late !== undefined && { late }) })
-  return late?.count === before?.late?.count ? undefined : late
-}
-
-/** Sends one heartbeat of this process per call: its number, and what was announced. */
-function heartbeatSender(
-  bucket: KV,
-  own: string,
-  self: Pick<Heartbeat, 'pid' | 'version' | 'http' | 'parts'>,
-  heartbeats: OwnHeartbeats,
-  announcements: LateAnnouncements,
-): () => Promise<void> {
-  return async () => {
-    const { stated: late } = announcements
-    const beat = heartbeats.next()
-    const heartbeat: Heartbeat = { at: new Date().toISOString(), ...self, beat, ...(late !== undefined && { late }) }
-    await bucket.put(own, JSON.stringify(heartbeat))
-    announcements.stored(late)
   }
 }
 

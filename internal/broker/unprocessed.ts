@@ -1,19 +1,17 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
-import { INVOCATIONS, invocationsSubject, partitionsWithLane, STAGES } from '../../streams/invocations.js'
+import { INVOCATIONS, invocationsSubject, mailboxes } from '../../streams/invocations.js'
 import { readCheckpoint } from './checkpoint.js'
 import type { ReadLogOf } from './log-lag.js'
 import { admittableBytes } from './stream-capacity.js'
 
 /** The mailboxes of all stages and partitions, the lane included. */
 export const invocationLogs = (partitions: number): readonly ReadLogOf[] =>
-  STAGES.flatMap((stage) =>
-    Array.from({ length: partitionsWithLane(partitions) }, (_, partition) => ({
-      key: `${stage}.${partition}`,
-      stream: INVOCATIONS.name,
-      subject: invocationsSubject(stage, partition),
-    })),
-  )
+  mailboxes(partitions).map(({ stage, partition }) => ({
+    key: `${stage}.${partition}`,
+    stream: INVOCATIONS.name,
+    subject: invocationsSubject(stage, partition),
+  }))
 
 export interface LogBound {
   /** The share of the log's capacity for new work that unprocessed messages use. From 1 on, gateways refuse events. */

@@ -193,7 +193,7 @@ const withoutRoles: Setting<readonly BackgroundRole[]> = {
   },
 }
 
-const STAGES = ['a', 'b', 'c'] as const
+const STAGES = ['a', 't', 'b', 'c'] as const
 type Stage = (typeof STAGES)[number]
 
 const stages: Setting<readonly Stage[]> = {
@@ -203,7 +203,7 @@ const stages: Setting<readonly Stage[]> = {
   parse: (value) => {
     const wanted = value.split(',')
     const known = STAGES.filter((stage) => wanted.includes(stage))
-    if (known.length !== wanted.length) throw new Error('a comma-separated list of the stages a, b and c')
+    if (known.length !== wanted.length) throw new Error('a comma-separated list of the stages a, t, b and c')
     return known
   },
 }

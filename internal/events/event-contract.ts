@@ -169,6 +169,9 @@ export const EVENT_DATA = {
     }),
     since: timeText().meta({ description: 'When it began.' }),
   }),
+  'ingestion.key_conflict': z.object({
+    invocation_id: idOf('inv').meta({ description: 'One of the calls; the other one has an event of its own.' }),
+  }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 
 /** Event data as published: amounts that must be exact are `ExactNumber`s. */

@@ -8,16 +8,21 @@ import { GET_INVOCATION } from './invocation-contract.js'
 
 export interface InvocationStatusDeps {
   readonly idsOf: (tenantId: string) => TenantIds
-  /** The hex id of the record that counts the event's call: its own, or one that another source of the call has. */
-  readonly recordOf: (tenantId: string, idHex: string) => Promise<string | undefined>
+  /**
+   * The hex id of the record that counts the event's call: its own, or one that another source of the call has.
+   *
+   * @param as of which instant: `renewed` includes all that is processed at the call
+   */
+  readonly recordOf: (tenantId: string, idHex: string, as: 'latest' | 'renewed') => Promise<string | undefined>
   readonly findQuarantined: (
     tenantId: string,
     idHex: string,
   ) => Promise<{ readonly stage: string; readonly reason: string } | undefined>
-  /** Whether the event was admitted, as far as this gateway knows. */
-  readonly isAdmitted: (id: Uint8Array) => boolean
-  /** Whether it was admitted, as far as the other gateways know. */
-  readonly isAdmittedElsewhere: (id: Uint8Array) => Promise<boolean | undefined>
+  /**
+   * Whether the event was admitted and has no record yet; undefined while more waits than can be searched, or is in
+   * spools that dead gateways have left.
+   */
+  readonly isAdmitted: (id: Uint8Array) => Promise<boolean | undefined>
 }
 
 /** `GET /api/v1/invocations/{invocation_id}`: status of an accepted event. */
@@ -40,34 +45,38 @@ async function answer(exchange: Exchange, tenantId: string, deps: InvocationStat
   if (!hasTagOf(id, deps.idsOf(tenantId))) {
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The invocation belongs to another tenant.'))
   }
-  const idHex = Buffer.from(id).toString('hex')
-  const invocation = { invocation_id: formatId('inv', id) }
+  const processed = (as: 'latest' | 'renewed') => processedStatus(tenantId, id, deps, as)
   try {
-    const record = await deps.recordOf(tenantId, idHex)
-    if (record !== undefined) {
-      const attributionId = formatId('attr', Buffer.from(record, 'hex'))
-      return exchange.replyJson('200 OK', { ...invocation, status: 'attributed', attribution_id: attributionId })
-    }
-    const quarantined = await deps.findQuarantined(tenantId, idHex)
-    if (quarantined !== undefined) {
-      const { stage, reason } = quarantined
-      return exchange.replyJson('200 OK', { ...invocation, status: 'quarantined', stage, reason })
-    }
+    const before = await processed('latest')
+    const isAdmitted = before !== undefined || (await deps.isAdmitted(id))
+    // An event may have been processed while the mailboxes were searched for it.
+    const status = before ?? (isAdmitted === true ? { status: 'queued' } : await processed('renewed'))
+    if (status !== undefined) exchange.replyJson('200 OK', { invocation_id: formatId('inv', id), ...status })
+    else exchange.replyProblem(isAdmitted === undefined ? UNDECIDED : UNKNOWN)
   } catch (cause) {
     const known = storeProblem(cause) ?? brokerProblem(cause)
     if (known === undefined) throw cause
     return exchange.replyProblem(known)
   }
-  const isAdmitted = deps.isAdmitted(id) || (await deps.isAdmittedElsewhere(id))
-  if (isAdmitted === true) return exchange.replyJson('200 OK', { ...invocation, status: 'queued' })
-  exchange.replyProblem(isAdmitted === undefined ? UNDECIDED : UNKNOWN)
+}
+
+/** The status of an event that the stages have processed. */
+async function processedStatus(
+  tenantId: string,
+  id: Uint8Array,
+  { recordOf, findQuarantined }: InvocationStatusDeps,
+  as: 'latest' | 'renewed',
+): Promise<object | undefined> {
+  const idHex = Buffer.from(id).toString('hex')
+  const record = await recordOf(tenantId, idHex, as)
+  if (record !== undefined) {
+    return { status: 'attributed', attribution_id: formatId('attr', Buffer.from(record, 'hex')) }
+  }
+  const quarantined = await findQuarantined(tenantId, idHex)
+  return quarantined && { status: 'quarantined', stage: quarantined.stage, reason: quarantined.reason }
 }
 
 const UNKNOWN = problem('NOT_FOUND', 'No such invocation was admitted in the last seven days.')
-const UNDECIDED = problem(
-  'SERVICE_UNAVAILABLE',
-  'Another gateway may have admitted it, but it does not answer at present.',
-  {
-    retryAfterSeconds: 1,
-  },
-)
+const UNDECIDED = problem('SERVICE_UNAVAILABLE', 'More calls wait than can be searched for it at present.', {
+  retryAfterSeconds: 1,
+})

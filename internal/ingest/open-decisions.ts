@@ -1,31 +1,44 @@
-import { laneOf, partitionsWithLane } from '../../streams/invocations.js'
+import { MEMBERS } from '../../streams/buckets.js'
 import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
+import { joinMembers } from '../broker/members.js'
 import type { Publisher } from '../broker/publisher.js'
 import type { Watermark } from '../broker/watermark.js'
+import type { PublishEvent } from '../events/publish-event.js'
+import { describeBuild, newestBuild } from '../http/builds.js'
 import { turnNow } from '../http/turn-clock.js'
+import { untilAvailable } from '../process/main.js'
 import type { Logger } from '../telemetry/log.js'
 import { gauge, whenRead } from '../telemetry/metrics.js'
 import type { AdmissionDeps } from './admission/admission.js'
-import { Lane, NO_LANE } from './admission/lane.js'
+import type { Answer } from './admission/answers.js'
+import { Lane } from './admission/lane.js'
 import { GroupCommit } from './commit/group-commit.js'
-import { createLogWriter, type LogWriter, writerBehind } from './commit/log-writer.js'
+import { createLogWriter, deliverOrphans, type LogWriter } from './commit/log-writer.js'
 import { PartitionLag } from './commit/partition-lag.js'
-import { type IndexSources, openIndex } from './keys/open-index.js'
-import { OwnedEvents } from './keys/owned-events.js'
-import { type KeyClaims, openKeyClaims } from './open-key-claims.js'
-import { type OrphanDelivery, startOrphanDelivery } from './orphan-delivery.js'
-import type { EventClaims } from './peers/event-claims.js'
-import { KeyOwners } from './peers/key-owners.js'
-import { OwnerChanges } from './peers/owner-changes.js'
+import { type FollowKeysDeps, followKeys } from './keys/follow-keys.js'
+import { InFlight } from './keys/in-flight.js'
+import { createKeyConfirmation, type FindKeys } from './keys/key-confirmation.js'
+import { conflictNotices } from './keys/key-conflicts.js'
+import { KEY_WINDOW_MS, openKeys } from './keys/open-keys.js'
+import { OwnCalls } from './keys/own-calls.js'
+import { RecentEvents } from './keys/recent-events.js'
 import type { Spool } from './spool/spool.js'
 
 const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
 
+/**
+ * A request whose key has been in flight for this long is answered with a 503, so that no sender waits for more than
+ * 3 s, whichever dependency is unavailable: looking the key up in the read model may have taken 0.5 s before.
+ */
+const OVERDUE_MS = 2_000
+const OVERDUE_EVERY_MS = 100
+
 export interface DecisionsSettings {
-  readonly broker: Pick<Broker, 'connection' | 'bucket'>
+  readonly broker: Pick<Broker, 'bucket' | 'manager'> & Pick<FollowKeysDeps, 'connection'>
   readonly isBrokerUp: () => boolean
   readonly publisher: Publisher
+  readonly publishEvent: PublishEvent
   readonly watermark: Pick<Watermark, 'doneOf'>
   /** This gateway's name among the members; a new one per start. */
   readonly gatewayName: string
@@ -39,92 +52,93 @@ export interface DecisionsSettings {
   readonly stopping: AbortSignal
 }
 
-/** What decides on keys and event ids, here and with the other gateways, and writes events to the log. */
+/** What decides on keys, and writes events to the log. */
 export interface Decisions {
   readonly deps: Pick<
     AdmissionDeps,
     | 'keys'
-    | 'events'
-    | 'isLoaded'
-    | 'isEventLoaded'
+    | 'recentEvents'
+    | 'ownCalls'
+    | 'onKeyConflict'
     | 'inFlight'
-    | 'eventClaims'
     | 'confirmation'
-    | 'recheck'
     | 'groups'
     | 'lane'
     | 'partitions'
-  > &
-    Pick<KeyClaims, 'peers'>
+  >
   readonly writer: LogWriter
-  readonly delivery: OrphanDelivery
   /** Resolves when the log, or the spool, holds every accepted event. */
   close(): Promise<void>
 }
 
 /**
- * Opens them, and loads what was admitted before from the log and the read model.
+ * Opens them: joins the gateways, and reads the keys of the last 24 hours.
  *
- * @param orphans the spools that dead gateways have left
+ * @param orphans the spools that dead gateways have left: they are delivered meanwhile
  */
 export async function openDecisions(
   settings: DecisionsSettings,
   { spool, orphans }: { readonly spool: Spool; readonly orphans: readonly Spool[] },
-  sources: IndexSources,
+  findKeys: (hashes: readonly Uint8Array[], sinceMs: number) => ReturnType<FindKeys>,
 ): Promise<Decisions> {
-  const { publisher, isBrokerUp, gatewayName, partitions, clock } = settings
-  const ownerChanges = new OwnerChanges(() => performance.now())
-  const isBehindOrphans = (): boolean => !delivery.isDone
-  const claims = (): EventClaims => keyClaims.peers.events
-  const onCaughtUp = (waitedMs: number): void => keyClaims.announceLateEvents(waitedMs)
-  const writer = openWriter({ ...settings, spool, isBehindOrphans, claims, onCaughtUp })
-  const owners = new KeyOwners(gatewayName)
+  const { broker, clock, log, partitions, publisher, isBrokerUp, stopping } = settings
+  const writer = createLogWriter({ ...settings, spool })
   const { groups, lane } = openGroups(writer, settings)
-  settings.stopping.addEventListener(
+  stopping.addEventListener(
     'abort',
     whenRead(() => WAITING_EVENTS.set(groups.waiting)),
     { once: true },
   )
+  const delivered = deliverOrphans({ spools: orphans, publisher, isBrokerUp, log, signal: stopping })
+  const bucket = await broker.bucket(MEMBERS)
+  const http = describeBuild(newestBuild())
+  const members = await joinMembers(bucket, 'gateway', settings.gatewayName, settings.onLost, undefined, http)
+  settings.budgetExchange.follow(members)
 
-  const { index, loader } = openIndex(sources, owners, {
-    ...settings,
-    isBrokerAnswering: () => ownerChanges.isViewCurrent,
-  })
-  const owned = new OwnedEvents({
-    index: index.events,
-    isSure: (key) => loader.isLoaded(key) && ownerChanges.areSettled && isBrokerUp(),
-    partitionInFlight: (key) => groups.partitionInFlight(key),
-    partitions,
-    clock,
-  })
-  const claiming = { keys: index.keys, owners, owned, ownerChanges, loader, flushed: () => groups.flushed() }
-  const keyClaims = await openKeyClaims({ ...settings, ...claiming })
-  const { peers } = keyClaims
-  await loader.load()
-  const delivery = await startOrphanDelivery(orphans, { ...settings, publisher, index, peers })
+  const keys = openKeys(stopping)
+  const ownCalls = new OwnCalls()
+  const onConflict = conflictNotices(ownCalls, settings)
+  await untilAvailable(
+    'the keys of the last 24 hours',
+    () => followKeys({ ...broker, keys, sender: groups.sender, onConflict, log, signal: stopping }),
+    log,
+  )
+  const requests = openInFlight()
   return {
     deps: {
-      ...index,
-      isLoaded: (key) => loader.isLoaded(key),
-      isEventLoaded: (key) => loader.isLoaded(key),
-      inFlight: keyClaims.inFlight,
-      peers,
-      eventClaims: peers.events,
-      confirmation: loader.confirmation,
-      recheck: loader.recheck,
+      keys,
+      recentEvents: new RecentEvents(),
+      ownCalls,
+      onKeyConflict: onConflict,
+      inFlight: requests.inFlight,
+      confirmation: createKeyConfirmation((hashes) => findKeys(hashes, clock() - KEY_WINDOW_MS), clock, log),
       groups,
       lane,
       partitions,
     },
     writer,
-    delivery,
     async close() {
       await groups.idle()
-      await keyClaims.close()
-      await delivery.ended
+      requests.close()
+      await members.leave().catch((cause: unknown) => {
+        log.warn({ err: cause }, 'could not deregister; the others will see the heartbeat expire')
+      })
+      await delivered
       await writer.close()
     },
   }
+}
+
+/** The table of requests in flight, and its end. */
+function openInFlight(): { readonly inFlight: InFlight<Answer>; readonly close: () => void } {
+  // Read ten times per second, not once per request.
+  let coarseMs = performance.now()
+  const inFlight = new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
+  const overdue = setInterval(() => {
+    coarseMs = performance.now()
+    inFlight.notifyOverdue(OVERDUE_MS)
+  }, OVERDUE_EVERY_MS)
+  return { inFlight, close: () => clearInterval(overdue) }
 }
 
 /** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */
@@ -132,31 +146,16 @@ function openGroups(
   writer: LogWriter,
   { partitions, watermark, log }: DecisionsSettings,
 ): { readonly groups: GroupCommit; readonly lane: Pick<Lane, 'partitionFor' | 'count'> } {
-  const all = partitionsWithLane(partitions)
-  const doneOf = (partition: number): number => watermark.doneOf(`a.${partition}`)
-  const lag = new PartitionLag(all, doneOf)
-  const groups = new GroupCommit(writer, all, (partition, sequence) => lag.stored(partition, sequence, turnNow()))
-  const lane = laneOf(partitions)
-  if (lane === undefined) return { groups, lane: NO_LANE }
+  const doneOf = (partition: number): number => watermark.doneOf(partition < partitions ? `a.${partition}` : 'l.0')
+  const lag = new PartitionLag(partitions + 1, doneOf)
+  const groups = new GroupCommit(writer, partitions, (partition, sequence) =>
+    lag.stored(partition, sequence, turnNow()),
+  )
   const lagMs = (partition: number): number => lag.ageMs(partition, turnNow())
   const progress = (): number => {
     let sum = 0
-    for (let partition = 0; partition < all; partition++) sum += doneOf(partition)
+    for (let partition = 0; partition <= partitions; partition++) sum += doneOf(partition)
     return sum
   }
-  return { groups, lane: new Lane({ lane, lagMs, progress, clock: turnNow, log }) }
-}
-
-interface WriterSettings extends Pick<DecisionsSettings, 'publisher' | 'isBrokerUp' | 'partitions' | 'log'> {
-  readonly spool: Spool
-  readonly isBehindOrphans: () => boolean
-  readonly claims: () => EventClaims
-  readonly onCaughtUp: (waitedMs: number) => void
-}
-
-/** With one partition, no event can be in another one. */
-function openWriter({ isBehindOrphans, partitions, claims, ...deps }: WriterSettings): LogWriter {
-  const isAlone = (): boolean => partitions === 1 || (claims().isAlone && claims().areOwnersSettled)
-  const writer = createLogWriter({ ...deps, isAlone })
-  return writerBehind(isBehindOrphans, writer)
+  return { groups, lane: new Lane({ lane: partitions, lagMs, progress, clock: turnNow, log }) }
 }

@@ -18,20 +18,18 @@ import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
 import { gauge, whenRead } from '../telemetry/metrics.js'
-import { isKnownEvent } from './admission/admission.js'
 import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
+import { isUnprocessed } from './find-unprocessed.js'
 import { admissionRoutes } from './invocation-routes.js'
 import { type InvocationStatusDeps, invocationStatusRoutes } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
-import { admissionHistory } from './keys/history.js'
 import { keptRecords } from './keys/kept-records.js'
 import { encodeObservation, encodeObservations } from './observations/observation-codec.js'
 import { type ObservationDeps, type ObservationRecord, observationRoutes } from './observations/observation-routes.js'
-import { type Decisions, type DecisionsSettings, openDecisions } from './open-decisions.js'
-import { answerForEvents, isAdmittedElsewhere } from './peers/peer-events.js'
+import { type DecisionsSettings, openDecisions } from './open-decisions.js'
 import type { ReceivedCounts } from './received/received-counts.js'
 import { openSpools } from './spool/open-spools.js'
 import type { Spool } from './spool/spool.js'
@@ -67,8 +65,7 @@ export interface RunningAdmission {
 }
 
 /**
- * Opens everything that admission needs: the spool, the index of admitted keys and events (loaded here from the log and
- * the read model), and the connection to the other gateways.
+ * Opens everything that admission needs: the spool, the keys that the gateways admitted, and the way to the log.
  *
  * @throws ConfigError when the spool cannot be opened
  */
@@ -83,12 +80,10 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const spools = await openSpools(settings)
   const { spool } = spools
   measureSpool(spool, broker)
-  const { manager } = broker
-  const decisions = await openDecisions({ ...settings, publisher }, spools, {
-    history: admissionHistory(manager, await broker.bucket(CHECKPOINTS), store),
-    findKeys: (hashes, sinceMs) => findAdmissionKeys(store, hashes, sinceMs),
-  })
-  const { delivery, writer } = decisions
+  const decisions = await openDecisions({ ...settings, publisher }, spools, (hashes, sinceMs) =>
+    findAdmissionKeys(store, hashes, sinceMs),
+  )
+  const { writer } = decisions
 
   const admission = {
     ...decisions.deps,
@@ -102,7 +97,11 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     clock: turnNow,
     log,
   }
-  const status = openAdmittedStatus(admission, delivery, settings)
+  const unprocessed = {
+    manager: broker.manager,
+    checkpoints: await broker.bucket(CHECKPOINTS),
+    partitions: settings.partitions,
+  }
   const records = await broker.bucket(IDEMPOTENCY)
   const bulkRecords = keptRecords<BulkRecord>(records, 'bulk', { isBrokerUp, clock, log })
   const observationRecords = keptRecords<ObservationRecord>(records, 'observation', { isBrokerUp, clock, log })
@@ -113,47 +112,24 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       ...observationRoutes({ ...admission, ...observationRecords.records, writer, messageOf: observationMessage }),
       ...invocationStatusRoutes({
         ...storedStatus(settings),
-        isAdmitted: status.isAdmitted,
-        isAdmittedElsewhere: status.isAdmittedElsewhere,
+        async isAdmitted(id) {
+          if (admission.recentEvents.has(id)) return true
+          const found = await isUnprocessed(id, unprocessed)
+          const areSpoolsDelivered = spools.orphans.every(({ isEmpty }) => isEmpty)
+          return found === false && !areSpoolsDelivered ? undefined : found
+        },
       }),
     ],
     deps,
     space: {
-      logCapacity: { has: (bytes) => delivery.isDone && capacity.has(bytes) },
-      spool: {
-        get isEmpty() {
-          return spool.isEmpty
-        },
-        hasCapacityFor: (bytes) => delivery.isDone && spool.hasCapacityFor(bytes),
-      },
+      logCapacity: capacity,
+      spool,
     },
     async close() {
       await decisions.deps.groups.idle()
-      status.close()
       await Promise.all([bulkRecords.close(), observationRecords.close()])
       await decisions.close()
     },
-  }
-}
-
-/**
- * Whether an event was admitted, here or at another gateway, and the answers to the others' questions: undefined for an
- * unknown event while those that a dead gateway admitted are not in the log yet.
- */
-function openAdmittedStatus(
-  admission: Decisions['deps'],
-  delivery: Decisions['delivery'],
-  { broker, gatewayName, clock, log }: AdmissionSettings,
-) {
-  const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
-  const unlessOrphaned = (isAdmitted: boolean | undefined): boolean | undefined =>
-    isAdmitted === false && !delivery.isDone ? undefined : isAdmitted
-  const answering = answerForEvents(broker.connection, gatewayName, (id) => unlessOrphaned(isAdmitted(id)), log)
-  return {
-    isAdmitted,
-    isAdmittedElsewhere: async (id: Uint8Array): Promise<boolean | undefined> =>
-      unlessOrphaned(await isAdmittedElsewhere(broker.connection, admission.peers.others, id)),
-    close: () => answering.unsubscribe(),
   }
 }
 
@@ -192,8 +168,8 @@ function storedStatus({
 }: AdmissionSettings): Pick<InvocationStatusDeps, 'idsOf' | 'recordOf' | 'findQuarantined'> {
   return {
     idsOf,
-    async recordOf(tenantId, idHex) {
-      const atMs = await watermark.latest()
+    async recordOf(tenantId, idHex, as) {
+      const atMs = await watermark[as]()
       const isOwn = await hasAttribution(store, tenantId, idHex, atMs, stopping)
       return isOwn ? idHex : mergedInto(store, tenantId, idHex, atMs, stopping)
     },

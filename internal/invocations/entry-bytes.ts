@@ -98,7 +98,7 @@ const CLOSE_OBJECT = 0x7d
 
 /**
  * `{"t":...,"p":...,"i":"<hex>","r":<ms>,"k":"<base64>","e":`; after the time `"w":"<traceparent>"` for a sampled
- * event, `"n":1` for an unconfirmed one
+ * event
  */
 function writeHead(into: Buffer, at: number, admission: Admission): number {
   const head = headBytesOf(admission)
@@ -113,8 +113,8 @@ function writeHead(into: Buffer, at: number, admission: Admission): number {
   const { key, receivedAtMs } = admission
   const hasKey = key !== undefined
   const time =
-    admission.isUnconfirmed === true || admission.traceparent !== undefined
-      ? Buffer.from(`","r":${receivedAtMs}${rareMembers(admission)},${hasKey ? '"k":"' : '"e":'}`)
+    admission.traceparent !== undefined
+      ? Buffer.from(`","r":${receivedAtMs}${traceMember(admission)},${hasKey ? '"k":"' : '"e":'}`)
       : timeBytes(receivedAtMs, hasKey)
   into.set(time, timeAt)
   const keyAt = timeAt + time.length
@@ -124,9 +124,6 @@ function writeHead(into: Buffer, at: number, admission: Admission): number {
   into.set(rest, end)
   return end + rest.length
 }
-
-const rareMembers = (admission: Admission): string =>
-  traceMember(admission) + (admission.isUnconfirmed === true ? ',"n":1' : '')
 
 /** `headOf` as bytes; the one of the last sender is at hand. */
 function headBytesOf(admission: Admission): Buffer {

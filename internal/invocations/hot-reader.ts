@@ -20,9 +20,6 @@ export interface UsualEvent {
   /** The bytes of its UUID. */
   readonly uuid: Uint8Array
   ingestionLayer: string
-  /** Where its `trace_id` begins and ends; equal without one. */
-  traceIdStart: number
-  traceIdEnd: number
 }
 
 /** Reads a value. @returns where it ends; `UNUSUAL` when it is not surely a valid one */
@@ -112,10 +109,9 @@ export function readUsualMembers(
 function begin(nowMs: number, retainedFromMs: number): void {
   clockMs = nowMs
   earliestMs = retainedFromMs
-  found.traceIdStart = found.traceIdEnd = 0
 }
 
-const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
+const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '' }
 let clockMs = 0
 let earliestMs = 0
 
@@ -190,13 +186,6 @@ function layer(bytes: Buffer, start: number, end: number): number {
   let isLast = after - start - 2 === last.length
   for (let i = 0; isLast && i < last.length; i++) isLast = bytes[start + 1 + i] === last.charCodeAt(i)
   if (!isLast) found.ingestionLayer = bytes.toString('latin1', start + 1, after - 1)
-  return after
-}
-
-function traceId(bytes: Buffer, start: number, end: number): number {
-  const after = name(bytes, start, end)
-  found.traceIdStart = start + 1
-  found.traceIdEnd = after - 1
   return after
 }
 
@@ -358,7 +347,7 @@ const OWN_FORMS: Readonly<Record<FieldOfItsOwn, Form> & Partial<Record<keyof Inv
   provider_usage: unusual,
   usage_basis: oneOf(USAGE_BASES),
   outcome: oneOf(OUTCOMES),
-  trace_id: traceId,
+  trace_id: name,
   attribution_confidence: confidence,
   tags,
 }

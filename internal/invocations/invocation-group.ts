@@ -26,8 +26,6 @@ export interface AdmittedInvocation {
   readonly receivedAtMs: number
   /** Where the event first entered the pipeline: sequence of its stage A message, and its place in it. */
   readonly position: Position
-  /** Whether it was admitted before the owner of its id had confirmed that it is new; only in stage A's log. */
-  readonly isUnconfirmed?: boolean
   /** W3C Trace Context of the request that brought it, if that was sampled: the spans of its batches link to it. */
   readonly traceparent?: string | undefined
   /** The services that other calls of its trace belong to, when stage A found several; only behind stage A. */
@@ -56,13 +54,8 @@ export interface AdmissionKey {
   readonly flags: number
 }
 
-/** Flag of a key whose event was known already when it came: the entry is there for the key alone. */
+/** Flag of a key whose event this gateway had admitted before: its answer said `duplicate`. */
 export const WAS_DUPLICATE = 1
-/**
- * Flag of a key whose event another request had taken when it came, perhaps without storing it. The entry is in the
- * partition of the first one, where stage A recognises a repeat.
- */
-export const WAS_REPEATED = 4
 
 export const KEY_HASH_BYTES = 16
 export const KEY_FINGERPRINT_BYTES = 8
@@ -86,8 +79,6 @@ interface Entry {
   readonly k?: string
   /** The key's flags, unless they are 0. */
   readonly f?: number
-  /** 1: the owner of the event's id has not confirmed that it is new; only in stage A's log. */
-  readonly n?: 1
   /** The `traceparent` of a sampled request. */
   readonly w?: string
   /** The services of its trace, if there are several; never in stage A's log. */
@@ -105,9 +96,6 @@ export interface Admission {
   readonly intake?: string | undefined
   readonly id: Uint8Array
   readonly receivedAtMs: number
-  readonly isUnconfirmed?: boolean
-  /** Whether the stream UNCONFIRMED must have its id before the log has the event. */
-  readonly isAnnounced?: boolean
   readonly traceparent?: string | undefined
   readonly traceServices?: readonly string[]
   readonly key?: AdmissionKey | undefined
@@ -117,14 +105,20 @@ export interface Admission {
  * One entry as text; `encodeGroup` puts entries together.
  *
  * @param event as `JSON.parse` made it: its text then names each field once, however often the producer's did
- * @param position where the event first entered the pipeline, when it is passed on; its key is then omitted, since
- *   stage A has recorded it
+ * @param position where the event first entered the pipeline, when it is passed on
+ * @param keepsKey whether it goes to stage A, which records the key; behind it the key is omitted
  */
-export function encodeEntry(admission: Admission, event: InvocationEvent, position?: Position): string {
-  const where =
+export function encodeEntry(
+  admission: Admission,
+  event: InvocationEvent,
+  position?: Position,
+  keepsKey = position === undefined,
+): string {
+  const first =
     position === undefined
-      ? `${admission.isUnconfirmed === true ? ',"n":1' : ''}${keyMember(admission.key)}`
+      ? ''
       : `,"s":[${position.sequence},${position.index}]${servicesMember(admission.traceServices)}`
+  const where = `${first}${keepsKey ? keyMember(admission.key) : ''}`
   // Ids, numbers and base64 need no escaping; other texts have had it.
   const kept = JSON.stringify(hasOnlyKept(event) ? event : keptOf(event))
   const received = `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}`
@@ -235,7 +229,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, u, g, o, i, r, w, s, k, f, n, c, e } = entry
+    const { t, p, u, g, o, i, r, w, s, k, f, c, e } = entry
     return {
       tenantId: t,
       principal: p,
@@ -246,7 +240,6 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
       ...(w !== undefined && { traceparent: w }),
-      ...(n === 1 && { isUnconfirmed: true }),
       ...(c !== undefined && { traceServices: c }),
       key: k === undefined ? undefined : parseKey(k, f ?? 0),
       invocation: fromWire(e),

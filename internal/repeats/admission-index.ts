@@ -29,14 +29,6 @@ export interface AdmissionIndexOptions {
   readonly exactKeysMax: number
   /** Whether keys have a body fingerprint to compare: Idempotency-Keys do, event ids do not. */
   readonly hasFingerprint: boolean
-  /**
-   * Whether a key's filter is to hold it; default: each. Keys of other gateways, which this one has admitted, are known
-   * exactly for a while and then left to their owners: filters, which grow with the traffic, grow with this gateway's
-   * share.
-   *
-   * @param at index of the key's first of four words
-   */
-  readonly isKept?: (key: Int32Array, at: number) => boolean
   /** False positives per filter and 1,000 new keys: 1 at 16 bits, 5 at 12 bits, 0.25 at 20 bits. */
   readonly filterBitsPerKey: number
   /**
@@ -59,8 +51,6 @@ interface Generation {
   readonly period: number
   /** Keys of the generation in the exact table, or that were there when it moved. */
   keys: number
-  /** Those of them that its filter would have held when they were admitted. */
-  kept: number
   newestAtS: number
   filter: Filter | undefined
 }
@@ -168,25 +158,15 @@ export class AdmissionIndex {
     const admittedAtS = Math.ceil(admittedAtMs / 1_000)
     const generation = this.currentGeneration(admittedAtMs)
     const number = this.firstGeneration + this.generations.length - 1
-    const kept = this.isKept(key, 0) ? 1 : 0
     if (!this.table.add(key, fingerprint, admittedAtS, flags, number)) {
       if (this.isLive(this.table.admittedAtS, admittedAtMs)) return false
       const before = this.generations[this.table.generation - this.firstGeneration]
-      if (before !== undefined) {
-        before.keys--
-        before.kept = Math.max(0, before.kept - kept)
-      }
+      if (before !== undefined) before.keys--
       this.table.renew(fingerprint, admittedAtS, flags, number)
     }
     generation.keys++
-    generation.kept += kept
     if (admittedAtS > generation.newestAtS) generation.newestAtS = admittedAtS
     return true
-  }
-
-  /** As `admit`, but a key that is held exactly and still within its window gets these flags. */
-  set(key: KeyHash, fingerprint: Fingerprint, flags: number, admittedAtMs: number): void {
-    if (!this.admit(key, fingerprint, flags, admittedAtMs)) this.table.flags = flags
   }
 
   /**
@@ -205,7 +185,7 @@ export class AdmissionIndex {
     const { moving } = this
     if (moving === undefined) return false
     this.table.removeUpTo(moving.upTo, moving.segment++, (number, words, at) => {
-      if (this.isKept(words, at)) this.generations[number - this.firstGeneration]?.filter?.bloom.add(words, at)
+      this.generations[number - this.firstGeneration]?.filter?.bloom.add(words, at)
     })
     if (moving.segment === this.table.segmentCount) {
       this.table.release(moving.upTo)
@@ -256,10 +236,6 @@ export class AdmissionIndex {
     return this.filters.reduce((bytes, { bloom }) => bytes + bloom.bytes, 0)
   }
 
-  private isKept(key: Int32Array, at: number): boolean {
-    return this.options.isKept?.(key, at) ?? true
-  }
-
   private isLive(admittedAtS: number, nowMs: number): boolean {
     return nowMs <= admittedAtS * 1_000 + this.options.windowMs
   }
@@ -280,7 +256,6 @@ export class AdmissionIndex {
     const generation: Generation = {
       period: current === undefined ? period : Math.max(period, current.period),
       keys: 0,
-      kept: 0,
       newestAtS: 0,
       filter: undefined,
     }
@@ -309,7 +284,7 @@ export class AdmissionIndex {
   }
 
   /** Finds or creates a filter with capacity for a generation that moves. */
-  private filterFor({ period, kept: keys, newestAtS }: Generation): Filter {
+  private filterFor({ period, keys, newestAtS }: Generation): Filter {
     const keysOf = (periodNumber: number): number =>
       this.filters.reduce((sum, filter) => sum + (filter.period === periodNumber ? filter.keys : 0), 0)
     let filter = this.filters.find(

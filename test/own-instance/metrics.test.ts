@@ -57,9 +57,8 @@ describe('the metrics of an instance', () => {
 
   test('say what the processes hold, and who shares the work', async () => {
     const levels = (text: string) => ({
-      events: sampleOf(text, 'attribution_admission_index_keys', { index: 'events' }),
-      loads: sampleOf(text, 'attribution_admission_index_loads_total', {}),
-      unanswered: sampleOf(text, 'attribution_claims_unanswered_total', {}),
+      keys: sampleOf(text, 'attribution_admission_index_keys', {}),
+      conflicts: sampleOf(text, 'attribution_admission_key_conflicts_total', {}),
       gateways: sampleOf(text, 'attribution_members', { role: 'gateway' }),
       attributors: sampleOf(text, 'attribution_members', { role: 'attributor' }),
       withoutModel: sampleOf(text, 'attribution_model_serving_tenants', { state: 'degraded_serving' }),
@@ -68,16 +67,15 @@ describe('the metrics of an instance', () => {
     await expect
       .poll(async () => levels(await textOf()), { timeout: 60_000 })
       .toEqual({
-        events: 1,
-        loads: 1,
-        unanswered: 0,
+        keys: 1,
+        conflicts: 0,
         gateways: 1,
         attributors: 1,
         withoutModel: 1,
         deliveries: 0,
       })
     const sizes = (text: string) => [
-      sampleOf(text, 'attribution_admission_index_bytes', { index: 'keys' }),
+      sampleOf(text, 'attribution_admission_index_bytes', {}),
       sampleOf(text, 'attribution_store_memory_bytes', { role: 'attributor' }),
       sampleOf(text, 'attribution_store_disk_free_bytes', { role: 'attributor' }),
     ]

@@ -17,11 +17,10 @@ afterAll(async () => {
 
 const newEvents = (count: number): string[] => Array.from({ length: count }, () => JSON.stringify(wireEvent()))
 
-async function send(body: string): Promise<boolean> {
+async function send(body: string): Promise<void> {
   const path = `${service.baseUrl}/api/v1/invocations`
-  const { status, text } = await postTo(path, service.credentials.api_key, body, randomUUID())
+  const { status } = await postTo(path, service.credentials.api_key, body, randomUUID())
   expect(status).toBe(202)
-  return (JSON.parse(text) as { duplicate: boolean }).duplicate
 }
 
 const restartWith = async (...args: string[]): Promise<void> => {
@@ -39,12 +38,12 @@ async function recordsOf(count: number): Promise<readonly { readonly id: string 
   return records
 }
 
-test('fewer partitions are refused while events wait, then taken; none is lost, duplicates are known', async () => {
+test('fewer partitions are refused while events wait, then taken; none is lost, none becomes two records', async () => {
   const events = newEvents(40)
   service = await launchService({ roles: [], args: ['--partitions', '4'] })
   const attributor = service.pid('attributor')
   await freeze(attributor)
-  expect(await Promise.all(events.map(send))).toEqual(events.map(() => false))
+  await Promise.all(events.map(send))
   await service.process.kill('SIGKILL')
   process.kill(attributor, 'SIGKILL')
   while (isAlive(attributor)) await sleep(20)
@@ -53,7 +52,7 @@ test('fewer partitions are refused while events wait, then taken; none is lost, 
     /up: --partitions .* is 1, but the layout of the broker has 4: .*; it cannot change now: invocations\.a\.\d has events/,
   )
   await restartWith()
-  expect(await Promise.all(events.map(send))).toEqual(events.map(() => true))
+  await Promise.all(events.map(send))
   expect(new Set((await recordsOf(events.length)).map(({ id }) => id)).size).toBe(events.length)
   // The repeats leave no record that one could wait for.
   const plan = () => command(service, ['streams', 'plan', '--partitions', '1'])
@@ -62,9 +61,11 @@ test('fewer partitions are refused while events wait, then taken; none is lost, 
   await restartWith('--partitions', '1')
 
   const more = newEvents(40)
-  expect(await Promise.all(more.map(send))).toEqual(more.map(() => false))
-  expect(await Promise.all([...events, ...more].map(send))).toEqual([...events, ...more].map(() => true))
-  const records = await recordsOf(80)
-  expect(new Set(records.map(({ id }) => id)).size).toBe(80)
-  expect(records.length).toBe(80)
+  await Promise.all(more.map(send))
+  await Promise.all([...events, ...more].map(send))
+  // The partition is read in order: all repeats are decided before it.
+  await Promise.all(newEvents(1).map(send))
+  const records = await recordsOf(81)
+  expect(new Set(records.map(({ id }) => id)).size).toBe(81)
+  expect(records.length).toBe(81)
 })

@@ -17,14 +17,13 @@ const PATH = '/api/v1/invocations'
 const large = (): Record<string, unknown> =>
   wireEvent({ tags: Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`tag-${i}`, 'v'.repeat(256)])) })
 
-test('a gateway with a spool and a full log serves what needs no capacity, then deduplicates the spool', async () => {
+test('a gateway with a spool and a full log serves what needs no capacity, then protects the keys of the spool', async () => {
   const { api_key: apiKey } = service.credentials
   const port = await freePort()
   const second = `http://127.0.0.1:${port}`
   const send = (base: string, body: unknown, key: string = randomUUID()): Promise<Posted> =>
     postTo(base + PATH, apiKey, JSON.stringify(body), key)
   const read = (path: string) => fetch(second + path, { headers: { 'x-api-key': apiKey } })
-  // Enough for each of the two gateways to own some.
   const events = Array.from({ length: 8 }, () => ({ key: randomUUID(), body: large() }))
 
   const environment = gatewayEnvironment(service)
@@ -56,6 +55,16 @@ test('a gateway with a spool and a full log serves what needs no capacity, then 
   thaw(service.pid('attributor'))
   let later = await send(second, large())
   while (later.status === 503) later = await send(second, large())
+  await gateway.line(/delivered the spool of a dead gateway/)
+  // Both have read the keys that were written before those of these requests.
+  for (const [from, to] of [
+    [second, service.baseUrl],
+    [service.baseUrl, second],
+  ] as const) {
+    const [body, key] = [large(), randomUUID()]
+    await send(from, body, key)
+    await expect.poll(async () => (await send(to, body, key)).isReplay).toBe(true)
+  }
   const repeats = []
   for (const [i, { key, body }] of events.entries()) {
     for (const base of [second, service.baseUrl]) {

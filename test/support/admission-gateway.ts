@@ -3,25 +3,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { serve } from '../../internal/http/server.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
-import type { KeyHash } from '../../internal/ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey, hexOf } from '../../internal/ids/key-hash.js'
 import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js'
-import { ELSEWHERE, type SharedAnswer } from '../../internal/ingest/admission/answers.js'
-import { NO_LANE } from '../../internal/ingest/admission/lane.js'
+import type { Answer } from '../../internal/ingest/admission/answers.js'
 import type { BulkRecord } from '../../internal/ingest/bulk/bulk-outcomes.js'
 import { GroupCommit } from '../../internal/ingest/commit/group-commit.js'
 import type { Commit } from '../../internal/ingest/commit/log-writer.js'
 import { admissionRoutes } from '../../internal/ingest/invocation-routes.js'
 import { BodyFingerprint } from '../../internal/ingest/keys/body-fingerprint.js'
-import { type EventAnswer, FIRST } from '../../internal/ingest/keys/event-answers.js'
 import { InFlight } from '../../internal/ingest/keys/in-flight.js'
-import { createKeyConfirmation, type Rechecked } from '../../internal/ingest/keys/key-confirmation.js'
-import { localKeys } from '../../internal/ingest/keys/local-keys.js'
+import { createKeyConfirmation } from '../../internal/ingest/keys/key-confirmation.js'
+import { OwnCalls } from '../../internal/ingest/keys/own-calls.js'
+import { RecentEvents } from '../../internal/ingest/keys/recent-events.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/ingest/observations/observation-routes.js'
-import type { ClaimVerdict, PeerTicket } from '../../internal/ingest/peers/claim.js'
 import { PendingCounts } from '../../internal/ingest/received/pending-counts.js'
 import { AdmissionIndex } from '../../internal/repeats/admission-index.js'
-import type { Fingerprint } from '../../internal/repeats/key-table.js'
 import { createLog, type Logger } from '../../internal/telemetry/log.js'
 import { type Posted, postTo } from './gateway.js'
 import { scopeKeys, TENANT } from './scope-keys.js'
@@ -29,14 +25,8 @@ import { scopeKeys, TENANT } from './scope-keys.js'
 export interface AdmissionGatewayOptions {
   /** Where events go; two partitions are configured, and the lane is the third. */
   readonly lane?: AdmissionDeps['lane']
-  /** Keys and bodies that only the read model knows; the index then holds no history. */
+  /** Keys and bodies that only the read model knows. */
   readonly recorded?: readonly { readonly key: string; readonly body: string; readonly flags: number }[]
-  /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
-  readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
-  /** What the log and the read model show of a key whose owner does not answer; default: nothing. */
-  readonly rechecked?: Rechecked
-  /** Answers of another gateway, which owns every event: one per claim, in order; the last one repeats. */
-  readonly eventAnswers?: readonly EventAnswer[]
   readonly ingestPerSecond?: number
   /** The log stores nothing. */
   readonly isLogAway?: boolean
@@ -64,16 +54,6 @@ export interface AdmissionGateway {
   readonly records: Map<string, BulkRecord | ObservationRecord>
   /** How often a record was looked up. */
   lookups(): number
-  /** Per claimed event, in order: the partition that it was claimed for. */
-  readonly eventClaims: readonly number[]
-  /** Per claimed event whose outcome was reported: whether the log holds it. */
-  readonly eventOutcomes: readonly boolean[]
-  /** Outcomes that were reported to the owner of the keys. */
-  readonly settlements: readonly boolean[]
-  /** Another gateway owns the keys from now on. */
-  loseKeys(): void
-  /** Lets another gateway proceed with the key of an observation that this one owns. @returns reports the outcome */
-  proceedElsewhere(body: string, key: string): (isAdmitted: boolean) => void
   /** Resolves when this many requests wait for another one with the same key. */
   waiting(count: number): Promise<void>
   /** Resolves when this many keys are in flight. */
@@ -81,22 +61,20 @@ export interface AdmissionGateway {
   stop(): Promise<void>
 }
 
-/** Number of the observations route in the hash of keys. */
-const OBSERVATIONS_ROUTE = 1
 const SECRET = new Uint8Array(32).fill(7)
 const DAY_MS = 24 * 60 * 60 * 1000
-const index = (hasFingerprint: boolean): AdmissionIndex =>
+const index = (): AdmissionIndex =>
   new AdmissionIndex({
     windowMs: DAY_MS,
     periodMs: DAY_MS,
     exactKeysMax: 1_000,
-    hasFingerprint,
+    hasFingerprint: true,
     filterBitsPerKey: 16,
     filterBytesMax: () => Number.POSITIVE_INFINITY,
   })
 
 export async function startAdmissionGateway(options: AdmissionGatewayOptions = {}): Promise<AdmissionGateway> {
-  const { recorded, verdicts = [], ingestPerSecond = 10_000, log = createLog('test', 'silent') } = options
+  const { recorded, ingestPerSecond = 10_000, log = createLog('test', 'silent') } = options
   const commits = [...(options.commits ?? [])]
   const stored: Uint8Array[] = []
   const subjects: string[] = []
@@ -107,7 +85,6 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   if (options.isLogHeld !== true) release()
   const records = new Map<string, BulkRecord | ObservationRecord>()
   let lookups = 0
-  const settlements: boolean[] = []
   const ids = deriveTenantIds(SECRET, TENANT)
   const writer = {
     isCaughtUp: true,
@@ -133,57 +110,28 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
         return [hexOf(hash), { fingerprint: bytesOf(fingerprint), flags, admittedAtMs }]
       }),
     )
-  let claims = 0
-  let keyOwner: 'other' | undefined
-  const peers = {
-    ownerOf: () => (verdicts.length === 0 && keyOwner === undefined ? undefined : 'other'),
-    admitted: () => void settlements.push(true),
-    claim(owner: string, key: KeyHash, fingerprint: Fingerprint, tell: (verdict: ClaimVerdict) => void): void {
-      const verdict = verdicts[Math.min(claims++, verdicts.length - 1)]
-      const ticket: PeerTicket = { id: claims, owner, key, fingerprint }
-      if (verdict !== undefined) setImmediate(() => tell({ ticket, ...verdict } as ClaimVerdict))
-    },
-    settled: (_: PeerTicket, isAdmitted: boolean) => void settlements.push(isAdmitted),
+  const keys = index()
+  // A filter knows the keys of the read model, and nothing more.
+  const lookup = keys.lookup.bind(keys)
+  if (recorded !== undefined) {
+    keys.lookup = (...asked) => {
+      const verdict = lookup(...asked)
+      return verdict === 'new' ? 'maybe' : verdict
+    }
   }
-  const { eventAnswers } = options
-  const eventClaims: number[] = []
-  const eventOutcomes: boolean[] = []
-  const eventOwner: AdmissionDeps['eventClaims'] = {
-    isAlone: eventAnswers === undefined,
-    areOwnersSettled: true,
-    claim(_, partition, onAnswer) {
-      const answer = eventAnswers?.[Math.min(eventClaims.length, eventAnswers.length - 1)] ?? FIRST
-      eventClaims.push(partition)
-      setImmediate(() => onAnswer(answer))
-      return 'other'
-    },
-    settled: (_key, _partition, _owner, _answer, isStored) => void eventOutcomes.push(isStored),
-  }
-  const keys = index(true)
-  const inFlight = new InFlight<SharedAnswer>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
-  const ofPeers = localKeys<SharedAnswer>({
-    index: keys,
-    inFlight,
-    isLoaded: () => true,
-    confirm: async () => 'unknown',
-    elsewhere: ELSEWHERE,
-    clock: Date.now,
-  })
+  const inFlight = new InFlight<Answer>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
   const received = new PendingCounts()
   const admission = {
     keys,
-    events: index(false),
-    isLoaded: () => recorded === undefined,
-    isEventLoaded: () => recorded === undefined,
+    recentEvents: new RecentEvents(),
+    ownCalls: new OwnCalls(),
+    onKeyConflict: () => undefined,
     inFlight,
-    peers,
-    eventClaims: eventOwner,
-    recheck: async () => options.rechecked ?? { found: 'unknown', flags: 0 },
     fingerprints,
     confirmation: createKeyConfirmation(findRecorded, Date.now, log),
-    groups: new GroupCommit(writer, 3),
+    groups: new GroupCommit(writer, 2),
     tenantShares: { count: () => undefined, refusal: () => undefined },
-    lane: options.lane ?? NO_LANE,
+    lane: options.lane ?? { partitionFor: (_, own) => own, count: () => undefined },
     partitions: 2,
     idsOf: () => ids,
     keyHashingOf: () => ids.sip,
@@ -228,22 +176,6 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     release,
     records,
     lookups: () => lookups,
-    eventClaims,
-    eventOutcomes,
-    settlements,
-    loseKeys: () => {
-      keyOwner = 'other'
-    },
-    proceedElsewhere(body, key) {
-      const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
-      hashIdempotencyKey(ids.sip, OBSERVATIONS_ROUTE, key, hash)
-      fingerprints.of(Buffer.from(body), fingerprint)
-      const ticket = ofPeers.begin(hash, fingerprint, () => undefined)
-      return (isAdmitted) => {
-        if (isAdmitted) ofPeers.admit(hash, fingerprint, 0)
-        ofPeers.settle(ticket, isAdmitted)
-      }
-    },
     async waiting(count) {
       while (inFlight.waiting !== count) await nextTurn()
     },

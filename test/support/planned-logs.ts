@@ -8,10 +8,10 @@ import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from '../../inter
 import { createPublisher, type Publisher } from '../../internal/broker/publisher.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
-import { launchBroker } from './broker.js'
+import { launchBroker, type RunningBroker } from './broker.js'
 import { atEnd } from './run/at-end.js'
 
-export interface LogBroker extends Broker {
+export interface LogBroker extends Broker, Pick<RunningBroker, 'restart'> {
   readonly publish: Publisher['publish']
   readonly deps: PlannedLogDeps
   /** Resolves once the checkpoint covers everything that the subject holds now and has no plan. */
@@ -20,7 +20,7 @@ export interface LogBroker extends Broker {
 
 /** Ends with the test file, as its server does. */
 export async function launchLogBroker(settings: Partial<StreamSettings> = {}): Promise<LogBroker> {
-  const { url } = await launchBroker()
+  const { url, restart } = await launchBroker()
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
   // A test may have closed it.
   atEnd(() => broker.connection.isClosed() || broker.connection.close())
@@ -33,6 +33,7 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
   const checkpoints = await broker.bucket(CHECKPOINTS)
   return {
     ...broker,
+    restart,
     publish: createPublisher(broker.connection).publish,
     deps: {
       checkpoints,

@@ -1,14 +1,16 @@
 /**
- * A broker's subjects and buckets in memory, on virtual time, for simulated gateways. As on one connection each, what a
+ * A broker's log and buckets in memory, on virtual time, for simulated gateways. As on one connection each, what a
  * process sends arrives in the order in which it was sent, and so does what it receives; each takes a random time.
- * While a process is cut off, what it sends waits or is lost, and subjects that it follows are lost to it, but not its
- * watches, which a client renews.
+ * While a process is cut off, what it sends waits or is lost, and what it watches and reads comes afterwards: a client
+ * renews both.
  */
 
+import type { JetStreamManager, JsMsg } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
-import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { errors } from '@nats-io/transport-node'
 import type { Publisher, PublishResult } from '../../internal/broker/publisher.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
+import { KEYS_SUBJECT } from '../../streams/keys.js'
 import type { TimerOwner, VirtualTime } from './virtual-time.js'
 
 const LATENCY_MS_MAX = 8
@@ -39,10 +41,10 @@ export class SimulatedHost implements TimerOwner {
   }
 }
 
+/** Reads KEYS. */
 interface Follower {
   readonly host: SimulatedHost
-  readonly subject: string
-  readonly callback: (error: Error | null, message: Msg) => void
+  readonly callback: (message: JsMsg) => void
 }
 
 interface Entry {
@@ -85,27 +87,11 @@ export class SimulatedBroker {
   private readonly followers = new Set<Follower>()
   private readonly watchers = new Set<Watcher>()
   private readonly entries = new Map<string, Entry>()
-  /**
-   * Pairs between which messages are lost, until when: both reach the log, through brokers that do not reach each
-   * other.
-   */
-  private readonly severed: { readonly pair: ReadonlySet<SimulatedHost>; readonly untilMs: number }[] = []
   private revision = 0
 
   constructor(time: VirtualTime, random: Random) {
     this.time = time
     this.random = random
-  }
-
-  sever(one: SimulatedHost, other: SimulatedHost, ms: number): void {
-    this.severed.push({ pair: new Set([one, other]), untilMs: Date.now() + ms })
-  }
-
-  private areSevered(one: SimulatedHost, other: SimulatedHost): boolean {
-    return (
-      one !== other &&
-      this.severed.some(({ pair, untilMs }) => pair.has(one) && pair.has(other) && untilMs > Date.now())
-    )
   }
 
   /** What a dead process followed. */
@@ -123,7 +109,7 @@ export class SimulatedBroker {
           this.up(host, () => {
             const known = this.messageIds.get(messageId)
             const sequence = known ?? this.append(subject, copy, messageId)
-            this.down(host, true, () => {
+            this.down(host, () => {
               clearTimeout(timer)
               resolve({ kind: 'stored', sequence, duplicate: known !== undefined })
             })
@@ -136,7 +122,17 @@ export class SimulatedBroker {
     const sequence = this.log.length + 1
     this.messageIds.set(messageId, sequence)
     this.log.push({ sequence, subject, payload, storedAtMs: Date.now() })
+    const keys = this.keys()
+    if (subject === KEYS_SUBJECT) {
+      for (const { host, callback } of this.followers) {
+        this.down(host, () => callback(keyMessage(keys, keys.length)))
+      }
+    }
     return sequence
+  }
+
+  private keys(): readonly LogMessage[] {
+    return this.log.filter(({ subject }) => subject === KEYS_SUBJECT)
   }
 
   /** Something that the broker is asked for; rejects when no answer comes within five seconds. */
@@ -145,7 +141,7 @@ export class SimulatedBroker {
       const timer = setTimeout(() => reject(new errors.TimeoutError()), 5_000)
       this.up(host, () => {
         const answer = act()
-        this.down(host, true, () => {
+        this.down(host, () => {
           clearTimeout(timer)
           resolve(answer)
         })
@@ -153,75 +149,57 @@ export class SimulatedBroker {
     })
   }
 
-  connectionOf(host: SimulatedHost): NatsConnection {
-    const connection = {
-      subscribe: (subject: string, { callback }: Pick<Follower, 'callback'>) => {
-        const follower = { host, subject, callback }
-        this.up(host, () => void this.followers.add(follower))
-        const end = (): void => void this.followers.delete(follower)
-        return { unsubscribe: end, drain: async () => end() }
-      },
-      publish: (subject: string, data: Uint8Array | string) =>
-        this.up(host, () => this.pass(host, subject, bytesOf(data), undefined)),
-      flush: () => this.ask(host, () => undefined),
-      request: (subject: string, data: Uint8Array | string, { timeout }: { readonly timeout: number }) =>
-        new Promise((resolve, reject) => {
-          const timer = setTimeout(() => reject(new errors.TimeoutError()), timeout)
-          const copy = bytesOf(data)
-          this.up(host, () => {
-            const answer = (bytes: Uint8Array): void =>
-              this.down(host, false, () => {
-                clearTimeout(timer)
-                resolve(messageOf(subject, bytes))
-              })
-            if (this.pass(host, subject, copy, answer)) return
-            this.down(host, false, () => {
-              clearTimeout(timer)
-              reject(new errors.NoRespondersError(subject))
-            })
+  /** The members of the client's manager that a reader of KEYS uses. */
+  managerOf(host: SimulatedHost): JetStreamManager {
+    const consumerFrom = (start: number) => ({
+      consume: ({ callback }: Pick<Follower, 'callback'>) =>
+        this.ask(host, () => {
+          const follower = { host, callback }
+          const now = this.keys()
+          for (let sequence = start; sequence <= now.length; sequence++) {
+            this.down(host, () => callback(keyMessage(now, sequence)))
+          }
+          this.followers.add(follower)
+          let stop = (): void => undefined
+          const closed = new Promise<void>((resolve) => {
+            stop = () => {
+              this.followers.delete(follower)
+              resolve()
+            }
           })
+          return { stop, closed: () => closed }
         }),
+    })
+    const manager = {
+      streams: {
+        info: () =>
+          this.ask(host, () => {
+            const { length } = this.keys()
+            return { state: { messages: length, last_seq: length } }
+          }),
+      },
+      jetstream: () => ({
+        consumers: {
+          get: async (_: string, { opt_start_seq: start }: { readonly opt_start_seq: number }) => consumerFrom(start),
+        },
+      }),
     }
-    return connection as unknown as NatsConnection
+    return manager as unknown as JetStreamManager
   }
 
-  /** @returns whether anybody follows the subject */
-  private pass(
-    from: SimulatedHost,
-    subject: string,
-    data: Uint8Array,
-    answer: ((bytes: Uint8Array) => void) | undefined,
-  ): boolean {
-    const followers = [...this.followers].filter((follower) => matches(follower.subject, subject))
-    for (const { host, callback } of followers) {
-      if (this.areSevered(from, host)) continue
-      const respond = (bytes: Uint8Array = new Uint8Array(0)): boolean => {
-        const copy = Uint8Array.from(bytes)
-        if (answer !== undefined) this.up(host, () => !this.areSevered(from, host) && answer(copy))
-        return true
-      }
-      this.down(host, false, () => callback(null, { ...messageOf(subject, data), respond } as unknown as Msg))
-    }
-    return followers.length > 0
-  }
-
-  /**
-   * The members of the client's bucket that a mirror uses. @param isLateLost whether heartbeats lose what they say of
-   * late events
-   */
-  bucketOf(host: SimulatedHost, isLateLost: boolean): KV {
+  /** The members of the client's bucket that a mirror uses. */
+  bucketOf(host: SimulatedHost): KV {
     const write = (key: string, operation: Entry['operation'], text: string): Promise<number> =>
       this.ask(host, () => {
         const entry = { key, operation, revision: ++this.revision, text }
         this.entries.set(key, entry)
         for (const watcher of this.watchers) {
-          if (matches(watcher.keys, key)) this.down(watcher.host, true, () => watcher.push(entry, 0))
+          if (matches(watcher.keys, key)) this.down(watcher.host, () => watcher.push(entry, 0))
         }
         return entry.revision
       })
     const bucket = {
-      put: (key: string, text: string) =>
-        write(key, 'PUT', isLateLost ? JSON.stringify({ ...JSON.parse(text), late: undefined }) : text),
+      put: (key: string, text: string) => write(key, 'PUT', text),
       delete: (key: string) => write(key, 'DEL', ''),
       status: () =>
         this.ask(host, () => ({
@@ -237,7 +215,7 @@ export class SimulatedBroker {
             .filter(({ key }) => matches(keys, key))
             .sort((one, other) => one.revision - other.revision)
           for (const [i, entry] of now.entries()) {
-            this.down(host, true, () => watcher.push(entry, now.length - 1 - i))
+            this.down(host, () => watcher.push(entry, now.length - 1 - i))
           }
           this.watchers.add(watcher)
           const stop = (): void => {
@@ -258,9 +236,7 @@ export class SimulatedBroker {
     this.time.runIn(EVERYWHERE, () => setTimeout(arrive, host.sentUntilMs - nowMs))
   }
 
-  /** @param isReliable whether it is sent again to a process that was cut off */
-  private down(host: SimulatedHost, isReliable: boolean, arrive: () => void): void {
-    if (!isReliable && host.isCut) return
+  private down(host: SimulatedHost, arrive: () => void): void {
     const nowMs = this.time.nowMs()
     host.receivedUntilMs = Math.max(host.receivedUntilMs + APART_MS, nowMs + this.latencyMs(), host.cutUntilMs)
     this.time.runIn(host, () => setTimeout(arrive, host.receivedUntilMs - nowMs))
@@ -275,14 +251,12 @@ export class SimulatedBroker {
 /** What the broker does stops for nobody. */
 const EVERYWHERE: TimerOwner = { isDead: false, frozenUntilMs: 0 }
 
-const bytesOf = (data: Uint8Array | string): Uint8Array =>
-  typeof data === 'string' ? Buffer.from(data) : Uint8Array.from(data)
-
-const messageOf = (subject: string, data: Uint8Array) => ({
-  subject,
-  data,
-  string: () => Buffer.from(data).toString('utf8'),
-})
+/** @param sequence from 1 */
+function keyMessage(keys: readonly LogMessage[], sequence: number): JsMsg {
+  const { payload, storedAtMs } = keys[sequence - 1] as LogMessage
+  const info = { pending: keys.length - sequence }
+  return { seq: sequence, data: payload, time: new Date(storedAtMs), info } as unknown as JsMsg
+}
 
 const watched = ({ key, operation, revision, text }: Entry, delta: number) => ({
   key,

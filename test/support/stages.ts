@@ -4,9 +4,8 @@ import type { Disposition, Stage } from '../../internal/attribution/actor/stage.
 import type { AllocationDeps } from '../../internal/attribution/pools/allocate.js'
 import { allocationPolicy } from '../../internal/attribution/pools/pool-policy.js'
 import type { RowDeps } from '../../internal/attribution/records/row.js'
-import { PartitionTraces } from '../../internal/attribution/stages/a/partition-traces.js'
-import type { StageADeps } from '../../internal/attribution/stages/a/stage-a.js'
 import { stageB } from '../../internal/attribution/stages/b/stage-b.js'
+import { PartitionTraces } from '../../internal/attribution/stages/t/partition-traces.js'
 import type { Directory } from '../../internal/directory/directory.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { AdmittedInvocation } from '../../internal/invocations/invocation-group.js'
@@ -49,24 +48,21 @@ export const STAGE_C_DEPS: RowDeps & AllocationDeps = {
   weightsAsOf: async () => Date.UTC(2026, 10, 3, 11),
 }
 
-/** No partition besides the stage's own has events. */
-export const noOtherPartitions: StageADeps['otherPartitions'] = () => ({
-  haveFirst: async (events) => events.map(() => false),
-  forget: () => undefined,
-})
-
-export const nothingUnconfirmed: StageADeps['unconfirmed'] = { upToNow: async () => undefined, mayHave: () => false }
-
 /** The traces of a partition that has seen nothing yet. */
 export const noTraces = (directory: Directory = directoryOf()): PartitionTraces =>
   new PartitionTraces({ ...STAGE_C_DEPS, directory })
 
-export const batchOf = (stage: Batch['stage'], invocations: readonly AdmittedInvocation[]): Batch => ({
+export const batchOf = (
+  stage: Batch['stage'],
+  invocations: readonly AdmittedInvocation[],
+  facts: Batch['facts'] = [],
+): Batch => ({
   stage,
   partition: 2,
   token: 'token',
   validFromMs: NOW_MS + 1,
   invocations,
+  facts,
 })
 
 /** The event with this number, at this index of its message. */

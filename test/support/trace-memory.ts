@@ -5,7 +5,7 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { traceName } from '../../internal/attribution/stages/a/traces.js'
+import { traceName } from '../../internal/attribution/stages/t/traces.js'
 import { noTraces } from './stages.js'
 
 setFlagsFromString('--expose-gc')

@@ -3,8 +3,8 @@ import type { Extent, Progress } from '../../broker/checkpoint.js'
 /** Progress of a (stage, partition); the value of `<stage>.<partition>` in the bucket `checkpoints`. */
 export interface Checkpoint extends Progress {
   readonly plan?: Plan
-  /** The last hand-over from the previous stage that took effect; repeated hand-overs are skipped. */
-  readonly handedOver?: HandOver
+  /** By mailbox that hands over: its last hand-over that took effect. Repeated ones are skipped. */
+  readonly handedOver?: Readonly<Record<string, HandOver>>
 }
 
 /** `atMs` becomes the `valid_from` of the batch's rows. */

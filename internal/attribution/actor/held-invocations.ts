@@ -8,26 +8,31 @@ import type { Checkpoint } from './checkpoint.js'
 export interface HeldDeps {
   readonly readLog: (range: LogRange) => Promise<LogEntry[]>
   readonly checkpoints: KV
+  /** Of the log. */
+  readonly partitions: number
 }
 
 /**
- * Events of a partition that the facts stage has handed over and that have no record yet: first those in inference,
- * then those in pools.
+ * Events that the facts stage has handed over and that have no record yet, stage by stage in the order in which they
+ * pass: one that moves on meanwhile is found in the next mailbox, or has its record.
  */
-export async function* heldInvocations(
-  partition: number,
-  { readLog, checkpoints }: HeldDeps,
-): AsyncGenerator<AdmittedInvocation> {
-  for (const stage of ['b', 'c'] as const) {
-    const checkpoint = await readCheckpoint<Checkpoint>(checkpoints, `${stage}.${partition}`)
-    const subject = invocationsSubject(stage, partition)
-    for (let from = (checkpoint?.done ?? 0) + 1; ; ) {
-      const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
-      const entries = await readLog(range)
-      const last = entries.at(-1)
-      if (last === undefined) break
-      for (const { data, sequence } of entries) yield* decodeOrSkip(data, sequence)
-      from = last.sequence + 1
+export async function* heldInvocations({
+  readLog,
+  checkpoints,
+  partitions,
+}: HeldDeps): AsyncGenerator<AdmittedInvocation> {
+  for (const stage of ['t', 'b', 'c'] as const) {
+    for (let partition = 0; partition < partitions; partition++) {
+      const checkpoint = await readCheckpoint<Checkpoint>(checkpoints, `${stage}.${partition}`)
+      const subject = invocationsSubject(stage, partition)
+      for (let from = (checkpoint?.done ?? 0) + 1; ; ) {
+        const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
+        const entries = await readLog(range)
+        const last = entries.at(-1)
+        if (last === undefined) break
+        for (const { data, sequence } of entries) yield* decodeOrSkip(data, sequence)
+        from = last.sequence + 1
+      }
     }
   }
 }

@@ -1,3 +1,4 @@
+import { partitionOf } from '../../ids/event-partition.js'
 import type { RecordSource } from '../../store/queries/records/sources.js'
 import { gauge, whenRead } from '../../telemetry/metrics.js'
 import { type HeldDeps, heldInvocations } from './held-invocations.js'
@@ -44,7 +45,7 @@ const LIMITS: SeenLimits = { windowMs: 7 * 24 * 60 * 60 * 1000, exactEventsMax: 
 
 /**
  * Rebuilds the events that a partition of the facts stage (A) has seen: those that have a record, and those that
- * inference and pools (B, C) still hold. The events of an unfinished batch are not needed: its plan makes the stage
+ * later stages (T, B, C) still hold. The events of an unfinished batch are not needed: its plan makes the stage
  * read them again.
  */
 export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Promise<SeenEvents> {
@@ -58,7 +59,8 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
     filterBytesMax: deps.filterBytesMax,
     async find(ids, nowMs) {
       // Held events first, then records: an event that gets its record meanwhile is found in one of them or in both.
-      const held = await heldEvents(partition, deps, new Set(ids.map(hexOf)))
+      const wanted = new Set(ids.map(hexOf))
+      const held = await heldEvents(deps, (id) => wanted.has(hexOf(id)))
       const recorded = await deps.recordSourcesOf(ids, nowMs - windowMs)
       return [...recorded.map(toSeen), ...held.map((event) => ({ ...event, seenAtMs: nowMs }))]
     },
@@ -66,7 +68,7 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   measured.set(partition, new WeakRef(seen))
   const nowMs = deps.clock()
   // Read first, for the same reason, but remembered last, because these are the youngest events.
-  const held = await heldEvents(partition, deps)
+  const held = await heldEvents(deps, (id) => partitionOf(id, deps.partitions) === partition)
   for await (const source of deps.recordSourcesSince(partition, nowMs - windowMs)) {
     const { id, position, seenAtMs } = toSeen(source)
     seen.remember(id, position, seenAtMs)
@@ -75,19 +77,11 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   return seen
 }
 
-/**
- * Events that the facts stage has handed over and that have no record yet.
- *
- * @param wanted hex ids to return; all if absent
- */
-async function heldEvents(
-  partition: number,
-  deps: HeldDeps,
-  wanted?: ReadonlySet<string>,
-): Promise<readonly SeenEvent[]> {
+/** Events that the facts stage has handed over and that have no record yet. */
+async function heldEvents(deps: HeldDeps, isWanted: (id: Uint8Array) => boolean): Promise<readonly SeenEvent[]> {
   const held: SeenEvent[] = []
-  for await (const { id, position } of heldInvocations(partition, deps)) {
-    if (wanted === undefined || wanted.has(hexOf(id))) held.push({ id, position })
+  for await (const { id, position } of heldInvocations(deps)) {
+    if (isWanted(id)) held.push({ id, position })
   }
   return held
 }

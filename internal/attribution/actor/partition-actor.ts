@@ -23,9 +23,13 @@ import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Correction, correctionMessages } from './corrections.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
 import { type Disposition, handedOn, type OpenStage, type Stage } from './stage.js'
+import { type LearnedFact, traceFactMessages } from './trace-facts.js'
+import { tracePartition } from './trace-partition.js'
 
 /** Dependencies of every actor: the next stage's mailbox and the read model. */
 export interface ActorDeps {
+  /** Of the log. */
+  readonly partitions: number
   readonly publish: Publisher['publish']
   /**
    * These three are idempotent by token, which identifies the batch and the kind of rows.
@@ -99,6 +103,7 @@ function prepareBatch(
   const learned = open.correctionsOf?.(formed.batch) ?? []
   const effects = {
     ...effectsOf(stage, formed, dispositions, late),
+    facts: open.factsOf?.(formed.batch) ?? [],
     corrections: [...formed.corrections, ...learned.map((each) => ({ ...each, cause }))],
   }
   return {
@@ -139,10 +144,16 @@ function* receivedOf({ invocations }: FormedBatch['batch'], dispositions: readon
 interface Effects {
   readonly keys: readonly AdmissionKeyRow[]
   readonly poison: readonly PoisonEvents[]
-  /** Messages for the next stage. */
-  readonly handOverMessages: readonly Uint8Array[]
+  /** Messages for the next stages. */
+  readonly handOvers: readonly HandOverMessage[]
   readonly rows: readonly AttributionRow[]
+  readonly facts: readonly LearnedFact[]
   readonly corrections: readonly Correction[]
+}
+
+interface HandOverMessage {
+  readonly subject: string
+  readonly payload: Uint8Array
 }
 
 function effectsOf(
@@ -150,7 +161,7 @@ function effectsOf(
   { batch, poison }: FormedBatch,
   dispositions: readonly Disposition[],
   late: Rerouted['late'],
-): Omit<Effects, 'corrections'> {
+): Omit<Effects, 'corrections' | 'facts'> {
   const keys: AdmissionKeyRow[] = []
   const rows: AttributionRow[] = []
   const toHandOver: AdmittedInvocation[] = []
@@ -158,7 +169,7 @@ function effectsOf(
   for (const [i, invocation] of batch.invocations.entries()) {
     const { key, receivedAtMs } = invocation
     // A dropped event needs its key as well: the request that repeated it got an answer of its own.
-    if (key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS) {
+    if (stage.name === 'a' && key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS) {
       keys.push({ ...key, admittedAtMs: receivedAtMs })
     }
     const disposition = dispositions[i]
@@ -173,20 +184,38 @@ function effectsOf(
       unusable.push({ id, data, reason: disposition.reason, log, events: [invocation] })
     }
   }
-  return { keys, poison: unusable, handOverMessages: [toHandOver, ...late].flatMap(groupsOf), rows }
+  const handOvers = [toHandOver, ...late].flatMap((handed) => handOversOf(handed, stage, batch.partition))
+  return { keys, poison: unusable, handOvers, rows }
 }
 
-const groupsOf = (invocations: readonly AdmittedInvocation[]): Uint8Array[] =>
-  splitIntoGroups(invocations.map((invocation) => encodeEntry(invocation, invocation.event, invocation.position))).map(
-    encodeGroup,
+/** The messages with these events, by mailbox: in the order in which the events first name one, which a repeat keeps. */
+function handOversOf(
+  invocations: readonly AdmittedInvocation[],
+  stage: Stage,
+  partition: number,
+): readonly HandOverMessage[] {
+  const bySubject = new Map<string, string[]>()
+  for (const invocation of invocations) {
+    const mailbox = stage.mailboxOf?.(invocation) ?? (stage.next && { stage: stage.next, partition })
+    if (mailbox === undefined) throw new Error('the last stage has no next stage to hand over to')
+    const subject = invocationsSubject(mailbox.stage, mailbox.partition)
+    const entries = bySubject.get(subject) ?? []
+    if (entries.length === 0) bySubject.set(subject, entries)
+    // Of stage A alone, which records it: the lane's keep their key.
+    const isBeforeA = mailbox.stage === 'a'
+    entries.push(encodeEntry(invocation, invocation.event, invocation.position, isBeforeA))
+  }
+  return [...bySubject].flatMap(([subject, entries]) =>
+    splitIntoGroups(entries).map((group) => ({ subject, payload: encodeGroup(group) })),
   )
+}
 
 /** Applies all effects of a batch. Each is keyed by the batch, so that a repeat changes nothing. */
 async function applyEffects(
   stage: Stage,
   { batch }: FormedBatch,
   last: number,
-  { keys, poison, handOverMessages, rows, corrections }: Effects,
+  { keys, poison, handOvers, rows, facts, corrections }: Effects,
   isRepeat: boolean,
   deps: ActorDeps,
   spans: BatchSpans | undefined,
@@ -202,19 +231,37 @@ async function applyEffects(
   )
   await deps.recordQuarantined(quarantined, `${batch.token}.quarantined.${digestOf(quarantined)}`)
 
-  for (const [part, payload] of handOverMessages.entries()) {
-    if (stage.next === undefined) throw new Error('the last stage has no next stage to hand over to')
-    const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
-    await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
+  const source = `${stage.name}${batch.partition}`
+  for (const [part, { subject, payload }] of handOvers.entries()) {
+    await publishOrThrow(deps.publish, subject, payload, handOverId(source, { last, part }))
+  }
+  for (const [partition, ofPartition] of byTracePartition(facts, deps.partitions)) {
+    for (const { id, data } of traceFactMessages(`${source}.${last}`, ofPartition)) {
+      await publishOrThrow(deps.publish, invocationsSubject('t', partition), data, id)
+    }
   }
   // At once: a record is visible sooner.
   await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat, spans)])
   // After the rows and the events, so that a correction is never processed before its event is attributed.
   if (stage.next === undefined) return deps.correct(corrections)
   const next = invocationsSubject(stage.next, batch.partition)
-  for (const { id, data } of correctionMessages(`${stage.name}${batch.partition}.${last}`, corrections)) {
+  for (const { id, data } of correctionMessages(`${source}.${last}`, corrections)) {
     await publishOrThrow(deps.publish, next, data, id)
   }
+}
+
+function byTracePartition(
+  facts: readonly LearnedFact[],
+  partitions: number,
+): ReadonlyMap<number, readonly LearnedFact[]> {
+  const found = new Map<number, LearnedFact[]>()
+  for (const fact of facts) {
+    const partition = tracePartition(fact.tenantId, fact.traceId, partitions)
+    const ofPartition = found.get(partition)
+    if (ofPartition === undefined) found.set(partition, [fact])
+    else ofPartition.push(fact)
+  }
+  return found
 }
 
 /**

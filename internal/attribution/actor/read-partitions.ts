@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { laneOf } from '../../../streams/invocations.js'
 import type { Logger } from '../../telemetry/log.js'
 
 export interface ReadPartitionsDeps {
@@ -14,9 +13,8 @@ export interface ReadPartitionsDeps {
 const POLL_MS = 2_000
 
 /**
- * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages: the lane, which
- * most instances never need, and those that are left when the setting is reduced, or that a gateway with a larger one
- * writes to.
+ * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages: those that are
+ * left when the setting is reduced, or that a gateway with a larger one writes to.
  *
  * @param read called once for each partition
  * @returns when `signal` has aborted; `read` is not called after that
@@ -36,9 +34,11 @@ export async function readPartitions(
     try {
       const others = [...(await held())].filter((partition) => !known.has(partition))
       if (signal.aborted) return
-      const unexpected = others.filter((partition) => partition !== laneOf(partitions))
-      if (unexpected.length > 0)
-        log.warn({ partitions, unexpected }, 'partitions beyond the configured number hold events; reading them too')
+      if (others.length > 0)
+        log.warn(
+          { partitions, unexpected: others },
+          'partitions beyond the configured number hold events; reading them too',
+        )
       for (const partition of others) begin(partition)
     } catch (cause) {
       log.debug({ err: cause }, 'could not list the partitions that hold events; will retry')

@@ -4,6 +4,7 @@ import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
 import type { Learned } from './corrections.js'
+import type { LearnedFact } from './trace-facts.js'
 
 /** The result of a stage for one event. */
 export type Disposition =
@@ -27,7 +28,10 @@ export const handedOn = (
  */
 export interface Stage {
   readonly name: StageName
+  /** The stage that gets the corrections of this one, in the same partition, and the events that it hands on. */
   readonly next: StageName | undefined
+  /** Where an event goes that is handed on, if not to `next` in the same partition. It depends on the event alone. */
+  mailboxOf?(admitted: AdmittedInvocation): Mailbox | undefined
   /** Called when this process takes over a partition, before its first batch. */
   open(partition: number): Promise<OpenStage>
 }
@@ -50,8 +54,15 @@ export interface OpenStage {
    * is called, and does not repeat them after that.
    */
   correctionsOf?(batch: Batch): readonly Learned[]
+  /** What the batch just handled tells the trace actors: facts of calls that need none of their trace themselves. */
+  factsOf?(batch: Batch): readonly LearnedFact[]
   /** Called after all effects of the batch have been applied; again if the batch is repeated. */
   onApplied?(batch: Batch): Promise<void>
+}
+
+export interface Mailbox {
+  readonly stage: StageName
+  readonly partition: number
 }
 
 /** Applies a rule to each event. An event whose rule throws is poison; the rest of the batch continues. */

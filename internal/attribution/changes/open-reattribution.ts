@@ -13,9 +13,10 @@ import {
 } from '../../store/queries/records/selected-records.js'
 import { placeBehind, rowsValidFrom, tracePeers, undecidedRows } from '../../store/queries/records/slices.js'
 import type { OpenStages, StagesDeps } from '../open-stages.js'
-import { PartitionTraces } from '../stages/a/partition-traces.js'
 import { type StageADeps, stageA } from '../stages/a/stage-a.js'
 import { stageC } from '../stages/c/stage-c.js'
+import { PartitionTraces } from '../stages/t/partition-traces.js'
+import { stageT } from '../stages/t/stage-t.js'
 import { slicePublisher } from './publish-changes.js'
 import type { ReattributionJob } from './reattribution-job.js'
 import { keptConsumption } from './recall.js'
@@ -58,16 +59,14 @@ export async function openReattribution(
         ...rowDeps,
         consumptionOf: (admitted: Parameters<typeof rowOf>[0]) => keptConsumption(rowOf(admitted)),
       }
+      const ofDraft = { ...kept, ...facts, mappingOf: mappingWith(draft, rules) }
       return [
         stageA({
-          ...kept,
-          ...facts,
-          mappingOf: mappingWith(draft, rules),
+          ...ofDraft,
+          partitions: 1,
           loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
-          unconfirmed: { upToNow: async () => undefined, mayHave: () => false },
-          otherPartitions: () => ({ haveFirst: async (events) => events.map(() => false), forget: () => undefined }),
-          loadTraces: async () => new PartitionTraces({ ...allocation, directory }),
         }),
+        stageT({ ...ofDraft, loadTraces: async () => new PartitionTraces({ ...allocation, directory }) }),
         inference.stage(kept),
         stageC({ ...kept, ...allocation }),
       ]

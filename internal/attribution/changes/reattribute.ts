@@ -3,6 +3,7 @@ import { foldKey, readPair } from '../../records/dimensions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from '../actor/batch.js'
 import { type Disposition, handedOn, type Stage } from '../actor/stage.js'
+import type { LearnedFact } from '../actor/trace-facts.js'
 import type { AppliedRule } from '../stages/a/evidence.js'
 import { isUnnamed, recall } from './recall.js'
 
@@ -54,8 +55,11 @@ export async function reattribute(
   const changed: AttributionRow[] = []
   let unnamed = 0
   let events: readonly AdmittedInvocation[] = recalled
+  let facts: readonly LearnedFact[] = []
   for (const stage of stagesFor(found)) {
-    const dispositions = await dispositionsOf(stage, events, basisOf(stage.name), validFromMs)
+    const handled = await handle(stage, events, { facts, basis: basisOf(stage.name), validFromMs })
+    const { dispositions } = handled
+    facts = handled.facts
     for (const [i, disposition] of dispositions.entries()) {
       const admitted = events[i]
       if (admitted === undefined || disposition.kind !== 'resolved' || !wanted.has(admitted)) continue
@@ -65,10 +69,12 @@ export async function reattribute(
     }
     events = events.flatMap((admitted, i) => {
       const disposition = dispositions[i]
-      if (disposition?.kind !== 'hand_on' || !wanted.has(admitted)) return []
+      const isPeer = !wanted.has(admitted)
+      // Peers contribute to the traces, and are decided no further.
+      if (disposition?.kind !== 'hand_on' || (isPeer && stage.name !== 'a')) return []
       const next = handedOn(admitted, disposition)
       rowOf.set(next, found(admitted))
-      wanted.add(next)
+      if (!isPeer) wanted.add(next)
       return [next]
     })
   }
@@ -78,22 +84,32 @@ export async function reattribute(
 /** Models have a time limit per batch, so batches must be as small as in live traffic. */
 const BATCH_EVENTS_MAX = 500
 
-async function dispositionsOf(
+interface Handled {
+  readonly dispositions: readonly Disposition[]
+  readonly facts: readonly LearnedFact[]
+}
+
+async function handle(
   stage: Stage,
   events: readonly AdmittedInvocation[],
-  basis: string | undefined,
-  validFromMs: number,
-): Promise<readonly Disposition[]> {
+  {
+    facts,
+    basis,
+    validFromMs,
+  }: Pick<Handled, 'facts'> & { readonly basis: string | undefined; readonly validFromMs: number },
+): Promise<Handled> {
   const open = await stage.open(0)
-  // The facts stage needs all events at once, because events of one trace provide evidence for each other.
-  const portion = stage.name === 'a' ? Math.max(1, events.length) : BATCH_EVENTS_MAX
+  // Facts and traces need all events at once, because events of one trace provide evidence for each other.
+  const portion = stage.name === 'a' || stage.name === 't' ? Math.max(1, events.length) : BATCH_EVENTS_MAX
   const dispositions: Disposition[] = []
+  const learned: LearnedFact[] = []
   for (let from = 0; from < events.length; from += portion) {
     const invocations = events.slice(from, from + portion)
-    const batch: Batch = { stage: stage.name, partition: 0, token: `again.${from}`, validFromMs, invocations }
+    const batch: Batch = { stage: stage.name, partition: 0, token: `again.${from}`, validFromMs, invocations, facts }
     dispositions.push(...(await open.handle(batch, basis)))
+    learned.push(...(open.factsOf?.(batch) ?? []))
   }
-  return dispositions
+  return { dispositions, facts: learned }
 }
 
 /** Replaces the attribution; the facts of the call stay. @param stageRow of the same call */

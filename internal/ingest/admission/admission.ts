@@ -2,22 +2,22 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { Exchange } from '../../http/exchange.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import type { KeyHash } from '../../ids/key-hash.js'
-import { bytesOf, hashIdempotencyKey, hashOfInvocationId } from '../../ids/key-hash.js'
+import { bytesOf, hashIdempotencyKey } from '../../ids/key-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
-import { type Admission, type AdmissionKey, WAS_DUPLICATE, WAS_REPEATED } from '../../invocations/invocation-group.js'
+import { type Admission, type AdmissionKey, WAS_DUPLICATE } from '../../invocations/invocation-group.js'
 import type { AdmissionIndex } from '../../repeats/admission-index.js'
 import type { Fingerprint } from '../../repeats/key-table.js'
 import type { Logger } from '../../telemetry/log.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { Group, Settler } from '../commit/commit-group.js'
-import { EVENT_COUNTS, UNCONFIRMED_EVENTS } from '../commit/event-counts.js'
+import { EVENT_COUNTS } from '../commit/event-counts.js'
 import type { GroupCommit } from '../commit/group-commit.js'
 import type { Commit } from '../commit/log-writer.js'
 import type { BodyFingerprint } from '../keys/body-fingerprint.js'
-import { type EventAnswer, FIRST, isStored, isTaken, partitionFor, STORED, UNSURE } from '../keys/event-answers.js'
 import type { Confirmation, KeyConfirmation } from '../keys/key-confirmation.js'
-import type { EventClaims } from '../peers/event-claims.js'
+import type { OwnCalls } from '../keys/own-calls.js'
+import type { RecentEvents } from '../keys/recent-events.js'
 import type { OnReceived } from '../received/pending-counts.js'
 import { reasonOf } from '../received/tally.js'
 import { AcceptedText } from './accepted-text.js'
@@ -31,24 +31,17 @@ import {
   identify,
   newEventIds,
 } from './check-event.js'
-import { type KeyedRequest, type KeyLock, type KeyLockDeps, type KeyLockHandlers, withKeyLock } from './key-lock.js'
+import { type KeyedRequest, type KeyLock, type KeyLockDeps, withKeyLock } from './key-lock.js'
 import type { Lane } from './lane.js'
 import type { TenantShares } from './tenant-shares.js'
 
 export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
-  /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
+  /** Idempotency-Keys of the last 24 hours of all gateways, with the fingerprints of their bodies. */
   readonly keys: AdmissionIndex
-  /** Events of the last 7 days; its flags are of `keys/event-answers.ts`. */
-  readonly events: AdmissionIndex
-  /** Claims for event ids: each has one owner among the gateways. */
-  readonly eventClaims: Pick<EventClaims, 'isAlone' | 'areOwnersSettled' | 'claim' | 'settled'>
-  /**
-   * Whether this gateway owns the key and `keys` holds all that was admitted of it; until then each new key of this
-   * gateway is looked up in the read model.
-   */
-  readonly isLoaded: (key: KeyHash) => boolean
-  /** The same of an event. */
-  readonly isEventLoaded: (key: KeyHash) => boolean
+  readonly recentEvents: RecentEvents
+  readonly ownCalls: OwnCalls
+  /** Called with a key that another gateway admitted with another body at the same time. */
+  readonly onKeyConflict: (key: KeyHash) => void
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
   readonly groups: GroupCommit
@@ -63,11 +56,8 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
 const ROUTE = 0
-/** Flags of a key's answer in the index, besides `WAS_DUPLICATE` and `WAS_REPEATED`. */
+/** Flag of a key's answer in the index, besides `WAS_DUPLICATE`. */
 export const WAS_BULK = 2
-
-const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
-const eventKey: KeyHash = new Int32Array(4)
 
 /** The key of the entry that is being encoded, which reads it at once: a new view per request costs a microsecond. */
 const carriedHash = new Int32Array(4)
@@ -111,8 +101,7 @@ export function whenKeyIsKnown(
   const verdict = deps.keys.lookup(key, fingerprint, nowMs)
   if (verdict === 'same') return on.replay(deps.keys.flags)
   if (verdict === 'conflict') return on.conflict()
-  // Of another one's key, its owner knows more than this gateway: it is asked next.
-  if (verdict === 'new' && (deps.isLoaded(key) || deps.peers.ownerOf(key) !== undefined)) return on.fresh()
+  if (verdict === 'new') return on.fresh()
   const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number, recorded: Fingerprint): void => {
     if (confirmation === 'unknown') {
       // Another request with the key may have been admitted meanwhile.
@@ -133,6 +122,18 @@ export function whenKeyIsKnown(
   })
 }
 
+/** Adds the key of a request that the log has. @param flags for the index */
+export function admitKey(
+  { key, fingerprint }: Pick<KeyedRequest, 'key' | 'fingerprint'>,
+  flags: number,
+  nowMs: number,
+  { keys, onKeyConflict }: Pick<AdmissionDeps, 'keys' | 'onKeyConflict'>,
+): void {
+  if (keys.admit(key, fingerprint, flags, nowMs)) return
+  // Another gateway's was read from KEYS meanwhile.
+  if (keys.lookup(key, fingerprint, nowMs) === 'conflict') onKeyConflict(key)
+}
+
 /**
  * Admits one event sent on its own, or refuses it with a problem.
  *
@@ -151,7 +152,7 @@ export function admitSingle(
 }
 
 /** One object per request instead of one closure per outcome: many requests are in flight at once. */
-class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
+class SingleEvent implements KeyKnown, Settler, EventText {
   bytes: Buffer
   readonly start = 0
   readonly end: number
@@ -163,9 +164,6 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   /** Set once the event is checked and the budget charged, which happens once. */
   private checked: CheckedEvent | undefined
   private turn: KeyLock | undefined
-  /** The answer to the claim of the event, and who gave it. */
-  private claimed: EventAnswer = FIRST
-  private eventOwner: string | undefined
   private flags = 0
 
   constructor(
@@ -224,134 +222,49 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
       }
       this.checked = checked
     }
-    withKeyLock(request, deps, this)
+    withKeyLock(request, deps, (turn) => this.send(turn))
   }
 
-  proceed(turn: KeyLock): void {
-    const { checked, deps } = this
-    if (checked === undefined) throw new Error('an unchecked event proceeds')
+  private send(turn: KeyLock): void {
+    const { request, checked, deps } = this
+    if (checked === undefined) throw new Error('an unchecked event is sent')
     this.turn = turn
-    const known = answerHere(checked, deps)
-    if (known !== undefined) return this.send(known)
-    // Not before the key is held: a request that loses its key must not take the event.
-    const key = newEventKey(checked.ids.id)
-    this.eventOwner = deps.eventClaims.claim(key, checked.partition, (answer) => this.send(answer))
-  }
-
-  private send(claimed: EventAnswer): void {
-    const { request, checked, turn, deps } = this
-    if (checked === undefined || turn === undefined) throw new Error('an unchecked event is sent')
-    this.claimed = claimed
-    // A known event also goes to the log, for its key: the actors drop the event, and the key is recorded. So does one
-    // that another request has taken, which may not be able to store it: stage A keeps the first of the two.
-    this.flags = isStored(claimed) ? WAS_DUPLICATE : isTaken(claimed) ? WAS_REPEATED : 0
-    const group = addToGroup(checked, claimed, this, senderOf(request), carried(request, this.flags), deps, this)
+    // Before it is settled: KEYS may report another gateway's body at the same moment.
+    deps.ownCalls.add(request.key, request.caller.tenantId, checked.ids.id)
+    // A known event also goes to the log, for its key: stage A drops the event, and the key is recorded.
+    this.flags = deps.recentEvents.has(checked.ids.id) ? WAS_DUPLICATE : 0
+    const group = addToGroup(checked, this, senderOf(request), carried(request, this.flags), deps, this)
     this.bytes = NO_BYTES
-    if (group !== undefined) return
-    settleClaim(checked.ids.id, checked.partition, this.eventOwner, claimed, false, deps)
-    turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
+    if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH })
   }
 
   foresee(): void {
     this.deps.keys.touch(this.request.key)
-    if (this.checked !== undefined) foreseeEvent(this.checked.ids.id, this.deps)
   }
 
   settled(commit: Commit): void {
-    const { request, checked, turn, flags, claimed, eventOwner, deps } = this
+    const { request, checked, turn, flags, deps } = this
     if (checked === undefined || turn === undefined) return
     try {
-      settleClaim(checked.ids.id, checked.partition, eventOwner, claimed, commit.kind === 'stored', deps)
       if (commit.kind === 'unavailable') {
         EVENT_COUNTS.unavailable++
-        return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) }, 0)
+        return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) })
       }
       // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
       const now = deps.clock()
-      deps.keys.admit(request.key, request.fingerprint, flags, now)
-      rememberEvent(checked.ids.id, now, deps)
+      admitKey(request, flags, now, deps)
+      deps.recentEvents.add(checked.ids.id)
       EVENT_COUNTS[isDuplicate(flags) ? 'duplicate' : 'accepted']++
       deps.received.ofApi(request.caller).accept(isDuplicate(flags), now)
-      turn.finish(accepted(checked.ids, flags), flags)
+      turn.finish(accepted(checked.ids, flags))
     } catch (cause) {
       // The other events of the group still need their answers.
       request.exchange.fail(cause)
     }
   }
-
-  /** The original answer, recomputed from the same bytes. */
-  answerAgain(flags: number): Answer {
-    if (this.checked === undefined) throw new Error('an unchecked event is replayed')
-    return accepted(this.checked.ids, flags)
-  }
-
-  again(): void {
-    whenKeyIsKnown(this.request, this.deps, this)
-  }
 }
 
 const NO_BYTES = Buffer.alloc(0)
-
-/** Whether the event was admitted before, under any key. Events that only a filter reports are left to the actors. */
-export const isKnownEvent = (id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean =>
-  lookUpEvent(id, deps, nowMs) === 'known'
-
-function lookUpEvent(
-  id: Uint8Array,
-  { events }: Pick<AdmissionDeps, 'events'>,
-  nowMs: number,
-): 'known' | 'maybe' | 'unknown' {
-  hashOfInvocationId(id, eventKey)
-  const verdict = events.lookup(eventKey, NO_FINGERPRINT, nowMs)
-  if (verdict === 'maybe') return 'maybe'
-  return verdict === 'same' && isStored(events.flags) ? 'known' : 'unknown'
-}
-
-/** The hash of an event's id, to keep. */
-export function newEventKey(id: Uint8Array): KeyHash {
-  const key: KeyHash = new Int32Array(4)
-  hashOfInvocationId(id, key)
-  return key
-}
-
-/** What this gateway knows of an event by itself; undefined when the event must be claimed. */
-export function answerHere(
-  { ids, partition, receivedAtMs }: Pick<CheckedEvent, 'ids' | 'partition' | 'receivedAtMs'>,
-  deps: Pick<AdmissionDeps, 'events' | 'eventClaims' | 'isEventLoaded' | 'partitions'>,
-): EventAnswer | undefined {
-  const known = lookUpEvent(ids.id, deps, receivedAtMs)
-  if (known === 'known') return STORED
-  if (!deps.eventClaims.isAlone) return undefined
-  // In its own partition, stage A knows whether it is a repeat; in the lane it does not.
-  if (known === 'maybe' && partition >= deps.partitions) return UNSURE
-  // Another gateway may have admitted it before it departed.
-  hashOfInvocationId(ids.id, eventKey)
-  return deps.isEventLoaded(eventKey) && deps.eventClaims.areOwnersSettled ? FIRST : UNSURE
-}
-
-/** Reports whether the log holds a claimed event; `owner` and `answer` are of its claim. */
-export function settleClaim(
-  id: Uint8Array,
-  partition: number,
-  owner: string | undefined,
-  answer: EventAnswer,
-  isStored: boolean,
-  { eventClaims }: Pick<AdmissionDeps, 'eventClaims'>,
-): void {
-  if (eventClaims.isAlone && isStored) return
-  eventClaims.settled(newEventKey(id), partition, owner, answer, isStored)
-}
-
-export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<AdmissionDeps, 'events'>): void {
-  hashOfInvocationId(id, eventKey)
-  deps.events.set(eventKey, NO_FINGERPRINT, STORED, admittedAtMs)
-}
-
-/** Prefetch before many calls of `rememberEvent`. */
-export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>): void {
-  hashOfInvocationId(id, eventKey)
-  deps.events.touch(eventKey)
-}
 
 /** Who sends an event, and through which intake; none: the API. */
 export interface EventSender extends Caller {
@@ -368,14 +281,12 @@ export function senderOf({ exchange, caller }: Pick<KeyedRequest, 'exchange' | '
 /**
  * Puts a checked event on its way to the log.
  *
- * @param claimed what is known of the event: it follows the first request that had it into its partition
  * @param text the event's own; copied at once
  * @param key recorded with the event; read at once
  * @returns undefined when too many events are waiting
  */
 export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
-  claimed: EventAnswer,
   text: TextRange,
   { tenantId, principal, trustsCost, isGateway, intake, traceparent }: EventSender,
   key: AdmissionKey | undefined,
@@ -393,15 +304,9 @@ export function addToGroup(
     id: ids.id,
     receivedAtMs,
     traceparent,
-    // The one that took it before may have been unsure, and leave no trace in this partition if another one has the
-    // event.
-    ...(claimed !== FIRST && !isStored(claimed) && { isUnconfirmed: true }),
-    // Another gateway may find it new meanwhile, and be sure of it.
-    ...(claimed === UNSURE && { isAnnounced: true }),
     key,
   }
-  if (claimed === UNSURE) UNCONFIRMED_EVENTS.count++
-  return deps.groups.add(partitionFor(claimed, partition), admission, text, parsed, settler)
+  return deps.groups.add(partition, admission, text, parsed, settler)
 }
 
 /** The answer to an accepted event. Ids and UUIDs need no escaping. */
@@ -415,4 +320,4 @@ const accepted = (ids: EventIds, flags: number): Answer => ({
   body: ACCEPTED_BODY.of(ids, isDuplicate(flags)),
 })
 
-const isDuplicate = (flags: number): boolean => (flags & (WAS_DUPLICATE | WAS_REPEATED)) !== 0
+const isDuplicate = (flags: number): boolean => (flags & WAS_DUPLICATE) !== 0

@@ -6,12 +6,8 @@ export type Answer =
   /** The bytes may be overwritten after the call that passes them; use `kept` to read them later. */
   { readonly kind: 'accepted'; readonly body: Uint8Array } | { readonly kind: 'refused'; readonly problem: Problem }
 
-/** The outcome for a waiting request: the answer, or that a peer decided, so that the key must be looked up again. */
-export type SharedAnswer = Answer | { readonly kind: 'elsewhere' }
-export const ELSEWHERE: SharedAnswer = { kind: 'elsewhere' }
-
 /** A copy of the answer that stays valid. */
-export const kept = (told: SharedAnswer): SharedAnswer =>
+export const kept = (told: Answer): Answer =>
   told.kind === 'accepted' ? { ...told, body: Uint8Array.from(told.body) } : told
 
 const ACCEPTED = '202 Accepted\r\nContent-Type: application/json\r\nCache-Control: no-store'

@@ -1,10 +1,10 @@
 import type { Caller } from '../../auth/authenticate.js'
+import { partitionOf } from '../../ids/event-partition.js'
 import { ID_BYTES, invocationIdBytes, isUuid, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { ParsedEvent, TextRange } from '../../invocations/entry-bytes.js'
 import { readUsualMembers, readUsualText, type WrittenMember } from '../../invocations/hot-reader.js'
 import { validateInvocation } from '../../invocations/validate-invocation.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { partitionOf, partitionOfTrace } from '../commit/commit-partition.js'
 import { KEY_CONFLICT } from './answers.js'
 import type { Lane } from './lane.js'
 
@@ -65,15 +65,10 @@ export function checkEvent(
       ? readUsualText(bytes, start, end, receivedAtMs, retainedFromMs)
       : readUsualMembers(bytes, written.members, written.count, receivedAtMs, retainedFromMs)
   if (usual !== undefined) {
-    const { ingestionLayer, traceIdStart, traceIdEnd } = usual
-    const refused = refusalOf(caller, ingestionLayer, deps)
+    const refused = refusalOf(caller, usual.ingestionLayer, deps)
     if (refused !== undefined) return refused
     setIds(ids, tenant, usual.uuid)
-    const own =
-      traceIdStart === traceIdEnd
-        ? partitionOf(tenant, undefined, ids.id, deps.partitions)
-        : partitionOfTrace(tenant, bytes, traceIdStart, traceIdEnd, deps.partitions)
-    return { ids, partition: deps.lane.partitionFor(caller.tenantId, own), receivedAtMs, parsed: undefined }
+    return { ids, partition: destination(ids, caller, deps), receivedAtMs, parsed: undefined }
   }
 
   const value = text.value()
@@ -86,9 +81,11 @@ export function checkEvent(
   const refused = refusalOf(caller, event.ingestion_layer, deps)
   if (refused !== undefined) return refused
   setIds(ids, tenant, uuidBytes(event.event_id, eventIdBytes))
-  const own = partitionOf(tenant, event.trace_id, ids.id, deps.partitions)
-  return { ids, partition: deps.lane.partitionFor(caller.tenantId, own), receivedAtMs, parsed: { event, shape } }
+  return { ids, partition: destination(ids, caller, deps), receivedAtMs, parsed: { event, shape } }
 }
+
+const destination = ({ id }: EventIds, { tenantId }: Caller, { lane, partitions }: CheckDeps): number =>
+  lane.partitionFor(tenantId, partitionOf(id, partitions))
 
 /**
  * Finds the ids of an event that was checked on its first arrival, independent of the current rules and credential.

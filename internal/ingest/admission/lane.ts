@@ -4,11 +4,11 @@ import { SentBytes } from './sent-bytes.js'
 
 const LANE_TENANTS = gauge(
   'lane_tenants',
-  'Tenants that send more than is worked off, whose events this gateway sends to a partition of their own.',
+  'Tenants that send more than is worked off, whose events this gateway sends to the lane.',
 )
 
 export interface LaneDeps {
-  /** The partition for the events of these tenants. */
+  /** The number of the lane: behind those of the partitions. */
   readonly lane: number
   /** How long events of a partition wait for stage A, in milliseconds. */
   readonly lagMs: (partition: number) => number
@@ -18,9 +18,6 @@ export interface LaneDeps {
   readonly clock: () => number
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
-
-/** All partition numbers are in use. */
-export const NO_LANE: Pick<Lane, 'partitionFor' | 'count'> = { partitionFor: (_, own) => own, count: () => undefined }
 
 const LOOK_EVERY_MS = 200
 /** Events that wait longer than this wait behind a backlog. */
@@ -34,13 +31,12 @@ const CALM_MS = 5_000
 const CALM_LAG_MS = 1_000
 
 /**
- * Sends the events of tenants that send more than is worked off to a partition of their own, the lane, so that the
+ * Sends the events of tenants that send more than is worked off to a log of their own, the lane, so that the
  * others wait for one batch of it at a time, not behind all of it. Those that have sent more than the usual since the
  * backlog began go there, until the lane has none.
  *
- * A tenant that is alone has no lane. The event of a trace that has been begun before is no longer compared with the
- * rest of it; and the lane knows no event of the other partitions, so whether it is a repeat must be certain before
- * (`answerHere`, `OwnedEvents`).
+ * A tenant that is alone has no lane. What passes it goes on to the partitions of stage A, in small batches
+ * (`internal/attribution/stages/lane.ts`).
  */
 export class Lane {
   private readonly deps: LaneDeps
@@ -99,7 +95,7 @@ export class Lane {
     LANE_TENANTS.set(this.tenants.size)
     this.deps.log.warn(
       { tenants: added, lagMs: Math.round(worstMs), lane: this.deps.lane },
-      'tenants send more than is worked off; their events go to a partition of their own',
+      'tenants send more than is worked off; their events wait in the lane',
     )
   }
 

@@ -1,24 +1,18 @@
 import { ID_BYTES } from '../../ids/ids.js'
 import type { AdmissionKey } from '../../invocations/invocation-group.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
-import {
-  type AdmissionDeps,
-  addToGroup,
-  answerHere,
-  type EventSender,
-  foreseeEvent,
-  rememberEvent,
-  settleClaim,
-} from '../admission/admission.js'
+import { type AdmissionDeps, addToGroup, type EventSender } from '../admission/admission.js'
 import { unavailable } from '../admission/answers.js'
 import { checkEvent, type EventIds, newEventIds } from '../admission/check-event.js'
 import type { Group, Settler } from '../commit/commit-group.js'
 import { EVENT_COUNTS } from '../commit/event-counts.js'
 import type { Commit } from '../commit/log-writer.js'
-import { FIRST, isStored, isTaken, STORED } from '../keys/event-answers.js'
 import type { BulkItem, BulkItems } from './bulk-body.js'
-import { type ClaimedEvents, claimEvents, nextTurn, SLICE } from './claim-events.js'
 import { DistinctIds } from './distinct-ids.js'
+
+/** Events handled before yielding to the event loop: about 3 ms. */
+export const SLICE = 500
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** What a request does with the result of each of its events; called once per event, in order. */
 export interface EachResult {
@@ -46,9 +40,8 @@ export async function admitEach(
   deps: AdmissionDeps,
   result: EachResult,
 ): Promise<Problem | undefined> {
-  const claimed = deps.eventClaims.isAlone ? undefined : await claimEvents(items, caller, receivedAtMs, deps)
-  const seen = claimed?.ids ?? new DistinctIds(items.count)
-  const commits = new BulkCommits(seen, claimed, deps)
+  const seen = new DistinctIds(items.count)
+  const commits = new BulkCommits(seen, deps)
   let isKeySent = result.keyFor === undefined
   let [accepted, duplicates] = [0, 0]
   // Ids of the current event: copy them to keep them.
@@ -56,23 +49,22 @@ export async function admitEach(
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = claimed?.checked[item.index] ?? item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
+    const checked = item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
     if ('code' in checked) {
       EVENT_COUNTS.rejected++
       result.reject(item, checked)
       continue
     }
-    const place = claimed === undefined ? seen.add(ids.id) : (claimed.places[item.index] as number)
-    const answer = place < 0 ? STORED : (claimed?.answers[place] ?? answerHere(checked, deps) ?? FIRST)
-    const isKnown = isStored(answer)
-    const isDuplicate = isKnown || isTaken(answer)
+    const place = seen.add(ids.id)
+    // Only what this gateway knows; stage A drops a repeat that came through another one.
+    const isDuplicate = place < 0 || deps.recentEvents.has(ids.id)
     if (isDuplicate) duplicates++
     else accepted++
     result.accept(checked.ids, isDuplicate)
-    const key = isKeySent ? undefined : result.keyFor?.(isKnown)
-    if (isKnown && key === undefined) continue
+    const key = isKeySent ? undefined : result.keyFor?.(isDuplicate)
+    if (isDuplicate && key === undefined) continue
     const sender = item.trustsCost === false ? { ...caller, trustsCost: false } : caller
-    commits.sent(place, addToGroup(checked, answer, item, sender, key, deps, commits))
+    commits.sent(place, addToGroup(checked, item, sender, key, deps, commits))
     isKeySent = true
   }
   const missed = await commits.all()
@@ -99,7 +91,6 @@ interface Missed {
 /** Waits for the groups that hold a request's events. */
 class BulkCommits implements Settler {
   private readonly ids: DistinctIds
-  private readonly claimed: ClaimedEvents | undefined
   private readonly deps: AdmissionDeps
   /** The events of each unsettled group, by the index of their ids. */
   private readonly placesOf = new Map<Group, number[]>()
@@ -110,10 +101,8 @@ class BulkCommits implements Settler {
   private areAllSent = false
   private whenAllSettled: (() => void) | undefined
 
-  /** @param claimed undefined when the request's events were not claimed */
-  constructor(ids: DistinctIds, claimed: ClaimedEvents | undefined, deps: AdmissionDeps) {
+  constructor(ids: DistinctIds, deps: AdmissionDeps) {
     this.ids = ids
-    this.claimed = claimed
     this.deps = deps
   }
 
@@ -121,8 +110,6 @@ class BulkCommits implements Settler {
   sent(place: number, group: Group | undefined): void {
     if (group === undefined) {
       this.reason ??= 'Too many events are waiting for the log; try again.'
-      this.ids.read(place, this.id)
-      this.settleClaimOf(place, false)
       return
     }
     const places = this.placesOf.get(group)
@@ -130,33 +117,23 @@ class BulkCommits implements Settler {
     else places.push(place)
   }
 
-  foresee(group: Group): void {
-    for (const place of this.placesOf.get(group) ?? []) {
-      this.ids.read(place, this.id)
-      foreseeEvent(this.id, this.deps)
-    }
+  foresee(): void {
+    // Nothing that `settled` reads is far away.
   }
 
   settled(commit: Commit, group: Group): void {
     const hasStored = commit.kind === 'stored'
-    const now = this.deps.clock()
     for (const place of this.placesOf.get(group) ?? []) {
-      this.ids.read(place, this.id)
-      this.settleClaimOf(place, hasStored)
       if (!hasStored) continue
-      rememberEvent(this.id, now, this.deps)
       this.stored++
+      // An event that came twice has no place of its own.
+      if (place < 0) continue
+      this.ids.read(place, this.id)
+      this.deps.recentEvents.add(this.id)
     }
     if (!hasStored) this.reason ??= commit.detail
     this.placesOf.delete(group)
     if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
-  }
-
-  /** Of the current event. */
-  private settleClaimOf(place: number, hasStored: boolean): void {
-    const { claimed, id, deps } = this
-    const [partition, answer] = [claimed?.partitions[place] ?? 0, claimed?.answers[place] ?? FIRST]
-    settleClaim(id, partition, claimed?.owners[place], answer, hasStored, deps)
   }
 
   /** Call it when all are sent. @returns undefined when all are stored */

@@ -2,18 +2,25 @@ import { takeFrom } from '../../http/rate-limit.js'
 import { hexOf } from '../../ids/key-hash.js'
 import { WAS_DUPLICATE } from '../../invocations/invocation-group.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { type AdmissionDeps, admitSingle, carried, senderOf, WAS_BULK, whenKeyIsKnown } from '../admission/admission.js'
-import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
+import {
+  type AdmissionDeps,
+  admitKey,
+  admitSingle,
+  carried,
+  senderOf,
+  WAS_BULK,
+  whenKeyIsKnown,
+} from '../admission/admission.js'
+import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
-import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
+import { type KeyedRequest, withKeyLock } from '../admission/key-lock.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { UNNAMED_SENDER } from '../received/sender.js'
 import { reasonOf, Tally } from '../received/tally.js'
-import { admitEach } from './admit-each.js'
+import { admitEach, nextTurn, SLICE } from './admit-each.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
-import { nextTurn, SLICE } from './claim-events.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 
@@ -60,30 +67,24 @@ export async function admitBulk(
     reply(exchange, await answerAgain(request, items, record, deps), true)
   }
 
-  const begin = (lookups: number): void =>
-    withKeyLock(request, deps, {
-      // A peer that has admitted the key has kept its record before. If that is lost, as it may be while the broker is
-      // unavailable, the request is admitted again: every event is recognised by its id.
-      answerAgain: () => (lookups === 0 ? ELSEWHERE : undefined),
-      again: () => (lookups >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(lookups + 1)))),
-      proceed: (turn) => {
-        const work = items.count <= deps.groups.eventsAvailable ? admitItems(request, items, deps) : full()
-        fail(
-          work
-            .then(async ({ answer, record }) => {
-              if (record !== undefined) {
-                deps.keys.admit(key, fingerprint, WAS_BULK, record.receivedAtMs)
-                await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex })
-              }
-              return answer
-            })
-            .catch((cause: unknown): Answer => {
-              exchange.fail(cause)
-              return { kind: 'refused', problem: unavailable('The request could not be finished.') }
-            })
-            .then((answer) => turn.finish(answer, WAS_BULK)),
-        )
-      },
+  const begin = (): void =>
+    withKeyLock(request, deps, (turn) => {
+      const work = items.count <= deps.groups.eventsAvailable ? admitItems(request, items, deps) : full()
+      fail(
+        work
+          .then(async ({ answer, record }) => {
+            if (record !== undefined) {
+              admitKey(request, WAS_BULK, record.receivedAtMs, deps)
+              await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex })
+            }
+            return answer
+          })
+          .catch((cause: unknown): Answer => {
+            exchange.fail(cause)
+            return { kind: 'refused', problem: unavailable('The request could not be finished.') }
+          })
+          .then((answer) => turn.finish(answer)),
+      )
     })
   const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
 
@@ -93,7 +94,7 @@ export async function admitBulk(
     const limited = takeFrom(ingest, cost, deps.clock())
     // It has to wait for all of it, the first unit included, which its repeat pays again.
     if (limited !== undefined) return exchange.replyProblem(takeFrom(ingest, items.count, deps.clock()) ?? limited)
-    begin(0)
+    begin()
   })
 }
 
@@ -129,6 +130,8 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
     keyFor: (isKnown) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
     accept(ids, isDuplicate) {
+      // Of the calls under its key the first one stands for all.
+      if (tally.accepted + tally.duplicates === 0) deps.ownCalls.add(request.key, request.caller.tenantId, ids.id)
       results.accept(ids, isDuplicate)
       tally[isDuplicate ? 'duplicates' : 'accepted']++
       outcomes.push(isDuplicate ? 'duplicate' : 'accepted')

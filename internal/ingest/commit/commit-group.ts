@@ -1,6 +1,7 @@
 import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
 import { type ParsedEvent, type TextRange, writeEntry } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/invocation-group.js'
+import { AdmittedKeys } from '../keys/admitted-keys.js'
 import type { Commit } from './log-writer.js'
 
 /** Events that go to the log in one message. */
@@ -20,10 +21,8 @@ export interface OpenGroup extends Group {
   events: number
   length: number
   readonly settlers: Settler[]
-  /** Slots of its events in `EventsInFlight`. */
-  readonly slots: number[]
-  /** Ids of events whose owner could not say that they are new. */
-  readonly unconfirmed: Uint8Array[]
+  /** The Idempotency-Keys of its events. */
+  readonly keys: AdmittedKeys
   readonly buffer: Buffer
 }
 
@@ -37,13 +36,19 @@ const CLOSE_ARRAY = 0x5d
 /** Reuses the buffers of settled groups. */
 export class GroupBuffers {
   private readonly spare: Buffer[] = []
+  private readonly sender: Uint8Array
+
+  /** @param sender as of `AdmittedKeys` */
+  constructor(sender: Uint8Array) {
+    this.sender = sender
+  }
 
   /** @param bytes of the first entry, with its comma */
   newGroup(bytes: number): OpenGroup {
     const buffer =
       bytes < GROUP_BYTES_MAX ? (this.spare.pop() ?? Buffer.allocUnsafeSlow(GROUP_BYTES_MAX)) : Buffer.alloc(bytes + 1)
     buffer[0] = OPEN_ARRAY
-    return { events: 0, length: 1, settlers: [], slots: [], unconfirmed: [], buffer }
+    return { events: 0, length: 1, settlers: [], keys: new AdmittedKeys(this.sender), buffer }
   }
 
   release({ buffer }: OpenGroup): void {
@@ -58,7 +63,7 @@ export function appendEntry(
   text: TextRange,
   parsed: ParsedEvent | undefined,
 ): void {
-  if (admission.isAnnounced === true) group.unconfirmed.push(Uint8Array.from(admission.id))
+  if (admission.key !== undefined) group.keys.add(admission.key)
   const end = writeEntry(group.buffer, group.length, admission, text, parsed)
   group.buffer[end] = COMMA
   group.length = end + 1

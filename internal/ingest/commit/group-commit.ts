@@ -1,18 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { invocationsSubject } from '../../../streams/invocations.js'
-import type { KeyHash } from '../../ids/key-hash.js'
 import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/invocation-group.js'
 import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
-import { EventsInFlight } from '../keys/events-in-flight.js'
+import { SENDER_BYTES } from '../keys/admitted-keys.js'
 import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './commit-group.js'
 import type { LogWriter } from './log-writer.js'
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */
 const WAITING_EVENTS_MAX = 50_000
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
-
-const NO_SLOT = -1
 
 const GROUP_EVENTS = histogram(
   'log_group_events',
@@ -28,15 +25,13 @@ const WRITE_SECONDS = histogram(
 /** Called for each message that the log has. */
 type OnStored = (partition: number, sequence: number) => void
 
-/** The groups of one partition, of which one at a time is written to the log. */
+/** The groups of one partition or of the lane, of which one at a time is written to the log. */
 interface PartitionQueue {
   readonly partition: number
   readonly subject: string
   /** Full groups, in order, then the one being filled. */
   waiting: OpenGroup[]
   isWriting: boolean
-  /** Groups that were written, or refused. */
-  done: number
 }
 
 /**
@@ -50,15 +45,14 @@ export class GroupCommit {
   private readonly queues: readonly PartitionQueue[]
   /** Prefix of message ids, distinct per process start, so that no two gateways' groups are mistaken for each other. */
   private readonly run = randomBytes(9).toString('base64url')
-  private readonly buffers = new GroupBuffers()
-  /** Undefined with one partition: an event can then only be in flight to that one. */
-  private readonly inFlight: EventsInFlight | undefined
+  /** Names this process in the messages of KEYS. */
+  readonly sender = randomBytes(SENDER_BYTES)
+  private readonly buffers = new GroupBuffers(this.sender)
   private groupsWritten = 0
   private waitingEvents = 0
   private waitingBytes = 0
   private isFlushScheduled = false
   private idleListeners: (() => void)[] = []
-  private readonly doneListeners: (() => void)[] = []
   private readonly flush = (): void => {
     this.isFlushScheduled = false
     for (const queue of this.queues) if (!queue.isWriting && queue.waiting.length > 0) void this.commitNext(queue)
@@ -67,21 +61,18 @@ export class GroupCommit {
   constructor(writer: LogWriter, partitions: number, onStored: OnStored = () => undefined) {
     this.writer = writer
     this.onStored = onStored
-    this.queues = Array.from({ length: partitions }, (_, partition) => ({
+    this.queues = Array.from({ length: partitions + 1 }, (_, partition) => ({
       partition,
-      subject: invocationsSubject('a', partition),
+      subject: partition < partitions ? invocationsSubject('a', partition) : invocationsSubject('l', 0),
       waiting: [],
       isWriting: false,
-      done: 0,
     }))
-    // Twice: waiting events, and those of a group being settled, whose settlers may add as many again.
-    this.inFlight = partitions > 1 ? new EventsInFlight(2 * WAITING_EVENTS_MAX) : undefined
   }
 
   /**
    * Adds an event, whose text is copied at once.
    *
-   * @param partition its destination, unless the same event is in flight to another partition
+   * @param partition its destination; their number for the lane
    * @param parsed as for `writeEntry`
    * @param settler called once per group that holds events of it
    * @returns the event's group, or undefined when too much is waiting already
@@ -93,14 +84,10 @@ export class GroupCommit {
     parsed: ParsedEvent | undefined,
     settler: Settler,
   ): Group | undefined {
-    const { inFlight, queues } = this
     if (this.waitingEvents >= WAITING_EVENTS_MAX || this.waitingBytes >= WAITING_BYTES_MAX) return undefined
-    const own = queues[partition]
-    if (own === undefined) throw new RangeError(`partition ${partition} does not exist`)
-    const slot = inFlight === undefined ? NO_SLOT : inFlight.begin(admission.id, partition)
-    const queue = inFlight === undefined ? own : (queues[inFlight.partitionOf(slot)] as PartitionQueue)
+    const queue = this.queues[partition]
+    if (queue === undefined) throw new RangeError(`partition ${partition} does not exist`)
     const group = this.groupFor(queue, entryBytesMax(admission, text) + 1)
-    if (slot !== NO_SLOT) group.slots.push(slot)
     const start = group.length
     appendEntry(group, admission, text, parsed)
     // A bulk request adds many events in a row and is notified once.
@@ -109,11 +96,6 @@ export class GroupCommit {
     this.waitingBytes += group.length - start
     if (!queue.isWriting) this.scheduleFlush()
     return group
-  }
-
-  /** The partition of an event that the log has not acknowledged; not tracked when there is only one. */
-  partitionInFlight(key: KeyHash): number | undefined {
-    return this.inFlight?.find(key)
   }
 
   /** Events that `add` still accepts before it refuses. */
@@ -135,14 +117,6 @@ export class GroupCommit {
         })
   }
 
-  /** Resolves when the log holds, or has refused, all events that are waiting now. */
-  async flushed(): Promise<void> {
-    const upTo = this.queues.map(({ done, isWriting, waiting }) => done + Number(isWriting) + waiting.length)
-    while (this.queues.some(({ done }, at) => done < (upTo[at] as number))) {
-      await new Promise<void>((resolve) => this.doneListeners.push(resolve))
-    }
-  }
-
   private scheduleFlush(): void {
     if (this.isFlushScheduled) return
     this.isFlushScheduled = true
@@ -155,7 +129,7 @@ export class GroupCommit {
     queue.isWriting = true
     const end = WRITE_SECONDS.startTimer()
     const messageId = `${this.run}.${this.groupsWritten++}`
-    const result = await this.writer.store(queue.subject, payloadOf(group), messageId, group.unconfirmed)
+    const result = await this.writer.store(queue.subject, payloadOf(group), messageId, group.keys.payload)
     end()
     if (result.kind === 'stored' && result.sequence !== undefined) this.onStored(queue.partition, result.sequence)
     GROUP_EVENTS.observe(group.events)
@@ -165,11 +139,7 @@ export class GroupCommit {
     if (result.areBytesHeld !== true) this.buffers.release(group)
     for (const settler of group.settlers) settler.foresee(group)
     for (const settler of group.settlers) settler.settled(result, group)
-    // Not earlier: a settler may have added one of these events again before the index knew all of them.
-    if (this.inFlight !== undefined) for (const slot of group.slots) this.inFlight.end(slot)
     // At the end of this event-loop iteration: events that arrive until then join the group.
-    queue.done++
-    for (const resolve of this.doneListeners.splice(0)) resolve()
     if (queue.waiting.length > 0) this.scheduleFlush()
     if (this.waitingEvents === 0) {
       for (const resolve of this.idleListeners) resolve()

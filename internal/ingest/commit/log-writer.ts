@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isInvocations } from '../../../streams/invocations.js'
-import { UNCONFIRMED_SUBJECT } from '../../../streams/unconfirmed.js'
+import { KEYS_SUBJECT } from '../../../streams/keys.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { STREAM_FULL } from '../../broker/publisher.js'
-import { identifyEntries } from '../../invocations/invocation-group.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Deliver, Drained, Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
@@ -25,9 +23,9 @@ export type Commit = (
 export interface LogWriter {
   /**
    * @param payload must not change until the outcome is known, and not afterwards if it is held
-   * @param unconfirmed ids of its events that UNCONFIRMED must have before the log has the message
+   * @param keys the Idempotency-Keys of its events, which KEYS gets after it: a message of `admitted-keys.ts`
    */
-  store(subject: string, payload: Uint8Array, messageId: string, unconfirmed?: readonly Uint8Array[]): Promise<Commit>
+  store(subject: string, payload: Uint8Array, messageId: string, keys?: Uint8Array): Promise<Commit>
   /** Whether the spool is empty. */
   readonly isCaughtUp: boolean
   close(): Promise<void>
@@ -37,10 +35,6 @@ export interface LogWriterDeps {
   readonly publisher: Publisher
   readonly spool: Spool
   readonly isBrokerUp: () => boolean
-  /** Whether no other gateway, and no other partition, can get the same events. */
-  readonly isAlone: () => boolean
-  /** Called when the log holds all that was spooled, the first of which has waited this long. */
-  readonly onCaughtUp: (waitedMs: number) => void
   readonly log: Logger
 }
 
@@ -53,24 +47,12 @@ const DRAIN_EVERY_MS = 100
  * message is durable before it is acknowledged. While the spool is not empty, new messages are appended to it, so that
  * the log gets them in order; it is drained as soon as the broker is back. A message whose acknowledgement was lost is
  * sent twice under one id; the log or, later, the event_id deduplicates it.
- *
- * An event that waits in the spool may be admitted again meanwhile, by a gateway that cannot know it: UNCONFIRMED gets
- * the ids of all events that were spooled, unless this gateway has no other beside it.
  */
 export function createLogWriter(deps: LogWriterDeps): LogWriter {
-  const { publisher, spool, isBrokerUp, isAlone, onCaughtUp, log } = deps
+  const { publisher, spool, isBrokerUp, log } = deps
   const deliver = deliverTo(publisher)
   let isClosing = false
   let draining: Promise<Drained> | undefined
-  /** When the oldest message in the spool came. */
-  let waitingSinceMs: number | undefined
-  const endWaiting = (): void => {
-    if (!spool.isEmpty || waitingSinceMs === undefined) return
-    const waitedMs = performance.now() - waitingSinceMs
-    waitingSinceMs = undefined
-    onCaughtUp(waitedMs)
-  }
-
   const drainSoon = setInterval(() => {
     if (draining !== undefined || spool.isEmpty || !isBrokerUp()) return
     draining = spool
@@ -78,7 +60,6 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       .then((drained) => {
         if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind }, 'drained the spool')
         if (drained.kind === 'failed') log.error({ err: drained.error }, 'the spool could not be drained')
-        endWaiting()
         return drained
       })
       .finally(() => {
@@ -86,15 +67,10 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       })
   }, DRAIN_EVERY_MS)
 
-  const spoolIt = async (subject: string, payload: Uint8Array, messageId: string): Promise<Commit> => {
-    const message = { subject, payload, messageId }
-    const isShared = isInvocations(subject) && !isAlone()
-    const ids = isShared ? identifyEntries(payload).map(({ id }) => id) : []
-    const cameAtMs = performance.now()
-    const appended = await spool.append(isShared ? [noticeOf(ids, `${messageId}.s`), message] : [message])
+  const spoolIt = async (messages: readonly SpoolRecord[]): Promise<Commit> => {
+    const appended = await spool.append(messages)
     switch (appended.kind) {
       case 'stored':
-        waitingSinceMs ??= cameAtMs
         return { kind: 'stored' }
       case 'full':
         return { kind: 'unavailable', detail: 'The log cannot be reached, and the spool is full.' }
@@ -109,15 +85,20 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       return spool.isEmpty
     },
 
-    async store(subject, payload, messageId, unconfirmed = []) {
-      if (!isBrokerUp() || !spool.isEmpty) return spoolIt(subject, payload, messageId)
-      if (unconfirmed.length > 0) {
-        const isKnown = await deliver(noticeOf(unconfirmed, `${messageId}.n`))
-        if (!isKnown) return spoolIt(subject, payload, messageId)
-      }
+    async store(subject, payload, messageId, keys) {
+      const message = { subject, payload, messageId }
+      const keyMessages =
+        keys === undefined ? [] : [{ subject: KEYS_SUBJECT, payload: keys, messageId: `${messageId}.k` }]
+      if (!isBrokerUp() || !spool.isEmpty) return spoolIt([message, ...keyMessages])
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
         case 'stored':
+          // After the group: a key that is known without its event would swallow the repeat of a lost request.
+          for (const each of keyMessages) {
+            if (await deliver(each)) continue
+            const spooled = await spoolIt([each])
+            if (spooled.kind === 'unavailable') return { ...spooled, areBytesHeld: true }
+          }
           return { kind: 'stored', sequence: result.sequence }
         case 'refused':
           // Full means unprocessed: the spool would only hide it.
@@ -129,7 +110,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
                 : 'The log refused the event.',
           }
         case 'unavailable':
-          return { ...(await spoolIt(subject, payload, messageId)), areBytesHeld: true }
+          return { ...(await spoolIt([message, ...keyMessages])), areBytesHeld: true }
       }
     },
 
@@ -143,42 +124,19 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   }
 }
 
-/**
- * A writer that refuses messages while the spools of dead gateways are being delivered: their events go to the log
- * first, so that a repeat of one of them is recognised.
- */
-export const writerBehind = (isWaiting: () => boolean, writer: LogWriter): LogWriter => ({
-  get isCaughtUp() {
-    return writer.isCaughtUp
-  },
-  store: (...message) => (isWaiting() ? Promise.resolve(OTHERS_FIRST) : writer.store(...message)),
-  close: () => writer.close(),
-})
-
-const OTHERS_FIRST: Commit = {
-  kind: 'unavailable',
-  detail: 'Events accepted by a gateway that has ended are still being delivered to the log.',
-}
-
 export interface OrphanSpools {
   readonly spools: readonly Spool[]
   readonly publisher: Publisher
   readonly isBrokerUp: () => boolean
-  /** Called when the log holds a message. */
-  readonly onDelivered: (record: SpoolRecord) => void
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
 /** Delivers the spools of dead gateways to the log and releases their folders, until none is left or `signal`. */
 export async function deliverOrphans(orphans: OrphanSpools): Promise<void> {
-  const { spools, publisher, isBrokerUp, onDelivered, log, signal } = orphans
+  const { spools, publisher, isBrokerUp, log, signal } = orphans
   const toLog = deliverTo(publisher)
-  const deliver: Deliver = async (record) => {
-    if (signal.aborted || !(await toLog(record))) return false
-    onDelivered(record)
-    return true
-  }
+  const deliver: Deliver = async (record) => !signal.aborted && (await toLog(record))
   for (const spool of spools) {
     while (!spool.isEmpty && !signal.aborted) {
       if (isBrokerUp()) {
@@ -195,13 +153,6 @@ export async function deliverOrphans(orphans: OrphanSpools): Promise<void> {
     await spool.close()
   }
 }
-
-/** The message of UNCONFIRMED with these ids. */
-const noticeOf = (ids: readonly Uint8Array[], messageId: string): SpoolRecord => ({
-  subject: UNCONFIRMED_SUBJECT,
-  payload: Buffer.concat(ids),
-  messageId,
-})
 
 const deliverTo =
   (publisher: Publisher): Deliver =>

@@ -10,7 +10,7 @@ import { parseJson } from '../../text/parse-json.js'
 import { type AdmissionDeps, keyOf } from '../admission/admission.js'
 import { type Answer, KEY_CONFLICT, KEY_REQUIRED, OTHER_CHARSET, reply, unavailable } from '../admission/answers.js'
 import { LAYER_REFUSED } from '../admission/check-event.js'
-import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
+import { type KeyedRequest, withKeyLock } from '../admission/key-lock.js'
 import type { LogWriter } from '../commit/log-writer.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { INGEST_OBSERVATION } from './observation-contract.js'
@@ -85,25 +85,18 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
       return refuseBody(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
     }
     const observed: Observed = { event: validation.event, isCall: looksLikeCall(value) }
-    const begin = (lookups: number): void =>
-      withKeyLock(request, deps, {
-        answerAgain: () => accepted(observed),
-        // The record shows whether the peer has admitted it; it is looked up when it is the request's turn.
-        again: () => (lookups >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : begin(lookups + 1)),
-        proceed: (turn) => {
-          admit(observed, receivedAtMs, request, deps)
-            .catch((cause: unknown): Admitted => {
-              exchange.fail(cause)
-              return refused(unavailable('The event could not be stored.'))
-            })
-            .then(({ answer, isReplay }) => {
-              // The first answer counts: a replay is marked before the turn's own answer, which then comes too late.
-              if (isReplay) reply(exchange, answer, true)
-              turn.finish(answer, 0)
-            })
-        },
-      })
-    begin(0)
+    withKeyLock(request, deps, (turn) => {
+      admit(observed, receivedAtMs, request, deps)
+        .catch((cause: unknown): Admitted => {
+          exchange.fail(cause)
+          return refused(unavailable('The event could not be stored.'))
+        })
+        .then(({ answer, isReplay }) => {
+          // The first answer counts: a replay is marked before the turn's own answer, which then comes too late.
+          if (isReplay) reply(exchange, answer, true)
+          turn.finish(answer)
+        })
+    })
   })
 }
 

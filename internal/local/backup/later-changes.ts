@@ -31,8 +31,8 @@ import {
 } from '../../../streams/buckets.js'
 import { CHANGES } from '../../../streams/changes.js'
 import { INVOCATIONS } from '../../../streams/invocations.js'
+import { KEYS } from '../../../streams/keys.js'
 import { OBSERVATIONS } from '../../../streams/observations.js'
-import { UNCONFIRMED } from '../../../streams/unconfirmed.js'
 import type { Broker } from '../../broker/connect.js'
 import { ConfigError } from '../../config/settings.js'
 import { isOurProcess } from '../supervisor/processes.js'
@@ -76,7 +76,7 @@ const BOOKS = [
 ] as const
 
 /** The logs of what was accepted. What the stages hand on is made again. */
-export const LOGS = [INVOCATIONS, UNCONFIRMED, OBSERVATIONS, CHANGES, AUDIT] as const
+export const LOGS = [INVOCATIONS, KEYS, OBSERVATIONS, CHANGES, AUDIT] as const
 
 interface Entry {
   readonly value: Uint8Array

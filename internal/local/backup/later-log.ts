@@ -4,9 +4,9 @@ import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL } from '../../../streams/audit.js
 import { CHECKPOINTS } from '../../../streams/buckets.js'
 import { CHANGES, CHANGES_OF_ALL } from '../../../streams/changes.js'
 import { INVOCATIONS } from '../../../streams/invocations.js'
+import { KEYS } from '../../../streams/keys.js'
 import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../../streams/observations.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
-import { UNCONFIRMED } from '../../../streams/unconfirmed.js'
 import { decodeChange, isRequested } from '../../attribution/changes/change.js'
 import { isSliceMessage } from '../../attribution/changes/reattribution-job.js'
 import { type Progress, readCheckpoint } from '../../broker/checkpoint.js'
@@ -26,11 +26,10 @@ interface LaterLog {
   readonly isWanted: (message: StoredMsg) => boolean
 }
 
-/** Ids first, as gateways write them: an attributor that reads an event of such an id finds the id. */
 const EVENTS_AND_MORE: readonly LaterLog[] = [
-  { stream: UNCONFIRMED.name, isWanted: () => true },
-  // What stage A hands on is handed on again.
-  { stream: INVOCATIONS.name, isWanted: ({ subject }) => subject.startsWith('invocations.a.') },
+  { stream: KEYS.name, isWanted: () => true },
+  // What stage A hands on is handed on again. What the lane had passed on comes twice, and counts once.
+  { stream: INVOCATIONS.name, isWanted: ({ subject }) => /^invocations\.[al]\./.test(subject) },
   { stream: OBSERVATIONS.name, isWanted: () => true },
   { stream: AUDIT.name, isWanted: () => true },
 ]

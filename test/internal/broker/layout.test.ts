@@ -120,7 +120,7 @@ test('a change that the broker refuses leaves the layout as it was', async () =>
   expect((await found()).layout.replicas).toBe(1)
 })
 
-test('the number of partitions changes only when no gateway runs and every stage has no events left', async () => {
+test('the number of partitions changes only when every stage has no events left and no gateway or attributor runs', async () => {
   await openStreams(broker, { ...small, partitions: 2 }, true)
   const members = await broker.bucket(MEMBERS)
   await members.put('gateway.one', '{}')
@@ -134,6 +134,9 @@ test('the number of partitions changes only when no gateway runs and every stage
   await checkpoints.put('b.1', JSON.stringify({ done: 0, plan: { first: 1, last: 1, atMs: 1 } }))
   await expect(change({ partitions: 4 })).rejects.toThrow('invocations.b.1')
   await checkpoints.put('b.1', JSON.stringify({ done: 1 }))
+  await members.put('attributor.one', '{}')
+  await expect(change({ partitions: 4 })).rejects.toThrow('now stop the attributors; 1 run')
+  await members.delete('attributor.one')
   await change({ partitions: 4 })
 
   expect((await found()).layout).toMatchObject({ partitions: 4, version: 2 })

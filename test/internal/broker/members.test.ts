@@ -68,32 +68,3 @@ test('a member without listed parts can own all parts, and keys without a part a
   expect(new Set(MAILBOXES.flatMap((what) => ownersOf(joined, what)))).toEqual(new Set([0, 1]))
   for (const membership of joined) await membership.leave()
 })
-
-test('a member that has joined has a current view, and one whose heartbeats are not stored has none', async () => {
-  // Without its bucket it also loses its watch.
-  const joined = await joinMembers(await buckets.open(MEMBERS), 'current', 'one', () => undefined)
-  expect(joined.isCurrent()).toBe(true)
-
-  const { manager } = await buckets.connect()
-  const { config } = await manager.streams.info('KV_members')
-  await manager.streams.delete('KV_members')
-  await expect.poll(() => joined.isCurrent(), { timeout: 10_000 }).toBe(false)
-  await manager.streams.add(config)
-})
-
-test('what one member announces, the others hear, with how long it had waited', async () => {
-  const [one, two, three] = await members('late', { one: undefined, two: undefined, three: undefined })
-  const heard = (membership: Membership | undefined): number[] => {
-    const waits: number[] = []
-    membership?.onLate((waitedMs) => waits.push(waitedMs))
-    return waits
-  }
-  const waits = [one, two, three].map(heard)
-
-  one?.announceLate(1_500)
-  await expect.poll(() => waits, { timeout: 10_000 }).toEqual([[], [1_500], [1_500]])
-  one?.announceLate(700)
-  await expect.poll(() => waits, { timeout: 10_000 }).toEqual([[], [1_500, 700], [1_500, 700]])
-
-  for (const membership of [one, two, three]) await membership?.leave()
-})

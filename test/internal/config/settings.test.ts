@@ -72,8 +72,8 @@ describe('the value of a setting', () => {
   })
 
   test('stages are in pipeline order, however they are listed', () => {
-    expect(readConfig(['stages'], ['--stages', 'c,a'], {})).toEqual({ stages: ['a', 'c'] })
-    expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 'b', 'c'] })
+    expect(readConfig(['stages'], ['--stages', 'c,t,a'], {})).toEqual({ stages: ['a', 't', 'c'] })
+    expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 't', 'b', 'c'] })
   })
 })
 

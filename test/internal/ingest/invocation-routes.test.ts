@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
-import { FIRST, releasedBy, STORED, takenBy, UNSURE } from '../../../internal/ingest/keys/event-answers.js'
-import type { ClaimVerdict } from '../../../internal/ingest/peers/claim.js'
-import { decodeGroup, WAS_DUPLICATE, WAS_REPEATED } from '../../../internal/invocations/invocation-group.js'
+import { decodeGroup, WAS_DUPLICATE } from '../../../internal/invocations/invocation-group.js'
 import { invocationsSubject } from '../../../streams/invocations.js'
 import {
   type AdmissionGateway,
@@ -151,151 +149,6 @@ test('a bulk request that the budget can never hold is a 413, even by one event:
   ])
 })
 
-test.each([
-  ['is there: a replay', true, 1],
-  ['is lost: it is taken once more, and found by its event ids', false, 2],
-])('a bulk request that its key owner knows, and whose record %s', async (_, isKept, messages) => {
-  const [key, body] = [randomUUID(), `[${event()}]`]
-  await start({ verdicts: [{ kind: 'proceed' }, { kind: 'same', flags: WAS_BULK }] })
-  const first = await gateway.post(body, key)
-  if (!isKept) gateway.records.clear()
-
-  const again = await gateway.post(body, key)
-
-  expect([first.status, again.status, again.isReplay]).toEqual([202, 202, isKept])
-  expect(gateway.stored.length).toBe(messages)
-  // One for each time that it was admitted.
-  expect(gateway.settlements).toEqual(Array(messages).fill(true))
-})
-
-test.each([
-  ['was new', 0, false],
-  ['was known', WAS_DUPLICATE, true],
-  ['was under way elsewhere', WAS_REPEATED, true],
-])(
-  'a request whose key owner is silent gets the first answer again, of an event that %s',
-  async (_, flags, duplicate) => {
-    const silent = { kind: 'unanswered', isInFlight: false } as ClaimVerdict
-    await start({ verdicts: [silent], rechecked: { found: 'same', flags } })
-
-    const again = await gateway.post(event(), randomUUID())
-
-    expect([again.status, again.isReplay, JSON.parse(again.text).duplicate]).toEqual([202, true, duplicate])
-    expect([gateway.stored.length, gateway.settlements]).toEqual([0, [true]])
-  },
-)
-
-test.each([
-  ['a single event', event()],
-  ['a bulk request', `[${event()}]`],
-])('a key that has another owner by the time its event is stored is made known to that one: %s', async (_, body) => {
-  await start({ isLogHeld: true })
-  const posted = gateway.post(body, randomUUID())
-  await gateway.untilInFlight(1)
-
-  gateway.loseKeys()
-  gateway.release()
-
-  expect((await posted).status).toBe(202)
-  expect(gateway.settlements).toEqual([true])
-})
-
-test.each([
-  ['as eight single events', (body: string) => body],
-  ['in eight bulk requests', (body: string) => `[${body},${event({ trace_id: 'another' })}]`],
-])('one event with eight traces, all under way at once, goes to one partition: %s', async (_, bodyOf) => {
-  await start({ isLogHeld: true })
-  const eventId = randomUUID()
-  const bodies = Array.from({ length: 8 }, (_, i) => event({ event_id: eventId, trace_id: `trace-${i}` }))
-
-  const posted = bodies.map((body) => gateway.post(bodyOf(body), randomUUID()))
-  await gateway.untilInFlight(8)
-  gateway.release()
-  const answers = await Promise.all(posted)
-  const later = await gateway.post(bodies[0] ?? '', randomUUID())
-
-  expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 202))
-  // None is a duplicate for certain before the log has one.
-  expect(answers.filter(({ text }) => text.includes('"duplicate":true'))).toEqual([])
-  expect(later.text).toContain('"duplicate":true')
-  const partitions = gateway.stored.flatMap((message, i) =>
-    decodeGroup(message, 1)
-      .filter(({ event: { event_id: id }, key }) => id === eventId && (key?.flags ?? 0) % 2 === 0)
-      .map(() => gateway.subjects[i]),
-  )
-  expect([partitions.length, new Set(partitions).size]).toEqual([8, 1])
-})
-
-const singleAndBulk: readonly (readonly [string, (body: string) => string])[] = [
-  ['a single event', (body) => body],
-  ['a bulk request', (body) => `[${body}]`],
-]
-
-describe.each(singleAndBulk)('the owner of the event of %s', (_, bodyOf) => {
-  const entries = () =>
-    gateway.stored.flatMap((message, i) =>
-      decodeGroup(message, 1).map(({ key, isUnconfirmed = false }) => ({
-        subject: gateway.subjects[i],
-        flags: (key?.flags ?? 0) & ~WAS_BULK,
-        isUnconfirmed,
-      })),
-    )
-
-  test.each([0, 1])(
-    'has it taken to partition %i: it goes there, as an event, and is a duplicate',
-    async (partition) => {
-      await start({ eventAnswers: [takenBy(partition)] })
-      const [key, body] = [randomUUID(), bodyOf(event())]
-
-      const first = await gateway.post(body, key)
-      const again = await gateway.post(body, key)
-
-      expect(first.text).toContain('"duplicate":true')
-      expect([first.status, again.isReplay, again.text, gateway.eventClaims.length]).toEqual([202, true, first.text, 1])
-      const flags = body.startsWith('[') ? 0 : WAS_REPEATED
-      expect(entries()).toEqual([{ subject: `invocations.a.${partition}`, flags, isUnconfirmed: true }])
-    },
-  )
-
-  test('has it in the log: only the key is stored', async () => {
-    await start({ eventAnswers: [STORED] })
-
-    const answer = await gateway.post(bodyOf(event()), randomUUID())
-
-    expect(answer.text).toContain('"duplicate":true')
-    expect(entries()).toMatchObject([{ flags: WAS_DUPLICATE, isUnconfirmed: false }])
-  })
-
-  test.each([
-    ['knows no other', FIRST, false],
-    ['does not answer', UNSURE, true],
-    ['has it released', releasedBy(1), true],
-  ])('%s: it is the first', async (_what, eventAnswer, isUnconfirmed) => {
-    await start({ eventAnswers: [eventAnswer] })
-
-    const answer = await gateway.post(bodyOf(event()), randomUUID())
-
-    expect(answer.text).toContain('"duplicate":false')
-    expect(entries()).toMatchObject([{ flags: 0, isUnconfirmed }])
-    if (eventAnswer === releasedBy(1)) expect(gateway.subjects).toEqual(['invocations.a.1'])
-    expect(gateway.eventOutcomes).toEqual([true])
-  })
-
-  test('hears that it was not stored', async () => {
-    await start({ eventAnswers: [FIRST], isLogAway: true })
-
-    expect((await gateway.post(bodyOf(event()), randomUUID())).status).toBe(503)
-    expect(gateway.eventOutcomes).toEqual([false])
-  })
-
-  test('is not asked by a request that loses its key', async () => {
-    await start({ eventAnswers: [FIRST], verdicts: [{ kind: 'conflict' }] })
-
-    expect((await gateway.post(bodyOf(event()), randomUUID())).status).toBe(422)
-    expect(gateway.eventClaims).toEqual([])
-  })
-})
-
 test('events of a tenant with the lane go there, alone and in bulk, and are counted; repeats do not', async () => {
   const counted: string[] = []
   let isFlooding = false
@@ -313,7 +166,7 @@ test('events of a tenant with the lane go there, alone and in bulk, and are coun
   expect((await gateway.post(JSON.stringify(wireEvent()), randomUUID())).status).toBe(202)
   expect((await gateway.post(JSON.stringify([wireEvent(), wireEvent()]), randomUUID())).status).toBe(202)
 
-  const lane = invocationsSubject('a', 2)
+  const lane = invocationsSubject('l', 0)
   // The repeat is there for its key alone: its event was stored before.
   expect(gateway.subjects.slice(1)).toEqual([lane, lane, lane])
   expect(gateway.stored.slice(1).map((message) => decodeGroup(message, 1).map(({ key }) => key?.flags ?? 0))).toEqual([

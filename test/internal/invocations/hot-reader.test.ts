@@ -16,8 +16,8 @@ function read(text: string | Buffer, before = '[', behind = ',{"provider":"x"}]'
   const start = before.length
   const usual = readUsualText(bytes, start, bytes.length - behind.length, NOW_MS)
   if (usual === undefined) return undefined
-  const { uuid, ingestionLayer, traceIdStart, traceIdEnd } = usual
-  return { uuid: Uint8Array.from(uuid), ingestionLayer, traceId: bytes.toString('utf8', traceIdStart, traceIdEnd) }
+  const { uuid, ingestionLayer } = usual
+  return { uuid: Uint8Array.from(uuid), ingestionLayer }
 }
 
 /** What `read` must have found, if anything: the general way is asked. */
@@ -32,8 +32,8 @@ function expected(text: string | Buffer) {
   const entry = into.toString('utf8', 0, writeEntry(into, 0, admission, range(bytes), { event, shape }))
   const asItCame = into.toString('utf8', 0, writeEntry(into, 0, admission, range(bytes), undefined))
   if (entry !== asItCame) return undefined
-  const { event_id: eventId, ingestion_layer: ingestionLayer, trace_id: traceId } = event
-  return { uuid: uuidBytes(eventId), ingestionLayer, traceId: traceId ?? '' }
+  const { event_id: eventId, ingestion_layer: ingestionLayer } = event
+  return { uuid: uuidBytes(eventId), ingestionLayer }
 }
 const range = (bytes: Buffer) => ({ bytes, start: 0, end: bytes.length })
 
@@ -76,12 +76,11 @@ describe('an event in the common form', () => {
   })
 
   test('is read independently of the event before it', () => {
-    const texts = ['gateway', 'proxy', 'proxy2', 'gateway'].map((layer, i) =>
-      JSON.stringify(wireEvent({ ingestion_layer: layer, ...(i % 2 === 0 ? { trace_id: `t${i}` } : {}) })),
+    const texts = ['gateway', 'proxy', 'proxy2', 'gateway'].map((layer) =>
+      JSON.stringify(wireEvent({ ingestion_layer: layer })),
     )
     expect(texts.map((text) => read(text))).toEqual(texts.map((text) => expected(text)))
     expect(texts.map((text) => read(text)?.ingestionLayer)).toEqual(['gateway', 'proxy', 'proxy2', 'gateway'])
-    expect(texts.map((text) => read(text)?.traceId)).toEqual(['t0', '', 't2', ''])
   })
 })
 

@@ -144,20 +144,6 @@ describe('a group read back', () => {
     expect(Buffer.from(read?.id ?? []).equals(idOf(0xfffefdfc))).toBe(true)
   })
 
-  test('says in stage A’s log, and not in later ones, that the event is unconfirmed', () => {
-    const unconfirmed = { ...admission, isUnconfirmed: true }
-    const position = { sequence: 7, index: 0 }
-    const entries = [
-      encodeEntry(admission, validEvent()),
-      encodeEntry(unconfirmed, validEvent()),
-      encodeEntry(unconfirmed, validEvent(), position),
-    ]
-
-    const read = decodeGroup(encodeGroup(entries), 7)
-
-    expect(read.map(({ isUnconfirmed }) => isUnconfirmed ?? false)).toEqual([false, true, false])
-  })
-
   test('says in the log of every stage in which trace the event came, if it is sampled', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
     const inStageA = encodeEntry({ ...admission, traceparent }, validEvent())

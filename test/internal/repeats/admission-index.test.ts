@@ -66,20 +66,6 @@ test('an admission that is repeated changes nothing', () => {
   expect(admitted.lookup(keyOf(1), BODY, NOW_MS + DAY_MS + 1)).toBe('new')
 })
 
-test('new flags are set on a key that is held, which keeps its time', () => {
-  const admitted = index()
-  admitted.admit(keyOf(1), BODY, 1, NOW_MS)
-  admitted.admit(keyOf(2), BODY, 1, NOW_MS)
-
-  admitted.set(keyOf(1), BODY, 0x82, NOW_MS + HOUR_MS)
-  admitted.set(keyOf(3), BODY, 3, NOW_MS)
-
-  const flagsOf = (key: number): number | undefined =>
-    admitted.lookup(keyOf(key), BODY, NOW_MS + DAY_MS) === 'same' ? admitted.flags : undefined
-  expect([1, 2, 3].map(flagsOf)).toEqual([0x82, 1, 3])
-  expect(admitted.lookup(keyOf(1), BODY, NOW_MS + DAY_MS + 1)).toBe('new')
-})
-
 test('an index without fingerprints knows no conflict', () => {
   const admitted = index({ hasFingerprint: false, windowMs: 7 * DAY_MS, periodMs: 6 * HOUR_MS })
   admitted.admit(keyOf(1), BODY, 3, NOW_MS)
@@ -335,34 +321,6 @@ for (const [name, options] of [
     )
   })
 }
-
-test('a key of another gateway is known exactly, but takes no place in a filter', () => {
-  const isKept = (key: Int32Array, at: number): boolean => ((key[at + 2] ?? 0) & 3) === 0
-  const [own, foreign] = [true, false].map((wanted) =>
-    Array.from({ length: 20_000 }, (_, i) => i).filter((i) => isKept(keyOf(i), 0) === wanted),
-  ) as [number[], number[]]
-  const share = index({ exactKeysMax: 10_000, isKept })
-  const all = index({ exactKeysMax: 10_000 })
-  for (const admitted of [share, all]) {
-    fill(admitted, 0, 20_000, NOW_MS)
-    // In a later period, so that all of the first move.
-    fill(admitted, 20_000, 28_000, NOW_MS + HOUR_MS)
-    settled(admitted, NOW_MS + HOUR_MS)
-  }
-  const verdicts = (keys: readonly number[]): Record<string, number> => {
-    const count: Record<string, number> = { new: 0, maybe: 0, same: 0 }
-    for (const key of keys) {
-      const verdict = share.lookup(keyOf(key), BODY, NOW_MS + HOUR_MS)
-      count[verdict] = (count[verdict] ?? 0) + 1
-    }
-    return count
-  }
-
-  expect(verdicts(own)['new']).toBe(0)
-  expect(verdicts(foreign)['new']).toBeGreaterThan(foreign.length / 2)
-  // A quarter of the keys, with slack in both.
-  expect(share.filterBytes).toBeLessThan(all.filterBytes / 2)
-})
 
 test('filters beyond their memory are folded: keys stay known, more of the others are looked up', () => {
   const KEYS = 200_000

@@ -106,7 +106,12 @@ export function openCalls(options: CallsOptions): Calls {
     return event
   }
   const requestOf = (tenant: number, of: readonly SentEvent[], hasOtherTrace = false): Request => {
-    const bodies = of.map((event) => bodyOf(event, hasOtherTrace ? uuid(random) : event.eventId))
+    const bodies = of.map((event) => {
+      // Of five, one call names no service, and is of the trace of the call before it.
+      const isSilent = event.serial % 5 === 0
+      const first = isSilent ? (events[event.serial - 2] as SentEvent) : event
+      return bodyOf(event, hasOtherTrace ? uuid(random) : first.eventId, isSilent)
+    })
     return {
       ...{ tenant, events: of, key: uuid(random) },
       body: JSON.stringify(bodies.length === 1 ? bodies[0] : bodies),
@@ -150,7 +155,7 @@ export function openCalls(options: CallsOptions): Calls {
   const next = (): Request => {
     const before = recent.length > 0 && random.happens(repeats.share) ? random.pick(recent) : undefined
     if (before !== undefined) {
-      // The same request again; or its events under a new key, with another trace, and so in another partition.
+      // The same request again; or its events under a new key, with another trace.
       return random.happens(0.5) ? { ...before, attemptsMax: 1 } : requestOf(before.tenant, before.events, true)
     }
     const tenant = random.whole(0, tenants.length - 1)
@@ -195,13 +200,13 @@ export function openCalls(options: CallsOptions): Calls {
 }
 
 /** A person of ten and a service of four, so that no report folds them. */
-function bodyOf({ serial, eventId, costUsd }: SentEvent, traceId: string): Record<string, unknown> {
+function bodyOf({ serial, eventId, costUsd }: SentEvent, traceId: string, isSilent: boolean): Record<string, unknown> {
   return wireEvent({
     event_id: eventId,
     ingestion_timestamp: new Date().toISOString(),
     estimated_cost_usd: costUsd,
     attributed_identity: `person-${serial % 10}`,
-    attributed_service: `service-${serial % 4}`,
+    attributed_service: isSilent ? undefined : `service-${serial % 4}`,
     trace_id: traceId,
   })
 }

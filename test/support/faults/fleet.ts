@@ -28,7 +28,7 @@ const MEMBERS = {
   trainer: { role: 'trainer', ready: /"training"/ },
 } as const
 export type Member = keyof typeof MEMBERS
-/** In the order in which `deploy/docs/upgrading.md` replaces them. */
+/** All of them. */
 export const ALL_MEMBERS = Object.keys(MEMBERS) as readonly Member[]
 
 /** As `up` has started it. */

@@ -15,13 +15,14 @@ export const drawn = (cases: number): number => (RUNS_BOTH_RINGS ? cases : Math.
  * and the inner ring holds a part of what they do.
  */
 export const OUTER: Readonly<Record<string, string>> = {
-  // Kills: the inner ring has those of gateways and brokers, and simulations of all that the log and the gateways do.
+  // Kills: the inner ring has those of gateways and brokers, and simulations of planned logs and of keys.
   'test/faults/random-faults.test.ts': 'what only several faults at once, in the whole product, lead to',
   'test/faults/kill.test.ts':
     'records lost or doubled by a kill of the supervisor, the store or the attributor in a replay',
   'test/faults/two-gateways-kill.test.ts':
     'an event lost or doubled by a kill of one of two gateways under load (`own-instance/admission` kills one role)',
-  'test/faults/event-owners-kill.test.ts': 'a second record of an event that comes again while its owner is killed',
+  'test/faults/repeated-events-kill.test.ts':
+    'a second record of an event that comes again while gateways and attributors are killed',
   'test/faults/changes-kill.test.ts':
     'a change lost or made twice, or rollups that differ, after a kill of any process',
   'test/faults/seen-twice-kill.test.ts': 'two records of one call whose merge was killed',
@@ -42,14 +43,14 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/model-drift.test.ts': 'a model that goes on serving although services have changed',
 
   // The broker's outages: `outage` and `spool-kill` are in the inner ring.
-  'test/own-instance/spooled-before.test.ts': 'spooled events doubled by a gateway that starts when the log is full',
-  'test/own-instance/spooled-beside.test.ts': 'a key of the spool of one gateway that another gateway takes again',
+  'test/own-instance/spooled-before.test.ts':
+    'spooled events doubled, or their keys taken again, by gateways while the log is full',
   'test/own-instance/full-disk.test.ts': 'accepted events lost on a real disk that fills up',
 
   // Operators: what they do seldom.
   'test/own-instance/backup.test.ts': 'a backup that lacks something, a restore that loses or doubles something',
   'test/own-instance/copied-folder.test.ts': 'a copy of a live data folder that starts, or touches the original',
-  'test/faults/rolling-upgrade.test.ts': 'an event lost while two versions run side by side',
+  'test/faults/upgrade-by-drain.test.ts': 'an event lost or doubled by the replacement of a version',
   'test/own-instance/master-key.test.ts': 'a rotation that leaves a value under the old key, or refuses requests',
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
   'test/own-instance/starting.test.ts': 'an unclear line on the terminal of a program that cannot start',

@@ -11,7 +11,22 @@ import { comparableName } from '../../../text/comparable-name.js'
 import { type NameDoubt, nameDoubt } from '../../../text/misleading-name.js'
 import type { AllocationDeps } from '../../pools/allocate.js'
 import { RULES_VERSION, type Verdict } from '../../records/row.js'
-import type { Correlation } from './traces.js'
+
+/** The evidence of a trace for an event that states nothing itself. */
+export type Correlation =
+  | {
+      readonly kind: 'one_service'
+      readonly service: string
+      /** Undefined if the trace's events have different owners, or pass none on. */
+      readonly owner: string | undefined
+      /** The highest confidence among the events that resolved the trace. */
+      readonly confidence: Confidence
+      /** The rank of the strongest evidence among them. */
+      readonly strength: number
+    }
+  /** The trace's events belong to several services (sorted by name); no service is guessed for the others. */
+  | { readonly kind: 'contested'; readonly services: readonly string[] }
+  | { readonly kind: 'none' }
 
 /** The service and owner that the facts prove for one call, and the evidence for them. */
 export interface Resolution {

@@ -1,12 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { hashOfInvocationId, type KeyHash } from '../../../ids/key-hash.js'
-import type { Slots } from '../../../ids/owner-slots.js'
 import type { Position } from '../../../invocations/invocation-group.js'
-import { type RowBlock, readUint64, streamFixedBlocks, streamFixedRows } from '../../fixed-rows.js'
+import { readUint64, streamFixedRows } from '../../fixed-rows.js'
 import { idPortions } from '../../id-portions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED_HISTORY } from '../../tables/closed.js'
-import { inSlots } from '../owner-slots.js'
 
 /** The event that a record came from, and its position in stage A's log. */
 export interface RecordSource {
@@ -17,7 +14,7 @@ export interface RecordSource {
   readonly position: Position
 }
 
-/** A partition of the log, and how many there are now; older records may come from a larger number. */
+/** A partition of stage A, and how many there are. */
 export interface ConfiguredPartition {
   readonly partition: number
   readonly partitions: number
@@ -36,7 +33,8 @@ const merged = (columns: string, which: string): string => `SELECT ${columns} FR
   WHERE change = 'merge' AND endsWith(change_id, lower(hex(id))) AND ${which}`
 const NO_POSITION = 'id, valid_from, toUInt32(0), toUInt64(0), toUInt32(0)'
 const SINCE = 'valid_from >= fromUnixTimestamp64Milli({since:Int64})'
-const OF_PARTITION = '(source_partition = {partition:UInt16} OR source_partition >= {partitions:UInt16})'
+/** As `partitionOf` in `ids/event-partition.ts`. */
+const OF_PARTITION = 'reinterpretAsUInt8(substring(id, 16, 1)) % {partitions:UInt16} = {partition:UInt16}'
 const OF_IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
 
 function readSource(bytes: Buffer, at: number): RecordSource {
@@ -48,49 +46,15 @@ function readSource(bytes: Buffer, at: number): RecordSource {
   }
 }
 
-/**
- * Streams the sources of a partition's records that became valid since an instant, the oldest first; those of merged
- * records of all partitions. Sources of partitions that no longer exist belong to every partition: a repeat of the
- * event may arrive in any.
- */
+/** Streams the sources of a partition's records that became valid since an instant, the oldest first. */
 export function recordSourcesSince(
   store: ClickHouseClient,
   { partition, partitions }: ConfiguredPartition,
   sinceMs: number,
 ): AsyncGenerator<RecordSource> {
   const query = `SELECT * FROM (SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE ${OF_PARTITION} AND ${SINCE}
-    UNION ALL ${merged(NO_POSITION, SINCE)}) ORDER BY valid_from`
+    UNION ALL ${merged(NO_POSITION, `${OF_PARTITION} AND ${SINCE}`)}) ORDER BY valid_from`
   return streamFixedRows(store, query, { partition, partitions, since: sinceMs }, ROW_BYTES, readSource)
-}
-
-/** An event that has a record. */
-export interface RecordedEvent {
-  /** Hash of the 16 bytes that `inv_` and `attr_` share (`hashOfInvocationId`). */
-  readonly key: KeyHash
-  validFromMs: number
-}
-
-const EVENT_BYTES = 16 + 8
-
-/**
- * Streams the events of all tenants in these slots whose records became valid since an instant, in any order. An event
- * comes once per version of its record.
- */
-export function recordedEventsSince(
-  store: ClickHouseClient,
-  slots: Slots,
-  sinceMs: number,
-): AsyncGenerator<RowBlock<RecordedEvent>> {
-  const { sql, params } = inSlots('id', slots)
-  const which = `${SINCE} AND ${sql}`
-  const query = `SELECT id, valid_from FROM ${ATTRIBUTIONS.name} WHERE ${which}
-    UNION ALL ${merged('id, valid_from', which)}`
-  return streamFixedBlocks(store, query, { ...params, since: sinceMs }, EVENT_BYTES, readEvent)
-}
-
-function readEvent(bytes: Buffer, at: number, into: RecordedEvent): void {
-  hashOfInvocationId(bytes, into.key, at)
-  into.validFromMs = readUint64(bytes, at + 16)
 }
 
 /**

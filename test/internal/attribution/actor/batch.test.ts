@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formBatch, handOverId } from '../../../../internal/attribution/actor/batch.js'
-import type { HandOver } from '../../../../internal/attribution/actor/checkpoint.js'
+import type { Checkpoint, HandOver } from '../../../../internal/attribution/actor/checkpoint.js'
 import type { LogEntry } from '../../../../internal/broker/log.js'
-import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
+import { decodeGroup, encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
 const PLAN = { first: 10, last: 19, atMs: NOW_MS }
@@ -144,7 +144,7 @@ describe('hand-overs', () => {
   test('a repeated hand-over is skipped in the same batch and in a later one', () => {
     const first = formBatch('b', 0, PLAN, [message(10, [1], handOver(3, 0)), message(11, [1], handOver(3, 0))], BEFORE)
     expect(eventsOf(first)).toEqual([1])
-    expect(first.handedOver).toEqual({ last: 3, part: 0 })
+    expect(first.handedOver).toEqual({ a0: { last: 3, part: 0 } })
 
     const after = { done: 19, ...(first.handedOver && { handedOver: first.handedOver }) }
     const second = formBatch(
@@ -156,11 +156,25 @@ describe('hand-overs', () => {
     )
 
     expect(eventsOf(second)).toEqual([2])
-    expect(second.handedOver).toEqual({ last: 3, part: 1 })
+    expect(second.handedOver).toEqual({ a0: { last: 3, part: 1 } })
+  })
+
+  test('the hand-overs of one mailbox do not skip those of another', () => {
+    const before = { done: 9, handedOver: { a0: { last: 9, part: 9 } } }
+    const entries = [message(10, [1], 'hand.a0.9.9'), message(11, [2], 'hand.a1.3.0'), message(12, [3], 'hand.t0.1.0')]
+
+    const formed = formBatch('b', 0, PLAN, entries, before)
+
+    expect(eventsOf(formed)).toEqual([2, 3])
+    expect(formed.handedOver).toEqual({
+      a0: { last: 9, part: 9 },
+      a1: { last: 3, part: 0 },
+      t0: { last: 1, part: 0 },
+    })
   })
 
   test('hand-overs are ordered numerically, by batch and then by part', () => {
-    const before = { done: 9, handedOver: { last: 9, part: 9 } }
+    const before = { done: 9, handedOver: { a0: { last: 9, part: 9 } } }
     const isTaken = (last: number, part: number): boolean =>
       eventsOf(formBatch('b', 0, PLAN, [message(10, [1], handOver(last, part))], before)).length > 0
 
@@ -168,8 +182,35 @@ describe('hand-overs', () => {
     expect([isTaken(9, 9), isTaken(9, 8), isTaken(8, 100)]).toEqual([false, false, false])
   })
 
+  test('each hand-over of several mailboxes takes effect once, however they mingle', () => {
+    const drawn = fc.array(fc.tuple(fc.constantFrom('a0', 'a1', 'l0'), fc.boolean()), { maxLength: 20 })
+    fc.assert(
+      fc.property(drawn, fc.integer({ min: 1, max: 4 }), (published, batchSize) => {
+        const newest: Record<string, number> = {}
+        const log: LogEntry[] = []
+        for (const [source, isRepeat] of published) {
+          const last = (newest[source] ?? 0) + (isRepeat && newest[source] !== undefined ? 0 : 1)
+          newest[source] = last
+          const number = ['a0', 'a1', 'l0'].indexOf(source) * 100 + last
+          log.push(message(log.length + 1, [number], handOverId(source, { last, part: 0 })))
+        }
+        const taken: number[] = []
+        let handedOver: Checkpoint['handedOver']
+        for (let from = 0; from < log.length; from += batchSize) {
+          const before = { done: from, ...(handedOver && { handedOver }) }
+          const formed = formBatch('a', 0, PLAN, log.slice(from, from + batchSize), before)
+          taken.push(...eventsOf(formed))
+          handedOver = formed.handedOver
+        }
+        const sent = log.flatMap(({ data }) => decodeGroup(data, 1).map(({ id }) => Buffer.from(id).readUInt32BE(4)))
+
+        expect(taken).toEqual([...new Set(sent)])
+      }),
+    )
+  })
+
   test('messages from a gateway are never skipped as hand-overs, whatever their ids', () => {
-    const before = { done: 9, handedOver: { last: 1_000_000, part: 0 } }
+    const before = { done: 9, handedOver: { a0: { last: 1_000_000, part: 0 } } }
     const ids = ['', 'run.1', 'hand', 'hand.a0.1', 'hand.a0.1.x', 'xhand.a0.1.0', 'hand.a0.1.0.0']
     const entries = ids.map((id, i) => message(10 + i, [i + 1], id))
 
@@ -197,7 +238,7 @@ describe('hand-overs', () => {
       fc.property(publications, fc.integer({ min: 1, max: 4 }), (published, batchSize) => {
         const log = published.map(({ last, part }, i) => message(i + 1, [last + part], handOver(last, part)))
         const taken: number[] = []
-        let handedOver: HandOver | undefined
+        let handedOver: Checkpoint['handedOver']
         for (let from = 0; from < log.length; from += batchSize) {
           const entries = log.slice(from, from + batchSize)
           const before = { done: from, ...(handedOver && { handedOver }) }

@@ -67,6 +67,7 @@ test('a log that filled up while no actor read it drains completely, with one re
     allRecorded = resolve
   })
   const deps: ActorDeps = {
+    partitions: PARTITIONS.length,
     publish: broker.publish,
     async insert(rows, token) {
       if (inserted.has(token)) return

@@ -4,6 +4,7 @@ import { type ActorDeps, partitionActor } from '../../../../internal/attribution
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
 import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
+import { stageT } from '../../../../internal/attribution/stages/t/stage-t.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
@@ -35,15 +36,7 @@ import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../str
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import {
-  event,
-  noOtherPartitions,
-  noTraces,
-  nothingUnconfirmed,
-  ROW_DEPS,
-  STAGE_C_DEPS,
-  switchedOffStageB,
-} from '../../../support/stages.js'
+import { event, noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -64,7 +57,11 @@ const insertInto =
   (rows: readonly Row[], token: string) =>
     insertRows(store.client, table, rows, `${LOG_ID}.${token}`)
 
+/** So many that each test has one of its own. */
+const PARTITIONS = 16
+
 const actorDeps = (): ActorDeps => ({
+  partitions: PARTITIONS,
   publish: broker.publish,
   insert: insertInto(ATTRIBUTIONS),
   recordKeys: insertInto(ADMISSION_KEYS),
@@ -88,31 +85,31 @@ interface Options {
 /** Runs the actors of a partition, as one process does, until `stop`. */
 function start(
   partition: number,
-  stages: readonly StageName[] = ['a', 'b', 'c'],
+  stages: readonly StageName[] = ['a', 't', 'b', 'c'],
   { deps, seen, ...rule }: Options = {},
 ) {
   const stopping = new AbortController()
   const seenDeps: LoadSeenDeps = {
     ...broker.deps,
     logId: LOG_ID,
-    recordSourcesSince: (of, sinceMs) => recordSourcesSince(store.client, { partition: of, partitions: 64 }, sinceMs),
+    partitions: PARTITIONS,
+    recordSourcesSince: (of, sinceMs) =>
+      recordSourcesSince(store.client, { partition: of, partitions: PARTITIONS }, sinceMs),
     recordSourcesOf: (ids, sinceMs) => recordSourcesOf(store.client, ids, sinceMs),
     filterBytesMax: () => 1e6,
     ...seen,
   }
+  const facts = {
+    ...ROW_DEPS,
+    ...rule,
+    directory: directoryOf(),
+    settingsOf: () => DEFAULT_SETTINGS,
+    policyOf: STAGE_C_DEPS.policyOf,
+    mappingOf: () => NO_RULES,
+  }
   const all = [
-    stageA({
-      ...ROW_DEPS,
-      ...rule,
-      directory: directoryOf(),
-      settingsOf: () => DEFAULT_SETTINGS,
-      policyOf: STAGE_C_DEPS.policyOf,
-      mappingOf: () => NO_RULES,
-      loadSeen: (of) => loadSeenEvents(of, seenDeps),
-      otherPartitions: noOtherPartitions,
-      unconfirmed: nothingUnconfirmed,
-      loadTraces: async () => noTraces(),
-    }),
+    stageA({ ...facts, partitions: PARTITIONS, loadSeen: (of) => loadSeenEvents(of, seenDeps) }),
+    stageT({ ...facts, loadTraces: async () => noTraces() }),
     switchedOffStageB(),
     stageC(STAGE_C_DEPS),
   ]
@@ -136,7 +133,7 @@ function start(
 }
 
 /** Resolves when the stages, one after the other, have processed all their messages. */
-async function untilDone(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']): Promise<void> {
+async function untilDone(partition: number, stages: readonly StageName[] = ['a', 't', 'b', 'c']): Promise<void> {
   for (const stage of stages) {
     await broker.untilDone(`${stage}.${partition}`, INVOCATIONS.name, invocationsSubject(stage, partition))
   }
@@ -155,10 +152,19 @@ let messages = 0
 
 const FREE = ROW_DEPS.consumptionOf(event(1, 0))
 
+/** The id of an event of this partition. */
+const idIn = (partition: number, number: number): Uint8Array => idOf(number * PARTITIONS + partition)
+
 /** Sends one message with these events to stage A. */
 function send(partition: number, events: readonly Sent[]): Promise<void> {
   const entries = events.map(({ number, key, receivedAtMs = Date.now(), service, provider = 'openai' }) => {
-    const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(number), receivedAtMs, key }
+    const admission: Admission = {
+      tenantId: 'tnt_one',
+      principal: 'key_one',
+      id: idIn(partition, number),
+      receivedAtMs,
+      key,
+    }
     return encodeEntry(
       admission,
       validEvent({ provider, ...(service === undefined ? {} : { attributed_service: service }) }),
@@ -181,17 +187,26 @@ async function lines(query: string): Promise<string[][]> {
   return result.json<string[]>()
 }
 
-const hex = (number: number): string => Buffer.from(idOf(number)).toString('hex')
-const among = (numbers: readonly number[]): string => numbers.map((number) => `unhex('${hex(number)}')`).join(', ')
+const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+const hex = (partition: number, number: number): string => hexOf(idIn(partition, number))
 
-/** Returns the number of rows per event, in order. */
-async function rowsOf(table: string, column: string, numbers: readonly number[]): Promise<number[]> {
+/** Returns the number of rows per id, in order. */
+async function rowsOf(table: string, column: string, ids: readonly Uint8Array[]): Promise<number[]> {
+  const among = ids.map((id) => `unhex('${hexOf(id)}')`).join(', ')
   const counted = await lines(
-    `SELECT lower(hex(${column})), toString(count()) FROM ${table} WHERE ${column} IN (${among(numbers)}) GROUP BY 1`,
+    `SELECT lower(hex(${column})), toString(count()) FROM ${table} WHERE ${column} IN (${among}) GROUP BY 1`,
   )
   const counts = new Map(counted.map(([id, count]) => [id, Number(count)]))
-  return numbers.map((number) => counts.get(hex(number)) ?? 0)
+  return ids.map((id) => counts.get(hexOf(id)) ?? 0)
 }
+const keysOf = (numbers: readonly number[]): Promise<number[]> =>
+  rowsOf('admission_keys', 'key_hash', numbers.map(idOf))
+const recordsOf = (partition: number, numbers: readonly number[], table = 'attributions'): Promise<number[]> =>
+  rowsOf(
+    table,
+    'id',
+    numbers.map((number) => idIn(partition, number)),
+  )
 
 describe('admission keys of a batch', () => {
   test('stage A records each admission key once, also for handed-over and dropped events', async () => {
@@ -201,7 +216,7 @@ describe('admission keys of a batch', () => {
       { number: 2, key: keyOf(12), receivedAtMs },
       { number: 1, key: keyOf(13), service: 'search', receivedAtMs },
       { number: 3, service: 'search' },
-      // The gateway knew this event through another partition; it is sent only so that its key is recorded.
+      // A gateway that had the event answered `duplicate`: which one is the first, stage A alone decides.
       { number: 4, key: { ...keyOf(14), flags: WAS_DUPLICATE }, service: 'search', receivedAtMs },
     ])
 
@@ -209,11 +224,11 @@ describe('admission keys of a batch', () => {
     await untilDone(0)
     await actors.stop()
 
-    expect(await rowsOf('admission_keys', 'key_hash', [11, 12, 13, 14])).toEqual([1, 1, 1, 1])
-    expect(await rowsOf('attributions', 'id', [1, 2, 3, 4])).toEqual([1, 1, 1, 0])
+    expect(await keysOf([11, 12, 13, 14])).toEqual([1, 1, 1, 1])
+    expect(await recordsOf(0, [1, 2, 3, 4])).toEqual([1, 1, 1, 1])
     const [row] = await lines(
       'SELECT lower(hex(fingerprint)), toString(toUnixTimestamp64Milli(admitted_at)) FROM admission_keys ' +
-        `WHERE key_hash = ${among([12])}`,
+        `WHERE key_hash = unhex('${hexOf(idOf(12))}')`,
     )
     expect(row).toEqual(['0c'.repeat(8), String(receivedAtMs)])
   })
@@ -235,14 +250,14 @@ describe('admission keys of a batch', () => {
       },
     })
     await dying.dead
-    expect(await rowsOf('admission_keys', 'key_hash', [31, 32])).toEqual([1, 1])
-    expect(await rowsOf('attributions', 'id', [21])).toEqual([0])
+    expect(await keysOf([31, 32])).toEqual([1, 1])
+    expect(await recordsOf(1, [21])).toEqual([0])
     const actors = start(1)
     await untilDone(1)
     await actors.stop()
 
-    expect(await rowsOf('admission_keys', 'key_hash', [31, 32])).toEqual([1, 1])
-    expect(await rowsOf('attributions', 'id', [21, 22])).toEqual([1, 1])
+    expect(await keysOf([31, 32])).toEqual([1, 1])
+    expect(await recordsOf(1, [21, 22])).toEqual([1, 1])
   })
 
   test('admission keys are recorded once if the process dies before it learns that they were inserted', async () => {
@@ -261,8 +276,8 @@ describe('admission keys of a batch', () => {
     await untilDone(2)
     await actors.stop()
 
-    expect(await rowsOf('admission_keys', 'key_hash', [51])).toEqual([1])
-    expect(await rowsOf('attributions', 'id', [41])).toEqual([1])
+    expect(await keysOf([51])).toEqual([1])
+    expect(await recordsOf(2, [41])).toEqual([1])
   })
 
   test('admission keys that expired before their batch was formed are not recorded', async () => {
@@ -272,8 +287,8 @@ describe('admission keys of a batch', () => {
     await untilDone(3)
     await actors.stop()
 
-    expect(await rowsOf('admission_keys', 'key_hash', [71])).toEqual([0])
-    expect(await rowsOf('attributions', 'id', [61])).toEqual([1])
+    expect(await keysOf([71])).toEqual([0])
+    expect(await recordsOf(3, [61])).toEqual([1])
   })
 })
 
@@ -292,68 +307,68 @@ describe('poison in a batch', () => {
     await untilDone(4)
     await actors.stop()
 
-    expect(await rowsOf('quarantined', 'id', [81, 82, 83])).toEqual([1, 0, 1])
-    expect(await rowsOf('attributions', 'id', [81, 82, 83])).toEqual([0, 1, 0])
-    const quarantined = await findQuarantined(store.client, 'tnt_one', hex(81))
+    expect(await recordsOf(4, [81, 82, 83], 'quarantined')).toEqual([1, 0, 1])
+    expect(await recordsOf(4, [81, 82, 83])).toEqual([0, 1, 0])
+    const quarantined = await findQuarantined(store.client, 'tnt_one', hex(4, 81))
     expect(quarantined).toMatchObject({ stage: 'a', reason: 'rule_failed: Error' })
     expect(quarantined?.quarantinedAtMs).toBeGreaterThanOrEqual(beforeMs)
-    expect(await findQuarantined(store.client, 'tnt_one', hex(83))).toMatchObject({ stage: 'c' })
-    expect(await findQuarantined(store.client, 'tnt_one', hex(82))).toBeUndefined()
+    expect(await findQuarantined(store.client, 'tnt_one', hex(4, 83))).toMatchObject({ stage: 'c' })
+    expect(await findQuarantined(store.client, 'tnt_one', hex(4, 82))).toBeUndefined()
   })
 
   test('a replay returns a message to its own partition; if still poison, it is quarantined as a new one', async () => {
     const kept = async () => {
       const all: Quarantined[] = []
       for await (const message of quarantinedFrom(broker.manager, 1)) {
-        if (message.log === invocationsSubject('a', 20)) all.push(message)
+        if (message.log === invocationsSubject('a', 9)) all.push(message)
       }
       return all
     }
-    await send(20, [
+    await send(9, [
       { number: 95, provider: 'broken', service: 'search' },
       { number: 96, service: 'search' },
     ])
-    const actors = start(20)
-    await untilDone(20)
+    const actors = start(9)
+    await untilDone(9)
     const [first, ...others] = await kept()
     expect([first?.reason, others.length]).toEqual(['rule_failed: Error', 0])
     if (first === undefined) return
 
     const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
     await replayQuarantined(first, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
-    await untilDone(20)
+    await untilDone(9)
     await actors.stop()
 
     const [again, ...more] = await kept()
     expect([again?.data, more.length]).toEqual([first.data, 0])
     expect(again?.sequence).toBeGreaterThan(first.sequence)
-    expect(await rowsOf('attributions', 'id', [95, 96])).toEqual([0, 1])
+    expect(await recordsOf(9, [95, 96])).toEqual([0, 1])
   })
 
   test('a replayed event that its stage can now handle gets exactly one record', async () => {
     const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
-    await send(21, [{ number: 97, provider: 'broken', service: 'search' }])
-    const before = start(21)
-    await untilDone(21)
+    await send(10, [{ number: 97, provider: 'broken', service: 'search' }])
+    const before = start(10)
+    await untilDone(10)
     await before.stop()
     const found = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.a' })
     const message = await findQuarantinedMessage(broker.manager, found?.seq ?? 0)
     if (message === undefined) throw new Error('the message is not in quarantine')
 
     await replayQuarantined(message, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
-    const after = start(21, ['a', 'b', 'c'], { consumptionOf: () => FREE })
-    await untilDone(21)
+    const after = start(10, undefined, { consumptionOf: () => FREE })
+    await untilDone(10)
     await after.stop()
 
-    expect(await rowsOf('attributions', 'id', [97])).toEqual([1])
+    expect(await recordsOf(10, [97])).toEqual([1])
   })
 
   test('an unreadable message quarantines the events whose ids can be read', async () => {
     const entry = JSON.parse(
-      encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(91), receivedAtMs: 1 }, validEvent()),
+      encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idIn(5, 91), receivedAtMs: 1 }, validEvent()),
     )
     const secret = 'sk-secret-prompt'
-    const data = Buffer.from(JSON.stringify([entry, { ...entry, i: hex(92), r: secret }]))
+    const data = Buffer.from(JSON.stringify([entry, { ...entry, i: hex(5, 92), r: secret }]))
     await publish(5, data)
 
     const actors = start(5)
@@ -361,7 +376,7 @@ describe('poison in a batch', () => {
     await actors.stop()
 
     for (const number of [91, 92]) {
-      expect(await findQuarantined(store.client, 'tnt_one', hex(number))).toMatchObject({
+      expect(await findQuarantined(store.client, 'tnt_one', hex(5, number))).toMatchObject({
         stage: 'a',
         reason: 'unreadable_message: Error',
       })
@@ -398,19 +413,19 @@ describe('a repeated event', () => {
         return recordSourcesOf(store.client, ids, sinceMs)
       },
     }
-    const first = start(6, ['a', 'b', 'c'], { seen })
+    const first = start(6, undefined, { seen })
     await sendAll(6, (number) => (number % 3 === 0 ? undefined : 'search'))
     await sendAll(6, () => 'another')
     await first.stop()
     const lookupsOfFirst = lookups
-    const second = start(6, ['a', 'b', 'c'], { seen })
+    const second = start(6, undefined, { seen })
     await sendAll(6, () => 'a third')
     await untilDone(6)
     await second.stop()
 
     expect(lookupsOfFirst).toBeGreaterThan(0)
     expect(lookups).toBeGreaterThan(lookupsOfFirst)
-    expect(await rowsOf('attributions', 'id', NUMBERS)).toEqual(NUMBERS.map(() => 1))
+    expect(await recordsOf(6, NUMBERS)).toEqual(NUMBERS.map(() => 1))
     const services = await lines(
       'SELECT DISTINCT service FROM attributions WHERE source_partition = 6 ORDER BY service',
     )
@@ -427,7 +442,7 @@ describe('a repeated event', () => {
     await second.stop()
 
     expect(await lines('SELECT count() FROM attributions WHERE source_partition = 7')).toEqual([['0']])
-    const rest = start(7, ['b', 'c'], { seen: { limits } })
+    const rest = start(7, ['t', 'b', 'c'], { seen: { limits } })
     await untilDone(7)
     await rest.stop()
     expect(await lines('SELECT count(), uniq(id) FROM attributions WHERE source_partition = 7')).toEqual([
@@ -460,6 +475,6 @@ describe('a repeated event', () => {
     await untilDone(8, ['a'])
     await actors.stop()
 
-    expect(await rowsOf('attributions', 'id', numbers)).toEqual(numbers.map(() => 1))
+    expect(await recordsOf(8, numbers)).toEqual(numbers.map(() => 1))
   })
 })

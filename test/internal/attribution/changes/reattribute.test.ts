@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Stage } from '../../../../internal/attribution/actor/stage.js'
+import type { LearnedFact } from '../../../../internal/attribution/actor/trace-facts.js'
 import { ofMapping, reattribute, tagsFrom } from '../../../../internal/attribution/changes/reattribute.js'
 import { keptConsumption, recall } from '../../../../internal/attribution/changes/recall.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
 import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
+import { stageT } from '../../../../internal/attribution/stages/t/stage-t.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
 import type { WatchedDirectory } from '../../../../internal/directory/directory.js'
 import { type MappingPolicy, mappingPolicy, NO_RULES } from '../../../../internal/directory/mapping/mapping-policy.js'
@@ -19,32 +21,28 @@ import { parseQuantity } from '../../../../internal/units/quantity.js'
 import { directoryKey, directoryOf } from '../../../support/directory.js'
 import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
-import {
-  batchOf,
-  noOtherPartitions,
-  noTraces,
-  nothingUnconfirmed,
-  ROW_DEPS,
-  STAGE_C_DEPS,
-} from '../../../support/stages.js'
+import { batchOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
 
-/** Stages A and C with a directory, for new events and for re-attributed records. */
+const factsBy = (directory: WatchedDirectory, rowDeps: RowDeps, mapping: MappingPolicy) => ({
+  ...rowDeps,
+  directory,
+  settingsOf: () => DEFAULT_SETTINGS,
+  policyOf: STAGE_C_DEPS.policyOf,
+  mappingOf: () => mapping,
+})
+
+/** Stages A, T and C with a directory, for new events and for re-attributed records. */
 const stagesBy = (
   directory: WatchedDirectory,
   rowDeps: RowDeps,
   mapping: MappingPolicy = NO_RULES,
 ): readonly Stage[] => [
   stageA({
-    ...rowDeps,
-    directory,
-    settingsOf: () => DEFAULT_SETTINGS,
-    policyOf: STAGE_C_DEPS.policyOf,
-    mappingOf: () => mapping,
+    ...factsBy(directory, rowDeps, mapping),
+    partitions: 1,
     loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
-    otherPartitions: noOtherPartitions,
-    unconfirmed: nothingUnconfirmed,
-    loadTraces: async () => noTraces(directory),
   }),
+  stageT({ ...factsBy(directory, rowDeps, mapping), loadTraces: async () => noTraces(directory) }),
   stageC({ ...STAGE_C_DEPS, ...rowDeps }),
 ]
 
@@ -79,8 +77,12 @@ async function recorded(
   let left: readonly AdmittedInvocation[] = events.map((invocation, i) =>
     admitted({ id: new Uint8Array(idOf(i + 1)), position: { sequence: i + 1, index: 0 }, invocation }),
   )
+  let facts: readonly LearnedFact[] = []
   for (const stage of stagesBy(directory, PRICED, mapping)) {
-    const dispositions = await (await stage.open(0)).handle(batchOf(stage.name, left))
+    const open = await stage.open(0)
+    const batch = batchOf(stage.name, left, facts)
+    const dispositions = await open.handle(batch)
+    facts = open.factsOf?.(batch) ?? []
     rows.push(...dispositions.flatMap((made) => (made.kind === 'resolved' ? [made.row] : [])))
     left = left.filter((_, i) => dispositions[i]?.kind === 'hand_on')
   }

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { bytesOf } from '../../../../internal/ids/key-hash.js'
 import type { Settler } from '../../../../internal/ingest/commit/commit-group.js'
 import { GroupCommit } from '../../../../internal/ingest/commit/group-commit.js'
 import type { Commit, LogWriter } from '../../../../internal/ingest/commit/log-writer.js'
+import { isOfSender, readAdmittedKeys } from '../../../../internal/ingest/keys/admitted-keys.js'
 import { decodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
@@ -12,16 +14,16 @@ function heldLog() {
     payload: Uint8Array
     models: string[]
     messageId: string
-    unconfirmed: readonly Uint8Array[] | undefined
+    keys: Uint8Array | undefined
     settle: (commit: Commit) => void
   }[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
     isCaughtUp: true,
-    store: (subject, payload, messageId, unconfirmed) =>
+    store: (subject, payload, messageId, keys) =>
       new Promise((settle) => {
         const models = decodeGroup(payload, 1).map(({ event }) => event.requested_model)
-        writes.push({ subject, payload, models, messageId, unconfirmed, settle })
+        writes.push({ subject, payload, models, messageId, keys, settle })
         for (const arrived of arrivals.splice(0)) arrived()
       }),
     close: async () => undefined,
@@ -70,20 +72,60 @@ test('events of one turn become one message per partition, and each event is not
   expect(told.filter((line) => line.startsWith('b'))).toEqual(['b foreseen', 'b stored'])
 })
 
-test('a message is written with the ids of those of its events that must be announced', async () => {
+test('a message is written with the keys of its events, and with none if they have none', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 2)
-  const written = nextWrite()
-  for (const text of ['a', 'b', 'c']) {
-    groups.add(0, { ...eventOf(text), ...(text !== 'b' && { isAnnounced: true }) }, textOf(text), undefined, nobody)
+  const keyOf = (byte: number) => ({
+    hash: Buffer.alloc(16, byte),
+    fingerprint: Buffer.alloc(8, byte + 1),
+    flags: byte,
+  })
+  const both = Promise.all([nextWrite(), nextWrite()])
+  for (const [text, key] of [
+    ['a', keyOf(3)],
+    ['b', undefined],
+    ['c', keyOf(7)],
+  ] as const) {
+    groups.add(0, { ...eventOf(text), key }, textOf(text), undefined, nobody)
+    groups.add(1, eventOf(text), textOf(text), undefined, nobody)
   }
-  await written
-  writes[0]?.settle({ kind: 'stored' })
+  await both
+  for (const { settle } of writes) settle({ kind: 'stored' })
   await groups.idle()
 
-  expect(writes.map(({ unconfirmed }) => unconfirmed)).toEqual([
-    [eventOf('a').id, eventOf('c').id].map((id) => Uint8Array.from(id)),
+  const keysOf = ({ keys = new Uint8Array() }: { readonly keys: Uint8Array | undefined }) =>
+    Array.from(readAdmittedKeys(keys), ({ hash, fingerprint, flags }) => ({
+      hash: Buffer.from(bytesOf(hash)),
+      fingerprint: Buffer.from(bytesOf(fingerprint)),
+      flags,
+    }))
+  const [own, other] = writes
+  expect(own && keysOf(own)).toEqual([keyOf(3), keyOf(7)])
+  expect(isOfSender(own?.keys ?? new Uint8Array(), groups.sender)).toBe(true)
+  expect(isOfSender(own?.keys ?? new Uint8Array(), new GroupCommit(writer, 1).sender)).toBe(false)
+  expect(other?.keys).toBeUndefined()
+})
+
+test('the number behind those of the partitions is the lane’s', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const stored: number[][] = []
+  const groups = new GroupCommit(writer, 3, (...message) => stored.push(message))
+  const both = Promise.all([nextWrite(), nextWrite()])
+  groups.add(3, eventOf('a'), textOf('slow'), undefined, nobody)
+  groups.add(2, eventOf('b'), textOf('usual'), undefined, nobody)
+  await both
+  for (const [i, { settle }] of writes.entries()) settle({ kind: 'stored', sequence: 7 + i })
+  await groups.idle()
+
+  expect(writes.map(({ subject, models }) => [subject, models])).toEqual([
+    ['invocations.a.2', ['usual']],
+    ['invocations.l.0', ['slow']],
   ])
+  expect(stored).toEqual([
+    [2, 7],
+    [3, 8],
+  ])
+  expect(() => groups.add(4, admission, textOf('a'), undefined, nobody)).toThrow(RangeError)
 })
 
 test('while a message is in flight the next group fills, and is sent after the acknowledgement', async () => {
@@ -153,110 +195,4 @@ test('the buffer of a message is reused only after nobody holds it', async () =>
   expect(free.buffer).not.toBe(held.buffer)
   expect(refused.buffer).toBe(free.buffer)
   expect(last.buffer).toBe(free.buffer)
-})
-
-test.each<Commit>([{ kind: 'stored' }, { kind: 'unavailable', detail: '' }])(
-  'an event that is under way goes to the partition of the first, until it is known what became of it: $kind',
-  async (commit) => {
-    const { writer, writes, nextWrite } = heldLog()
-    const groups = new GroupCommit(writer, 2)
-    const first = nextWrite()
-    groups.add(1, eventOf('x'), textOf('one'), undefined, nobody)
-    await first
-
-    // It is settled while a repeat of it waits, which a third one follows.
-    groups.add(0, eventOf('x'), textOf('two'), undefined, nobody)
-    const second = nextWrite()
-    writes[0]?.settle(commit)
-    await second
-    groups.add(0, eventOf('x'), textOf('three'), undefined, nobody)
-    const third = nextWrite()
-    writes[1]?.settle(commit)
-    await third
-    writes[2]?.settle(commit)
-    await groups.idle()
-    const own = nextWrite()
-    groups.add(0, eventOf('x'), textOf('four'), undefined, nobody)
-    await own
-    writes[3]?.settle(commit)
-    await groups.idle()
-
-    expect(writes.map(({ subject, models }) => [subject, models])).toEqual([
-      ['invocations.a.1', ['one']],
-      ['invocations.a.1', ['two']],
-      ['invocations.a.1', ['three']],
-      ['invocations.a.0', ['four']],
-    ])
-  },
-)
-
-test('an event added again while its group is being settled joins the same partition', async () => {
-  const { writer, writes, nextWrite } = heldLog()
-  const groups = new GroupCommit(writer, 2)
-  const again: Settler = {
-    foresee: () => undefined,
-    settled: () => void groups.add(0, eventOf('x'), textOf('again'), undefined, nobody),
-  }
-  const first = nextWrite()
-  groups.add(1, eventOf('y'), textOf('y'), undefined, again)
-  groups.add(1, eventOf('x'), textOf('x'), undefined, nobody)
-  await first
-
-  const second = nextWrite()
-  writes[0]?.settle({ kind: 'unavailable', detail: '' })
-  await second
-  writes[1]?.settle({ kind: 'stored' })
-  await groups.idle()
-
-  expect(writes.map(({ subject, models }) => [subject, models])).toEqual([
-    ['invocations.a.1', ['y', 'x']],
-    ['invocations.a.1', ['again']],
-  ])
-})
-
-test('a refused event is not in flight', async () => {
-  const { writer, writes, nextWrite } = heldLog()
-  const groups = new GroupCommit(writer, 2)
-  const small = textOf('m')
-  const first = nextWrite()
-  while (groups.eventsAvailable > 0) groups.add(0, admission, small, undefined, nobody)
-  expect(groups.add(1, eventOf('x'), small, undefined, nobody)).toBeUndefined()
-
-  await first
-  for (const idle = groups.idle().then(() => true); ; ) {
-    const next = nextWrite()
-    writes.at(-1)?.settle({ kind: 'stored' })
-    if ((await Promise.race([idle, next])) === true) break
-  }
-  const own = nextWrite()
-  groups.add(0, eventOf('x'), small, undefined, nobody)
-  await own
-  writes.at(-1)?.settle({ kind: 'stored' })
-  await groups.idle()
-
-  expect(writes.at(-1)?.subject).toBe('invocations.a.0')
-})
-
-test('a flush waits for the events that are waiting when it is asked for, and for none that come later', async () => {
-  const { writer, writes, nextWrite } = heldLog()
-  const groups = new GroupCommit(writer, 2)
-  const begun = nextWrite()
-  groups.add(0, eventOf('a'), textOf('a'), undefined, nobody)
-  await begun
-  groups.add(0, eventOf('b'), textOf('b'), undefined, nobody)
-  let isFlushed = false
-  const flushed = groups.flushed().then(() => {
-    isFlushed = true
-  })
-
-  const second = nextWrite()
-  writes[0]?.settle({ kind: 'stored' })
-  await second
-  expect(isFlushed).toBe(false)
-  groups.add(0, eventOf('c'), textOf('c'), undefined, nobody)
-  writes[1]?.settle({ kind: 'stored' })
-  await flushed
-
-  expect(groups.waiting).toBe(1)
-  await new GroupCommit(writer, 2).flushed()
 })

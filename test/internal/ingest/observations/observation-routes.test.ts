@@ -18,33 +18,6 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.stop())
 
-test('an observation that waits for a peer is stored here if the peer does not admit it', async () => {
-  const [key, body] = [randomUUID(), observation()]
-  const settle = gateway.proceedElsewhere(body, key)
-
-  const waiting = [gateway.post(body, key, {}, PATH), gateway.post(body, key, {}, PATH)]
-  await gateway.waiting(2)
-  settle(false)
-  const answers = await Promise.all(waiting)
-
-  expect(answers.map(({ status }) => status)).toEqual([202, 202])
-  expect(answers.filter(({ isReplay }) => isReplay).length).toBe(1)
-  expect(gateway.stored.length).toBe(1)
-})
-
-test("an observation that waits for a peer is a replay of the peer's record if the peer admits it", async () => {
-  const [key, body] = [randomUUID(), observation()]
-  await gateway.post(body, key, {}, PATH)
-  const settle = gateway.proceedElsewhere(body, key)
-
-  const waiting = gateway.post(body, key, {}, PATH)
-  await gateway.waiting(1)
-  settle(true)
-
-  expect(await waiting).toMatchObject({ status: 202, isReplay: true })
-  expect(gateway.stored.length).toBe(1)
-})
-
 test('a used key with a body that would be refused is a conflict; a refused body is refused again', async () => {
   const [key, other, body] = [randomUUID(), randomUUID(), observation()]
   const withoutType = JSON.stringify({ ...JSON.parse(body), type: undefined })

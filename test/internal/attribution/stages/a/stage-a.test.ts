@@ -1,37 +1,31 @@
 import { describe, expect, test } from 'vitest'
 import { SeenEvents } from '../../../../../internal/attribution/actor/seen-events.js'
+import { tracePartition } from '../../../../../internal/attribution/actor/trace-partition.js'
 import { stageA } from '../../../../../internal/attribution/stages/a/stage-a.js'
 import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
 import { NO_RULES } from '../../../../../internal/directory/mapping/mapping-policy.js'
 import { directoryOf } from '../../../../support/directory.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
-import {
-  batchOf,
-  event,
-  kindsOf,
-  noOtherPartitions,
-  noTraces,
-  nothingUnconfirmed,
-  ROW_DEPS,
-  STAGE_C_DEPS,
-} from '../../../../support/stages.js'
+import { batchOf, event, kindsOf, ROW_DEPS, STAGE_C_DEPS } from '../../../../support/stages.js'
 
 const nothingSeen = () =>
   new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, filterBytesMax: () => 1e6, find: async () => [] })
 
 describe('stage A', () => {
-  const open = (seen = nothingSeen(), otherPartitions = noOtherPartitions, unconfirmed = nothingUnconfirmed) =>
+  const open = (seen = nothingSeen()) => stage(seen).open(2)
+  const stage = (seen = nothingSeen()) =>
     stageA({
       ...ROW_DEPS,
-      directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
+      partitions: 4,
+      directory: directoryOf({
+        services: [{ name: 'search', owner: 'team-search' }],
+        principals: [{ id: 'key_default', service: 'search' }],
+      }),
       settingsOf: () => DEFAULT_SETTINGS,
       policyOf: STAGE_C_DEPS.policyOf,
       mappingOf: () => NO_RULES,
       loadSeen: async () => seen,
-      otherPartitions,
-      unconfirmed,
-      loadTraces: async () => noTraces(),
-    }).open(2)
+    })
 
   test('stage A resolves events with evidence, hands over the others, and drops duplicates', async () => {
     const { handle } = await open()
@@ -75,37 +69,43 @@ describe('stage A', () => {
     expect(kindsOf(await handle(batchOf('a', [event(1, 1, { attributedService: 'another' })])))).toEqual(['drop'])
   })
 
-  test('stage A drops an unconfirmed event that another partition has, and asks for no other', async () => {
-    const asked: number[] = []
-    const { handle } = await open(nothingSeen(), (partition) => ({
-      haveFirst: async (events) => {
-        asked.push(partition, events.length)
-        return events.map(({ id }) => Buffer.from(id).equals(idOf(2)))
-      },
-      forget: () => undefined,
-    }))
-    const unconfirmed = (number: number, index: number) => ({ ...event(number, index), isUnconfirmed: true })
+  test('a call of a trace that does not name its service goes to the actor of the trace, any other stays', async () => {
+    const { mailboxOf } = stage()
+    const traced = event(1, 0, { traceId: 'trace-1' })
 
-    const batch = batchOf('a', [event(1, 0), unconfirmed(2, 1), unconfirmed(3, 2), unconfirmed(1, 3)])
-
-    expect(kindsOf(await handle(batch))).toEqual(['hand_on', 'drop', 'hand_on', 'drop'])
-    expect(asked).toEqual([2, 2])
+    expect(mailboxOf?.(traced)).toEqual({ stage: 't', partition: tracePartition(traced.tenantId, 'trace-1', 4) })
+    expect(mailboxOf?.(event(2, 1))).toBeUndefined()
   })
 
-  test('stage A drops a confirmed event that another partition has without confirmation', async () => {
-    let hasRead = false
-    const { handle } = await open(
-      nothingSeen(),
-      () => ({ haveFirst: async (events) => events.map(() => hasRead), forget: () => undefined }),
-      {
-        upToNow: async () => {
-          hasRead = true
-        },
-        mayHave: (id) => Buffer.from(id).equals(idOf(2)),
-      },
-    )
+  test('stage A resolves a call of a trace that names its service, and tells the trace, once per service', async () => {
+    const { handle, factsOf } = await open()
+    const traceId = 'trace-1'
+    const stated = { traceId, attributedService: 'search' }
+    const batch = batchOf('a', [
+      event(1, 0, { ...stated, eventTimeMs: NOW_MS }),
+      event(2, 1, { ...stated, eventTimeMs: NOW_MS + 5 }),
+      event(3, 2, { traceId, attributedService: 'other', eventTimeMs: NOW_MS }),
+      event(4, 3, { traceId }),
+      { ...event(5, 4, { traceId }), principal: 'key_default' },
+      event(6, 5, { attributedService: 'search' }),
+    ])
 
-    expect(kindsOf(await handle(batchOf('a', [event(1, 0), event(2, 1)])))).toEqual(['hand_on', 'drop'])
+    const dispositions = await handle(batch)
+
+    expect(kindsOf(dispositions)).toEqual(['resolved', 'resolved', 'resolved', 'hand_on', 'hand_on', 'resolved'])
+    expect(factsOf?.(batch)).toMatchObject([
+      { traceId, service: 'search', owner: 'team-search', fromMs: NOW_MS, toMs: NOW_MS + 5 },
+      { traceId, service: 'other', fromMs: NOW_MS, toMs: NOW_MS },
+    ])
+  })
+
+  test('a repeat tells its trace nothing', async () => {
+    const { handle, factsOf } = await open()
+    const batch = batchOf('a', [event(1, 0), event(1, 1, { traceId: 'trace-1', attributedService: 'search' })])
+
+    await handle(batch)
+
+    expect(factsOf?.(batch)).toEqual([])
   })
 
   test('stage A fails an event whose rule throws, and continues with the rest', async () => {

@@ -1,9 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashOfInvocationId, type KeyHash, hexOf as wordsAsHex } from '../../../../../internal/ids/key-hash.js'
-import { ALL_SLOTS, type Slots, slotOf } from '../../../../../internal/ids/owner-slots.js'
+import { partitionOf } from '../../../../../internal/ids/event-partition.js'
 import {
   type RecordSource,
-  recordedEventsSince,
   recordedIds,
   recordSourcesOf,
   recordSourcesSince,
@@ -26,7 +25,7 @@ interface Place {
 const rowOf = ({ number, ...place }: Place): AttributionRow =>
   finishedRow({ id: idOf(number), position: { sequence: 2 ** 40 + number, index: number % 1_000 } }, place)
 
-/** A row a second, alternately of partitions 0 and 1. */
+/** A row a second. */
 const PLACES = Array.from({ length: 8_000 }, (_, i): Place => {
   return { number: i + 1, partition: i % 2, validFromMs: NOW_MS + i * 1_000 }
 })
@@ -46,6 +45,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   return read
 }
 
+const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 const numberOf = ({ id }: { readonly id: Uint8Array }): number => Buffer.from(id).readUInt32BE(4)
 const expected = ({ number, validFromMs }: Place): RecordSource => ({
   id: Buffer.from(idOf(number)),
@@ -58,18 +58,38 @@ describe('the sources of records', () => {
   test('of a partition come back with log and position, the oldest first, from the instant on', async () => {
     const sinceMs = NOW_MS + 3_000_000
 
-    expect(await all(recordSourcesSince(store.client, { partition: 1, partitions: 2 }, sinceMs))).toEqual(
-      PLACES.filter(({ partition, validFromMs }) => partition === 1 && validFromMs >= sinceMs).map(expected),
-    )
-    expect(await all(recordSourcesSince(store.client, { partition: 2, partitions: 3 }, 0))).toEqual([])
+    for (const [partition, partitions] of [
+      [1, 2],
+      [0, 1],
+      [5, 7],
+      [63, 64],
+    ] as const) {
+      expect(await all(recordSourcesSince(store.client, { partition, partitions }, sinceMs))).toEqual(
+        PLACES.filter(
+          ({ number, validFromMs }) => partitionOf(idOf(number), partitions) === partition && validFromMs >= sinceMs,
+        ).map(expected),
+      )
+    }
   })
 
-  test('of partitions that are no longer configured belong to each partition', async () => {
-    const sinceMs = NOW_MS + 3_000_000
+  test('belong to the same partition by the query and by the rule, whatever the id and the number of partitions', async () => {
+    const ids = Array.from({ length: 256 }, (_, last) => Buffer.concat([randomBytes(15), Buffer.of(last)]))
+    const validFromMs = NOW_MS + 20_000_000
+    const rows = ids.map((id) => ({ ...rowOf({ number: 1, partition: 0, validFromMs }), id }))
+    await insertRows(store.client, ATTRIBUTIONS, rows, 'any ids')
 
-    expect(await all(recordSourcesSince(store.client, { partition: 0, partitions: 1 }, sinceMs))).toEqual(
-      PLACES.filter(({ validFromMs }) => validFromMs >= sinceMs).map(expected),
-    )
+    for (const partitions of [1, 2, 3, 4, 12, 64]) {
+      for (let partition = 0; partition < partitions; partition++) {
+        const found = await all(recordSourcesSince(store.client, { partition, partitions }, validFromMs))
+
+        expect(found.map(({ id }) => hexOf(id)).sort()).toEqual(
+          ids
+            .filter((id) => partitionOf(id, partitions) === partition)
+            .map(hexOf)
+            .sort(),
+        )
+      }
+    }
   })
 
   test('are found by id, of whichever partition, also when several thousand are asked for', async () => {
@@ -87,50 +107,6 @@ describe('the sources of records', () => {
     await insertRows(store.client, ATTRIBUTIONS, [rowOf(first)], 'version 1')
 
     expect(await recordSourcesOf(store.client, [idOf(900_001)], 0)).toEqual([expected(first)])
-  })
-})
-
-describe('the events that have a record', () => {
-  const sinceMs = NOW_MS + 2_000_000
-  const keyOf = (number: number): KeyHash => {
-    const key: KeyHash = new Int32Array(4)
-    hashOfInvocationId(idOf(number), key)
-    return key
-  }
-  const wanted = PLACES.filter(({ validFromMs }) => validFromMs >= sinceMs).map(
-    ({ number, validFromMs }) => [keyOf(number), validFromMs] as const,
-  )
-  const shown = ([key, validFromMs]: readonly [KeyHash, number]): string => `${wordsAsHex(key)} ${validFromMs}`
-
-  async function read(slots: Slots): Promise<string[]> {
-    const event = { key: new Int32Array(4), validFromMs: 0 }
-    const events: string[] = []
-    for await (const rows of recordedEventsSince(store.client, slots, sinceMs)) {
-      for (let i = 0; i < rows.count; i++) {
-        rows.read(i, event)
-        events.push(shown([event.key, event.validFromMs]))
-      }
-    }
-    return events.sort()
-  }
-
-  test('come back with its time, from the instant on', async () => {
-    expect(await read(ALL_SLOTS)).toEqual(wanted.map(shown).sort())
-  })
-
-  test('come back for the slots that were asked for, and no others', async () => {
-    // The ids of these tests are all in one slot.
-    const own = slotOf(keyOf(1))
-    const id = Buffer.from(idOf(1))
-    id.writeUInt16LE(own + 1, 8)
-    const validFromMs = NOW_MS + 9_000_000
-    await insertRows(store.client, ATTRIBUTIONS, [{ ...rowOf({ number: 1, partition: 0, validFromMs }), id }], 'slot')
-    const other: KeyHash = new Int32Array(4)
-    hashOfInvocationId(id, other)
-
-    expect(await read([own])).toEqual(wanted.map(shown).sort())
-    expect(await read([own + 1])).toEqual([shown([other, validFromMs])])
-    expect(await read([])).toEqual([])
   })
 })
 

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import type { Confidence } from '../../records/interpretation.js'
+
+/**
+ * What calls that name their service themselves tell of their trace: one entry per batch, trace, service and time.
+ * Learning one twice has no further effect.
+ */
+export interface LearnedFact {
+  readonly tenantId: string
+  readonly traceId: string
+  readonly service: string
+  /** Undefined if the calls pass no owner on. */
+  readonly owner: string | undefined
+  readonly confidence: Confidence
+  readonly strength: number
+  /** When the calls happened by their own account, from the earliest to the latest; epoch milliseconds. */
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+type WireFact = readonly [
+  tenantId: string,
+  traceId: string,
+  service: string,
+  owner: string | null,
+  confidence: number,
+  strength: number,
+  fromMs: number,
+  toMs: number,
+]
+
+/** Maximum number of facts per message. */
+const FACTS_MAX = 2_000
+
+/** @throws Error when the bytes are not valid facts; the message is then poison */
+export function decodeTraceFacts(data: Uint8Array): LearnedFact[] {
+  const { facts } = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as {
+    readonly facts: readonly WireFact[]
+  }
+  return facts.map(([tenantId, traceId, service, owner, confidence, strength, fromMs, toMs]) => {
+    const areTexts = [tenantId, traceId, service].every((text) => typeof text === 'string')
+    const areNumbers = [confidence, strength, fromMs, toMs].every(Number.isFinite)
+    if (!areTexts || !areNumbers) throw new Error('not valid facts of a trace')
+    return { tenantId, traceId, service, owner: owner ?? undefined, confidence, strength, fromMs, toMs }
+  })
+}
+
+const encodeTraceFacts = (facts: readonly LearnedFact[]): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({
+      facts: facts.map((fact): WireFact => {
+        const { tenantId, traceId, service, owner = null, confidence, strength, fromMs, toMs } = fact
+        return [tenantId, traceId, service, owner, confidence, strength, fromMs, toMs]
+      }),
+    }),
+  )
+
+/**
+ * The messages for one trace actor, each named by the batch and a digest of its content: a repeated batch may know
+ * another directory, and then sends another message.
+ *
+ * @param source stage, partition and last sequence of the batch
+ */
+export function traceFactMessages(
+  source: string,
+  facts: readonly LearnedFact[],
+): { readonly id: string; readonly data: Uint8Array }[] {
+  const messages: { id: string; data: Uint8Array }[] = []
+  for (let from = 0; from < facts.length; from += FACTS_MAX) {
+    const data = encodeTraceFacts(facts.slice(from, from + FACTS_MAX))
+    const digest = createHash('sha256').update(data).digest('hex').slice(0, 16)
+    messages.push({ id: `${ID_PREFIX}${source}.${digest}`, data })
+  }
+  return messages
+}
+
+const ID_PREFIX = 'facts.'
+
+export const isTraceFacts = (messageId: string): boolean => messageId.startsWith(ID_PREFIX)

@@ -1,0 +1,23 @@
+import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
+
+/**
+ * The Idempotency-Keys that gateways admitted: one message per group of events that the log has, of 25 bytes per key
+ * (`internal/ingest/keys/admitted-keys.ts`). A gateway writes it after the group and before it answers.
+ *
+ * Every gateway reads the whole stream at its start, and then what the others write.
+ */
+export const KEYS = {
+  name: 'KEYS',
+  subjects: ['keys'],
+  storage: StorageType.File,
+  retention: RetentionPolicy.Limits,
+  discard: DiscardPolicy.Old, // a full stream forgets the oldest keys before their day is over
+  max_bytes: 2 * 1024 ** 3, // reserved on disk: all streams together must fit on a disk of 24 GB
+  max_age: 24 * 60 * 60 * 1_000_000_000, // ns; as long as a key counts
+  max_msg_size: 1024 * 1024,
+  duplicate_window: 120_000_000_000, // ns
+  allow_direct: true,
+} satisfies Partial<StreamConfig>
+
+/** The only subject. */
+export const KEYS_SUBJECT = 'keys'

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
+import { laneStage, untilWorkedOff } from '../../../../internal/attribution/stages/lane.js'
+import { readLog } from '../../../../internal/broker/log.js'
+import { publishOrThrow } from '../../../../internal/broker/publisher.js'
+import { partitionOf } from '../../../../internal/ids/event-partition.js'
+import {
+  type AdmissionKey,
+  decodeGroup,
+  encodeEntry,
+  encodeGroup,
+} from '../../../../internal/invocations/invocation-group.js'
+import { INVOCATIONS, invocationsSubject } from '../../../../streams/invocations.js'
+import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
+import { type LogBroker, launchLogBroker, startPlannedLog } from '../../../support/planned-logs.js'
+import { event } from '../../../support/stages.js'
+
+const PARTITIONS = 3
+const LANE = invocationsSubject('l', 0)
+
+let broker: LogBroker
+
+beforeAll(async () => {
+  broker = await launchLogBroker()
+})
+
+const keyOf = (number: number): AdmissionKey => ({
+  hash: Buffer.alloc(16, number),
+  fingerprint: Buffer.alloc(8, number),
+  flags: number & 255,
+})
+
+/** One message of the lane; events of even numbers have a key. */
+async function send(messageId: string, numbers: readonly number[]): Promise<void> {
+  const entries = numbers.map((number) =>
+    encodeEntry(
+      {
+        tenantId: 'tnt_one',
+        principal: 'key_one',
+        id: idOf(number),
+        receivedAtMs: NOW_MS + number,
+        key: number % 2 === 0 ? keyOf(number) : undefined,
+      },
+      validEvent(),
+    ),
+  )
+  await publishOrThrow(broker.publish, LANE, encodeGroup(entries), messageId)
+}
+
+const nothing = async (): Promise<void> => undefined
+const actorDeps = (): ActorDeps => ({
+  partitions: PARTITIONS,
+  publish: broker.publish,
+  insert: nothing,
+  recordKeys: async (rows) => expect(rows).toEqual([]),
+  recordQuarantined: nothing,
+  hasRecord: async (invocations) => invocations.map(() => false),
+  correct: nothing,
+  log: broker.deps.log,
+})
+
+const laneActor = (waits: () => Promise<void>, deps: Partial<ActorDeps> = {}) =>
+  startPlannedLog(
+    partitionActor(laneStage({ partitions: PARTITIONS, untilWorkedOff: waits }), 0, { ...actorDeps(), ...deps }),
+    broker.deps,
+  )
+const untilPassedOn = (): Promise<void> => broker.untilDone('l.0', INVOCATIONS.name, LANE)
+
+const passedOn = async (partition: number) => {
+  const subject = invocationsSubject('a', partition)
+  const range = { stream: INVOCATIONS.name, subject, from: 1, messagesMax: 100, bytesMax: 1024 ** 2 }
+  return (await readLog(broker.manager, range)).flatMap(({ data, sequence }) => decodeGroup(data, sequence))
+}
+const numberOf = ({ id }: { readonly id: Uint8Array }): number => Buffer.from(id).readUInt32BE(4)
+
+test('events pass to the partition of their id once, in their order, with their keys and the place they came in', async () => {
+  await send('one', [1, 2, 3, 4])
+  await send('two', [5, 6, 7, 8, 260])
+  // It dies when half of its messages are out, and another takes over.
+  let sent = 0
+  const dying = laneActor(nothing, {
+    async publish(...message) {
+      if (++sent > 2) return dying.die()
+      return broker.publish(...message)
+    },
+  })
+  await dying.dead
+  const lane = laneActor(nothing)
+  await untilPassedOn()
+  await lane.stop()
+
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const events = await passedOn(partition)
+    const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 260]
+
+    expect(events.map(numberOf)).toEqual(
+      numbers.filter((number) => partitionOf(idOf(number), PARTITIONS) === partition),
+    )
+    for (const { key, position, receivedAtMs, ...read } of events) {
+      const number = numberOf(read)
+      expect(key).toEqual(number % 2 === 0 ? keyOf(number) : undefined)
+      expect(receivedAtMs).toBe(NOW_MS + number)
+      expect(position.index).toBe(number <= 4 ? number - 1 : numbers.indexOf(number) - 4)
+    }
+  }
+})
+
+test('each batch waits until stage A has worked off what it has', async () => {
+  let workedOff: () => void = () => undefined
+  let asked = 0
+  const lane = laneActor(() => {
+    asked++
+    return new Promise((resolve) => {
+      workedOff = resolve
+    })
+  })
+  const before = (await passedOn(partitionOf(idOf(21), PARTITIONS))).length
+
+  await send('three', [21])
+  await expect.poll(() => asked).toBe(1)
+  await sleep(100)
+  expect(await passedOn(partitionOf(idOf(21), PARTITIONS))).toHaveLength(before)
+  workedOff()
+  await untilPassedOn()
+  expect(await passedOn(partitionOf(idOf(21), PARTITIONS))).toHaveLength(before + 1)
+  await lane.stop()
+})
+
+test('stage A has worked off its mailboxes when its checkpoints have passed their last messages', async () => {
+  const { checkpoints } = broker.deps
+  const lastOf = async (partition: number): Promise<number> => {
+    const query = { last_by_subj: invocationsSubject('a', partition) }
+    return (await broker.manager.streams.getMessage(INVOCATIONS.name, query))?.seq ?? 0
+  }
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    await publishOrThrow(broker.publish, invocationsSubject('a', partition), Buffer.from('[]'), `waits.${partition}`)
+    if (partition > 0) await checkpoints.put(`a.${partition}`, JSON.stringify({ done: await lastOf(partition) }))
+  }
+  let isOver = false
+  const waiting = untilWorkedOff({ manager: broker.manager, checkpoints }, PARTITIONS).then(() => {
+    isOver = true
+  })
+
+  await sleep(300)
+  expect(isOver).toBe(false)
+  await checkpoints.put('a.0', JSON.stringify({ done: await lastOf(0) }))
+  await waiting
+  // A partition beyond them has nothing to wait for.
+  await untilWorkedOff({ manager: broker.manager, checkpoints }, PARTITIONS + 1)
+})
+
+test('a stage A that stands still keeps the lane for seconds, not for ever', async () => {
+  await publishOrThrow(broker.publish, invocationsSubject('a', 0), Buffer.from('[]'), 'stands still')
+  const startedAt = performance.now()
+
+  await untilWorkedOff({ manager: broker.manager, checkpoints: broker.deps.checkpoints }, PARTITIONS)
+
+  expect(performance.now() - startedAt).toBeGreaterThan(4_000)
+})
+
+test('the lane hands everything on: it decides on nothing', async () => {
+  const { handle } = await laneStage({ partitions: PARTITIONS, untilWorkedOff: nothing }).open(0)
+  const invocations = [event(1, 0, { attributedService: 'search' }), event(1, 1)]
+
+  expect(
+    await handle({ stage: 'l', partition: 0, token: '', validFromMs: NOW_MS, invocations, facts: [] }),
+  ).toMatchObject([{ kind: 'hand_on' }, { kind: 'hand_on' }])
+})
