@@ -8,9 +8,11 @@ import { STAGES, type StageName } from './invocations.js'
 /** Key of the reader of CHANGES in the bucket `checkpoints`. */
 export const CHANGES_CHECKPOINT = 'changes'
 
-/** Whether the reader with this checkpoint writes records. */
-export const writesRecords = (checkpoint: string): boolean =>
-  checkpoint === CHANGES_CHECKPOINT || stageOf(checkpoint) !== undefined
+/** Whether the reader with this checkpoint writes records: that of CHANGES and every stage; the lane only passes on. */
+export function writesRecords(checkpoint: string): boolean {
+  const stage = stageOf(checkpoint)
+  return checkpoint === CHANGES_CHECKPOINT || (stage !== undefined && stage !== 'l')
+}
 
 /** The stage of a checkpoint, when it belongs to a stage's mailbox. */
 export const stageOf = (checkpoint: string): StageName | undefined =>

@@ -103,18 +103,18 @@ describe('an instant of the watermark', () => {
     expect(await watermark.renewed()).toBeGreaterThanOrEqual(atMs)
   })
 
-  test('ignores logs that write no records', async () => {
+  test.each(['audit', 'l.0'])('ignores a log that writes no records: %s', async (key) => {
     const watermark = await reader()
     let finish = (): void => undefined
     const isAtWork = new Promise<number>((resolve) => {
-      writer('audit', (atMs) => {
+      writer(key, (atMs) => {
         resolve(atMs)
         return new Promise((done) => {
           finish = done
         })
       })
     })
-    await send('audit')
+    await send(key)
     const atMs = await isAtWork
 
     expect(await watermark.renewed()).toBeGreaterThanOrEqual(atMs)
