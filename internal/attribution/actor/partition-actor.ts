@@ -169,7 +169,8 @@ function effectsOf(
   for (const [i, invocation] of batch.invocations.entries()) {
     const { key, receivedAtMs } = invocation
     // A dropped event needs its key as well: the request that repeated it got an answer of its own.
-    if (stage.name === 'a' && key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS) {
+    const isKeyDue = key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS
+    if (isKeyDue && stage.recordsKeyOf?.(invocation, batch.partition) === true) {
       keys.push({ ...key, admittedAtMs: receivedAtMs })
     }
     const disposition = dispositions[i]
@@ -196,14 +197,14 @@ function handOversOf(
 ): readonly HandOverMessage[] {
   const bySubject = new Map<string, string[]>()
   for (const invocation of invocations) {
-    const mailbox = stage.mailboxOf?.(invocation) ?? (stage.next && { stage: stage.next, partition })
+    const mailbox = stage.mailboxOf?.(invocation, partition) ?? (stage.next && { stage: stage.next, partition })
     if (mailbox === undefined) throw new Error('the last stage has no next stage to hand over to')
     const subject = invocationsSubject(mailbox.stage, mailbox.partition)
     const entries = bySubject.get(subject) ?? []
     if (entries.length === 0) bySubject.set(subject, entries)
-    // Of stage A alone, which records it: the lane's keep their key.
-    const isBeforeA = mailbox.stage === 'a'
-    entries.push(encodeEntry(invocation, invocation.event, invocation.position, isBeforeA))
+    // The stage A of the event's partition records the key; stages behind it do not see it.
+    const keepsKey = mailbox.stage === 'a'
+    entries.push(encodeEntry(invocation, invocation.event, invocation.position, keepsKey))
   }
   return [...bySubject].flatMap(([subject, entries]) =>
     splitIntoGroups(entries).map((group) => ({ subject, payload: encodeGroup(group) })),

@@ -30,8 +30,13 @@ export interface Stage {
   readonly name: StageName
   /** The stage that gets the corrections of this one, in the same partition, and the events that it hands on. */
   readonly next: StageName | undefined
-  /** Where an event goes that is handed on, if not to `next` in the same partition. It depends on the event alone. */
-  mailboxOf?(admitted: AdmittedInvocation): Mailbox | undefined
+  /**
+   * Where an event of a partition goes that is handed on, if not to `next` in the same one. It depends on these two
+   * alone.
+   */
+  mailboxOf?(admitted: AdmittedInvocation, partition: number): Mailbox | undefined
+  /** Whether the stage records the Idempotency-Key of an event, whatever it decides on the event. */
+  recordsKeyOf?(admitted: AdmittedInvocation, partition: number): boolean
   /** Called when this process takes over a partition, before its first batch. */
   open(partition: number): Promise<OpenStage>
 }

@@ -1,3 +1,4 @@
+import { partitionOf } from '../../../ids/event-partition.js'
 import type { AdmittedInvocation } from '../../../invocations/invocation-group.js'
 import type { SeenEvents } from '../../actor/seen-events.js'
 import { DROP, eachInvocation, HAND_ON, type Stage } from '../../actor/stage.js'
@@ -21,23 +22,35 @@ export interface StageADeps extends RowDeps, EvidenceDeps {
  * A call of a trace that does not name its service itself goes to the trace's actor (`stages/t/`), and so does what the
  * other calls of a trace tell of it. An event without a trace that the facts do not resolve goes to
  * `invocations.b.<same partition>`.
+ *
+ * An event of another partition goes to that one's mailbox, where it is decided on: a spool of before the number of
+ * partitions changed holds such events, and a replay from quarantine may.
  */
 export function stageA(deps: StageADeps): Stage {
   const { partitions } = deps
   return {
     name: 'a',
     next: 'b',
-    mailboxOf: ({ tenantId, invocation: { traceId } }) =>
-      traceId === undefined ? undefined : { stage: 't', partition: tracePartition(tenantId, traceId, partitions) },
+    mailboxOf({ id, tenantId, invocation: { traceId } }, partition) {
+      const own = partitionOf(id, partitions)
+      if (own !== partition) return { stage: 'a', partition: own }
+      return traceId === undefined
+        ? undefined
+        : { stage: 't', partition: tracePartition(tenantId, traceId, partitions) }
+    },
+    recordsKeyOf: ({ id }, partition) => partitionOf(id, partitions) === partition,
     async open(partition) {
       const seen = await deps.loadSeen(partition)
       let learned = new TraceFacts(deps.directory)
       return {
         async handle({ invocations, validFromMs }) {
-          const isDuplicate = await seen.duplicatesIn(invocations, validFromMs)
+          const ofPartition = invocations.filter(({ id }) => partitionOf(id, partitions) === partition)
+          const isDuplicate = await seen.duplicatesIn(ofPartition, validFromMs)
           learned = new TraceFacts(deps.directory)
-          return eachInvocation(invocations, (admitted, i) => {
-            if (isDuplicate[i] === true) return DROP
+          let at = 0
+          return eachInvocation(invocations, (admitted) => {
+            if (admitted !== ofPartition[at]) return HAND_ON
+            if (isDuplicate[at++] === true) return DROP
             const own = resolutionOf(admitted, deps)
             const { traceId } = admitted.invocation
             if (own === undefined || (traceId !== undefined && !isStated(own))) return HAND_ON

@@ -156,21 +156,19 @@ const FREE = ROW_DEPS.consumptionOf(event(1, 0))
 const idIn = (partition: number, number: number): Uint8Array => idOf(number * PARTITIONS + partition)
 
 /** Sends one message with these events to stage A. */
-function send(partition: number, events: readonly Sent[]): Promise<void> {
-  const entries = events.map(({ number, key, receivedAtMs = Date.now(), service, provider = 'openai' }) => {
-    const admission: Admission = {
-      tenantId: 'tnt_one',
-      principal: 'key_one',
-      id: idIn(partition, number),
-      receivedAtMs,
-      key,
-    }
-    return encodeEntry(
-      admission,
-      validEvent({ provider, ...(service === undefined ? {} : { attributed_service: service }) }),
-    )
-  })
-  return publish(partition, encodeGroup(entries))
+const send = (partition: number, events: readonly Sent[]): Promise<void> =>
+  publish(partition, encodeGroup(events.map((each) => entryOf(partition, each))))
+
+function entryOf(
+  partition: number,
+  { number, key, receivedAtMs = Date.now(), service, provider = 'openai' }: Sent,
+): string {
+  const id = idIn(partition, number)
+  const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id, receivedAtMs, key }
+  return encodeEntry(
+    admission,
+    validEvent({ provider, ...(service === undefined ? {} : { attributed_service: service }) }),
+  )
 }
 
 const publish = (partition: number, data: Uint8Array): Promise<void> =>
@@ -383,6 +381,56 @@ describe('poison in a batch', () => {
     }
     const kept = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.a' })
     expect(Buffer.from(kept?.data ?? [])).toEqual(data)
+  })
+})
+
+describe('an event in the mailbox of another partition', () => {
+  async function untilPassedOn(mailbox: number, ...partitions: readonly number[]): Promise<void> {
+    await untilDone(mailbox, ['a'])
+    for (const partition of partitions) await untilDone(partition)
+  }
+
+  test('is decided on in its own, where its repeat came later, also after takeovers', async () => {
+    const ofOthers = [
+      entryOf(11, { number: 201, key: keyOf(201), service: 'search' }),
+      entryOf(13, { number: 202, service: 'search' }),
+    ]
+    await publish(12, encodeGroup(ofOthers))
+    let sent = 0
+    const dying = start(12, ['a'], {
+      deps: { publish: (...message) => (++sent > 1 ? dying.die() : broker.publish(...message)) },
+    })
+    await dying.dead
+    const actors = [start(11), start(12), start(13)]
+    await untilPassedOn(12, 11, 13)
+    await Promise.all(actors.map((each) => each.stop()))
+    await send(11, [{ number: 201, key: keyOf(203), service: 'another' }])
+    const next = start(11)
+    await untilDone(11)
+    await next.stop()
+
+    expect(await recordsOf(11, [201])).toEqual([1])
+    expect(await recordsOf(13, [202])).toEqual([1])
+    expect(await keysOf([201, 203])).toEqual([1, 1])
+    expect(await lines('SELECT service, source_partition FROM attributions WHERE source_partition = 11')).toEqual([
+      ['search', 11],
+    ])
+  })
+
+  test('is dropped in its own when its repeat came first, also from a partition that is no longer there', async () => {
+    await send(14, [{ number: 211, service: 'search' }])
+    const first = start(14)
+    await untilDone(14)
+    await first.stop()
+    const gone = PARTITIONS + 3
+    await publish(gone, encodeGroup([entryOf(14, { number: 211, key: keyOf(211), service: 'another' })]))
+
+    const actors = [start(gone), start(14)]
+    await untilPassedOn(gone, 14)
+    await Promise.all(actors.map((each) => each.stop()))
+
+    expect(await recordsOf(14, [211])).toEqual([1])
+    expect(await keysOf([211])).toEqual([1])
   })
 })
 
