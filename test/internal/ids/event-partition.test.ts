@@ -3,12 +3,19 @@ import { expect, test } from 'vitest'
 import { partitionOf } from '../../../internal/ids/event-partition.js'
 import { deriveTenantIds, invocationIdBytes, uuidBytes } from '../../../internal/ids/ids.js'
 
-test('the partition of an event is that of its last byte, and follows from nothing else', () => {
+test('partitions have equal shares of all ids, by their last two bytes alone, however many there are', () => {
   const id = Buffer.alloc(16, 0xff)
-  for (let last = 0; last < 256; last++) {
-    id[15] = last
-    id[0] = last * 7
-    expect([1, 2, 12, 64].map((partitions) => partitionOf(id, partitions))).toEqual([0, last % 2, last % 12, last % 64])
+  for (const partitions of [1, 2, 12, 48, 60, 64]) {
+    const counts = new Array<number>(partitions).fill(0)
+    for (let last = 0; last < 65_536; last++) {
+      id[0] = last
+      id.writeUInt16BE(last, 14)
+      const partition = partitionOf(id, partitions)
+      if (partition !== last % partitions) throw new Error(`${last} is in partition ${partition} of ${partitions}`)
+      counts[partition] = (counts[partition] ?? 0) + 1
+    }
+
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
   }
 })
 

@@ -34,7 +34,7 @@ const merged = (columns: string, which: string): string => `SELECT ${columns} FR
 const NO_POSITION = 'id, valid_from, toUInt32(0), toUInt64(0), toUInt32(0)'
 const SINCE = 'valid_from >= fromUnixTimestamp64Milli({since:Int64})'
 /** As `partitionOf` in `ids/event-partition.ts`. */
-const OF_PARTITION = 'reinterpretAsUInt8(substring(id, 16, 1)) % {partitions:UInt16} = {partition:UInt16}'
+const OF_PARTITION = 'reinterpretAsUInt16(reverse(substring(id, 15, 2))) % {partitions:UInt16} = {partition:UInt16}'
 const OF_IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
 
 function readSource(bytes: Buffer, at: number): RecordSource {

@@ -78,7 +78,7 @@ describe('the sources of records', () => {
     const rows = ids.map((id) => ({ ...rowOf({ number: 1, partition: 0, validFromMs }), id }))
     await insertRows(store.client, ATTRIBUTIONS, rows, 'any ids')
 
-    for (const partitions of [1, 2, 3, 4, 12, 64]) {
+    for (const partitions of [1, 2, 3, 4, 12, 48, 64]) {
       for (let partition = 0; partition < partitions; partition++) {
         const found = await all(recordSourcesSince(store.client, { partition, partitions }, validFromMs))
 
