@@ -14,12 +14,12 @@ export function admittableBytes(bytesMax: number): number {
 
 const KEPT_SHARE = 0.1
 /**
- * A batch of stage A that is also in stage B's mailbox, and one of stage B in stage C's: 7 MiB each, in four
- * partitions.
+ * A batch of stage A that is also in stage T's mailbox, one of stage T in stage B's and one of stage B in stage C's: 7
+ * MiB each, in four partitions; and one of the lane.
  */
-const KEPT_BYTES_MIN = 64 * 1024 * 1024
-/** Upper limit of the reserve in small streams: each byte may be in three mailboxes. */
-const KEPT_SHARE_MAX = 0.7
+const KEPT_BYTES_MIN = 96 * 1024 * 1024
+/** Upper limit of the reserve in small streams: each byte may be in five mailboxes. */
+const KEPT_SHARE_MAX = 0.8
 
 /** A stream's capacity for new work. */
 export interface StreamCapacity {

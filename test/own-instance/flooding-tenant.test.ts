@@ -9,7 +9,7 @@ import { command, untilKnown } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
-const LOG_BYTES = 32 * 1024 ** 2
+const LOG_BYTES = 48 * 1024 ** 2
 /** Few enough that one request does not fill the rest of the log. */
 const EVENTS_AT_ONCE = 50
 

@@ -47,8 +47,8 @@ beforeAll(async () => {
     shorten: (rules) =>
       rules
         .replace(/\[\d+[mh]\]/g, '[15s]')
-        // Of so small a stream, gateways fill less than a third: the rest is for the work in flight.
-        .replace('attribution_stream_bytes_max > 0.75', 'attribution_stream_bytes_max > 0.25')
+        // Of so small a stream, gateways fill a fifth at most: the rest is for the work in flight.
+        .replace('attribution_stream_bytes_max > 0.75', 'attribution_stream_bytes_max > 0.15')
         .replace('attribution_store_table_parts > 300', 'attribution_store_table_parts > 50'),
     scrapeSeconds: 3,
   })

@@ -13,13 +13,13 @@ import { launchLogBroker } from '../../support/planned-logs.js'
 const MIB = 1024 ** 2
 
 test('new work may fill nine tenths of a stream, or less when the rest would be too small for work in flight', () => {
-  expect([8_192, 1_000, 640].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([7_372.8, 900, 576])
-  expect([256, 100].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([192, 36])
-  expect(admittableBytes(10 * MIB) / MIB).toBeCloseTo(3)
+  expect([8_192, 1_000, 640].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([7_372.8, 900, 544])
+  expect([256, 120].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([160, 24])
+  expect(admittableBytes(15 * MIB) / MIB).toBeCloseTo(3)
 })
 
 test('new work is refused once its share is full, by any sender, and accepted again with capacity', async () => {
-  const broker = await launchLogBroker({ invocationsBytesMax: 10 * MIB })
+  const broker = await launchLogBroker({ invocationsBytesMax: 15 * MIB })
   const stopping = new AbortController()
   const follow = (): Promise<StreamCapacity> =>
     followStreamCapacity(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal: stopping.signal })

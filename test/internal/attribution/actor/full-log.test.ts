@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
-import { HAND_ON, type Stage } from '../../../../internal/attribution/actor/stage.js'
+import type { Stage } from '../../../../internal/attribution/actor/stage.js'
+import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
+import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
+import { laneStage } from '../../../../internal/attribution/stages/lane.js'
+import { stageT } from '../../../../internal/attribution/stages/t/stage-t.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { purgeOnce } from '../../../../internal/broker/purge.js'
 import {
@@ -9,33 +13,46 @@ import {
   followStreamCapacity,
   withinStreamCapacity,
 } from '../../../../internal/broker/stream-capacity.js'
+import { idHex } from '../../../../internal/ids/ids.js'
 import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
-import { INVOCATIONS, invocationsSubject, isInvocations, REPLAY_WINDOW_MS } from '../../../../streams/invocations.js'
+import {
+  INVOCATIONS,
+  invocationsSubject,
+  isInvocations,
+  mailboxes,
+  REPLAY_WINDOW_MS,
+} from '../../../../streams/invocations.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { launchLogBroker } from '../../../support/planned-logs.js'
-import { finishedRow } from '../../../support/rows.js'
+import { noTraces, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
+import { FACTS_DEPS } from '../../../support/traced-calls.js'
 
 const BYTES_MAX = 12 * 1024 ** 2
-const PARTITIONS = [0, 1]
+const PARTITIONS = 2
 const EVENTS_PER_GROUP = 100
 
-const handingOver = (name: 'a' | 'b', next: 'b' | 'c'): Stage => ({
-  name,
-  next,
-  open: async () => ({ handle: async ({ invocations }) => invocations.map(() => HAND_ON) }),
-})
+/** Nearly as open-attributor.ts builds them: the lane and the stages A, T, B and C. */
 const STAGES: readonly Stage[] = [
-  handingOver('a', 'b'),
-  handingOver('b', 'c'),
-  {
-    name: 'c',
-    next: undefined,
-    open: async () => ({
-      handle: async ({ invocations }) =>
-        invocations.map(({ id }) => ({ kind: 'resolved', row: { ...finishedRow(), id } })),
-    }),
-  },
+  laneStage({ partitions: PARTITIONS, untilWorkedOff: async () => undefined }),
+  stageA({
+    ...FACTS_DEPS,
+    partitions: PARTITIONS,
+    loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
+  }),
+  stageT({ ...FACTS_DEPS, loadTraces: async () => noTraces() }),
+  switchedOffStageB(),
+  stageC(STAGE_C_DEPS),
 ]
+
+/** Every second call states its service, which the actor of its trace learns; the other is silent, and passes them all. */
+const entryOf = (number: number): string =>
+  encodeEntry(
+    { tenantId: 'tnt_one', principal: 'key_one', id: idOf(number), receivedAtMs: Date.now(), key: undefined },
+    validEvent({
+      trace_id: `trace-${number}`,
+      ...(Math.floor(number / PARTITIONS) % 2 === 0 && { attributed_service: 'search' }),
+    }),
+  )
 
 test('a log that filled up while no actor read it drains completely, with one record per accepted event', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: BYTES_MAX })
@@ -45,16 +62,13 @@ test('a log that filled up while no actor read it drains completely, with one re
   const admit = withinStreamCapacity(broker.publish, capacity, isInvocations)
   const accepted = new Set<string>()
   for (let group = 0; ; group++) {
-    const ids = Array.from({ length: EVENTS_PER_GROUP }, (_, i) => idOf(group * EVENTS_PER_GROUP + i))
-    const entries = ids.map((id) =>
-      encodeEntry(
-        { tenantId: 'tnt_one', principal: 'key_one', id, receivedAtMs: Date.now(), key: undefined },
-        validEvent(),
-      ),
-    )
-    const subject = invocationsSubject('a', group % PARTITIONS.length)
-    if ((await admit(subject, encodeGroup(entries), `admit.${group}`, 5_000)).kind !== 'stored') break
-    for (const id of ids) accepted.add(Buffer.from(id).toString('hex'))
+    // Of one partition, or of the lane.
+    const numbers = Array.from({ length: EVENTS_PER_GROUP }, (_, i) => {
+      return PARTITIONS * (group * EVENTS_PER_GROUP + i) + (group % PARTITIONS)
+    })
+    const subject = group % 3 === 0 ? invocationsSubject('l', 0) : invocationsSubject('a', group % PARTITIONS)
+    if ((await admit(subject, encodeGroup(numbers.map(entryOf)), `admit.${group}`, 5_000)).kind !== 'stored') break
+    for (const number of numbers) accepted.add(idHex(idOf(number)))
   }
   expect((await broker.manager.streams.info(INVOCATIONS.name)).state.bytes).toBeGreaterThan(
     admittableBytes(BYTES_MAX) * 0.9,
@@ -67,12 +81,12 @@ test('a log that filled up while no actor read it drains completely, with one re
     allRecorded = resolve
   })
   const deps: ActorDeps = {
-    partitions: PARTITIONS.length,
+    partitions: PARTITIONS,
     publish: broker.publish,
     async insert(rows, token) {
       if (inserted.has(token)) return
       inserted.add(token)
-      recorded.push(...rows.map(({ id }) => Buffer.from(id).toString('hex')))
+      recorded.push(...rows.map(({ id }) => idHex(id)))
       if (recorded.length >= accepted.size) allRecorded()
     },
     recordKeys: async () => undefined,
@@ -81,10 +95,12 @@ test('a log that filled up while no actor read it drains completely, with one re
     correct: async () => undefined,
     log: broker.deps.log,
   }
-  const mailboxes = STAGES.flatMap((stage) => PARTITIONS.map((partition) => partitionActor(stage, partition, deps)))
-  const running = mailboxes.map((mailbox) => runPlannedLog(mailbox, broker.deps, signal))
-  const purged = mailboxes.map((mailbox) => {
-    return { ...mailbox, bytesMax: admittableBytes(BYTES_MAX), keepMs: REPLAY_WINDOW_MS }
+  const actors = mailboxes(PARTITIONS).flatMap(({ stage: name, partition }) =>
+    STAGES.filter((stage) => stage.name === name).map((stage) => partitionActor(stage, partition, deps)),
+  )
+  const running = actors.map((actor) => runPlannedLog(actor, broker.deps, signal))
+  const purged = actors.map((actor) => {
+    return { ...actor, bytesMax: admittableBytes(BYTES_MAX), keepMs: REPLAY_WINDOW_MS }
   })
   const purging = (async () => {
     while (!signal.aborted) {
