@@ -8,6 +8,7 @@ import { insertsOfLog } from '../store/log-sink.js'
 import { lastWeightsInstant, resolvedCosts } from '../store/queries/attribution/allocation-weights.js'
 import { recordSourcesOf, recordSourcesSince } from '../store/queries/records/sources.js'
 import { ALLOCATION_WEIGHTS } from '../store/tables/allocation-weights.js'
+import { heldFinder } from './actor/held-invocations.js'
 import { loadSeenEvents } from './actor/load-seen.js'
 import type { Stage } from './actor/stage.js'
 import type { AllocationDeps } from './pools/allocate.js'
@@ -69,9 +70,13 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     weightsAsOf: openWeights(deps, signal),
   }
   const seenDeps = {
-    ...logDeps,
     // An event that is overlooked there becomes two records.
-    readLog: (range: LogRange) => readLogToItsEnd(deps.broker.manager, range),
+    findHeld: heldFinder({
+      readLog: (range: LogRange) => readLogToItsEnd(deps.broker.manager, range),
+      checkpoints: logDeps.checkpoints,
+      partitions: deps.partitions,
+    }),
+    clock: logDeps.clock,
     logId,
     partitions: deps.partitions,
     recordSourcesSince: (partition: number, sinceMs: number) =>

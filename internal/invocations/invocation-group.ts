@@ -1,5 +1,5 @@
 import { GROUP_BYTES_MAX } from '../../streams/invocations.js'
-import { idHex } from '../ids/ids.js'
+import { ID_BYTES, idHex } from '../ids/ids.js'
 import { camelCase, objectText, straightLine } from '../text/straight-line.js'
 import { parseInstant } from '../units/instant.js'
 import type { Invocation } from './invocation.js'
@@ -267,6 +267,24 @@ export function identifyEntries(data: Uint8Array): EventName[] {
       : []
   })
 }
+
+/**
+ * Whether a message may hold an event with a wanted id, without decoding it, which takes ten times as long. It overlooks
+ * none.
+ *
+ * @param isWanted of an id in hexadecimal
+ */
+export function namesAny(data: Uint8Array, isWanted: (id: string) => boolean): boolean {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
+  for (let at = bytes.indexOf(ID_MEMBER); at >= 0; at = bytes.indexOf(ID_MEMBER, at)) {
+    at += ID_MEMBER.length
+    if (isWanted(bytes.toString('latin1', at, at + 2 * ID_BYTES))) return true
+  }
+  return false
+}
+
+/** What each id follows, and perhaps other texts. Without its first quotation mark it is found four times as fast. */
+const ID_MEMBER = Buffer.from('i":"')
 
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
 const isEntry = ({ t, p, o, i, r, w, s, k, f, c }: Entry): boolean =>

@@ -1,10 +1,15 @@
 import { partitionOf } from '../../ids/event-partition.js'
+import { idHex } from '../../ids/ids.js'
 import type { RecordSource } from '../../store/queries/records/sources.js'
 import { gauge, whenRead } from '../../telemetry/metrics.js'
-import { type HeldDeps, heldInvocations } from './held-invocations.js'
-import { type FoundEvent, IN_ANOTHER_LOG, type SeenEvent, SeenEvents } from './seen-events.js'
+import type { FindHeld } from './held-invocations.js'
+import { type FoundEvent, IN_ANOTHER_LOG, SeenEvents } from './seen-events.js'
 
-export interface LoadSeenDeps extends HeldDeps {
+export interface LoadSeenDeps {
+  /** Events that the facts stage has handed over and that have no record yet. */
+  readonly findHeld: FindHeld
+  /** Of the log. */
+  readonly partitions: number
   /** The sources of a partition's records that became valid since an instant, oldest first. */
   readonly recordSourcesSince: (partition: number, sinceMs: number) => AsyncIterable<RecordSource>
   /** The sources of these events, for those that have had a record since an instant. */
@@ -59,8 +64,8 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
     filterBytesMax: deps.filterBytesMax,
     async find(ids, nowMs) {
       // Held events first, then records: an event that gets its record meanwhile is found in one of them or in both.
-      const wanted = new Set(ids.map(hexOf))
-      const held = await heldEvents(deps, (id) => wanted.has(hexOf(id)))
+      const wanted = new Set(ids.map(idHex))
+      const held = await deps.findHeld((id) => wanted.has(id))
       const recorded = await deps.recordSourcesOf(ids, nowMs - windowMs)
       return [...recorded.map(toSeen), ...held.map((event) => ({ ...event, seenAtMs: nowMs }))]
     },
@@ -68,7 +73,7 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   measured.set(partition, new WeakRef(seen))
   const nowMs = deps.clock()
   // Read first, for the same reason, but remembered last, because these are the youngest events.
-  const held = await heldEvents(deps, (id) => partitionOf(id, deps.partitions) === partition)
+  const held = await deps.findHeld((id) => partitionOf(Buffer.from(id, 'hex'), deps.partitions) === partition)
   for await (const source of deps.recordSourcesSince(partition, nowMs - windowMs)) {
     const { id, position, seenAtMs } = toSeen(source)
     seen.remember(id, position, seenAtMs)
@@ -76,14 +81,3 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   for (const { id, position } of held) seen.remember(id, position, nowMs)
   return seen
 }
-
-/** Events that the facts stage has handed over and that have no record yet. */
-async function heldEvents(deps: HeldDeps, isWanted: (id: Uint8Array) => boolean): Promise<readonly SeenEvent[]> {
-  const held: SeenEvent[] = []
-  for await (const { id, position } of heldInvocations(deps)) {
-    if (isWanted(id)) held.push({ id, position })
-  }
-  return held
-}
-
-const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { idHex } from '../../../internal/ids/ids.js'
 import {
   type Admission,
   decodeGroup,
   encodeEntry,
   encodeGroup,
+  namesAny,
   splitIntoGroups,
 } from '../../../internal/invocations/invocation-group.js'
 import { type InvocationEvent, invocationEvent } from '../../../internal/invocations/invocation-schema.js'
@@ -191,6 +193,22 @@ describe('a group read back', () => {
     const read = decodeGroup(encodeGroup(ids.map((id) => encodeEntry({ ...admission, id: idOf(id) }, validEvent()))), 7)
 
     expect(read.map(({ id }) => Buffer.from(id).readUInt32BE(4))).toEqual(ids)
+  })
+
+  test('names each of its events in its bytes, and no other, whatever they state', () => {
+    const position = { sequence: 2 ** 40, index: 3 }
+    fc.assert(
+      fc.property(fc.array(events, { minLength: 1, maxLength: 5 }), fc.boolean(), (all, isPassedOn) => {
+        const group = encodeGroup(
+          all.map((event, i) => encodeEntry({ ...admission, id: idOf(i) }, event, isPassedOn ? position : undefined)),
+        )
+        const isNamed = (number: number) => namesAny(group, (id) => id === idHex(idOf(number)))
+
+        expect(all.map((_, i) => isNamed(i))).toEqual(all.map(() => true))
+        expect(isNamed(all.length)).toBe(false)
+      }),
+      { numRuns: drawn(100) },
+    )
   })
 
   test('may be empty', () => {

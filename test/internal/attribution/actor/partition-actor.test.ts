@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { heldFinder } from '../../../../internal/attribution/actor/held-invocations.js'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
@@ -90,7 +91,8 @@ function start(
 ) {
   const stopping = new AbortController()
   const seenDeps: LoadSeenDeps = {
-    ...broker.deps,
+    findHeld: heldFinder({ ...broker.deps, partitions: PARTITIONS }),
+    clock: broker.deps.clock,
     logId: LOG_ID,
     partitions: PARTITIONS,
     recordSourcesSince: (of, sinceMs) =>
