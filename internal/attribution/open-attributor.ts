@@ -2,8 +2,14 @@ import { CHANGES } from '../../streams/changes.js'
 import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { logIdOf, type OwnedLog, type OwnedLogs } from '../broker/owned-logs.js'
 import { partitionsHeld } from '../broker/partitions.js'
+import { BATCH_BYTES_MAX } from '../broker/planned-log.js'
 import type { Publisher } from '../broker/publisher.js'
-import { admittableBytes, followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
+import {
+  admittableBytes,
+  batchBytesWithin,
+  followStreamCapacity,
+  withinStreamCapacity,
+} from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
 import { untilAvailable } from '../process/main.js'
 import { countRecords } from '../records/record-metrics.js'
@@ -64,6 +70,9 @@ export async function openAttributor(
   logs.run(await openChanges(deps, opened, announce), () => Math.max(deps.clock(), deps.watermark.newestPlanned() + 1))
   const stages = opened.stages.filter(({ name }) => deps.stages.includes(name))
   const bytesMax = admittableBytes(deps.invocationsBytesMax)
+  // Of those that hand on: the lane, and A, T and B of each partition.
+  const batches = 1 + 3 * deps.partitions
+  const batchBytesMax = Math.min(BATCH_BYTES_MAX, batchBytesWithin(deps.invocationsBytesMax, batches))
   if (deps.stages.includes('a')) {
     const lane = laneStage({
       partitions: deps.partitions,
@@ -71,13 +80,15 @@ export async function openAttributor(
         untilWorkedOff({ manager: broker.manager, checkpoints: logs.deps.checkpoints }, deps.partitions),
     })
     const actor = partitionActor(lane, 0, actorDeps)
-    logs.run({ ...actor, batchBytesMax: LANE_BATCH_BYTES_MAX, bytesMax, keepMs: REPLAY_WINDOW_MS })
+    const laneBytesMax = Math.min(LANE_BATCH_BYTES_MAX, batchBytesMax)
+    logs.run({ ...actor, batchBytesMax: laneBytesMax, bytesMax, keepMs: REPLAY_WINDOW_MS })
   }
   const reading = readPartitions(
     { partitions: deps.partitions, held: () => partitionsHeld(broker.manager), log },
     (partition) => {
       for (const stage of stages) {
-        logs.run({ ...partitionActor(stage, partition, actorDeps), bytesMax, keepMs: REPLAY_WINDOW_MS })
+        const actor = partitionActor(stage, partition, actorDeps)
+        logs.run({ ...actor, batchBytesMax, bytesMax, keepMs: REPLAY_WINDOW_MS })
       }
     },
     signal,

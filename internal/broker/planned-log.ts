@@ -88,7 +88,7 @@ export interface PlannedLogDeps {
 }
 
 const BATCH_MESSAGES_MAX = 1_000
-const BATCH_BYTES_MAX = 6 * 1024 * 1024
+export const BATCH_BYTES_MAX = 6 * 1024 * 1024
 /** A batch of at least this many events or bytes is full: large enough to insert without a pause. */
 const FULL_EVENTS = 5_000
 const FULL_BYTES = BATCH_BYTES_MAX / 2

@@ -8,15 +8,23 @@ import { type Publisher, type PublishResult, STREAM_FULL } from './publisher.js'
  * which publish a batch to the next stage before they finish it, and only finished batches are purged. If new work
  * could fill the stream, the readers could no longer make progress.
  */
-export function admittableBytes(bytesMax: number): number {
-  return bytesMax - Math.min(bytesMax * KEPT_SHARE_MAX, Math.max(bytesMax * KEPT_SHARE, KEPT_BYTES_MIN))
-}
+export const admittableBytes = (bytesMax: number): number => bytesMax - keptBytes(bytesMax)
+
+const keptBytes = (bytesMax: number): number =>
+  Math.min(bytesMax * KEPT_SHARE_MAX, Math.max(bytesMax * KEPT_SHARE, KEPT_BYTES_MIN))
+
+/**
+ * Maximum bytes per batch for which the reserve has capacity, if this many batches are published to their next stages
+ * at once: with less, none of them might ever be finished.
+ */
+export const batchBytesWithin = (bytesMax: number, batches: number): number =>
+  Math.floor(keptBytes(bytesMax) / (batches * COPY_TO_BATCH))
+
+/** A batch ends with the message that passes its limit; in the next mailbox each event states its position, too. */
+const COPY_TO_BATCH = 7 / 6
 
 const KEPT_SHARE = 0.1
-/**
- * A batch of stage A that is also in stage T's mailbox, one of stage T in stage B's and one of stage B in stage C's: 7
- * MiB each, in four partitions; and one of the lane.
- */
+/** The largest batches of thirteen readers, in the next mailboxes: the stages A, T and B of four partitions, the lane. */
 const KEPT_BYTES_MIN = 96 * 1024 * 1024
 /** Upper limit of the reserve in small streams: each byte may be in five mailboxes. */
 const KEPT_SHARE_MAX = 0.8

@@ -1,7 +1,9 @@
+import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { type createPublisher, STREAM_FULL } from '../../../internal/broker/publisher.js'
 import {
   admittableBytes,
+  batchBytesWithin,
   followStreamCapacity,
   type StreamCapacity,
   withinStreamCapacity,
@@ -16,6 +18,20 @@ test('new work may fill nine tenths of a stream, or less when the rest would be 
   expect([8_192, 1_000, 640].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([7_372.8, 900, 544])
   expect([256, 120].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([160, 24])
   expect(admittableBytes(15 * MIB) / MIB).toBeCloseTo(3)
+})
+
+test('the copies of all batches in flight fit into the reserve, however small the log and many the partitions', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: MIB, max: 2 ** 40 }), fc.integer({ min: 1, max: 64 }), (bytesMax, partitions) => {
+      const batches = 1 + 3 * partitions
+      const copy = (batchBytesWithin(bytesMax, batches) * 7) / 6
+
+      expect(copy * batches).toBeLessThanOrEqual(bytesMax - admittableBytes(bytesMax))
+    }),
+  )
+  const withPartitions = (mib: number, partitions: number) => batchBytesWithin(mib * MIB, 1 + 3 * partitions) / MIB
+  expect(withPartitions(120, 4)).toBeGreaterThan(6)
+  expect(withPartitions(1_024, 12)).toBeCloseTo(2.4, 1)
 })
 
 test('new work is refused once its share is full, by any sender, and accepted again with capacity', async () => {
