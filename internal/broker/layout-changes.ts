@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamConfig } from '@nats-io/jetstream'
-import { BUCKETS, CHECKPOINTS, MEMBERS, OBJECT_BUCKETS } from '../../streams/buckets.js'
-import { INVOCATIONS, INVOCATIONS_OF_ALL } from '../../streams/invocations.js'
+import { BUCKETS, OBJECT_BUCKETS } from '../../streams/buckets.js'
 import { ConfigError } from '../config/settings.js'
-import { type Progress, readCheckpoint } from './checkpoint.js'
 import { type Broker, declaredStreams, findStream, placementOf, SIZED_STREAMS } from './connect.js'
+import { undrained } from './drain.js'
 import { isBrokerUnavailable } from './errors.js'
 import { type FoundLayout, type Layout, writeLayout } from './layout.js'
 
@@ -126,37 +125,3 @@ async function streamChanges(broker: Broker, layout: Layout): Promise<StreamChan
 
 const placementText = (placement: { cluster?: string; tags?: readonly string[] } | undefined): string =>
   [placement?.cluster ?? '', ...(placement?.tags ?? [])].filter((part) => part !== '').join(',') || 'anywhere'
-
-/**
- * What must end before events may go to other partitions: gateways, which would not all change at the same moment;
- * events that stages have not worked off, whose repeats would go elsewhere; then attributors, each of which knows the
- * repeats of its partitions by the number of before.
- */
-async function undrained(broker: Broker): Promise<string[]> {
-  const log = await findStream(broker, INVOCATIONS.name)
-  if (log === undefined) return []
-  const obstacles: string[] = []
-  const gateways = await membersOf(broker, 'gateway')
-  if (gateways > 0) obstacles.push(`the number of partitions changes while no gateway runs; ${gateways} run`)
-  const checkpoints = await broker.bucket(CHECKPOINTS)
-  const { state } = await broker.manager.streams.info(INVOCATIONS.name, { subjects_filter: INVOCATIONS_OF_ALL })
-  for (const subject of Object.keys(state.subjects ?? {}).sort()) {
-    const last = await broker.manager.streams.getMessage(INVOCATIONS.name, { last_by_subj: subject })
-    const checkpoint = await readCheckpoint<Progress>(checkpoints, subject.slice(INVOCATIONS_PREFIX.length))
-    if (last === null || (checkpoint !== undefined && checkpoint.done >= last.seq && checkpoint.plan === undefined))
-      continue
-    obstacles.push(`${subject} has events that are not worked off yet: leave an attributor running until it is empty`)
-  }
-  const attributors = obstacles.length > 0 ? 0 : await membersOf(broker, 'attributor')
-  if (attributors > 0) obstacles.push(`all events are worked off, now stop the attributors; ${attributors} run`)
-  return obstacles
-}
-
-async function membersOf(broker: Broker, role: string): Promise<number> {
-  const members = await broker.bucket(MEMBERS)
-  let count = 0
-  for await (const _ of await members.keys(`${role}.>`)) count++
-  return count
-}
-
-const INVOCATIONS_PREFIX = 'invocations.'

@@ -9,6 +9,7 @@ import {
   shownVariable,
 } from '../config/settings.js'
 import { type Broker, ensureStreams, type Placement, placementOf } from './connect.js'
+import { lastingObstacles, unfinishedBefore } from './drain.js'
 import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
 import { mirrorBucket } from './mirror.js'
 
@@ -21,6 +22,8 @@ export interface Layout {
   readonly version: number
   /** Of INVOCATIONS; undefined until a process decides it. */
   readonly partitions?: number
+  /** Whose hash chooses a partition. undefined: the trace's, as in 0.3.0; `openStreams` changes it. */
+  readonly partitionsBy?: 'event'
   readonly replicas: number
   readonly invocationsBytesMax: number
   readonly observationsBytesMax: number
@@ -39,6 +42,7 @@ interface StoredLayout {
   readonly format: 1
   readonly version: number
   readonly partitions: number | null
+  readonly partitions_by?: 'event'
   readonly replicas: number
   readonly invocations_bytes_max: number
   readonly observations_bytes_max: number
@@ -88,11 +92,29 @@ export async function agreeOnLayout(broker: Broker, wanted: WantedLayout, decide
   }
 }
 
-/** Agrees on the layout, and creates what is missing. @throws ConfigError as `agreeOnLayout` does */
+/**
+ * Agrees on the layout, and creates what is missing.
+ *
+ * @throws ConfigError as `agreeOnLayout` does, or when 0.3.0 still runs on the broker
+ */
 export async function openStreams(broker: Broker, wanted: WantedLayout, decidesPartitions: boolean): Promise<Layout> {
   const layout = await agreeOnLayout(broker, wanted, decidesPartitions)
   await ensureStreams(broker, layout)
-  return layout
+  return layout.partitionsBy === 'event' ? layout : await changeToEventPartitions(broker)
+}
+
+/** Two versions that choose partitions differently would give an event that comes twice two records. */
+async function changeToEventPartitions(broker: Broker): Promise<Layout> {
+  for (;;) {
+    const { layout, revision } = (await readLayout(broker)) as FoundLayout
+    if (layout.partitionsBy === 'event') return layout
+    const obstacles = await lastingObstacles(() => unfinishedBefore(broker))
+    // Another process of this version may have been first: it then runs, too.
+    if ((await readLayout(broker))?.revision !== revision) continue
+    if (obstacles.length > 0) throw new ConfigError(`upgrading.md says how to replace 0.3.0: ${obstacles.join('; ')}`)
+    const changed: Layout = { ...layout, version: layout.version + 1, partitionsBy: 'event' }
+    if (await writeLayout(broker, changed, revision)) return changed
+  }
 }
 
 /**
@@ -169,6 +191,7 @@ export const initialLayout = (wanted: WantedLayout): Layout =>
   changedLayout(
     {
       version: 0,
+      partitionsBy: 'event',
       replicas: SETTINGS.streamReplicas.initial,
       invocationsBytesMax: SETTINGS.invocationsBytesMax.initial,
       observationsBytesMax: SETTINGS.observationsBytesMax.initial,
@@ -181,6 +204,7 @@ const toStored = (layout: Layout): StoredLayout => ({
   format: 1,
   version: layout.version,
   partitions: layout.partitions ?? null,
+  ...(layout.partitionsBy !== undefined && { partitions_by: layout.partitionsBy }),
   replicas: layout.replicas,
   invocations_bytes_max: layout.invocationsBytesMax,
   observations_bytes_max: layout.observationsBytesMax,
@@ -195,6 +219,7 @@ function fromStored(stored: StoredLayout): Layout {
   return {
     version: stored.version,
     ...(stored.partitions !== null && { partitions: stored.partitions }),
+    ...(stored.partitions_by !== undefined && { partitionsBy: stored.partitions_by }),
     replicas: stored.replicas,
     invocationsBytesMax: stored.invocations_bytes_max,
     observationsBytesMax: stored.observations_bytes_max,

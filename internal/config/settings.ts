@@ -202,6 +202,8 @@ const stages: Setting<readonly Stage[]> = {
   isSwitch: false,
   parse: (value) => {
     const wanted = value.split(',')
+    // Lists for 0.3.0 do not name t, which was a part of stage A: nobody would run it.
+    if (wanted.includes('b') && !wanted.includes('t')) wanted.push('t')
     const known = STAGES.filter((stage) => wanted.includes(stage))
     if (known.length !== wanted.length) throw new Error('a comma-separated list of the stages a, t, b and c')
     return known

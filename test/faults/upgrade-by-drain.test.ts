@@ -1,23 +1,26 @@
 /**
- * The last released version is replaced by this one under load, by a drain (`deploy/docs/upgrading.md`). `npm run
- * test:faults upgrade` builds the released one and runs this; the suite does not. ATTRIBUTION_FAULTS_MINUTES (1) is the
- * time of the load on both.
+ * The last released version is replaced by this one under load, by a drain: as `deploy/docs/upgrading.md` says, with
+ * the command that it prints and the command line of the released version. `npm run test:faults upgrade` builds the
+ * released one and runs this; the suite does not. ATTRIBUTION_FAULTS_MINUTES (1) is the time of the load on both.
  */
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ROOT } from '../support/docs.js'
+import { ROOT, textOf } from '../support/docs.js'
 import { ALL_MEMBERS, launchFleet } from '../support/faults/fleet.js'
 import { underLoad } from '../support/faults/load.js'
 import { openWebhooks } from '../support/faults/readers.js'
 import { RATES } from '../support/faults/run.js'
-import { command } from '../support/instance.js'
+import { launch } from '../support/processes.js'
 
 const { env } = process
 const olderBuild = env['ATTRIBUTION_FAULTS_OLDER_BUILD']
 const seed = env['ATTRIBUTION_FAULTS_SEED'] ?? randomBytes(4).toString('hex')
 const EACH_MS = (Number(env['ATTRIBUTION_FAULTS_MINUTES'] ?? 1) * 60_000) / 2
 const GATEWAYS = ['gateway', 'gateway-2'] as const
+/** The arguments of the command that exits with 0 once all events are worked off. */
+const DRAINED = /^ *npx attribution (streams plan .+)$/m.exec(textOf('deploy/docs/upgrading.md'))?.[1] ?? ''
 
 test.skipIf(olderBuild === undefined)(
   'a version is replaced by a drain under load: each 202 is one record, totals are exact, webhooks arrive',
@@ -25,7 +28,9 @@ test.skipIf(olderBuild === undefined)(
     const print = (line: string): void => void process.stdout.write(`${line}\n`)
     const webhooks = await openWebhooks()
     const fleet = await launchFleet(olderBuild as string, ALL_MEMBERS, [...webhooks.args, ...RATES])
-    const plan = async () => (await command(fleet.service, ['streams', 'plan', '--partitions', '7'])).lines.join('\n')
+    const olderCli = join(olderBuild as string, 'dist/cmd/attribution/main.js')
+    const args = [...DRAINED.split(' '), '--data-dir', fleet.service.dataDir]
+    const exitCode = async () => (await launch(olderCli, { args }).exited).code
 
     const { violations, accepted } = await underLoad(
       {
@@ -37,7 +42,7 @@ test.skipIf(olderBuild === undefined)(
         await sleep(EACH_MS)
         const stoppedAt = performance.now()
         await Promise.all(GATEWAYS.map(fleet.stop))
-        await expect.poll(plan, { interval: 200 }).toContain('now stop the attributors')
+        await expect.poll(exitCode, { interval: 200 }).toBe(0)
         await Promise.all(ALL_MEMBERS.map(fleet.stop))
         await fleet.start('store', ROOT)
         await Promise.all(ALL_MEMBERS.filter((one) => one !== 'store').map((member) => fleet.start(member, ROOT)))

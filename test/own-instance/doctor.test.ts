@@ -80,7 +80,7 @@ test('a healthy instance has no finding, and every part is looked at', async () 
     expect.arrayContaining(
       [
         'disk permissions broker layout streams lag quarantine gateway attributor courier sentinel trainer ' +
-          'exporter versions store',
+          'exporter stages versions store',
         'schema parts copies mutations API',
       ]
         .join(' ')

@@ -1,5 +1,6 @@
 import { CHECKPOINTS, MEMBERS } from '../../../streams/buckets.js'
 import { EXPORTERS, EXPORTS } from '../../../streams/exports.js'
+import { STAGES, type StageName } from '../../../streams/invocations.js'
 import type { Broker } from '../../broker/connect.js'
 import { serviceVersion } from '../../config/version.js'
 import { type Finding, failure, ok, warning } from './finding.js'
@@ -24,6 +25,7 @@ export async function* checkRoles(broker: Broker, nowMs: number): AsyncGenerator
   yield exporters > 0
     ? ok('exporter', 'waits for work')
     : warning('exporter', 'none waits for work: exports stay queued')
+  yield stages(members)
   yield versions(members)
   yield parsers(members)
 }
@@ -32,6 +34,8 @@ interface Member {
   readonly role: string
   readonly version: string
   readonly http: string | undefined
+  /** Of an attributor that does not run all stages: those that it runs. */
+  readonly parts: readonly string[] | undefined
 }
 
 async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
@@ -40,10 +44,20 @@ async function liveMembers(broker: Broker, nowMs: number): Promise<Member[]> {
   for await (const key of await bucket.keys()) {
     const entry = await bucket.get(key)
     if (entry?.operation !== 'PUT' || nowMs - entry.created.getTime() > EXPIRED_MS) continue
-    const { version, http } = entry.json<{ readonly version: string; readonly http?: string }>()
-    members.push({ role: key.slice(0, key.indexOf('.')), version, http })
+    const { version, http, parts } = entry.json<Omit<Member, 'role'>>()
+    members.push({ role: key.slice(0, key.indexOf('.')), version, http, parts })
   }
   return members
+}
+
+/** What waits for a stage that nobody runs (`--stages`) waits for ever. */
+export function stages(members: readonly Pick<Member, 'role' | 'parts'>[]): Finding {
+  const attributors = members.filter(({ role }) => role === 'attributor')
+  const runs = (stage: StageName): boolean => attributors.some(({ parts }) => parts?.includes(stage) ?? true)
+  // The lane is run by those that run stage A. Without any attributor, the finding is about the role.
+  const missing = STAGES.filter((stage) => stage !== 'l' && attributors.length > 0 && !runs(stage))
+  if (missing.length === 0) return ok('stages', 'each is run')
+  return failure('stages', `no attributor runs ${missing.join(', ')}: start one with --stages ${missing.join(',')}`)
 }
 
 function versions(members: readonly Member[]): Finding {

@@ -4,7 +4,7 @@ import { agreeOnLayout, type Layout, openStreams, partitionsOf, readLayout } fro
 import { applyLayout, changesTo, obstaclesTo } from '../../../internal/broker/layout-changes.js'
 import { createPublisher } from '../../../internal/broker/publisher.js'
 import { ConfigError } from '../../../internal/config/settings.js'
-import { CHECKPOINTS, MEMBERS } from '../../../streams/buckets.js'
+import { CHECKPOINTS, LAYOUT, MEMBERS } from '../../../streams/buckets.js'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { launchBroker } from '../../support/broker.js'
 import { atEnd } from '../../support/run/at-end.js'
@@ -140,4 +140,55 @@ test('the number of partitions changes only when every stage has no events left 
   await change({ partitions: 4 })
 
   expect((await found()).layout).toMatchObject({ partitions: 4, version: 2 })
+})
+
+/** A broker as 0.3.0 leaves it: its layout says nothing about whose hash chooses a partition. */
+async function openedByOlder(): Promise<void> {
+  await openStreams(broker, { ...small, partitions: 2 }, true)
+  const bucket = await broker.bucket(LAYOUT)
+  const { partitions_by: _, ...stored } = (await bucket.get('layout'))?.json<Record<string, unknown>>() ?? {}
+  await bucket.put('layout', JSON.stringify(stored))
+}
+
+test('a broker of 0.3.0 whose processes have stopped is taken over by all that start, with events that wait', async () => {
+  await openedByOlder()
+  const { publish } = createPublisher(broker.connection)
+  await publish(invocationsSubject('a', 1), Buffer.from('event'), 'one', 5_000)
+  await (await broker.bucket(CHECKPOINTS)).put('a.1', JSON.stringify({ done: 0 }))
+
+  const layouts = await Promise.all([1, 2, 3].map(() => openStreams(broker, {}, true)))
+
+  expect(layouts[0]).toMatchObject({ partitionsBy: 'event', partitions: 2, version: 2 })
+  expect(layouts).toEqual(layouts.map(() => layouts[0]))
+  // Its own processes run now, and are no obstacle to those that start later.
+  await (await broker.bucket(MEMBERS)).put('gateway.new', '{}')
+  expect(await openStreams(broker, {}, true)).toEqual(layouts[0])
+})
+
+test('a role does not start beside a gateway or attributor of 0.3.0', async () => {
+  await openedByOlder()
+  const members = await broker.bucket(MEMBERS)
+  await members.put('attributor.killed', '{}')
+  const beat = setInterval(() => void members.put('gateway.one', '{}'), 500)
+  atEnd(async () => clearInterval(beat))
+
+  const refused = openStreams(broker, {}, true)
+
+  await expect(refused).rejects.toBeInstanceOf(ConfigError)
+  await expect(refused).rejects.toThrow(/replace 0\.3\.0: stop the gateways of 0\.3\.0, of which 1 run$/)
+  expect((await found()).layout.partitionsBy).toBeUndefined()
+})
+
+test('a role does not start while a batch of 0.3.0 is begun and not ended', async () => {
+  await openedByOlder()
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  await checkpoints.put('a.0', JSON.stringify({ done: 7 }))
+  await checkpoints.put('b.1', JSON.stringify({ done: 0, plan: { first: 1, last: 1, atMs: 1, routing: '' } }))
+
+  await expect(openStreams(broker, {}, true)).rejects.toThrow(
+    'start 0.3.0 again, and stop it with SIGTERM: it has not ended its batch of invocations.b.1',
+  )
+  await checkpoints.put('b.1', JSON.stringify({ done: 1 }))
+
+  expect(await openStreams(broker, {}, true)).toMatchObject({ partitionsBy: 'event' })
 })

@@ -71,6 +71,12 @@ describe('the value of a setting', () => {
     )
   })
 
+  test('a list of stages without t, as for 0.3.0, has it with b', () => {
+    expect(readConfig(['stages'], ['--stages', 'a,b,c'], {})).toEqual({ stages: ['a', 't', 'b', 'c'] })
+    expect(readConfig(['stages'], ['--stages', 'b'], {})).toEqual({ stages: ['t', 'b'] })
+    expect(readConfig(['stages'], ['--stages', 'a,c'], {})).toEqual({ stages: ['a', 'c'] })
+  })
+
   test('stages are in pipeline order, however they are listed', () => {
     expect(readConfig(['stages'], ['--stages', 'c,t,a'], {})).toEqual({ stages: ['a', 't', 'c'] })
     expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 't', 'b', 'c'] })
