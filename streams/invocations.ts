@@ -37,7 +37,7 @@ export const isInvocations = (subject: string): boolean => subject.startsWith('i
 
 export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
 
-/** The most partitions for events: a claim's answer has six bits for one (`internal/ingest/keys/event-answers.ts`). */
+/** The most partitions for events: each has a mailbox and a checkpoint per stage, and inserts of its own. */
 export const PARTITIONS_MAX = 64
 
 /** The mailboxes of all stages. The lane is one. */

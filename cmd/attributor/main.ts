@@ -1,6 +1,6 @@
 /**
- * The attributor: runs the actors of stages A, B and C on the partitions that this process owns, and the readers of
- * observations, changes, audit entries and events where this process owns them.
+ * The attributor: runs the actors of the stages (the lane, A, T, B and C) on the partitions that this process owns, and
+ * the readers of observations, changes, audit entries and events where this process owns them.
  */
 import { openAttributor } from '../../internal/attribution/open-attributor.js'
 import { openReferenceData } from '../../internal/attribution/open-reference-data.js'

@@ -12,7 +12,7 @@ export interface Quarantined {
   readonly sequence: number
   /** RFC 3339 in UTC. */
   readonly quarantinedAt: string
-  /** The reader that could not handle it: `a`, `b`, `c`, `observations`, `audit` or `changes`. */
+  /** The reader that could not handle it: `l`, `a`, `t`, `b`, `c`, `observations`, `audit` or `changes`. */
   readonly reader: string
   /** Made by `poisonReason`. */
   readonly reason: string

@@ -28,9 +28,9 @@ export interface AdmittedInvocation {
   readonly position: Position
   /** W3C Trace Context of the request that brought it, if that was sampled: the spans of its batches link to it. */
   readonly traceparent?: string | undefined
-  /** The services that other calls of its trace belong to, when stage A found several; only behind stage A. */
+  /** The services that other calls of its trace belong to, when stage T found several; only behind it. */
   readonly traceServices?: readonly string[]
-  /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
+  /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later ones do not see it. */
   readonly key: AdmissionKey | undefined
   readonly invocation: Invocation
   /** The stored form of the identity that the event stated, if the event itself is no longer available. */
@@ -75,13 +75,13 @@ interface Entry {
   readonly r: number
   /** Position in stage A's log; absent there, where the message itself says it. */
   readonly s?: readonly [sequence: number, index: number]
-  /** Base64 of the key's hash and fingerprint, 32 characters; only in stage A's log, and only if there was a key. */
+  /** Base64 of the key's hash and fingerprint, 32 characters, if there was a key; only before stage A has recorded it. */
   readonly k?: string
   /** The key's flags, unless they are 0. */
   readonly f?: number
   /** The `traceparent` of a sampled request. */
   readonly w?: string
-  /** The services of its trace, if there are several; never in stage A's log. */
+  /** The services of its trace, if there are several; only behind stage T. */
   readonly c?: readonly string[]
   readonly e: InvocationEvent
 }

@@ -3,7 +3,7 @@ import { Bloom, bestHashes } from './bloom.js'
 import { type Fingerprint, GENERATION_MAX, KeyTable } from './key-table.js'
 
 /**
- * The keys admitted within a window: 24 hours for Idempotency-Keys, 168 hours for event ids.
+ * The keys admitted within a window: Idempotency-Keys of 24 hours in gateways, event ids of 168 hours in stage A.
  *
  * The youngest keys, up to `exactKeysMax`, are held exactly, older ones in Bloom filters only: when the exact table is
  * three quarters full, its oldest generations move into filters until half of it is free. Below that load every
