@@ -1,0 +1,1 @@
+export function ensureNginx(root: string): Promise<string>
