@@ -18,6 +18,7 @@ const { env } = process
 const olderBuild = env['ATTRIBUTION_FAULTS_OLDER_BUILD']
 const seed = env['ATTRIBUTION_FAULTS_SEED'] ?? randomBytes(4).toString('hex')
 const EACH_MS = (Number(env['ATTRIBUTION_FAULTS_MINUTES'] ?? 1) * 60_000) / 2
+const ATTRIBUTORS = ['attributor', 'attributor-2'] as const
 const GATEWAYS = ['gateway', 'gateway-2'] as const
 /** The arguments of the command that exits with 0 once all events are worked off. */
 const DRAINED = /^ *npx attribution (streams plan .+)$/m.exec(textOf('deploy/docs/upgrading.md'))?.[1] ?? ''
@@ -44,8 +45,10 @@ test.skipIf(olderBuild === undefined)(
         await Promise.all(GATEWAYS.map(fleet.stop))
         await expect.poll(exitCode, { interval: 200 }).toBe(0)
         await Promise.all(ALL_MEMBERS.map(fleet.stop))
-        await fleet.start('store', ROOT)
-        await Promise.all(ALL_MEMBERS.filter((one) => one !== 'store').map((member) => fleet.start(member, ROOT)))
+        const rest = ALL_MEMBERS.filter((one) => !['store', ...ATTRIBUTORS, ...GATEWAYS].includes(one))
+        for (const members of [['store'] as const, ATTRIBUTORS, GATEWAYS, rest]) {
+          await Promise.all(members.map((member) => fleet.start(member, ROOT)))
+        }
         print(`replaced within ${Math.round(performance.now() - stoppedAt)} ms`)
         await sleep(EACH_MS)
       },
