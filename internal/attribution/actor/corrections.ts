@@ -3,7 +3,7 @@ import { idHex } from '../../ids/ids.js'
 import type { Verdict } from '../records/row.js'
 
 /**
- * A new verdict of the facts stage on an event that it has already processed. The correction follows the event through
+ * A new verdict of the trace stage on an event that it has already processed. The correction follows the event through
  * the mailboxes of the later stages and arrives after it, when the event has its record or never will. The changes
  * actor then replaces the record's version if that version still rests on weaker evidence.
  *

@@ -26,7 +26,7 @@ export interface Comparing {
   readonly toMs: number
 }
 
-/** A later verdict of the facts stage on an event that was already attributed. A person's decision takes precedence. */
+/** A later verdict of the trace stage on an event that was already attributed. A person's decision takes precedence. */
 export interface Correcting {
   readonly kind: 'correction'
   readonly verdict: Verdict

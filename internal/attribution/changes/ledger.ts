@@ -71,7 +71,7 @@ const corrected = (
   isCorrectable(current, verdict) ? correctedRow(current, verdict, validFromMs) : undefined
 
 /**
- * Whether a later verdict of the facts stage replaces a version. A person's decision takes precedence; when it is
+ * Whether a later verdict of the trace stage replaces a version. A person's decision takes precedence; when it is
  * undone, the record returns to its state before the decision.
  */
 export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {

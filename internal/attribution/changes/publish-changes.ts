@@ -21,7 +21,7 @@ const messageIdOf = ({ id, decision }: Change): string => (decision.kind === 'pr
 const IN_FLIGHT_MAX = 500
 
 /**
- * Publishes the facts stage's corrections to CHANGES, after the events that they concern.
+ * Publishes the trace stage's corrections to CHANGES, after the events that they concern.
  *
  * @param logId of INVOCATIONS
  */
