@@ -197,20 +197,23 @@ const keyBytes = Buffer.alloc(KEY_HASH_BYTES + KEY_FINGERPRINT_BYTES)
 
 export const encodeGroup = (entries: readonly string[]): Uint8Array => Buffer.from(`[${entries.join(',')}]`)
 
-/** Of the two that enclose a group: each entry counts a comma, and the last has none. */
-const BRACKET_BYTES = 1
-
-/** Parts entries into groups of at most `GROUP_BYTES_MAX` bytes, in order. */
-export function splitIntoGroups(entries: readonly string[]): string[][] {
+/**
+ * Parts entries into groups of at most `GROUP_BYTES_MAX` bytes, in order.
+ *
+ * @param enclosingBytes that a message has around its entries: a group has two brackets
+ */
+export function splitIntoGroups(entries: readonly string[], enclosingBytes = 2): string[][] {
   const groups: string[][] = []
   let current: string[] = []
-  let bytes = BRACKET_BYTES
+  // Each entry counts a comma, and the last has none.
+  const emptyBytes = enclosingBytes - 1
+  let bytes = emptyBytes
   for (const entry of entries) {
     const size = Buffer.byteLength(entry) + 1
     if (bytes + size > GROUP_BYTES_MAX && current.length > 0) {
       groups.push(current)
       current = []
-      bytes = BRACKET_BYTES
+      bytes = emptyBytes
     }
     current.push(entry)
     bytes += size

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { idHex } from '../../ids/ids.js'
 import type { Verdict } from '../records/row.js'
+import { listMessages, type NamedMessage } from './list-messages.js'
 
 /**
  * A new verdict of the trace stage on an event that it has already processed. The correction follows the event through
@@ -28,20 +28,6 @@ interface WireCorrection {
   readonly c: string
 }
 
-/**
- * Maximum number of corrections per message. A message with events is a JSON array; one with corrections is an object.
- */
-const CORRECTIONS_MAX = 500
-
-export const encodeCorrections = (corrections: readonly Correction[]): Uint8Array =>
-  Buffer.from(
-    JSON.stringify({
-      corrections: corrections.map(({ tenantId, id, verdict, cause }): WireCorrection => {
-        return { t: tenantId, i: idHex(id), v: verdict, c: cause }
-      }),
-    }),
-  )
-
 /** @throws Error when the bytes are not valid corrections; the message is then poison */
 export function decodeCorrections(data: Uint8Array): Correction[] {
   const { corrections } = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as {
@@ -55,25 +41,16 @@ export function decodeCorrections(data: Uint8Array): Correction[] {
   })
 }
 
-export interface CorrectionMessage {
-  /**
-   * Names the batch and a digest of the content: a repeated batch may have learned more, and then sends a different
-   * message.
-   */
-  readonly id: string
-  readonly data: Uint8Array
-}
-
 /** @param source stage, partition and last sequence of the batch that creates or forwards the corrections */
-export function correctionMessages(source: string, corrections: readonly Correction[]): CorrectionMessage[] {
-  const messages: CorrectionMessage[] = []
-  for (let from = 0; from < corrections.length; from += CORRECTIONS_MAX) {
-    const data = encodeCorrections(corrections.slice(from, from + CORRECTIONS_MAX))
-    const digest = createHash('sha256').update(data).digest('hex').slice(0, 16)
-    messages.push({ id: `${ID_PREFIX}${source}.${digest}`, data })
-  }
-  return messages
-}
+export const correctionMessages = (source: string, corrections: readonly Correction[]): NamedMessage[] =>
+  listMessages(
+    ID_PREFIX,
+    'corrections',
+    source,
+    corrections.map(({ tenantId, id, verdict, cause }): WireCorrection => {
+      return { t: tenantId, i: idHex(id), v: verdict, c: cause }
+    }),
+  )
 
 const ID_PREFIX = 'correct.'
 

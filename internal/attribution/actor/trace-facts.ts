@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Confidence } from '../../records/interpretation.js'
+import { listMessages, type NamedMessage } from './list-messages.js'
 
 /**
  * What calls that name their service themselves tell of their trace: one entry per batch, trace, service and time.
@@ -29,9 +29,6 @@ type WireFact = readonly [
   toMs: number,
 ]
 
-/** Maximum number of facts per message. */
-const FACTS_MAX = 2_000
-
 /** @throws Error when the bytes are not valid facts; the message is then poison */
 export function decodeTraceFacts(data: Uint8Array): LearnedFact[] {
   const { facts } = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as {
@@ -45,34 +42,17 @@ export function decodeTraceFacts(data: Uint8Array): LearnedFact[] {
   })
 }
 
-const encodeTraceFacts = (facts: readonly LearnedFact[]): Uint8Array =>
-  Buffer.from(
-    JSON.stringify({
-      facts: facts.map((fact): WireFact => {
-        const { tenantId, traceId, service, owner = null, confidence, strength, fromMs, toMs } = fact
-        return [tenantId, traceId, service, owner, confidence, strength, fromMs, toMs]
-      }),
+/** The messages for one trace actor. @param source stage, partition and last sequence of the batch */
+export const traceFactMessages = (source: string, facts: readonly LearnedFact[]): NamedMessage[] =>
+  listMessages(
+    ID_PREFIX,
+    'facts',
+    source,
+    facts.map((fact): WireFact => {
+      const { tenantId, traceId, service, owner = null, confidence, strength, fromMs, toMs } = fact
+      return [tenantId, traceId, service, owner, confidence, strength, fromMs, toMs]
     }),
   )
-
-/**
- * The messages for one trace actor, each named by the batch and a digest of its content: a repeated batch may know
- * another directory, and then sends another message.
- *
- * @param source stage, partition and last sequence of the batch
- */
-export function traceFactMessages(
-  source: string,
-  facts: readonly LearnedFact[],
-): { readonly id: string; readonly data: Uint8Array }[] {
-  const messages: { id: string; data: Uint8Array }[] = []
-  for (let from = 0; from < facts.length; from += FACTS_MAX) {
-    const data = encodeTraceFacts(facts.slice(from, from + FACTS_MAX))
-    const digest = createHash('sha256').update(data).digest('hex').slice(0, 16)
-    messages.push({ id: `${ID_PREFIX}${source}.${digest}`, data })
-  }
-  return messages
-}
 
 const ID_PREFIX = 'facts.'
 

@@ -6,6 +6,7 @@ import {
   isCorrection,
 } from '../../../../internal/attribution/actor/corrections.js'
 import { encodeGroup } from '../../../../internal/invocations/invocation-group.js'
+import { GROUP_BYTES_MAX } from '../../../../streams/invocations.js'
 import { idOf } from '../../../support/invocations.js'
 import { CORRELATED } from '../../../support/rows.js'
 
@@ -20,7 +21,16 @@ test('corrections are decoded as they were encoded, and their messages are not m
   const sent = Array.from({ length: 1_201 }, (_, i) => correction(i))
   const messages = correctionMessages('a0.9', sent)
 
-  expect(messages.map(({ id }) => isCorrection(id))).toEqual([true, true, true])
+  expect(messages.every(({ id }) => isCorrection(id))).toBe(true)
+  expect(messages.flatMap(({ data }) => decodeCorrections(data))).toEqual(sent)
+})
+
+test('however much the verdicts say, each message is small enough for every broker', () => {
+  const sent = Array.from({ length: 500 }, (_, i) => correction(i, `${'’'.repeat(1_000)}${i}`))
+  const messages = correctionMessages('a0.9', sent)
+
+  expect(messages.length).toBeGreaterThan(1)
+  expect(Math.max(...messages.map(({ data }) => data.length))).toBeLessThanOrEqual(GROUP_BYTES_MAX)
   expect(messages.flatMap(({ data }) => decodeCorrections(data))).toEqual(sent)
 })
 

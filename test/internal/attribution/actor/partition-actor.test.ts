@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readMessages } from '../../../../internal/attribution/actor/batch.js'
 import { heldFinder } from '../../../../internal/attribution/actor/held-invocations.js'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
+import type { LearnedFact } from '../../../../internal/attribution/actor/trace-facts.js'
+import { tracePartition } from '../../../../internal/attribution/actor/trace-partition.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
 import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
@@ -23,6 +26,7 @@ import {
   type AdmissionKey,
   encodeEntry,
   encodeGroup,
+  splitIntoGroups,
   WAS_DUPLICATE,
 } from '../../../../internal/invocations/invocation-group.js'
 import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
@@ -289,6 +293,55 @@ describe('admission keys of a batch', () => {
 
     expect(await keysOf([71])).toEqual([0])
     expect(await recordsOf(3, [61])).toEqual([1])
+  })
+})
+
+/** Names of traces that one trace actor has. */
+function* tracesOf(partition: number, name = ''): Generator<string> {
+  for (let i = 0; ; i++) {
+    if (tracePartition('tnt_one', `${name}${i}`, PARTITIONS) === partition) yield `${name}${i}`
+  }
+}
+
+/** Sends calls that state these traces and services to stage A, in messages that any broker takes. */
+async function sendTraced(
+  partition: number,
+  calls: readonly { readonly number: number; readonly stated: Parameters<typeof validEvent>[0] }[],
+): Promise<void> {
+  const entries = calls.map(({ number, stated }) => {
+    const admission = {
+      tenantId: 'tnt_one',
+      principal: 'key_one',
+      id: idIn(partition, number),
+      receivedAtMs: Date.now(),
+    }
+    return encodeEntry(admission, validEvent(stated))
+  })
+  for (const group of splitIntoGroups(entries)) await publish(partition, encodeGroup(group))
+}
+
+/** All that stage A has told a trace actor. */
+async function factsFor(partition: number): Promise<readonly LearnedFact[]> {
+  const range = { stream: INVOCATIONS.name, subject: invocationsSubject('t', partition), from: 1 }
+  const entries = await broker.deps.readLog({ ...range, messagesMax: 1_000, bytesMax: 64 * 1024 ** 2 })
+  return readMessages('t', partition, entries, { done: 0 }).facts
+}
+
+describe('facts of traces', () => {
+  test('with the longest names they pass a broker with the least `max_payload`', async () => {
+    const name = '’'.repeat(250)
+    const traces = tracesOf(15, name)
+    const calls = Array.from({ length: 1_000 }, (_, number) => {
+      return { number, stated: { attributed_service: name, trace_id: traces.next().value } }
+    })
+    await sendTraced(15, calls)
+
+    const actors = start(15, ['a'])
+    await untilDone(15, ['a'])
+    await actors.stop()
+
+    const told = await factsFor(15)
+    expect(told.map(({ traceId }) => traceId)).toEqual(calls.map(({ stated: { trace_id: traceId } }) => traceId))
   })
 })
 

@@ -7,6 +7,7 @@ import {
   type LearnedFact,
   traceFactMessages,
 } from '../../../../internal/attribution/actor/trace-facts.js'
+import { GROUP_BYTES_MAX } from '../../../../streams/invocations.js'
 import { NOW_MS } from '../../../support/invocations.js'
 
 const FACT: LearnedFact = {
@@ -41,6 +42,19 @@ test('facts come back as they were told, however many they are, and in their ord
     { numRuns: 50 },
   )
   expect(traceFactMessages('a3.17', [])).toEqual([])
+})
+
+test('however long the names are, each message is small enough for every broker', () => {
+  const name = '"\\'.repeat(128)
+  const facts = Array.from({ length: 2_000 }, (_, i): LearnedFact => {
+    return { ...FACT, traceId: `${name}${i}`, service: name, owner: name, fromMs: FACT.fromMs + i }
+  })
+
+  const messages = traceFactMessages('a3.17', facts)
+
+  expect(messages.length).toBeGreaterThan(2)
+  expect(Math.max(...messages.map(({ data }) => data.length))).toBeLessThanOrEqual(GROUP_BYTES_MAX)
+  expect(messages.flatMap(({ data }) => decodeTraceFacts(data))).toEqual(facts)
 })
 
 test('a message is named by its batch and its content, as a repeat of the batch names it', () => {
