@@ -7,6 +7,7 @@ import { WatchedDirectory } from '../../internal/directory/directory.js'
 import { NO_RULES } from '../../internal/directory/mapping/mapping-policy.js'
 import type { AdmittedInvocation } from '../../internal/invocations/invocation-group.js'
 import { FIXED_EVENT_IDS, uuidV5 } from '../../internal/local/replay/trace.js'
+import { createLog } from '../../internal/telemetry/log.js'
 import { escapeToken } from '../../streams/subjects.js'
 import type { Company, CompanyEvent, CompanyWorld } from './companies.js'
 
@@ -26,6 +27,7 @@ export async function decideByStageA({ phases, events }: CompanyWorld): Promise<
     policyOf,
     degradationOf: () => 'none',
     weightsAsOf: async () => undefined,
+    log: createLog('bench', 'silent'),
   })
   const deps = { directory, settingsOf: () => SETTINGS, policyOf, mappingOf: () => NO_RULES }
   const decided = new Map<CompanyEvent, Resolution | undefined>()

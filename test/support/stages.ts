@@ -50,7 +50,7 @@ export const STAGE_C_DEPS: RowDeps & AllocationDeps = {
 
 /** The traces of a partition that has seen nothing yet. */
 export const noTraces = (directory: Directory = directoryOf()): PartitionTraces =>
-  new PartitionTraces({ ...STAGE_C_DEPS, directory })
+  new PartitionTraces({ ...STAGE_C_DEPS, directory, log: createLog('test', 'silent') })
 
 export const batchOf = (
   stage: Batch['stage'],

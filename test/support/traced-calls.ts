@@ -15,6 +15,7 @@ import {
   encodeEntry,
   encodeGroup,
 } from '../../internal/invocations/invocation-group.js'
+import { createLog } from '../../internal/telemetry/log.js'
 import { directoryOf } from './directory.js'
 import { idOf, NOW_MS, validEvent } from './invocations.js'
 import { batchOf, ROW_DEPS, STAGE_C_DEPS } from './stages.js'
@@ -30,6 +31,7 @@ export const FACTS_DEPS = {
   directory: DIRECTORY,
   settingsOf: () => settings,
   mappingOf: () => NO_RULES,
+  log: createLog('test', 'silent'),
 }
 
 type Stated = 'traceId' | 'attributedService' | 'attributedIdentity' | 'attributionConfidence'

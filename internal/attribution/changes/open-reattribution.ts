@@ -28,8 +28,9 @@ export async function openReattribution(
     broker,
     store,
     publish,
+    log,
     reference: { directory, directoryCopy, rules, rulesCopy, conventions, conventionsCopy, consumptionOf },
-  }: Pick<StagesDeps, 'broker' | 'store' | 'reference'> & Pick<Publisher, 'publish'>,
+  }: Pick<StagesDeps, 'broker' | 'store' | 'reference' | 'log'> & Pick<Publisher, 'publish'>,
   { inference, rowDeps, facts, allocation }: OpenStages,
 ): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {
   return {
@@ -66,7 +67,7 @@ export async function openReattribution(
           partitions: 1,
           loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
         }),
-        stageT({ ...ofDraft, loadTraces: async () => new PartitionTraces({ ...allocation, directory }) }),
+        stageT({ ...ofDraft, loadTraces: async () => new PartitionTraces({ ...allocation, directory, log }) }),
         inference.stage(kept),
         stageC({ ...kept, ...allocation }),
       ]

@@ -1,7 +1,9 @@
 import type { Directory } from '../../../directory/directory.js'
+import type { Logger } from '../../../telemetry/log.js'
 import type { Learned } from '../../actor/corrections.js'
 import { type AllocationDeps, allocate } from '../../pools/allocate.js'
 import type { PooledCall } from '../../pools/pool-policy.js'
+import type { Verdict } from '../../records/row.js'
 import { type Correlation, evidenceWithTrace, type OwnerFacts, type Resolution, verdictOf } from '../a/evidence.js'
 import { ownerVerdict } from '../a/known-owner.js'
 import { SharedValues, type TraceFact, Traces, type TraceTime } from './traces.js'
@@ -21,6 +23,18 @@ export interface OpenEvent {
 
 export interface PartitionTracesDeps extends AllocationDeps {
   readonly directory: Directory
+  readonly log: Pick<Logger, 'error'>
+}
+
+/** An open event of which its trace says something else now. */
+interface Redecided {
+  readonly trace: string
+  /** Hexadecimal. */
+  readonly id: string
+  readonly event: KeptEvent
+  readonly resolution: Resolution | undefined
+  readonly traceServices: readonly string[] | undefined
+  readonly byTrace: string | undefined
 }
 
 type ToldFact = TraceFact & { readonly fromMs: number; readonly toMs: number }
@@ -88,35 +102,22 @@ export class PartitionTraces {
    * Derives the corrections that the current batch causes for earlier events. They count as sent only after `markSent`.
    */
   async deriveCorrections(nowMs: number): Promise<void> {
+    const redecided = [...this.redecided(nowMs)]
     const corrections: Learned[] = []
-    const marks: (() => void)[] = []
-    for (const trace of this.touched) {
-      for (const [id, event, eventTimeMs] of this.known.openEvents(trace, nowMs)) {
-        const correlation = this.known.correlate(trace, { atMs: nowMs, eventTimeMs })
-        const { tenantId, own, owners, call } = event
-        const resolution = evidenceWithTrace(own, correlation, { tenantId, eventTimeMs }, owners, this.deps.directory)
-        const traceServices = correlation.kind === 'contested' ? correlation.services : undefined
-        const byTrace = decidedByTrace(resolution, traceServices !== undefined)
-        if (byTrace === event.byTrace) continue
-        const unallocated = async () =>
-          allocate({ tenantId, traceServices }, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
-        const verdict =
-          resolution !== undefined
-            ? verdictOf(resolution)
-            : owners.team !== undefined
-              ? ownerVerdict(owners.team, traceServices)
-              : await unallocated()
-        corrections.push({ tenantId, id: Buffer.from(id, 'hex'), verdict })
-        marks.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
+    for (const each of redecided) {
+      const { tenantId } = each.event
+      try {
+        corrections.push({ tenantId, id: Buffer.from(each.id, 'hex'), verdict: await this.verdictOn(each, nowMs) })
+      } catch (cause) {
+        this.giveUp(each, tenantId, cause)
       }
     }
-    this.pending = {
-      corrections,
-      markSent: () => {
-        for (const mark of marks) mark()
-        this.touched.clear()
-      },
-    }
+    this.pending = { corrections, markSent: () => this.mark(redecided) }
+  }
+
+  /** For a batch whose corrections an earlier owner has sent. */
+  skipCorrections(nowMs: number): void {
+    this.mark([...this.redecided(nowMs)])
   }
 
   corrections(): readonly Learned[] {
@@ -126,6 +127,44 @@ export class PartitionTraces {
   markSent(): void {
     this.pending.markSent()
     this.pending = NO_CORRECTIONS
+  }
+
+  private *redecided(nowMs: number): Generator<Redecided> {
+    const { directory } = this.deps
+    for (const trace of this.touched) {
+      for (const [id, event, eventTimeMs] of this.known.openEvents(trace, nowMs)) {
+        const { tenantId, own, owners } = event
+        try {
+          const correlation = this.known.correlate(trace, { atMs: nowMs, eventTimeMs })
+          const resolution = evidenceWithTrace(own, correlation, { tenantId, eventTimeMs }, owners, directory)
+          const traceServices = correlation.kind === 'contested' ? correlation.services : undefined
+          const byTrace = decidedByTrace(resolution, traceServices !== undefined)
+          if (byTrace !== event.byTrace) yield { trace, id, event, resolution, traceServices, byTrace }
+        } catch (cause) {
+          this.giveUp({ trace, id }, tenantId, cause)
+        }
+      }
+    }
+  }
+
+  /** An event whose rule throws keeps its attribution: it must not stop the others. */
+  private giveUp({ trace, id }: Pick<Redecided, 'trace' | 'id'>, tenantId: string, cause: unknown): void {
+    this.deps.log.error({ err: cause, tenantId, id }, 'could not attribute an event by its trace again')
+    this.known.close(trace, id)
+  }
+
+  private async verdictOn({ event, resolution, traceServices }: Redecided, nowMs: number): Promise<Verdict> {
+    const { tenantId, owners, call } = event
+    if (resolution !== undefined) return verdictOf(resolution)
+    if (owners.team !== undefined) return ownerVerdict(owners.team, traceServices)
+    return allocate({ tenantId, traceServices }, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
+  }
+
+  private mark(redecided: readonly Redecided[]): void {
+    for (const { trace, id, event, byTrace } of redecided) {
+      this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace }))
+    }
+    this.touched.clear()
   }
 }
 
@@ -147,4 +186,5 @@ export function decidedByTrace(
 /** Unlike a decision for a service, it has no line break. */
 const CONTESTED = 'contested'
 
+/** Not `idHex`, whose text is put together of parts: those of a hundred thousand open events stay in memory. */
 const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

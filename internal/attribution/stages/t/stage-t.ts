@@ -29,7 +29,8 @@ export function stageT(deps: StageTDeps): Stage {
           const decided = decideBatch(invocations, traces, validFromMs, deps)
           await traces.deriveCorrections(validFromMs)
           return eachInvocation(invocations, (admitted) => {
-            const { resolution, traceServices } = decided.get(admitted) ?? {}
+            const { resolution, traceServices, failure } = decided.get(admitted) ?? {}
+            if (failure !== undefined) throw failure.cause
             if (resolution === undefined) return { kind: 'hand_on', ...(traceServices && { traceServices }) }
             return toRow(admitted, verdictOf(resolution), { partition, validFromMs }, deps)
           })

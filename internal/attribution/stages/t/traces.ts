@@ -143,11 +143,16 @@ export class Traces<E> {
     if (known !== undefined) known.event = event
   }
 
+  /** Forgets an open event: its attribution stays. */
+  close(trace: string, id: string): void {
+    if (this.traces.get(trace)?.open?.delete(id) === true) this.openEventsOfAll--
+  }
+
   *openEvents(trace: string, nowMs: number): Generator<readonly [id: string, event: E, eventTimeMs: number]> {
     const open = this.traces.get(trace)?.open
     for (const [id, { event, atMs, eventS }] of open ?? []) {
-      if (!this.hasExpired(atMs, nowMs)) yield [id, event, eventS * 1000]
-      else if (open?.delete(id)) this.openEventsOfAll--
+      if (this.hasExpired(atMs, nowMs)) this.close(trace, id)
+      else yield [id, event, eventS * 1000]
     }
   }
 

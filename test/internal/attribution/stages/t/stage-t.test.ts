@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decideBatch } from '../../../../../internal/attribution/stages/t/decide.js'
 import { stageT } from '../../../../../internal/attribution/stages/t/stage-t.js'
-import { NOW_MS } from '../../../../support/invocations.js'
+import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { batchOf, event, kindsOf, noTraces, ROW_DEPS } from '../../../../support/stages.js'
 import {
   type Call,
@@ -111,6 +111,71 @@ describe('stage T', () => {
     await onApplied?.(later)
     await handle(batchOf('t', [], [fact]))
     expect(correctionsOf?.(later)).toEqual([])
+  })
+
+  describe('an event whose rule throws', () => {
+    /** Throws when it is asked about `broken`, once that is so. */
+    function breakable() {
+      let isBroken = true
+      const directory = Object.create(DIRECTORY, {
+        identity: {
+          value: (tenantId: string, name: string) => {
+            if (name === 'broken') throw new Error('no such entry')
+            return DIRECTORY.identity(tenantId, name)
+          },
+        },
+        service: {
+          value: (tenantId: string, name: string, atMs: number) => {
+            if (isBroken && name === 'broken') throw new Error('no such entry')
+            return DIRECTORY.service(tenantId, name, atMs)
+          },
+        },
+      }) as typeof DIRECTORY
+      const deps = { ...ROW_DEPS, ...FACTS_DEPS, directory }
+      return {
+        open: () => stageT({ ...deps, loadTraces: async () => noTraces(directory) }).open(2),
+        setBroken(is: boolean): void {
+          isBroken = is
+        },
+      }
+    }
+
+    test('costs only itself, whether by its own facts or by its trace', async () => {
+      const { handle } = await breakable().open()
+      const events = [
+        event(1, 0, { traceId, attributedIdentity: 'broken' }),
+        event(2, 1, { traceId }),
+        event(3, 2, { traceId: 'other' }),
+      ]
+
+      const dispositions = await handle(batchOf('t', events, [fact, { ...fact, traceId: 'other', service: 'broken' }]))
+
+      expect(kindsOf(dispositions)).toEqual(['failed', 'resolved', 'failed'])
+    })
+
+    test('is not corrected, and the others of its trace are', async () => {
+      const stage = breakable()
+      const { handle, correctionsOf, onApplied } = await stage.open()
+      const first = batchOf('t', [event(1, 0, { traceId }), event(2, 1, { traceId: 'other' })])
+      await handle(first)
+      await onApplied?.(first)
+
+      const second = batchOf(
+        't',
+        [],
+        [
+          { ...fact, service: 'broken' },
+          { ...fact, traceId: 'other' },
+        ],
+      )
+      await handle(second)
+
+      expect(correctionsOf?.(second)).toMatchObject([{ id: idOf(2), verdict: { service: 'search' } }])
+      await onApplied?.(second)
+      stage.setBroken(false)
+      await handle(batchOf('t', [], [fact]))
+      expect(correctionsOf?.(second)).toEqual([])
+    })
   })
 
   test('a fact of another tenant, or of a call hours away, tells nothing', async () => {
