@@ -25,6 +25,7 @@ import { CLOSED } from '../store/tables/closed.js'
 import { QUARANTINED } from '../store/tables/quarantined.js'
 import { type ActorDeps, partitionActor } from './actor/partition-actor.js'
 import { readPartitions } from './actor/read-partitions.js'
+import { firstRecent } from './actor/recent-messages.js'
 import type { Stage } from './actor/stage.js'
 import { type ChangesActorDeps, type ChangesProgress, changesActor } from './changes/changes-actor.js'
 import { openReattribution } from './changes/open-reattribution.js'
@@ -88,7 +89,7 @@ export async function openAttributor(
     (partition) => {
       for (const stage of stages) {
         const actor = partitionActor(stage, partition, actorDeps)
-        logs.run({ ...actor, batchBytesMax, bytesMax, keepMs: REPLAY_WINDOW_MS })
+        logs.run({ ...actor, batchBytesMax, bytesMax, keepMs: REPLAY_WINDOW_MS, neededFrom: firstRecent })
       }
     },
     signal,

@@ -1,5 +1,4 @@
-import { INVOCATIONS } from '../../streams/invocations.js'
-import { firstSequenceSince, type LogRange, readLogToItsEnd } from '../broker/log.js'
+import { type LogRange, readLogToItsEnd } from '../broker/log.js'
 import type { PlannedLogDeps } from '../broker/planned-log.js'
 import { workloadHashes } from '../directory/directory.js'
 import type { identityKeysCache } from '../ids/ids.js'
@@ -69,13 +68,10 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     policyOf,
     weightsAsOf: openWeights(deps, signal),
   }
+  // An event that is overlooked there becomes two records, or a call lacks its trace.
+  const readLog = (range: LogRange) => readLogToItsEnd(deps.broker.manager, range)
   const seenDeps = {
-    // An event that is overlooked there becomes two records.
-    findHeld: heldFinder({
-      readLog: (range: LogRange) => readLogToItsEnd(deps.broker.manager, range),
-      checkpoints: logDeps.checkpoints,
-      partitions: deps.partitions,
-    }),
+    findHeld: heldFinder({ readLog, checkpoints: logDeps.checkpoints, partitions: deps.partitions }),
     clock: logDeps.clock,
     logId,
     partitions: deps.partitions,
@@ -84,13 +80,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
     filterBytesMax: () => memoryShareBytes(SEEN_FILTERS_SHARE) / Math.max(1, ownedPartitions(deps)),
   }
-  const traceDeps = {
-    ...logDeps,
-    ...allocation,
-    ...facts,
-    partitions: deps.partitions,
-    firstSequenceSince: (sinceMs: number) => firstSequenceSince(deps.broker.manager, INVOCATIONS.name, sinceMs),
-  }
+  const traceDeps = { ...allocation, ...facts, readLog, log: deps.log }
   const stages = [
     stageA({
       ...rowDeps,
@@ -98,7 +88,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
       partitions: deps.partitions,
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
     }),
-    stageT({ ...rowDeps, ...facts, loadTraces: (partition) => loadTraces(partition, traceDeps) }),
+    stageT({ ...rowDeps, ...facts, loadTraces: (...mailbox) => loadTraces(...mailbox, traceDeps) }),
     inference.stage(rowDeps),
     stageC({ ...rowDeps, ...allocation }),
   ]

@@ -39,8 +39,10 @@ export interface PlannedLog<C extends Progress> {
   /**
    * Called when this process takes over the log, before its first batch, to start with fresh in-memory state. After a
    * failure the state is kept if no other process has been the owner meanwhile.
+   *
+   * @param checkpoint as the last owner left it
    */
-  open(): Promise<PrepareBatch<C>>
+  open(checkpoint: C): Promise<PrepareBatch<C>>
 }
 
 /**
@@ -138,7 +140,7 @@ export async function runPlannedLog<C extends Progress>(
     const idle = new IdleReader(() => deps.nextArrival(planned.subject), planned.isScheduled === true)
     try {
       const hold = await CheckpointHold.take(deps.checkpoints, planned.key, planned.initial)
-      const prepare = last?.revision === hold.revision ? last.prepare : await planned.open()
+      const prepare = last?.revision === hold.revision ? last.prepare : await planned.open(hold.value)
       log.debug({ done: hold.value.done }, 'took over a log')
       TAKEOVERS.inc({ log: planned.key })
       try {

@@ -12,6 +12,8 @@ export interface PurgedLog extends Pick<PlannedLog<Progress>, 'key' | 'stream' |
   readonly bytesMax: number
   /** How long finished messages are kept; undefined when only the stream's own age limit removes them. */
   readonly keepMs: number | undefined
+  /** The first finished message that the log's next owner reads again, if any: purged last. */
+  neededFrom?(checkpoint: Progress): number | undefined
 }
 
 export interface PurgeDeps {
@@ -24,9 +26,11 @@ export interface PurgeDeps {
 const PURGE_EVERY_MS = 15_000
 /** Above this share of `bytesMax`, finished messages are purged before `keepMs` is over. */
 const CROWDED_SHARE = 0.8
+/** Above this share, also those that the log's next owner would read again. */
+const NEARLY_FULL_SHARE = 0.95
 
 /**
- * Purges finished messages from streams: those older than `keepMs`, and all of them while the stream is crowded.
+ * Purges finished messages from streams: those older than `keepMs`, and nearly all of them while the stream is crowded.
  * Unfinished messages are never purged, so that a full stream means unprocessed messages. Each owner purges its own
  * subjects.
  *
@@ -47,7 +51,8 @@ export async function purgeDone(deps: PurgeDeps, logs: readonly PurgedLog[], sig
 /** One round. @param nowMs the time from which ages are counted */
 export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], nowMs: number): Promise<void> {
   const infos = new Map<string, StreamState>()
-  for (const { key, stream, subject, bytesMax, keepMs } of logs) {
+  for (const log of logs) {
+    const { key, stream, subject, bytesMax, keepMs } = log
     if (!deps.isOwner(key)) continue
     const state = infos.get(stream) ?? (await deps.manager.streams.info(stream)).state
     infos.set(stream, state)
@@ -59,8 +64,10 @@ export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], now
       isCrowded || keepMs === undefined
         ? Number.MAX_SAFE_INTEGER
         : await firstSequenceSince(deps.manager, stream, nowMs - keepMs)
+    const isNearlyFull = state.bytes > bytesMax * NEARLY_FULL_SHARE
+    const needed = isNearlyFull ? undefined : log.neededFrom?.(checkpoint)
     // Up to but not including this sequence.
-    const before = Math.min(checkpoint.done + 1, youngest)
+    const before = Math.min(checkpoint.done + 1, youngest, needed ?? Number.MAX_SAFE_INTEGER)
     if (before <= state.first_seq) continue
     await deps.manager.streams.purge(stream, { filter: subject, seq: before })
   }

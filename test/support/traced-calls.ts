@@ -1,6 +1,8 @@
 /** Calls of traces on their way through the stages A and T, by messages as the log has them. */
 import fc from 'fast-check'
 import { handOverId, readMessages } from '../../internal/attribution/actor/batch.js'
+import type { Checkpoint } from '../../internal/attribution/actor/checkpoint.js'
+import { withBatch } from '../../internal/attribution/actor/recent-messages.js'
 import { traceFactMessages } from '../../internal/attribution/actor/trace-facts.js'
 import { stageA } from '../../internal/attribution/stages/a/stage-a.js'
 import type { PartitionTraces } from '../../internal/attribution/stages/t/partition-traces.js'
@@ -89,23 +91,29 @@ export async function messagesOf(batches: readonly (readonly Call[])[]): Promise
   return entries
 }
 
-/** The trace stage on its mailbox: the verdict on each event as it was made, and then corrected. */
+/**
+ * The trace stage on its mailbox: the verdict on each event as it was made, and then corrected.
+ *
+ * @param timeOf a batch, by its last message
+ * @returns the checkpoint that it leaves
+ */
 export async function runStageT(
   entries: readonly StoredEntry[],
   cuts: readonly boolean[],
   traces: PartitionTraces,
   told: Map<string, string>,
-): Promise<void> {
-  const { handle, correctionsOf, onApplied } = await stageT({
-    ...ROW_DEPS,
-    ...FACTS_DEPS,
-    loadTraces: async () => traces,
-  }).open(0)
+  timeOf: (last: StoredEntry) => number = ({ storedAt }) => Date.parse(storedAt),
+): Promise<Checkpoint> {
+  const { readAgain = NOTHING, ...stage } = stageT({ ...ROW_DEPS, ...FACTS_DEPS, loadTraces: async () => traces })
+  const { handle, correctionsOf, onApplied } = await stage.open(0)
+  let checkpoint: Checkpoint = { done: 0, recent: [] }
   for (let from = 0; from < entries.length; ) {
     let to = from + 1
     while (to < entries.length && cuts[to] !== true) to++
-    const read = readMessages('t', 0, entries.slice(from, to), { done: 0 })
-    const validFromMs = Date.parse(entries[to - 1]?.storedAt ?? '')
+    const messages = entries.slice(from, to)
+    const last = messages.at(-1) as StoredEntry
+    const read = readMessages('t', 0, messages, { done: 0 })
+    const validFromMs = timeOf(last)
     const batch = { ...batchOf('t', read.invocations, read.facts), validFromMs }
     const dispositions = await handle(batch)
     for (const [i, { id }] of read.invocations.entries()) {
@@ -117,9 +125,15 @@ export async function runStageT(
       told.set(hexOf(id), isOpen ? HANDED_ON : shownAs(verdict))
     }
     await onApplied?.(batch)
+    const bytes = messages.reduce((sum, { data }) => sum + data.length, 0)
+    const done = { after: checkpoint.done, atMs: validFromMs, bytes }
+    checkpoint = { done: last.sequence, recent: withBatch(checkpoint.recent ?? [], done, readAgain) }
     from = to
   }
+  return checkpoint
 }
+const NOTHING = { windowMs: 0, bytesMax: 0 }
+
 export const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 
 export const HANDED_ON = 'handed on'

@@ -5,6 +5,16 @@ export interface Checkpoint extends Progress {
   readonly plan?: Plan
   /** By mailbox that hands over: its last hand-over that took effect. Repeated ones are skipped. */
   readonly handedOver?: Readonly<Record<string, HandOver>>
+  /** What the next owner reads again, oldest first, to know what this one knew; only of the trace stage. */
+  readonly recent?: readonly RecentMessages[]
+}
+
+/** The messages of some batches that were done lately: those after one sequence, up to where the next entry begins. */
+export interface RecentMessages {
+  readonly after: number
+  /** The time of the first batch, epoch milliseconds. */
+  readonly atMs: number
+  readonly bytes: number
 }
 
 /** `atMs` becomes the `valid_from` of the batch's rows. */

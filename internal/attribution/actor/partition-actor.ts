@@ -21,6 +21,7 @@ import { type FormedBatch, formBatch, handOverId, type PoisonEvents, type ReadMe
 import { BatchSpans } from './batch-spans.js'
 import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Correction, correctionMessages } from './corrections.js'
+import { withBatch } from './recent-messages.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
 import { type Disposition, handedOn, type OpenStage, type Stage } from './stage.js'
 import { type LearnedFact, traceFactMessages } from './trace-facts.js'
@@ -64,10 +65,10 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
     foresee(entries, before) {
       foreseen.set(entries, readMessages(stage.name, partition, entries, before))
     },
-    async open() {
-      const open = await stage.open(partition)
+    async open(checkpoint) {
+      const open = await stage.open(partition, checkpoint)
       return async (entries, extent, before, planned) => {
-        const read = { entries, startMs: Date.now() }
+        const read = { entries, before, startMs: Date.now() }
         const formed = formBatch(stage.name, partition, extent, entries, before, foreseen.get(entries))
         const dispositions = await open.handle(formed.batch, planned?.basis)
         if (planned === undefined) {
@@ -86,6 +87,7 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
 /** What a batch was formed of, and when. */
 interface ReadBatch {
   readonly entries: readonly LogEntry[]
+  readonly before: Checkpoint
   readonly startMs: number
 }
 
@@ -108,7 +110,7 @@ function prepareBatch(
   }
   return {
     plan,
-    after: { done: plan.last, ...(formed.handedOver === undefined ? {} : { handedOver: formed.handedOver }) },
+    after: checkpointAfter(stage, formed, plan, read),
     size: formed.batch.invocations.length,
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
     async applyEffects() {
@@ -123,14 +125,29 @@ function prepareBatch(
   }
 }
 
+function checkpointAfter(
+  { readAgain }: Stage,
+  { handedOver }: FormedBatch,
+  { last, atMs }: Plan,
+  { entries, before }: ReadBatch,
+): Checkpoint {
+  const batch = { after: before.done, atMs, bytes: bytesOf(entries) }
+  return {
+    done: last,
+    ...(handedOver !== undefined && { handedOver }),
+    ...(readAgain !== undefined && { recent: withBatch(before.recent ?? [], batch, readAgain) }),
+  }
+}
+
+const bytesOf = (entries: readonly LogEntry[]): number => entries.reduce((sum, { data }) => sum + data.length, 0)
+
 function spansOf(
   { batch }: FormedBatch,
   dispositions: readonly Disposition[],
   { entries, startMs }: ReadBatch,
   isRepeat: boolean,
 ): BatchSpans | undefined {
-  const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
-  return BatchSpans.of({ batch, messages: entries.length, bytes, dispositions, isRepeat, startMs })
+  return BatchSpans.of({ batch, messages: entries.length, bytes: bytesOf(entries), dispositions, isRepeat, startMs })
 }
 
 /** When the events were received whose records this batch has stored. */

@@ -3,7 +3,9 @@ import { poisonReason } from '../../broker/quarantine.js'
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
+import type { Checkpoint } from './checkpoint.js'
 import type { Learned } from './corrections.js'
+import type { ReadAgain } from './recent-messages.js'
 import type { LearnedFact } from './trace-facts.js'
 
 /** The result of a stage for one event. */
@@ -37,8 +39,14 @@ export interface Stage {
   mailboxOf?(admitted: AdmittedInvocation, partition: number): Mailbox | undefined
   /** Whether the stage records the Idempotency-Key of an event, whatever it decides on the event. */
   recordsKeyOf?(admitted: AdmittedInvocation, partition: number): boolean
-  /** Called when this process takes over a partition, before its first batch. */
-  open(partition: number): Promise<OpenStage>
+  /** What the checkpoint remembers of the mailbox, for an `open` that rebuilds the state from it. */
+  readonly readAgain?: ReadAgain
+  /**
+   * Called when this process takes over a partition, before its first batch.
+   *
+   * @param checkpoint as the last owner left it; absent if there was none
+   */
+  open(partition: number, checkpoint?: Checkpoint): Promise<OpenStage>
 }
 
 export interface OpenStage {

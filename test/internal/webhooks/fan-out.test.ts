@@ -29,7 +29,7 @@ const opened = (log: FanOutDeps['log']) =>
     wake: () => undefined,
     idsOf: tenantIdsCache(Buffer.alloc(32)),
     log,
-  }).open()
+  }).open({ done: 0 })
 
 test('events that the stream discarded before they were read are logged for the operator', async () => {
   expect(await gapsLogged([5, 6], 4)).toEqual([])

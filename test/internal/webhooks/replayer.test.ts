@@ -62,7 +62,7 @@ async function replayed(selection: ReplaySelection, count: number, events: reado
     clock: () => NOW_MS,
     log: createLog('test', 'silent'),
   }
-  const prepare = await replayer(deps).open()
+  const prepare = await replayer(deps).open({ done: 0 })
   let pieces = 0
   const carryOut = async (order: Uint8Array): Promise<readonly Published[]> => {
     const sequence = ++pieces

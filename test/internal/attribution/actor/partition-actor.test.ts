@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readMessages } from '../../../../internal/attribution/actor/batch.js'
+import type { Correction } from '../../../../internal/attribution/actor/corrections.js'
 import { heldFinder } from '../../../../internal/attribution/actor/held-invocations.js'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
@@ -8,6 +9,7 @@ import { tracePartition } from '../../../../internal/attribution/actor/trace-par
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
 import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
+import { loadTraces } from '../../../../internal/attribution/stages/t/load-traces.js'
 import { stageT } from '../../../../internal/attribution/stages/t/stage-t.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
@@ -41,7 +43,7 @@ import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../str
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { event, noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
+import { event, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -115,7 +117,10 @@ function start(
   }
   const all = [
     stageA({ ...facts, partitions: PARTITIONS, loadSeen: (of) => loadSeenEvents(of, seenDeps) }),
-    stageT({ ...facts, loadTraces: async () => noTraces() }),
+    stageT({
+      ...facts,
+      loadTraces: (...mailbox) => loadTraces(...mailbox, { ...STAGE_C_DEPS, ...facts, ...broker.deps }),
+    }),
     switchedOffStageB(),
     stageC(STAGE_C_DEPS),
   ]
@@ -343,6 +348,23 @@ describe('facts of traces', () => {
     const told = await factsFor(15)
     expect(told.map(({ traceId }) => traceId)).toEqual(calls.map(({ stated: { trace_id: traceId } }) => traceId))
   })
+})
+
+test('a call is corrected by a later one of its trace, which another process handles', async () => {
+  const traceId = tracesOf(13, 'late').next().value
+  const first = start(13)
+  await sendTraced(13, [{ number: 3, stated: { trace_id: traceId } }])
+  await untilDone(13)
+  await first.stop()
+
+  const corrections: Correction[] = []
+  const second = start(13, undefined, { deps: { correct: async (some) => void corrections.push(...some) } })
+  await sendTraced(13, [{ number: 4, stated: { trace_id: traceId, attributed_service: 'search' } }])
+  await untilDone(13)
+  await second.stop()
+
+  expect(corrections).toMatchObject([{ verdict: { service: 'search', evidenceBasis: 'trace_correlated' } }])
+  expect(hexOf(corrections[0]?.id ?? new Uint8Array())).toBe(hex(13, 3))
 })
 
 describe('poison in a batch', () => {
