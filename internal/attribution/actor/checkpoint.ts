@@ -22,6 +22,11 @@ export interface Plan extends Extent {
   readonly routing: Routing
   /** The basis of the stage's rule, if it can change between two attempts. */
   readonly basis?: string
+  /**
+   * Ids of the messages with facts of traces. A repeat sends no others, which would contradict these if the directory
+   * has changed.
+   */
+  readonly facts?: readonly string[]
 }
 
 /**

@@ -9,7 +9,7 @@ export interface NamedMessage {
 /**
  * The messages that carry a list, each small enough for every broker. They are JSON objects; a message with events is
  * an array. Each is named by its batch and a digest of its content: a repeated batch may have learned more, and then
- * sends another message.
+ * makes another message.
  *
  * @param idPrefix of the message ids, which tells readers what a message holds
  * @param member of the object, which holds the list

@@ -21,6 +21,7 @@ import { type FormedBatch, formBatch, handOverId, type PoisonEvents, type ReadMe
 import { BatchSpans } from './batch-spans.js'
 import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Correction, correctionMessages } from './corrections.js'
+import type { NamedMessage } from './list-messages.js'
 import { withBatch } from './recent-messages.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
 import { type Disposition, handedOn, type OpenStage, type Stage } from './stage.js'
@@ -71,14 +72,22 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
         const read = { entries, before, startMs: Date.now() }
         const formed = formBatch(stage.name, partition, extent, entries, before, foreseen.get(entries))
         const dispositions = await open.handle(formed.batch, planned?.basis)
+        const source = `${stage.name}${partition}.${extent.last}`
+        const facts = factMessages(source, open.factsOf?.(formed.batch) ?? [], deps.partitions)
         if (planned === undefined) {
           const basis = open.basisOf?.(formed.batch)
-          const plan = { ...extent, routing: routingOf(dispositions), ...(basis !== undefined && { basis }) }
-          return prepareBatch(stage, open, formed, plan, { dispositions, late: [] }, read, false, deps)
+          const plan = {
+            ...extent,
+            routing: routingOf(dispositions),
+            ...(basis !== undefined && { basis }),
+            ...(facts.length > 0 && { facts: facts.map(({ id }) => id) }),
+          }
+          return prepareBatch(stage, open, formed, plan, { dispositions, late: [], facts }, read, false, deps)
         }
         const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
         const plan = rerouted.routing === planned.routing ? planned : { ...planned, routing: rerouted.routing }
-        return prepareBatch(stage, open, formed, plan, rerouted, read, true, deps)
+        const named = facts.filter(({ id }) => planned.facts?.includes(id))
+        return prepareBatch(stage, open, formed, plan, { ...rerouted, facts: named }, read, true, deps)
       }
     },
   }
@@ -91,12 +100,17 @@ interface ReadBatch {
   readonly startMs: number
 }
 
+/** What a stage made of a batch. */
+interface Decided extends Pick<Rerouted, 'dispositions' | 'late'> {
+  readonly facts: readonly FactMessage[]
+}
+
 function prepareBatch(
   stage: Stage,
   open: OpenStage,
   formed: FormedBatch,
   plan: Plan,
-  { dispositions, late }: Pick<Rerouted, 'dispositions' | 'late'>,
+  { dispositions, late, facts }: Decided,
   read: ReadBatch,
   isRepeat: boolean,
   deps: ActorDeps,
@@ -105,7 +119,7 @@ function prepareBatch(
   const learned = open.correctionsOf?.(formed.batch) ?? []
   const effects = {
     ...effectsOf(stage, formed, dispositions, late),
-    facts: open.factsOf?.(formed.batch) ?? [],
+    facts,
     corrections: [...formed.corrections, ...learned.map((each) => ({ ...each, cause }))],
   }
   return {
@@ -164,13 +178,17 @@ interface Effects {
   /** Messages for the next stages. */
   readonly handOvers: readonly HandOverMessage[]
   readonly rows: readonly AttributionRow[]
-  readonly facts: readonly LearnedFact[]
+  readonly facts: readonly FactMessage[]
   readonly corrections: readonly Correction[]
 }
 
 interface HandOverMessage {
   readonly subject: string
   readonly payload: Uint8Array
+}
+
+interface FactMessage extends NamedMessage {
+  readonly subject: string
 }
 
 function effectsOf(
@@ -253,11 +271,7 @@ async function applyEffects(
   for (const [part, { subject, payload }] of handOvers.entries()) {
     await publishOrThrow(deps.publish, subject, payload, handOverId(source, { last, part }))
   }
-  for (const [partition, ofPartition] of byTracePartition(facts, deps.partitions)) {
-    for (const { id, data } of traceFactMessages(`${source}.${last}`, ofPartition)) {
-      await publishOrThrow(deps.publish, invocationsSubject('t', partition), data, id)
-    }
-  }
+  for (const { subject, id, data } of facts) await publishOrThrow(deps.publish, subject, data, id)
   // At once: a record is visible sooner.
   await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat, spans)])
   // After the rows and the events, so that a correction is never processed before its event is attributed.
@@ -268,18 +282,18 @@ async function applyEffects(
   }
 }
 
-function byTracePartition(
-  facts: readonly LearnedFact[],
-  partitions: number,
-): ReadonlyMap<number, readonly LearnedFact[]> {
-  const found = new Map<number, LearnedFact[]>()
+function factMessages(source: string, facts: readonly LearnedFact[], partitions: number): readonly FactMessage[] {
+  const byPartition = new Map<number, LearnedFact[]>()
   for (const fact of facts) {
     const partition = tracePartition(fact.tenantId, fact.traceId, partitions)
-    const ofPartition = found.get(partition)
-    if (ofPartition === undefined) found.set(partition, [fact])
-    else ofPartition.push(fact)
+    const known = byPartition.get(partition)
+    if (known === undefined) byPartition.set(partition, [fact])
+    else known.push(fact)
   }
-  return found
+  return [...byPartition].flatMap(([partition, ofPartition]) => {
+    const subject = invocationsSubject('t', partition)
+    return traceFactMessages(source, ofPartition).map((message) => ({ ...message, subject }))
+  })
 }
 
 /**

@@ -22,6 +22,7 @@ import {
   replayQuarantined,
 } from '../../../../internal/broker/quarantine-log.js'
 import { bucketRecords } from '../../../../internal/broker/records.js'
+import type { Directory } from '../../../../internal/directory/directory.js'
 import { NO_RULES } from '../../../../internal/directory/mapping/mapping-policy.js'
 import {
   type Admission,
@@ -87,6 +88,7 @@ interface Options {
   readonly seen?: Partial<LoadSeenDeps>
   /** Replaces the default rule, for which `broken` events are poison. */
   readonly consumptionOf?: RowDeps['consumptionOf']
+  readonly directory?: Directory
 }
 
 /** Runs the actors of a partition, as one process does, until `stop`. */
@@ -109,8 +111,8 @@ function start(
   }
   const facts = {
     ...ROW_DEPS,
-    ...rule,
     directory: directoryOf(),
+    ...rule,
     settingsOf: () => DEFAULT_SETTINGS,
     policyOf: STAGE_C_DEPS.policyOf,
     mappingOf: () => NO_RULES,
@@ -348,6 +350,27 @@ describe('facts of traces', () => {
     const told = await factsFor(15)
     expect(told.map(({ traceId }) => traceId)).toEqual(calls.map(({ stated: { trace_id: traceId } }) => traceId))
   })
+})
+
+test('a batch that is repeated with another directory tells the traces what it told when it was planned', async () => {
+  const resolvedTo = (service: string) => directoryOf({ identities: [{ name: 'bot', owner: 'team-bots', service }] })
+  const traceId = tracesOf(13).next().value
+  await sendTraced(13, [{ number: 1, stated: { trace_id: traceId, attributed_identity: 'bot' } }])
+
+  const dying = start(13, ['a'], { directory: resolvedTo('one'), deps: { insert: async () => dying.die() } })
+  await dying.dead
+  const actors = start(13, undefined, { directory: resolvedTo('two') })
+  await untilDone(13)
+  await sendTraced(13, [{ number: 2, stated: { trace_id: traceId } }])
+  await untilDone(13)
+  await actors.stop()
+
+  const query = 'SELECT service, evidence_basis FROM attributions WHERE source_partition = 13 ORDER BY id'
+  expect(await lines(query)).toEqual([
+    ['two', 'identity_resolved'],
+    ['one', 'trace_correlated'],
+  ])
+  expect((await factsFor(13)).map(({ service }) => service)).toEqual(['one'])
 })
 
 test('a call is corrected by a later one of its trace, which another process handles', async () => {
