@@ -16,15 +16,21 @@ export interface Arrival {
  * Waits for the next message of a subject by a core NATS subscription, which ends with that message. It reports
  * messages that publishers send, not those that the broker writes by itself (schedules), and one that is on its way at
  * the call may be missed: the caller still looks by itself now and then.
+ *
+ * @param isAwaited which messages count, by their ids
  */
-export function nextArrival(connection: NatsConnection, subject: string): Arrival {
+export function nextArrival(
+  connection: NatsConnection,
+  subject: string,
+  isAwaited: (messageId: string) => boolean = () => true,
+): Arrival {
   let hasArrived = false
   let wake = (): void => undefined
   const subscription = connection.subscribe(subject, {
-    max: 1,
     // Without the right to subscribe nothing ever arrives.
-    callback: (cause) => {
-      if (cause !== null) return
+    callback: (cause, message) => {
+      if (cause !== null || !isAwaited(message.headers?.get('Nats-Msg-Id') ?? '')) return
+      subscription.unsubscribe()
       hasArrived = true
       wake()
     },

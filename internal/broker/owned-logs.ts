@@ -46,7 +46,7 @@ export function openOwnedLogs(
   const deps: PlannedLogDeps = {
     checkpoints,
     readLog: (range) => readLog(manager, range),
-    nextArrival: (subject) => nextArrival(connection, subject),
+    nextArrival: (...awaited) => nextArrival(connection, ...awaited),
     isOwner: (key) => membership.owns(key, stageOf(key)),
     readFence: () => readFence(manager),
     isPaused: followPauses(connection),

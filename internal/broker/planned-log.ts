@@ -30,6 +30,11 @@ export interface PlannedLog<C extends Progress> {
   /** Pause after every batch that was not full, of a log that nobody waits for; the default applies when absent. */
   readonly paceMs?: number
   /**
+   * Whether a message, by its id, can wait for others: a pause follows a batch of such messages alone, which a message
+   * that cannot wait ends. None can when absent.
+   */
+  readonly canWait?: (messageId: string) => boolean
+  /**
    * Called with the messages of the next batch while the effects of a full one are under way: what depends on them
    * alone can be done meanwhile. `prepare` gets the same array, unless the effects fail.
    *
@@ -79,7 +84,7 @@ export interface PlannedLogDeps {
   readonly checkpoints: KV
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
   /** Waits for the next message of a subject (`arrivals.ts`). */
-  readonly nextArrival: (subject: string) => Arrival
+  readonly nextArrival: (subject: string, isAwaited?: (messageId: string) => boolean) => Arrival
   readonly isOwner: (key: string) => boolean
   /** Reads the current fence (`fence.ts`). */
   readonly readFence: () => Promise<number>
@@ -105,6 +110,8 @@ const NOT_OWNED_MS = 50
 const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
+/** Pause after a batch of messages that can wait: it costs the broker as much as one of events. */
+const CAN_WAIT_MS = 500
 /**
  * How long the state of a log is kept that this process does not own any more: members may be silent for a moment.
  * State may be hundreds of megabytes.
@@ -210,11 +217,27 @@ async function work<C extends Progress>(
     planned = undefined
     countBatch(log.key, batch.size, performance.now() - readAt)
 
-    if (isFull || (!batch.inserts && log.paceMs === undefined)) continue
-    await saveDone(hold, log)
-    await pause(log.paceMs ?? pauseAfter(performance.now() - readAt), signal)
+    if (isFull) continue
+    if (!batch.inserts && entries.every(({ messageId }) => log.canWait?.(messageId))) {
+      await saveDone(hold, log)
+      await untilAwaited(log, deps, signal)
+    } else if (batch.inserts || log.paceMs !== undefined) {
+      await saveDone(hold, log)
+      await pause(log.paceMs ?? pauseAfter(performance.now() - readAt), signal)
+    }
   }
   if (!hold.isSaved) await hold.save(hold.value)
+}
+
+/** The pause after a batch of messages that can wait. */
+async function untilAwaited<C extends Progress>(
+  { subject, canWait }: PlannedLog<C>,
+  deps: PlannedLogDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const arrival = deps.nextArrival(subject, (messageId) => canWait?.(messageId) !== true)
+  await arrival.within(CAN_WAIT_MS, signal)
+  arrival.stop()
 }
 
 /** The extent of a new batch, with its instant; undefined when there are no messages. */

@@ -38,7 +38,7 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
     deps: {
       checkpoints,
       readLog: (range: LogRange) => readLog(broker.manager, range),
-      nextArrival: (subject) => nextArrival(broker.connection, subject),
+      nextArrival: (...awaited) => nextArrival(broker.connection, ...awaited),
       isOwner: () => true,
       readFence: () => readFence(broker.manager),
       clock: Date.now,

@@ -25,7 +25,7 @@ import type { NamedMessage } from './list-messages.js'
 import { withBatch } from './recent-messages.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
 import { type Disposition, handedOn, type OpenStage, type Stage } from './stage.js'
-import { type LearnedFact, traceFactMessages } from './trace-facts.js'
+import { isTraceFacts, type LearnedFact, traceFactMessages } from './trace-facts.js'
 import { tracePartition } from './trace-partition.js'
 
 /** Dependencies of every actor: the next stage's mailbox and the read model. */
@@ -63,6 +63,8 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
     stream: INVOCATIONS.name,
     subject: invocationsSubject(stage.name, partition),
     initial: { done: 0 },
+    // They change no event of their batch; a call of their trace ends the pause.
+    canWait: isTraceFacts,
     foresee(entries, before) {
       foreseen.set(entries, readMessages(stage.name, partition, entries, before))
     },

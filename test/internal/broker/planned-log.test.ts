@@ -51,7 +51,7 @@ function start(
     preparing,
     events,
     ...limits
-  }: Pick<PlannedLog<Progress>, 'messagesMax' | 'foresee'> & {
+  }: Pick<PlannedLog<Progress>, 'messagesMax' | 'foresee' | 'canWait'> & {
     preparing?: () => Promise<void> | void
     events?: number
   } = {},
@@ -424,4 +424,34 @@ test('a quiet log is not read again until its next message is published', async 
 
   expect(readsBefore).toBe(EMPTY_READS_MAX + 1)
   expect(applied.map(({ sequences }) => sequences.length)).toEqual([1])
+})
+
+test('messages that can wait share a batch, until one comes that cannot', async () => {
+  const { key, subject, ...log } = newLog()
+  const send = (id: string) => publishOrThrow(broker.publish, subject, Buffer.from('x'), `${id}.${key}`)
+  const applied: Done[] = []
+  let listened = (): void => undefined
+  const isPausing = new Promise<void>((resolve) => {
+    listened = resolve
+  })
+  const deps: PlannedLogDeps = {
+    ...broker.deps,
+    nextArrival(...awaited) {
+      const arrival = broker.deps.nextArrival(...awaited)
+      listened()
+      return { ...arrival, within: (_, signal) => arrival.within(600_000, signal) }
+    },
+  }
+  await send('wait.1')
+
+  const canWait = (id: string): boolean => id.startsWith('wait.')
+  const process = start({ key, subject, ...log }, (batch) => void applied.push(batch), { canWait }, deps)
+  await isPausing
+  await send('wait.2')
+  await send('wait.3')
+  await send('now.4')
+  await log.untilDone()
+  await process.stop()
+
+  expect(applied.map(({ sequences }) => sequences.length)).toEqual([1, 3])
 })
