@@ -64,11 +64,16 @@ export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], now
       isCrowded || keepMs === undefined
         ? Number.MAX_SAFE_INTEGER
         : await firstSequenceSince(deps.manager, stream, nowMs - keepMs)
-    const isNearlyFull = state.bytes > bytesMax * NEARLY_FULL_SHARE
-    const needed = isNearlyFull ? undefined : log.neededFrom?.(checkpoint)
     // Up to but not including this sequence.
-    const before = Math.min(checkpoint.done + 1, youngest, needed ?? Number.MAX_SAFE_INTEGER)
+    const before = Math.min(checkpoint.done + 1, youngest, neededFrom(log, checkpoint, state.bytes, nowMs))
     if (before <= state.first_seq) continue
     await deps.manager.streams.purge(stream, { filter: subject, seq: before })
   }
+}
+
+/** The first finished message that is kept for the next owner: none once the log has been idle for `keepMs`. */
+function neededFrom(log: PurgedLog, checkpoint: Progress, bytes: number, nowMs: number): number {
+  const { bytesMax, keepMs = Number.POSITIVE_INFINITY } = log
+  const isOver = bytes > bytesMax * NEARLY_FULL_SHARE || nowMs - (checkpoint.doneMs ?? 0) > keepMs
+  return (isOver ? undefined : log.neededFrom?.(checkpoint)) ?? Number.MAX_SAFE_INTEGER
 }
