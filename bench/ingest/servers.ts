@@ -50,7 +50,14 @@ const benchMain = (name: string): string => fileURLToPath(new URL(`./${name}.js`
 export async function prepareGround(folder: string, natsServerBin: string, processes: Processes): Promise<Ground> {
   const { files, secrets } = openInstance(join(folder, 'instance'), true)
   const port = await freePort()
-  await processes.start(natsServerRole(natsServerBin, files, port, NATS_USER, secrets.natsPassword))
+  await processes.start(
+    natsServerRole(natsServerBin, files, {
+      port,
+      user: NATS_USER,
+      password: secrets.natsPassword,
+      durability: 'power',
+    }),
+  )
   const nats = { url: `nats://127.0.0.1:${port}`, user: NATS_USER, password: secrets.natsPassword }
   const broker = await connectBroker({ ...nats, name: 'bench' })
   await ensureStreams(broker, {

@@ -8,8 +8,10 @@
  */
 import { join } from 'node:path'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
+import { connectStore } from '../../internal/store/client.js'
 import { LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
 import { FailedWriteError } from '../../internal/store/failed-writes.js'
+import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { fail, stopRequested, untilWriteFails } from './ending.js'
 import { readStoreConfig } from './store-config.js'
@@ -29,7 +31,22 @@ try {
     user: { name: config.storeUser, password: config.storePassword },
     appendOnly: { database: config.storeDatabase, table: AUDIT_LOG.name },
     memoryBytesMax: config.storeMemoryBytesMax,
+    durability: config.durability,
   })
+  const { storeUser, storePassword, storeDatabase } = config
+  const account = {
+    url: `http://${LISTEN_HOST}:${config.storePort}`,
+    user: storeUser,
+    password: storePassword,
+    cluster: '',
+  }
+  const store = connectStore({ ...account, database: storeDatabase })
+  await createDatabase(account, storeDatabase)
+  await migrate(store)
+  await store.close()
+  if (config.durability === 'power' && !engine.writeTokensThrough()) {
+    process.stderr.write('store: this file system cannot write through: a power cut may store a batch twice\n')
+  }
   console.log(`store ready on ${LISTEN_HOST}:${config.storePort}`)
 
   const end = await Promise.race([

@@ -9,6 +9,7 @@ const STORE_PROCESS_SETTINGS = [
   'storePassword',
   'storeDatabase',
   'storeMemoryBytesMax',
+  'durability',
 ] as const
 
 /** @throws ConfigError for another host than loopback, and without a password */

@@ -30,6 +30,7 @@ export const UP_SETTINGS = [
   'indexStaleSeconds',
   'trainEveryMinutes',
   'natsServerBin',
+  'durability',
   'withoutRoles',
   ...MASTER_KEY_SETTINGS,
   ...BROKER_SETTINGS,

@@ -242,6 +242,7 @@ export const SETTINGS = {
   natsUser: text('nats-user', ''),
   natsPassword: text('nats-password', ''),
   natsServerBin: text('nats-server-bin', ''),
+  durability: choice('durability', 'power', ['power', 'process']), // of the private broker and store
   streamReplicas: ofLayout('stream-replicas', 1, 1, 5),
   partitions: ofLayout('partitions', 2, 1, PARTITIONS_MAX),
   indexStaleSeconds: tuning(integer('index-stale-seconds', 300, 0, 86_400)),

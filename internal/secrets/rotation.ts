@@ -1,9 +1,10 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { KV } from '@nats-io/kv'
 import type { Bucket } from '../../streams/buckets.js'
 import type { Broker } from '../broker/connect.js'
 import { isLostRace } from '../broker/errors.js'
 import { ConfigError } from '../config/settings.js'
+import { changeDurably, unfinishedOf } from '../process/durable-files.js'
 import {
   type MasterKeyEntry,
   type MasterKeys,
@@ -50,30 +51,22 @@ function changeMasterKeys(
   file: string,
   change: (entries: readonly MasterKeyEntry[]) => readonly MasterKeyEntry[],
 ): readonly MasterKeyEntry[] {
-  const unfinished = `${file}.new`
-  let descriptor: number
+  let before: readonly MasterKeyEntry[] = []
   try {
-    descriptor = openSync(unfinished, 'wx', 0o600)
+    // A new key must be on disk before anything is sealed with it.
+    changeDurably(file, (text) => {
+      before = parseMasterKeys(text, `the master key file ${file}`)
+      return writeMasterKeys(change(before))
+    })
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
     const isTaken = (cause as NodeJS.ErrnoException).code === 'EEXIST'
     const reason = isTaken
       ? 'exists: another rotation is in progress, or was interrupted; in the latter case remove the file'
-      : 'cannot be created'
-    throw new ConfigError(`${unfinished} ${reason}`, { cause })
+      : 'cannot be written'
+    throw new ConfigError(`${unfinishedOf(file)} ${reason}`, { cause })
   }
-  try {
-    const entries = parseMasterKeys(readFileSync(file, 'utf8'), `the master key file ${file}`)
-    writeFileSync(descriptor, writeMasterKeys(change(entries)))
-    // A new key must be on disk before anything is sealed with it.
-    fsyncSync(descriptor)
-    renameSync(unfinished, file)
-    return entries
-  } catch (cause) {
-    unlinkSync(unfinished)
-    throw cause
-  } finally {
-    closeSync(descriptor)
-  }
+  return before
 }
 
 const CONCURRENT_READS = 256

@@ -1,4 +1,4 @@
-import { constants, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { constants, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { KV } from '@nats-io/kv'
 import { AUDIT } from '../../../streams/audit.js'
@@ -36,7 +36,7 @@ import { OBSERVATIONS } from '../../../streams/observations.js'
 import type { Broker } from '../../broker/connect.js'
 import { ConfigError } from '../../config/settings.js'
 import { isOurProcess } from '../supervisor/processes.js'
-import type { RunFile } from '../supervisor/supervised-instance.js'
+import { readRunFile } from '../supervisor/supervised-instance.js'
 import type { BackedUpStream } from './backup-manifest.js'
 import { type Erasure, readErasures } from './erasures.js'
 import { withPrivateBroker } from './private-broker.js'
@@ -168,7 +168,7 @@ export async function withLaterChanges<T>(
 function requireStopped(folder: string): void {
   const file = join(folder, 'run.json')
   if (!existsSync(file)) return
-  const { up, roles } = JSON.parse(readFileSync(file, 'utf8')) as RunFile
+  const { up, roles } = readRunFile(file)
   const running = [['up', up] as const, ...Object.entries(roles)].filter(([role, pid]) => isOurProcess(pid, role))
   if (running.length > 0) {
     const names = running.map(([role, pid]) => `${role} (process ${pid})`).join(', ')

@@ -20,7 +20,11 @@ export async function withPrivateBroker<T>(
 ): Promise<T> {
   const { files, secrets } = openInstance(dataDir, false)
   const port = await freePort()
-  const role = natsServerRole(natsServerBin, files, port, USER, secrets.natsPassword)
+  const role = natsServerRole(natsServerBin, files, {
+    ...{ port, user: USER, password: secrets.natsPassword },
+    // A restore syncs the whole folder at its end.
+    durability: 'process',
+  })
   const supervisor = new Supervisor({ logsDir: files.logsDir, print: say, onChange: () => undefined })
   try {
     await supervisor.startAll([role])

@@ -12,6 +12,7 @@ import { restoreStream } from '../../broker/stream-snapshot.js'
 import { replayTail } from '../../broker/stream-tail.js'
 import { ConfigError, environmentOf } from '../../config/settings.js'
 import { deriveTenantIds } from '../../ids/ids.js'
+import { writeDurably } from '../../process/durable-files.js'
 import { readMasterKeys } from '../../secrets/master-keys.js'
 import { signingKey } from '../../secrets/signing-keys.js'
 import { connectStore, type StoreConnection } from '../../store/client.js'
@@ -25,7 +26,6 @@ import {
   type InstanceSecrets,
   openInstance,
   UNFINISHED_RESTORE,
-  writePrivate,
 } from '../supervisor/supervised-instance.js'
 import type { Manifest } from './backup-manifest.js'
 import { factsOf, type Tail } from './create.js'
@@ -89,11 +89,11 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
   const keys = await keysFor(manifest, deps)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const unfinished = join(folder, UNFINISHED_RESTORE)
-  writePrivate(unfinished, `${manifest.id}\n`)
+  writeDurably(unfinished, `${manifest.id}\n`)
   await flushTree(folder)
   const { files, secrets } = openInstance(folder, false)
-  writePrivate(files.masterKey, keys.masterKey)
-  if (keys.credentials !== undefined) writePrivate(files.credentials, keys.credentials)
+  writeDurably(files.masterKey, keys.masterKey)
+  if (keys.credentials !== undefined) writeDurably(files.credentials, keys.credentials)
 
   const data = join(folder, 'store', 'data')
   for (const pack of [manifest.files, ...manifest.parts]) await unpack(repository.read(pack), data)

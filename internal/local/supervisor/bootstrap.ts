@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { KV } from '@nats-io/kv'
 import { API_KEYS, CLIENTS, SIGNING_KEYS, TENANTS, USERS } from '../../../streams/buckets.js'
 import { createClientSecret, GRANT_TYPES, storedClient, type WantedClient } from '../../access/oauth/clients.js'
@@ -13,9 +13,10 @@ import { isLostRace } from '../../broker/errors.js'
 import { bucketRecords } from '../../broker/records.js'
 import { ConfigError } from '../../config/settings.js'
 import { deriveTenantIds, formatId, randomId, type TenantIds } from '../../ids/ids.js'
+import { readWhole, writeDurably } from '../../process/durable-files.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import { signingKey } from '../../secrets/signing-keys.js'
-import { type InstanceFiles, writePrivate } from './supervised-instance.js'
+import type { InstanceFiles } from './supervised-instance.js'
 
 /** The credentials of the first user of an instance, in `<data-dir>/credentials.json`. */
 export interface Credentials {
@@ -102,6 +103,10 @@ const FIRST_CLIENT: WantedClient = {
   redirectUris: FIRST_REDIRECT_URIS,
 }
 
+const TORN_CREDENTIALS =
+  'put it back from your copy of it; or remove it, and the next start makes a new tenant with its own credentials, which ' +
+  'sees nothing of the former one'
+
 /** The credentials of the file, and those that it lacks. */
 async function readOrCreate(
   broker: Broker,
@@ -111,7 +116,7 @@ async function readOrCreate(
   baseUrl: string,
 ): Promise<Credentials> {
   const file = existsSync(files.credentials)
-    ? (JSON.parse(readFileSync(files.credentials, 'utf8')) as Partial<Credentials>)
+    ? (readWhole(files.credentials, JSON.parse, TORN_CREDENTIALS) as Partial<Credentials>)
     : {}
   const { base_url: _base, console_url: _console, ...kept } = file
   const tenantId = kept.tenant_id ?? formatId('tnt', randomBytes(16))
@@ -128,7 +133,7 @@ async function readOrCreate(
     ...kept,
   }
   const isUnchanged = Object.entries(current).every(([name, value]) => file[name as keyof Credentials] === value)
-  if (!isUnchanged) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
+  if (!isUnchanged) writeDurably(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
   return current
 }
 

@@ -53,6 +53,7 @@ const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
   'demoSpeed',
   'demoEventIds',
   'natsServerBin',
+  'durability',
   'withoutRoles',
   'metricsHost',
   'metricsPort',

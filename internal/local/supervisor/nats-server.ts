@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeDurably } from '../../process/durable-files.js'
 import type { Role } from './children.js'
 import { isChildOf, natsConfigIn } from './processes.js'
-import { type InstanceFiles, writePrivate } from './supervised-instance.js'
+import type { InstanceFiles } from './supervised-instance.js'
 
 /**
  * nats-server does not watch its stdin; this shell script does. It stops the server when the pipe from the supervisor
@@ -29,18 +30,21 @@ export const watchedNatsServer = (binary: string, args: readonly string[]) => ({
   args: ['-c', WATCHED, binary, ...args],
 })
 
+export interface PrivateNats {
+  readonly port: number
+  readonly user: string
+  readonly password: string
+  /** What an acknowledged write survives: a power cut, or the end of the process only. */
+  readonly durability: 'power' | 'process'
+}
+
 /** A private nats-server on loopback, with a password, and its data in the folder of the instance. */
-export function natsServerRole(
-  binary: string,
-  files: InstanceFiles,
-  port: number,
-  user: string,
-  password: string,
-): Role {
+export function natsServerRole(binary: string, files: InstanceFiles, nats: PrivateNats): Role {
+  const { port } = nats
   const folder = join(files.dataDir, 'nats')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const config = natsConfigIn(files.dataDir)
-  writePrivate(config, configText(folder, port, user, password))
+  writeDurably(config, configText(folder, nats))
   return {
     name: 'nats',
     ...watchedNatsServer(binary, ['--config', config]),
@@ -64,14 +68,14 @@ async function killOrphan(files: InstanceFiles): Promise<void> {
   }
 }
 
-const configText = (folder: string, port: number, user: string, password: string): string => `
+const configText = (folder: string, { port, user, password, durability }: PrivateNats): string => `
 server_name: attribution
 listen: "127.0.0.1:${port}"
 pid_file: ${JSON.stringify(join(folder, 'nats-server.pid'))}
 max_payload: 8388608
 write_deadline: "10s"
 authorization { user: ${JSON.stringify(user)}, password: ${JSON.stringify(password)} }
-jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))} }
+jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))}${durability === 'power' ? ', sync_interval: always' : ''} }
 `
 
 async function listensOn(port: number, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type InstanceFiles, writePrivate } from './supervised-instance.js'
+import { writeDurably } from '../../process/durable-files.js'
+import type { InstanceFiles } from './supervised-instance.js'
 
 const SEED = 1
 const DAYS = 7
@@ -22,7 +23,7 @@ export function fillSandbox(
   const args = ['sandbox-data', '--data-dir', files.dataDir, '--seed', String(SEED), '--days', String(DAYS)]
   const child = spawn(process.execPath, [cliMain, ...args], { env, stdio: ['ignore', 'inherit', 'inherit'] })
   child.once('close', (code) => {
-    if (code === 0) writePrivate(mark, `${JSON.stringify({ seed: SEED, filled_at: new Date().toISOString() })}\n`)
+    if (code === 0) writeDurably(mark, `${JSON.stringify({ seed: SEED, filled_at: new Date().toISOString() })}\n`)
   })
   return child
 }

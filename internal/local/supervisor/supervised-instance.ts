@@ -1,11 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../config/settings.js'
-import { newMasterKey, writeMasterKeys } from '../../secrets/master-keys.js'
+import { makeFolder, readWhole, writeDurably } from '../../process/durable-files.js'
+import { newMasterKey, parseMasterKeys, writeMasterKeys } from '../../secrets/master-keys.js'
 import { isChildOf, isOurProcess } from './processes.js'
 
 /** The files of one instance in its data folder, readable by their owner only. */
@@ -75,38 +76,43 @@ export function openInstance(
   const secretsFile = join(folder, 'secrets.json')
   try {
     makeFolder(files.logsDir)
-    if (ownsMasterKey && !existsSync(files.masterKey)) writePrivate(files.masterKey, writeMasterKeys([newMasterKey()]))
+    if (ownsMasterKey) openMasterKey(files)
     if (!existsSync(secretsFile)) {
       const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
-      writePrivate(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
+      writeDurably(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
     }
     // Later starts write these files: check now that the folder is writable.
-    writePrivate(join(folder, '.writable'), '')
+    writeDurably(join(folder, '.writable'), '')
     rmSync(join(folder, '.writable'))
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
     throw new ConfigError(`the data folder ${folder} cannot be written: ${(cause as Error).message}`, { cause })
   }
-  return { files, secrets: JSON.parse(readFileSync(secretsFile, 'utf8')) as InstanceSecrets }
+  const remedy = 'remove it; the next start makes new passwords, which only its own processes use'
+  return { files, secrets: readWhole(secretsFile, JSON.parse, remedy) as InstanceSecrets }
 }
 
-/** Node's recursive mkdir never returns where a folder can neither exist nor be created, as below /proc. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
-  makeFolder(dirname(folder))
-  mkdirSync(folder, { mode: 0o700 })
-}
-
-/** Writes atomically; readable by the owner only. */
-export function writePrivate(file: string, text: string): void {
-  const unfinished = `${file}.new`
-  writeFileSync(unfinished, text, { mode: 0o600 })
-  renameSync(unfinished, file)
+/**
+ * Makes the master key of a new instance. Where the broker has data, a new key would open nothing of what the former one
+ * has sealed.
+ */
+function openMasterKey({ masterKey, dataDir }: InstanceFiles): void {
+  const remedy = 'put it back from your copy of it: without it, what it sealed (signing keys, secrets) cannot be opened'
+  if (existsSync(masterKey)) {
+    readWhole(masterKey, (text) => parseMasterKeys(text, masterKey), remedy)
+    return
+  }
+  const streams = join(dataDir, 'nats', 'data')
+  if (existsSync(streams) && readdirSync(streams).length > 0) {
+    throw new ConfigError(`${masterKey} is missing, although the instance has data: ${remedy}`)
+  }
+  writeDurably(masterKey, writeMasterKeys([newMasterKey()]))
 }
 
 /** Writes what `environmentIn` reads. The master key stays where the operator keeps it. */
 export function writeEnvironment(files: InstanceFiles, settings: Readonly<Record<string, string>>): void {
   const { ATTRIBUTION_MASTER_KEY: _key, ...withoutMasterKey } = settings
-  writePrivate(files.environment, `${JSON.stringify(withoutMasterKey, null, 2)}\n`)
+  writeDurably(files.environment, `${JSON.stringify(withoutMasterKey, null, 2)}\n`)
 }
 
 const randomText = (): string => randomBytes(24).toString('base64url')
@@ -127,7 +133,7 @@ export async function takeOver(files: InstanceFiles): Promise<void> {
     )
   }
   if (!existsSync(files.run)) return
-  const { folder, up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
+  const { folder, up, roles } = readRunFile(files.run)
   const isRunning = up !== process.pid && isOurProcess(up, 'up')
   if (folder !== realpathSync(files.dataDir)) {
     if (isRunning) throw new ConfigError(copiedWhileRunning(files, folder))
@@ -153,8 +159,11 @@ const copiedWhileRunning = (files: InstanceFiles, original: string): string =>
   `instance again. To start this copy as it is, remove ${files.run}; the instance on ${original} is left ` +
   'alone'
 
+export const readRunFile = (file: string): RunFile =>
+  readWhole(file, JSON.parse, 'make sure that no process of the instance runs any more, and remove it') as RunFile
+
 export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, number>): void =>
-  writePrivate(
+  writeDurably(
     files.run,
     `${JSON.stringify({
       folder: realpathSync(files.dataDir),

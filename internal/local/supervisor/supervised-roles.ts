@@ -18,7 +18,9 @@ const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, RoleOptions>> = {
 }
 
 export interface LocalRolesDeps {
-  readonly config: Config<'host' | 'port' | 'intakePort' | 'natsServerBin' | 'storeMemoryBytesMax' | 'withoutRoles'>
+  readonly config: Config<
+    'host' | 'port' | 'intakePort' | 'natsServerBin' | 'durability' | 'storeMemoryBytesMax' | 'withoutRoles'
+  >
   readonly files: InstanceFiles
   readonly addresses: Addresses
   /** The script of a role. */
@@ -61,11 +63,14 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
     if (config.natsServerBin === '') {
       throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
     }
-    dependencies.push(natsServerRole(config.natsServerBin, files, nats.ownPort, nats.user, nats.password))
+    const { ownPort: port, user, password } = nats
+    const { natsServerBin, durability } = config
+    dependencies.push(natsServerRole(natsServerBin, files, { port, user, password, durability }))
   }
   if (store.ownPort !== undefined) {
     const memory = ['--tuning', `store-memory-bytes-max=${config.storeMemoryBytesMax}`]
-    const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...memory]
+    const durability = ['--durability', config.durability]
+    const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...durability, ...memory]
     dependencies.push(role('store', { args, ready: answersAt(`${store.url}/ping`) }))
   }
   const ports = ['--port', String(config.port), '--intake-port', String(config.intakePort)]

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { natsAnswers, natsPidFile } from './nats-server.js'
 import { answersNow } from './readiness.js'
 import type { Addresses } from './role-addresses.js'
-import type { InstanceFiles, RunFile } from './supervised-instance.js'
+import { type InstanceFiles, readRunFile } from './supervised-instance.js'
 
 const LOOK_EVERY_MS = 5_000
 /** So that a short load, or the election of a leader, is not reported. */
@@ -64,7 +64,7 @@ const hungLine = (name: string, pid: number | undefined): string =>
   `${pid ?? '<its process id>'}\`: it is started again, and loses nothing`
 
 const pidOf = (files: InstanceFiles, role: string): number | undefined =>
-  existsSync(files.run) ? (JSON.parse(readFileSync(files.run, 'utf8')) as RunFile).roles[role] : undefined
+  existsSync(files.run) ? readRunFile(files.run).roles[role] : undefined
 
 const numberIn = (file: string): number | undefined =>
   existsSync(file) ? Number(readFileSync(file, 'utf8')) || undefined : undefined

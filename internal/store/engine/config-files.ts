@@ -20,6 +20,7 @@ export interface EngineConfig {
   readonly userName: string
   /** Memory limit of queries, merges and caches together, in bytes. */
   readonly memoryBytesMax: number
+  readonly durability: 'power' | 'process'
 }
 
 export interface ServiceUser {
@@ -59,6 +60,10 @@ const MARK_CACHE_BYTES_MAX = 512 * 1024 ** 2
  */
 const KEPT_FREE_BYTES = 64 * 1024 ** 2
 
+/** Not merges: the engine keeps the sources of one for eight minutes, by when the kernel has written it. */
+const SYNCED_INSERTS =
+  '<merge_tree><fsync_after_insert>1</fsync_after_insert><fsync_part_directory>1</fsync_part_directory></merge_tree>'
+
 const SERVICE_RIGHTS = [
   'SHOW, SELECT, INSERT, ALTER, DROP, TRUNCATE, UNDROP TABLE, OPTIMIZE, INTROSPECTION, KILL QUERY',
   'CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE TEMPORARY TABLE',
@@ -93,6 +98,7 @@ export function engineConfigXml(config: EngineConfig): string {
   </default></disks></storage_configuration>
   <memory_worker_period_ms>${MEMORY_LOOK_EVERY_MS}</memory_worker_period_ms>
   <os_threads_nice_value_merge_mutate>${MERGES_NICE}</os_threads_nice_value_merge_mutate>
+  ${config.durability === 'power' ? SYNCED_INSERTS : ''}
   <http_handlers>
     ${staticRule('<url>/ping</url>', 200, 'Ok.\n')}
     ${staticRule(`<url>${INSTANCE_PATH}</url>`, 200, config.instance)}

@@ -21,7 +21,7 @@ import {
   usersXml,
 } from './config-files.js'
 import { EngineMissingError, type Libchdb, loadLibchdb } from './libchdb.js'
-import { forgetUnreadableParts } from './unreadable-parts.js'
+import { forgetLostParts, writeTokensThrough } from './lost-parts.js'
 
 export interface EngineOptions {
   /** Made when absent; a folder has one engine at a time. */
@@ -30,6 +30,8 @@ export interface EngineOptions {
   readonly user: ServiceUser
   readonly appendOnly: AppendOnlyTable
   readonly memoryBytesMax: number
+  /** What acknowledged inserts survive: a power cut, or the end of the process only. */
+  readonly durability: 'power' | 'process'
 }
 
 export interface Engine {
@@ -37,6 +39,12 @@ export interface Engine {
   readonly ended: Promise<void>
   /** How many disk writes failed, which the engine ignores (`failed-writes.ts`); 0 if it does not answer. */
   failedWrites(): Promise<number>
+  /**
+   * Makes the tokens of inserts into the tables that there are survive a power cut (`lost-parts.ts`).
+   *
+   * @returns false where the file system cannot
+   */
+  writeTokensThrough(): boolean
   /**
    * Stops the engine: acknowledged inserts are on disk, running queries are cancelled. Waits up to 5 s for
    * clients to close their connections.
@@ -66,7 +74,7 @@ const ERRORS_BYTES_MAX = 64 * 1024
 
 const KEEP_ALIVE = 'SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null'
 
-/** Fails, so that the engine ends before anyone reaches it, if it has just set parts aside (`unreadable-parts.ts`). */
+/** Fails, so that the engine ends before anyone reaches it, if it has just set parts aside (`lost-parts.ts`). */
 const EXPECT_NO_UNREADABLE_PART =
   "SELECT throwIf(count() > 0) FROM system.detached_parts WHERE reason = 'broken-on-start' FORMAT Null"
 
@@ -93,7 +101,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const instance = randomUUID()
   const argv = writeFiles(libchdb, folder, instance, options)
 
-  for (const part of forgetUnreadableParts(join(folder, 'data'))) {
+  for (const part of forgetLostParts(join(folder, 'data'))) {
     process.stderr.write(`store: ${part} cannot be read; inserts that made it are stored again if they are repeated\n`)
   }
 
@@ -117,6 +125,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       const path = `/?query=${encodeURIComponent(`${FAILED_WRITES} FORMAT TSV`)}`
       return Number(await send({ port: options.port, path, user: options.user })) || 0
     },
+    writeTokensThrough: () => writeTokensThrough(join(folder, 'data'), libchdb.writeThrough),
     async stop() {
       // The statement that keeps the engine alive ends with an error: expected on stop.
       errors.take()
@@ -148,8 +157,8 @@ function writeFiles(libchdb: Libchdb, folder: string, instance: string, options:
     // changed the password of the engine that runs here.
     if (!libchdb.lock(openSync(join(folder, 'lock'), 'w', 0o600))) throw folderInUse(folder)
     writePrivately(usersFile, usersXml(options.user, options.appendOnly))
-    const { memoryBytesMax } = options
-    const config = { instance, usersFile, userName: options.user.name, memoryBytesMax }
+    const { memoryBytesMax, durability } = options
+    const config = { instance, usersFile, userName: options.user.name, memoryBytesMax, durability }
     writePrivately(configFile, engineConfigXml(config))
   } catch (cause) {
     if (cause instanceof EngineStartError) throw cause
@@ -257,14 +266,15 @@ function send(query: Query): Promise<string | undefined> {
 }
 
 function startFailure(errors: string, folder: string, port: number): EngineStartError {
-  const code = Number(/^Code: (\d+)\./m.exec(errors)?.[1])
-  if (code === PORT_TAKEN) {
+  // Of a part that it cannot read the engine says so first, and then why it ends.
+  const codes = [...errors.matchAll(/^Code: (\d+)\./gm)].map(([, code]) => Number(code))
+  if (codes.includes(PORT_TAKEN)) {
     return new EngineStartError(
       `cannot listen on ${LISTEN_HOST}:${port}: taken (ClickHouse code 210); choose another with --store-port`,
     )
   }
-  if (code === FOLDER_LOCKED) return folderInUse(folder)
-  if (code === THROWN_IF) {
+  if (codes.includes(FOLDER_LOCKED)) return folderInUse(folder)
+  if (codes.includes(THROWN_IF)) {
     return new UnreadablePartsError(
       'parts of tables cannot be read, since a write to the disk has failed: set aside, starting again',
     )

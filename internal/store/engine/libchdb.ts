@@ -21,6 +21,14 @@ export interface Libchdb {
 
   /** Locks the file behind the descriptor until this process ends, however it ends; false when another holds it. */
   lock(descriptor: number): boolean
+
+  /**
+   * Makes each write to the file, or to files that are made in the folder from now on, survive a power cut before it
+   * returns, whoever writes.
+   *
+   * @returns false where the system or the file system cannot
+   */
+  writeThrough(descriptor: number): boolean
 }
 
 /** The package or its library is not there: production images leave it out, and not every platform has it. */
@@ -30,6 +38,9 @@ const STDERR = 2
 
 /** `LOCK_EX | LOCK_NB` of flock(2), the same on Linux and macOS. */
 const EXCLUSIVELY_AT_ONCE = 6
+
+/** ioctl_iflags(2) of Linux on machines of 64 bits: the flags of a file, `chattr +S` among them. */
+const [GET_FLAGS, SET_FLAGS, SYNCHRONOUS] = [0x80086601, 0x40086602, 8]
 
 /** @throws EngineMissingError when this platform has no embedded engine */
 export function loadLibchdb(): Libchdb {
@@ -86,6 +97,22 @@ export function loadLibchdb(): Libchdb {
         call('dup2', original, STDERR)
         call('close', original)
       }
+    },
+
+    writeThrough(descriptor) {
+      if (process.platform !== 'linux') return false
+      const flags = Buffer.alloc(8)
+      const control = (request: number): number =>
+        load({
+          library: 'chdb',
+          funcName: 'ioctl',
+          retType: DataType.I32,
+          paramsType: [DataType.I32, DataType.I64, DataType.U8Array],
+          paramsValue: [descriptor, request, flags],
+        })
+      if (control(GET_FLAGS) !== 0) return false
+      flags.writeInt32LE(flags.readInt32LE(0) | SYNCHRONOUS, 0)
+      return control(SET_FLAGS) === 0
     },
 
     lock: (descriptor) => call('flock', descriptor, EXCLUSIVELY_AT_ONCE) === 0,

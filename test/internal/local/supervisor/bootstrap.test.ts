@@ -9,11 +9,8 @@ import { settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
 import type { Broker } from '../../../../internal/broker/connect.js'
 import { bucketRecords } from '../../../../internal/broker/records.js'
 import { bootstrapTenant, type Credentials } from '../../../../internal/local/supervisor/bootstrap.js'
-import {
-  type InstanceFiles,
-  openInstance,
-  writePrivate,
-} from '../../../../internal/local/supervisor/supervised-instance.js'
+import { type InstanceFiles, openInstance } from '../../../../internal/local/supervisor/supervised-instance.js'
+import { writeDurably } from '../../../../internal/process/durable-files.js'
 import { CLIENTS, TENANTS, USERS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
 import { masterKeysOf } from '../../../support/master-keys.js'
@@ -91,7 +88,7 @@ test('later starts keep the credentials and update the base URL', async () => {
 
 test('a credentials file that lacks some is completed and keeps its values', async () => {
   const { tenant_id, api_key } = await bootstrap()
-  writePrivate(files.credentials, JSON.stringify({ base_url: BASE_URL, tenant_id, api_key }))
+  writeDurably(files.credentials, JSON.stringify({ base_url: BASE_URL, tenant_id, api_key }))
 
   const completed = await bootstrap()
 
@@ -103,7 +100,7 @@ test('a credentials file that lacks some is completed and keeps its values', asy
 test('a start after a crash creates the missing records from the credentials file', async () => {
   const made = await bootstrap()
   const unmade = { ...made, client_id: `${made.client_id.slice(0, -2)}00`, admin_username: 'other' }
-  writePrivate(files.credentials, JSON.stringify(unmade))
+  writeDurably(files.credentials, JSON.stringify(unmade))
 
   await bootstrap()
 
