@@ -1,0 +1,172 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { expect, test } from 'vitest'
+import { connectService } from '../../internal/local/replay/client.js'
+import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
+import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
+import { askAs } from '../support/ask.js'
+import { type CutDisk, makeCutDisk, noCutDisk } from '../support/faults/cut-disk.js'
+import { sendTo, wireEvent } from '../support/gateway.js'
+import { command } from '../support/instance.js'
+import { type Launched, launch } from '../support/processes.js'
+import { UP_MAIN, upArgs } from '../support/service.js'
+import { allRecords, hundredMillionths } from '../support/trace.js'
+
+/** A cut takes half a minute. ATTRIBUTION_TEST_ROUNDS=50 takes half an hour. */
+const CUTS = Number(process.env['ATTRIBUTION_TEST_ROUNDS'] ?? 4)
+const CALLERS = 6
+const BULK = 40
+const LOAD_MS_MAX = 6_000
+/** Every third cut comes so early that the instance may still be starting. */
+const START_MS_MAX = 4_000
+const RECORDS_MS_MAX = 60_000
+/** Of each call of gpt-4o-mini, in 1e-8 USD: 100 tokens at 0.15 and 10 at 0.60 USD per million. */
+const CALL_COST = 2_100n
+
+const reason = noCutDisk()
+if (reason !== undefined) console.log(`power cuts are not tried: ${reason}`)
+
+/** The processes that have the disk as their folder of data, by what they were started with. */
+function processesOn(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && pid !== process.pid && commandOf(pid).includes(folder))
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+interface Answer {
+  readonly invocation_id: string
+  /** Of a request with many events. */
+  readonly results?: readonly { readonly invocation_id: string }[]
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ESRCH') throw cause
+  }
+}
+
+class Calls {
+  /** Ids of calls that were accepted before the power was cut. */
+  readonly accepted = new Set<string>()
+  private readonly agent = new Agent({ connections: CALLERS })
+  private isOver = false
+
+  /** Sends until the power is cut. */
+  async load(port: number, apiKey: string): Promise<void> {
+    this.isOver = false
+    await Promise.all(Array.from({ length: CALLERS }, (_, i) => this.caller(port, apiKey, i === 0)))
+  }
+
+  stop(): void {
+    this.isOver = true
+  }
+
+  private async caller(port: number, apiKey: string, sendsMany: boolean): Promise<void> {
+    while (!this.isOver) {
+      const events = Array.from({ length: sendsMany ? BULK : 1 }, () => wireEvent())
+      const body = JSON.stringify(sendsMany ? events : events[0])
+      const answer = await sendTo(this.agent, port, apiKey, body, randomUUID())
+      // An answer after the cut promises nothing: what it speaks of is on a disk that is gone.
+      if (answer?.status !== 202 || this.isOver) continue
+      const { results, invocation_id } = JSON.parse(answer.text) as Answer
+      for (const id of results?.map((each) => each.invocation_id) ?? [invocation_id]) this.accepted.add(id)
+      await sleep(10)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.agent.close()
+  }
+}
+
+interface Started {
+  readonly up: Launched
+  readonly apiKey: string
+  readonly tenantId: string
+}
+
+async function start(dataDir: string, port: number): Promise<Started> {
+  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, []), '--rate-read', '1000000'] })
+  await up.line(/is ready/)
+  const text = readFileSync(join(dataDir, 'credentials.json'), 'utf8')
+  const { api_key: apiKey, tenant_id: tenantId } = JSON.parse(text) as Credentials
+  return { up, apiKey, tenantId }
+}
+
+async function cutPower(disk: CutDisk, calls: Calls): Promise<void> {
+  disk.cut()
+  calls.stop()
+  // One that is killed may have started another meanwhile.
+  for (let pids = processesOn(disk.folder); pids.length > 0; pids = processesOn(disk.folder)) {
+    for (const pid of pids) kill(pid)
+    await sleep(20)
+  }
+}
+
+test.skipIf(reason !== undefined)(
+  'after each power cut the instance starts at once, and each 202 is one record',
+  { timeout: 120_000 * CUTS },
+  async () => {
+    const disk = makeCutDisk()
+    const dataDir = join(disk.folder, 'data')
+    const calls = new Calls()
+    const port = await freePort()
+    for (let cut = 0; cut < CUTS; cut++) {
+      if (cut % 3 === 2) {
+        // Of a start that is not over, nothing is known but that the next one works.
+        const up = launch(UP_MAIN, { args: upArgs(dataDir, port, []) })
+        await sleep(randomInt(START_MS_MAX))
+        await cutPower(disk, calls)
+        await up.exited
+        await disk.mountAgain()
+      }
+      const { up, apiKey } = await start(dataDir, port)
+      const load = calls.load(port, apiKey)
+      await sleep(randomInt(LOAD_MS_MAX))
+      await cutPower(disk, calls)
+      await Promise.all([load, up.exited])
+      await disk.mountAgain()
+      console.log(`cut ${cut + 1}: ${calls.accepted.size} calls accepted so far`)
+    }
+
+    const { up, apiKey, tenantId } = await start(dataDir, port)
+    const client = connectService(`http://127.0.0.1:${port}`, apiKey, 16)
+    const deadline = performance.now() + RECORDS_MS_MAX
+    const idsOf = async (): Promise<string[]> => (await allRecords(client)).map(({ invocation_id }) => invocation_id)
+    let ids = await idsOf()
+    while (missing(calls.accepted, ids).length > 0 && performance.now() < deadline) {
+      await sleep(500)
+      ids = await idsOf()
+    }
+    expect(missing(calls.accepted, ids)).toEqual([])
+    expect(ids.length).toBe(new Set(ids).size)
+    // Reports read sums that the inserts of records keep.
+    const ask = askAs(`http://127.0.0.1:${port}`, { 'x-api-key': apiKey })
+    const [total] = (await ask('GET', '/v1/reports/usage?from=2026-11-01T00:00:00Z')).json.data
+    expect(total.calls).toBe(ids.length)
+    expect(hundredMillionths(total.cost_usd)).toBe(BigInt(ids.length) * CALL_COST)
+    const verified = await command({ dataDir }, ['audit', 'verify', '--tenant', tenantId])
+    expect([verified.code, verified.lines.at(-1)]).toEqual([0, 'intact'])
+    await Promise.all([client.close(), calls.close()])
+    await up.kill('SIGTERM')
+    await up.exited
+  },
+)
+
+const missing = (accepted: ReadonlySet<string>, ids: readonly string[]): string[] => {
+  const there = new Set(ids)
+  return [...accepted].filter((id) => !there.has(id))
+}

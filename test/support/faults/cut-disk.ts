@@ -1,0 +1,66 @@
+/**
+ * A disk whose power can be cut: ext4 on an image that lies on btrfs. A cut is a clone of the image, which btrfs makes
+ * at one instant: what had reached the device by then, and nothing that was only in the page cache.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atEnd } from '../run/at-end.js'
+
+export interface CutDisk {
+  /** Where it is mounted. */
+  readonly folder: string
+  /** Cuts the power: from now on, what is written to the disk is lost. */
+  cut(): void
+  /** Mounts what had reached the device at the cut, as soon as nothing uses the disk any more. */
+  mountAgain(): Promise<void>
+}
+
+/** Sparse: a disk takes as much as is written to it. */
+const [OUTER, INNER] = ['48G', '32G']
+
+/** Why there can be no such disk here; undefined where there can. */
+export function noCutDisk(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root may mount'
+  if (spawnSync('mkfs.btrfs', ['--version']).status !== 0) return 'mkfs.btrfs is missing (btrfs-progs of Debian)'
+  if (spawnSync('sh', ['-c', 'grep -qw btrfs /proc/filesystems || modprobe btrfs']).status !== 0)
+    return 'this kernel has no btrfs'
+  return undefined
+}
+
+export function makeCutDisk(): CutDisk {
+  const place = mkdtempSync(join(tmpdir(), 'attribution-cut-'))
+  const [outer, folder] = [join(place, 'outer'), join(place, 'disk')]
+  for (const each of [outer, folder]) mkdirSync(each)
+  // By all means: a mount outlives the test.
+  atEnd(() => {
+    for (const each of [folder, outer]) spawnSync('umount', ['-l', each])
+    rmSync(place, { recursive: true, force: true })
+  })
+  const image = (number: number): string => join(outer, `${number}.img`)
+  let current = 0
+  run('truncate', '-s', OUTER, join(place, 'outer.img'))
+  run('mkfs.btrfs', '-q', join(place, 'outer.img'))
+  run('mount', '-o', 'loop', join(place, 'outer.img'), outer)
+  run('truncate', '-s', INNER, image(current))
+  run('mkfs.ext4', '-q', '-E', 'lazy_itable_init=1', image(current))
+  run('mount', '-o', 'loop', image(current), folder)
+  return {
+    folder,
+    cut: () => run('cp', '--reflink=always', image(current), image(current + 1)),
+    mountAgain: async () => {
+      // A killed process has its files open until the kernel has taken it apart.
+      while (spawnSync('umount', [folder]).status !== 0) await sleep(50)
+      rmSync(image(current))
+      current++
+      run('mount', '-o', 'loop', image(current), folder)
+    },
+  }
+}
+
+function run(command: string, ...args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync(command, args)
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr.toString()}`)
+}
