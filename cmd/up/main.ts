@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { listeningUrl } from '../../internal/config/listening-url.js'
 import { banner, newSignInLink } from '../../internal/local/supervisor/banner.js'
 import { Supervisor } from '../../internal/local/supervisor/children.js'
+import { durabilityText } from '../../internal/local/supervisor/durability.js'
 import { noteProcesses, surviveFullDisk } from '../../internal/local/supervisor/full-disk.js'
 import { prepareInstance } from '../../internal/local/supervisor/prepare-instance.js'
 import { runDemo } from '../../internal/local/supervisor/run-demo.js'
@@ -45,9 +46,10 @@ runMain('up', async () => {
     await supervisor.startAll(background)
     const link = await newSignInLink(credentials, addresses)
     const { console_url: consoleUrl } = credentials
-    process.stdout.write(
-      banner({ mode: config.mode, files, addresses, http, consoleUrl, signInLink: link, metrics: metricsUrl(config) }),
-    )
+    const isPrivate = addresses.nats.ownPort !== undefined && addresses.store.ownPort !== undefined
+    const durability = durabilityText({ durability: config.durability, isPrivate, folder: files.dataDir })
+    const facts = { mode: config.mode, files, addresses, http, consoleUrl, signInLink: link, durability }
+    process.stdout.write(banner({ ...facts, metrics: metricsUrl(config) }))
   }
   try {
     // It may wait for a broker or a store without end.

@@ -23,6 +23,7 @@ import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { ConfigError } from '../config/settings.js'
 import { reportWhileWaiting } from '../telemetry/waiting-time.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
+import { refusalOf } from './server-version.js'
 
 export interface BrokerSettings {
   /** Of one server, or of several, comma-separated. */
@@ -48,7 +49,7 @@ const CONNECT_MS_MAX = 3_000
  * Connects to NATS, waits for it without a time limit (the terminal says so), and reconnects without one. A JetStream
  * request fails after 2 s, so that no caller hangs on an unavailable broker.
  *
- * @throws ConfigError when the broker's `max_payload` is too small
+ * @throws ConfigError when the broker's `max_payload` is too small, or its version
  */
 export async function connectBroker({ url, user, password, name }: BrokerSettings): Promise<Broker> {
   const connecting = connect({
@@ -67,6 +68,11 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     noAsyncTraces: true,
   })
   const connection = await reportWhileWaiting('NATS', url, connecting)
+  const refusal = refusalOf(connection.info?.version ?? '')
+  if (refusal !== undefined) {
+    await connection.close()
+    throw new ConfigError(refusal)
+  }
   const payloadBytesMax = connection.info?.max_payload ?? 0
   if (payloadBytesMax < PAYLOAD_BYTES_MIN) {
     await connection.close()

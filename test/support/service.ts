@@ -5,12 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { ClickHouseError } from '@clickhouse/client'
 import { BACKGROUND_ROLES, type BackgroundRole, LAYOUT_SETTINGS, SETTINGS } from '../../internal/config/settings.js'
 import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
-import { environmentIn, freePort, type RunFile } from '../../internal/local/supervisor/supervised-instance.js'
-import { connectStore } from '../../internal/store/client.js'
-import { MIGRATIONS } from '../../internal/store/migrations/migrate.js'
+import { freePort, type RunFile } from '../../internal/local/supervisor/supervised-instance.js'
 import { isAlive } from './alive.js'
 import { type Launched, launch, launchCommand } from './processes.js'
 import { atEnd, lastLines, onFailure } from './run/at-end.js'
@@ -106,7 +103,6 @@ export async function startedDataDir(folder: string, args: readonly string[]): P
   await copyTemplate('instance', folder, async (template) => {
     const up = launch(UP_MAIN, { args: upArgs(template, await freePort(), []) })
     await up.line(/is ready/)
-    await untilMigrated(template)
     await up.kill('SIGTERM')
     // Process ids: those of another instance, by the time that a copy is started.
     for (const file of ['run.json', join('nats', 'nats-server.pid'), 'logs']) {
@@ -114,32 +110,6 @@ export async function startedDataDir(folder: string, args: readonly string[]): P
     }
   })
   return folder
-}
-
-/** The attributor makes the tables, also after `up` is ready; each copy would make what a template lacks. */
-async function untilMigrated(dataDir: string): Promise<void> {
-  const environment = environmentIn(dataDir)
-  const store = connectStore({
-    url: environment['ATTRIBUTION_STORE_URL'] ?? '',
-    user: environment['ATTRIBUTION_STORE_USER'] ?? '',
-    password: environment['ATTRIBUTION_STORE_PASSWORD'] ?? '',
-    database: environment['ATTRIBUTION_STORE_DATABASE'] ?? '',
-  })
-  const newest = async (): Promise<number> => {
-    try {
-      const result = await store.query({
-        query: 'SELECT max(version) AS version FROM schema_migrations',
-        format: 'JSONEachRow',
-      })
-      return (await result.json<{ version: number }>())[0]?.version ?? 0
-    } catch (cause) {
-      // Neither the database nor the table is there yet.
-      if (cause instanceof ClickHouseError && /^UNKNOWN_(DATABASE|TABLE)$/.test(cause.type ?? '')) return 0
-      throw cause
-    }
-  }
-  while ((await newest()) !== MIGRATIONS.at(-1)?.version) await sleep(50)
-  await store.close()
 }
 
 /**

@@ -20,11 +20,13 @@ export interface BannerFacts {
   readonly signInLink: string | undefined
   /** Undefined: they are off. */
   readonly metrics: string | undefined
+  /** What a 202 survives. */
+  readonly durability: string
 }
 
 /** Printed when the instance is ready. */
 export const banner = ({ addresses: { baseUrl, intake, nats, store }, ...facts }: BannerFacts): string => {
-  const { mode, files, http, consoleUrl, signInLink, metrics } = facts
+  const { mode, files, http, consoleUrl, signInLink, metrics, durability } = facts
   return `
   Attribution Service is ready (${mode}).
 
@@ -45,8 +47,8 @@ export const banner = ({ addresses: { baseUrl, intake, nats, store }, ...facts }
     HTTP parser   ${http} on Node ${process.versions.node}
     read model    ${store.ownPort !== undefined ? 'embedded ClickHouse' : 'as configured'}
 
-  Durability: a 202 survives the kill of every process. The broker syncs to disk every two minutes: a power
-  cut can lose the last two minutes. Stop with Ctrl-C.
+  Durability: ${durability}
+  Stop with Ctrl-C.
 
 `
 }

@@ -23,14 +23,14 @@ test('a named nats-server is the only candidate', () => {
 test('the search skips a nats-server that is too old', async () => {
   const found = await firstNewEnough(
     candidates({ PATH: ['/a', '/b'].join(delimiter) }, root),
-    versions({ '/a/nats-server': 'nats-server: v2.9.10', '/b/nats-server': 'nats-server: v2.12.1' }),
+    versions({ '/a/nats-server': 'nats-server: v2.9.10', '/b/nats-server': 'nats-server: v2.12.5' }),
   )
 
   expect(found).toBe('/b/nats-server')
 })
 
 test('a nats-server in PATH is preferred to a fetched one', async () => {
-  const both = versions({ '/a/nats-server': 'nats-server: v2.12.0', [local]: 'nats-server: v2.15.1' })
+  const both = versions({ '/a/nats-server': 'nats-server: v2.12.6', [local]: 'nats-server: v2.15.1' })
 
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), both)).toBe('/a/nats-server')
   expect(await firstNewEnough(candidates({ PATH: '/b' }, root), both)).toBe(local)
@@ -41,7 +41,7 @@ test('the search may find no nats-server', async () => {
 })
 
 test.each([
-  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is required/],
+  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12\.5 or newer is required/],
   [undefined, /cannot be run/],
 ])('a named nats-server with the version output %j is an error', async (version, message) => {
   const found = firstNewEnough(candidates({ NATS_SERVER_BIN: '/named' }, root), async () => version)
