@@ -65,7 +65,9 @@ async function insertBlock<Row>(
     values: Readable.from([writer.take()], { objectMode: false }),
     clickhouse_settings: {
       async_insert: 0,
+      // Both names: the newer one, of 26.2, wins where a server knows it.
       insert_deduplicate: 1,
+      deduplicate_insert: 'enable',
       insert_deduplication_token: token,
       deduplicate_blocks_in_dependent_materialized_views: 1,
       // One block, hence one atomic part per partition.

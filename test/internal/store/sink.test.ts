@@ -27,12 +27,17 @@ const batch = (index: number) =>
     }),
   )
 
-test('rows that several writers insert at once under one token are stored and counted once', async () => {
+test('rows that several writers insert at once under one token, each in an order of its own, are stored and counted once', async () => {
   const writers = Array.from({ length: WRITERS }, () => connectStore(store.connection))
 
   for (let index = 0; index < BATCHES; index++) {
     const rows = batch(index)
-    await Promise.all(writers.map((writer) => insertRows(writer, ATTRIBUTIONS, rows, `batch ${index}`)))
+    await Promise.all(
+      writers.map((writer, i) => {
+        const ordered = [...rows.slice(i * 7), ...rows.slice(0, i * 7)]
+        return insertRows(writer, ATTRIBUTIONS, ordered, `batch ${index}`)
+      }),
+    )
   }
   await Promise.all(writers.map((writer) => writer.close()))
 
