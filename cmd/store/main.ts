@@ -6,6 +6,7 @@
  * that closes, as it does when the parent is killed. Exits with code 1 and one line on stderr when it cannot run, and
  * with code 75 when it should be started again.
  */
+import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { connectStore } from '../../internal/store/client.js'
@@ -15,6 +16,9 @@ import { createDatabase, migrate } from '../../internal/store/migrations/migrate
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { fail, stopRequested, untilWriteFails } from './ending.js'
 import { readStoreConfig } from './store-config.js'
+
+/** The type of a file system in memory (statfs(2)). */
+const TMPFS = 0x01021994
 
 // Node would exit on an uncaught exception, which waits for the engine's threads.
 process.on('uncaughtException', fail)
@@ -44,7 +48,9 @@ try {
   await createDatabase(account, storeDatabase)
   await migrate(store)
   await store.close()
-  if (config.durability === 'power' && !engine.writeTokensThrough()) {
+  // What is in memory survives no power cut anyway.
+  const isInMemory = statfsSync(config.dataDir).type === TMPFS
+  if (config.durability === 'power' && !isInMemory && !engine.writeTokensThrough()) {
     process.stderr.write('store: this file system cannot write through: a power cut may store a batch twice\n')
   }
   console.log(`store ready on ${LISTEN_HOST}:${config.storePort}`)

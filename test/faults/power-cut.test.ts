@@ -8,11 +8,12 @@ import { connectService } from '../../internal/local/replay/client.js'
 import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { askAs } from '../support/ask.js'
+import { launchCluster } from '../support/cluster.js'
 import { type CutDisk, makeCutDisk, noCutDisk } from '../support/faults/cut-disk.js'
 import { sendTo, wireEvent } from '../support/gateway.js'
 import { command } from '../support/instance.js'
 import { type Launched, launch } from '../support/processes.js'
-import { UP_MAIN, upArgs } from '../support/service.js'
+import { privateDataDir, UP_MAIN, upArgs } from '../support/service.js'
 import { allRecords, hundredMillionths } from '../support/trace.js'
 
 /** A cut takes half a minute. ATTRIBUTION_TEST_ROUNDS=50 takes half an hour. */
@@ -98,8 +99,8 @@ interface Started {
   readonly tenantId: string
 }
 
-async function start(dataDir: string, port: number): Promise<Started> {
-  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, []), '--rate-read', '1000000'] })
+async function start(dataDir: string, port: number, args: readonly string[] = []): Promise<Started> {
+  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, []), '--rate-read', '1000000', ...args] })
   await up.line(/is ready/)
   const text = readFileSync(join(dataDir, 'credentials.json'), 'utf8')
   const { api_key: apiKey, tenant_id: tenantId } = JSON.parse(text) as Credentials
@@ -142,29 +143,71 @@ test.skipIf(reason !== undefined)(
       console.log(`cut ${cut + 1}: ${calls.accepted.size} calls accepted so far`)
     }
 
-    const { up, apiKey, tenantId } = await start(dataDir, port)
-    const client = connectService(`http://127.0.0.1:${port}`, apiKey, 16)
-    const deadline = performance.now() + RECORDS_MS_MAX
-    const idsOf = async (): Promise<string[]> => (await allRecords(client)).map(({ invocation_id }) => invocation_id)
-    let ids = await idsOf()
-    while (missing(calls.accepted, ids).length > 0 && performance.now() < deadline) {
-      await sleep(500)
-      ids = await idsOf()
-    }
-    expect(missing(calls.accepted, ids)).toEqual([])
-    expect(ids.length).toBe(new Set(ids).size)
-    // Reports read sums that the inserts of records keep.
-    const ask = askAs(`http://127.0.0.1:${port}`, { 'x-api-key': apiKey })
-    const [total] = (await ask('GET', '/v1/reports/usage?from=2026-11-01T00:00:00Z')).json.data
-    expect(total.calls).toBe(ids.length)
-    expect(hundredMillionths(total.cost_usd)).toBe(BigInt(ids.length) * CALL_COST)
-    const verified = await command({ dataDir }, ['audit', 'verify', '--tenant', tenantId])
-    expect([verified.code, verified.lines.at(-1)]).toEqual([0, 'intact'])
-    await Promise.all([client.close(), calls.close()])
-    await up.kill('SIGTERM')
-    await up.exited
+    const started = await start(dataDir, port)
+    await expectOneRecordEach(calls, dataDir, port, started)
+    await calls.close()
+    await started.up.kill('SIGTERM')
   },
 )
+
+test.skipIf(reason !== undefined)(
+  'while the power of one of three brokers is cut, again and again, each 202 is one record',
+  { timeout: 120_000 * CUTS },
+  async () => {
+    const disks = [0, 1, 2].map(() => makeCutDisk())
+    const cluster = await launchCluster({ placeOf: (server) => (disks[server] as CutDisk).folder, syncs: true })
+    const [dataDir, port, calls] = [privateDataDir(), await freePort(), new Calls()]
+    const started = await start(dataDir, port, ['--nats-url', cluster.url, '--stream-replicas', '3'])
+    const load = calls.load(port, started.apiKey)
+    for (let cut = 0; cut < CUTS; cut++) {
+      await sleep(randomInt(LOAD_MS_MAX))
+      const broker = randomInt(disks.length)
+      disks[broker]?.cut()
+      await cluster.kill(broker)
+      await disks[broker]?.mountAgain()
+      cluster.start(broker)
+      // A second one would leave no majority, and nothing is accepted then.
+      await untilAccepting(calls)
+      console.log(`cut ${cut + 1}: ${calls.accepted.size} calls accepted so far`)
+    }
+    calls.stop()
+    await load
+    await expectOneRecordEach(calls, dataDir, port, started)
+    await calls.close()
+    await started.up.kill('SIGTERM')
+  },
+)
+
+async function untilAccepting({ accepted }: Calls): Promise<void> {
+  const before = accepted.size
+  while (accepted.size < before + BULK) await sleep(50)
+}
+
+async function expectOneRecordEach(
+  calls: Calls,
+  dataDir: string,
+  port: number,
+  { apiKey, tenantId }: Started,
+): Promise<void> {
+  const client = connectService(`http://127.0.0.1:${port}`, apiKey, 16)
+  const deadline = performance.now() + RECORDS_MS_MAX
+  const idsOf = async (): Promise<string[]> => (await allRecords(client)).map(({ invocation_id }) => invocation_id)
+  let ids = await idsOf()
+  while (missing(calls.accepted, ids).length > 0 && performance.now() < deadline) {
+    await sleep(500)
+    ids = await idsOf()
+  }
+  expect(missing(calls.accepted, ids)).toEqual([])
+  expect(ids.length).toBe(new Set(ids).size)
+  // Reports read sums that the inserts of records keep.
+  const ask = askAs(`http://127.0.0.1:${port}`, { 'x-api-key': apiKey })
+  const [total] = (await ask('GET', '/v1/reports/usage?from=2026-11-01T00:00:00Z')).json.data
+  expect(total.calls).toBe(ids.length)
+  expect(hundredMillionths(total.cost_usd)).toBe(BigInt(ids.length) * CALL_COST)
+  const verified = await command({ dataDir }, ['audit', 'verify', '--tenant', tenantId])
+  expect([verified.code, verified.lines.at(-1)]).toEqual([0, 'intact'])
+  await client.close()
+}
 
 const missing = (accepted: ReadonlySet<string>, ids: readonly string[]): string[] => {
   const there = new Set(ids)

@@ -28,13 +28,21 @@ export interface Cluster {
 export interface ClusterOptions {
   /** Through which port a server reaches the route port of another one; that port itself unless it is given. */
   readonly through?: (routePort: number, from: number, to: number) => Promise<number>
+  /** Where the folder of a server is made. */
+  readonly placeOf?: (server: number) => string
+  /** Whether a server syncs each write before it acknowledges it. */
+  readonly syncs?: boolean
 }
 
 /**
  * Resolves once JetStream has a leader. The servers end with the test file, or with this process, even if that is
  * killed.
  */
-export async function launchCluster({ through = async (port) => port }: ClusterOptions = {}): Promise<Cluster> {
+export async function launchCluster({
+  through = async (port) => port,
+  placeOf = tmpdir,
+  syncs = false,
+}: ClusterOptions = {}): Promise<Cluster> {
   const names = ['n0', 'n1', 'n2']
   const ports = await Promise.all(names.map(() => freePort()))
   const routePorts = await Promise.all(names.map(() => freePort()))
@@ -45,7 +53,7 @@ export async function launchCluster({ through = async (port) => port }: ClusterO
   }
   const routes = await Promise.all(names.map((_, i) => routesOf(i)))
   const servers = names.map((name, i) => {
-    const folder = mkdtempSync(join(tmpdir(), `attribution-nats-${name}-`))
+    const folder = mkdtempSync(join(placeOf(i), `attribution-nats-${name}-`))
     const pidFile = join(folder, 'pid')
     const config = join(folder, 'nats.conf')
     writeFileSync(
@@ -53,7 +61,7 @@ export async function launchCluster({ through = async (port) => port }: ClusterO
       `server_name: ${name}
 listen: "127.0.0.1:${ports[i]}"
 pid_file: ${JSON.stringify(pidFile)}
-jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))}, max_file_store: 64GB }
+jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))}, max_file_store: 64GB${syncs ? ', sync_interval: always' : ''} }
 cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes[i]}], no_advertise: true }
 `,
     )

@@ -202,8 +202,10 @@ function errorsInto(file: string, libchdb: Libchdb): Errors {
     },
     giveBack() {
       restore()
-      const bytes = Buffer.alloc(Math.min(fstatSync(descriptor).size, ERRORS_BYTES_MAX))
-      readSync(descriptor, bytes, 0, bytes.length, 0)
+      const { size } = fstatSync(descriptor)
+      const bytes = Buffer.alloc(Math.min(size, ERRORS_BYTES_MAX))
+      // Its last words: why it ended comes after what it could not read, each with a stack of two kilobytes.
+      readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
       return bytes.toString()
     },
   }

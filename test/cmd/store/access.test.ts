@@ -181,10 +181,8 @@ test('the audit log table accepts inserts, and nobody can change or delete a row
     return answers
   }
   const done = await statuses([
-    'CREATE DATABASE attribution',
-    `CREATE TABLE attribution.audit_log (${rows}`,
     `CREATE TABLE attribution.other (${rows}`,
-    'INSERT INTO attribution.audit_log VALUES (1, 0)',
+    "INSERT INTO attribution.audit_log (tenant_id, created_at) VALUES ('tnt_one', now())",
     'SELECT * FROM attribution.audit_log',
     'ALTER TABLE attribution.other DELETE WHERE 1',
     'DROP TABLE attribution.other',
@@ -210,6 +208,6 @@ test('the audit log table accepts inserts, and nobody can change or delete a row
   expect(done.map(({ status }) => status)).toEqual(done.map(() => 200))
   expect(refused.map(({ code }) => code)).toEqual(refused.map(() => '497'))
   expect(
-    await (await store.client.query({ query: 'SELECT a FROM attribution.audit_log', format: 'JSON' })).json(),
+    await (await store.client.query({ query: 'SELECT tenant_id FROM attribution.audit_log', format: 'JSON' })).json(),
   ).toMatchObject({ rows: 1 })
 })

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, truncateSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
+import { START_AGAIN } from '../../../internal/process/exit-codes.js'
 import { launch } from '../../support/processes.js'
 import {
   launchStore,
@@ -139,6 +141,25 @@ test('a store whose parent no longer reads its output stops cleanly', async () =
 
   expect([code, signal]).toEqual([0, null])
   expect(await isServed(port)).toBe(false)
+})
+
+test('a store that cannot read parts of many tables asks to be started again, and then serves', async () => {
+  const dataDir = folder()
+  const first = await launchStore({ dataDir })
+  for (let table = 0; table < 30; table++) {
+    await first.client.command({ query: `CREATE TABLE part_of_${table} (n UInt32) ENGINE = MergeTree ORDER BY n` })
+    await first.client.command({ query: `INSERT INTO part_of_${table} VALUES (1)` })
+  }
+  await stopStore(first)
+  const columns = join(dataDir, 'store', 'data', 'store')
+  for (const path of readdirSync(columns, { recursive: true, encoding: 'utf8' })) {
+    if (path.endsWith('all_1_1_0/columns.txt')) truncateSync(join(columns, path))
+  }
+
+  const second = launch(STORE_MAIN, storeLaunch(dataDir, first.port))
+
+  expect(await second.exited).toEqual({ code: START_AGAIN, signal: null })
+  await stopStore(await launchStore({ dataDir, port: first.port }))
 })
 
 test('a kill during inserts neither loses nor duplicates rows', async () => {
