@@ -1,7 +1,7 @@
-import type { PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
+import { datedPrices, type PriceBookFile, type PriceHistory, type PriceRow } from '../cost/price-book.js'
 import { rowName } from './book-file.js'
 import { type FlatSheet, flattened } from './flat-sheet.js'
-import { completed, FIRST_DAY, newestOf, periodsByRow } from './row-prices.js'
+import { completed, FIRST_DAY, newestOf } from './row-prices.js'
 
 /** How a price book differs from another, price by price: what a person reads before it comes into force. Pure. */
 
@@ -64,9 +64,9 @@ interface RowPrices {
 }
 
 function pricesIn(file: PriceBookFile): (row: PriceRow) => RowPrices {
-  const periods = periodsByRow(file)
+  const periodsOf = datedPrices(file.history)
   return (row) => {
-    const own = row.region === undefined ? (periods.get(rowName(row)) ?? []) : []
+    const own = periodsOf(row) ?? []
     const newest = newestOf(own)
     return {
       rates: flattened(newest === undefined ? row : completed(newest, row).price),

@@ -77,7 +77,14 @@ export const bookFile = z.looseObject({
   as_of: day,
   providers: z.record(z.string(), z.looseObject({ tier_rule: z.string().optional(), rules: z.array(rule).optional() })),
   models: z.array(row).min(1),
-  history: z.array(z.looseObject({ provider: name, models: z.array(name).min(1), periods: z.array(period).min(1) })),
+  history: z.array(
+    z.looseObject({
+      provider: name,
+      models: z.array(name).min(1),
+      region: name.optional(),
+      periods: z.array(period).min(1),
+    }),
+  ),
   zero_priced: z.array(named).default([]),
   incomplete: z.array(named).default([]),
   quarantined: z.array(named).default([]),
@@ -131,11 +138,11 @@ function disorders({ models, history }: PriceBookFile): string[] {
       ? []
       : [`${rowName(each)}: thresholds and bands must be ascending`],
   )
-  const ofPeriods = history.flatMap(({ provider, models: names, periods }) =>
+  const ofPeriods = history.flatMap(({ models: names, periods, ...each }) =>
     rises(periods.map(({ from }) => startMs(from))) &&
     periods.every(({ from, to }) => to === undefined || startMs(to) > startMs(from))
       ? []
-      : [`history of ${provider}/${names[0]}: periods must be ascending`],
+      : [`history of ${rowName({ ...each, model: names[0] ?? '' })}: periods must be ascending`],
   )
   return [...ofRows, ...ofPeriods]
 }

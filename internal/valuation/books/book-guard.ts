@@ -1,8 +1,9 @@
 import { BILLED_UNITS } from '../../text/call-words.js'
-import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
+import { type DatedPeriod, datedPrices, type PriceBookFile, type PriceRow } from '../cost/price-book.js'
 import { factorsOutOfBounds, ratesOutOfBounds } from '../cost/rate-bounds.js'
 import { BILLED_TOOLS, RATE_PARTS, type RateSheet, type Rates, rateTables, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
+import { historyOfRows } from './row-prices.js'
 
 /**
  * Keeps wrong rows of a new price book from pricing calls (published books have had rows 100,000 times too
@@ -49,7 +50,7 @@ const JUMP = 5n
 /** @param accepted names of rows accepted in manual review: their doubts no longer hold them */
 export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted: ReadonlySet<string>): BookReview {
   const known = new Map(before.models.map((row) => [rowName(row), row]))
-  const [dated, datedBefore] = [periodsByName(file), periodsByName(before)]
+  const [dated, datedBefore] = [datedPrices(file.history), datedPrices(before.history)]
   const names = new Set(file.models.map(rowName))
   const quarantined: DoubtfulRow[] = []
   const held: DoubtfulRow[] = []
@@ -58,7 +59,7 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
   for (const row of file.models) {
     const name = rowName(row)
     const old = known.get(name)
-    const [periods, oldPeriods] = [dated.get(name), datedBefore.get(name)]
+    const [periods, oldPeriods] = [dated(row), datedBefore(row)]
     const isSameRow = old !== undefined && isSame(row, old)
     if (isSameRow && isSame(periods, oldPeriods)) {
       models.push(row)
@@ -86,8 +87,8 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
     .map(({ provider, model }) => ({ provider, model, reason: 'held back by the guard of book updates' }))
   const rejected = new Set([...quarantined, ...held].map(({ name }) => name))
   const history = [
-    ...historiesOf(file, (name) => !rejected.has(name)),
-    ...historiesOf(before, (name) => rejected.has(name) && !leftOut.has(name)),
+    ...historyOfRows(file.history, (name) => !rejected.has(name)),
+    ...historyOfRows(before.history, (name) => rejected.has(name) && !leftOut.has(name)),
   ]
   return {
     file: { ...file, models, history, quarantined: [...file.quarantined, ...unpriced] },
@@ -98,22 +99,6 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
     held,
   }
 }
-
-/** The dated prices of each model, by row name. */
-const periodsByName = ({ history }: PriceBookFile): ReadonlyMap<string, readonly DatedPeriod[]> =>
-  new Map(
-    history.flatMap(({ provider, models, periods }) =>
-      models.map((model) => [rowName({ provider, model }), periods] as const),
-    ),
-  )
-
-/** The dated prices of the models that satisfy `isWanted`. */
-const historiesOf = ({ history }: PriceBookFile, isWanted: (name: string) => boolean): readonly PriceHistory[] =>
-  history
-    .map(({ provider, models, ...rest }) => {
-      return { ...rest, provider, models: models.filter((model) => isWanted(rowName({ provider, model }))) }
-    })
-    .filter(({ models }) => models.length > 0)
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
 

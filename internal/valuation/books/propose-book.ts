@@ -1,11 +1,11 @@
 import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
-import { priceBook, startMs } from '../cost/price-book.js'
+import { datedPrices, priceBook, startMs } from '../cost/price-book.js'
 import { PRICED_TIERS, RATE_PARTS, type RateSheet } from '../cost/rate-sheet.js'
 import { differences, type RateChange, type RowChange } from './book-difference.js'
 import { rowName } from './book-file.js'
 import { alignedTo, type FlatSheet, flattened, isPerUnit, unflattened } from './flat-sheet.js'
 import { type Disagreement, type MergedRates, mergedRates, type Said } from './merge-rates.js'
-import { completed, FIRST_DAY, newestOf, periodsByRow } from './row-prices.js'
+import { completed, FIRST_DAY, historyOfRows, newestOf } from './row-prices.js'
 import type { SourceBook, SourceName, SourcePeriod, SourceRow } from './sources/source-book.js'
 
 /**
@@ -53,11 +53,10 @@ export function proposedBook(
   dates: ProposalDates,
 ): ProposedBook {
   const found: Found = { changes: [], added: [], disagreements: [], byTimeOfDay: [], inexact: [] }
-  const periods = periodsByRow(before)
+  const periodsOf = datedPrices(before.history)
   const histories = new Map<string, PriceHistory>()
   const models = before.models.map((row) => {
-    const own = row.region === undefined ? periods.get(rowName(row)) : undefined
-    const next = revisedRow(row, own, sources, dates, found)
+    const next = revisedRow(row, periodsOf(row), sources, dates, found)
     if (next === undefined) return row
     if (next.history !== undefined) histories.set(rowName(row), next.history)
     return next.row
@@ -66,12 +65,7 @@ export function proposedBook(
     models.push(row)
     if (history !== undefined) histories.set(rowName(row), history)
   }
-  const kept = before.history
-    .map((each) => ({
-      ...each,
-      models: each.models.filter((model) => !histories.has(rowName({ provider: each.provider, model }))),
-    }))
-    .filter((each) => each.models.length > 0)
+  const kept = historyOfRows(before.history, (name) => !histories.has(name))
   const file = { ...before, as_of: dates.asOf, models, history: [...kept, ...histories.values()] }
   return { ...found, file }
 }
@@ -85,35 +79,22 @@ export function uponRelease(inForce: PriceBookFile, release: PriceBookFile): Pri
   const known = new Set(inForce.models.map(rowName))
   const models = release.models.filter((row) => !known.has(rowName(row)))
   const names = new Set(models.map(rowName))
-  const history = release.history
-    .map((each) => ({
-      ...each,
-      models: each.models.filter((model) => names.has(rowName({ provider: each.provider, model }))),
-    }))
-    .filter((each) => each.models.length > 0)
   return {
     ...inForce,
     providers: { ...inForce.providers, ...release.providers },
     models: [...inForce.models, ...models],
-    history: [...inForce.history, ...history],
+    history: [...inForce.history, ...historyOfRows(release.history, (name) => names.has(name))],
   }
 }
 
 /** The new book with the former rows and dated prices of some models: of those whose new price nobody would accept. */
 export function withFormerRows(file: PriceBookFile, before: PriceBookFile, names: ReadonlySet<string>): PriceBookFile {
   const former = new Map(before.models.map((row) => [rowName(row), row]))
-  const isFormer = (provider: string, model: string): boolean => {
-    const name = rowName({ provider, model })
-    return names.has(name) && former.has(name)
-  }
-  const historyIn = (book: PriceBookFile, isWanted: (provider: string, model: string) => boolean) =>
-    book.history
-      .map(({ models, ...each }) => ({ ...each, models: models.filter((model) => isWanted(each.provider, model)) }))
-      .filter(({ models }) => models.length > 0)
+  const isFormer = (name: string): boolean => names.has(name) && former.has(name)
   return {
     ...file,
     models: file.models.map((row) => (names.has(rowName(row)) ? (former.get(rowName(row)) ?? row) : row)),
-    history: [...historyIn(file, (...of) => !isFormer(...of)), ...historyIn(before, isFormer)],
+    history: [...historyOfRows(file.history, (name) => !isFormer(name)), ...historyOfRows(before.history, isFormer)],
   }
 }
 
@@ -208,7 +189,7 @@ function revisedRow(
   const date = dateOf(rates, said, dates)
   const price = unflattened(merged.rates)
   const revised = withOther({ ...withoutRates(row), ...price }, other ?? row.other)
-  const periods = row.region === undefined ? periodsWith({ listed, price, row, date, announced, dates }) : undefined
+  const periods = periodsWith({ listed, price, row, date, announced, dates })
   const history = periods && historyOf(row, periods, said)
   if (!isHeldExactly(revised, history)) {
     found.inexact.push(name)
@@ -361,11 +342,17 @@ const withoutRates = (row: PriceRow): PriceRow =>
   Object.fromEntries(Object.entries(row).filter(([member]) => !RATE_MEMBERS.has(member))) as unknown as PriceRow
 
 const historyOf = (
-  { provider, model }: PriceRow,
+  { provider, model, region }: PriceRow,
   periods: readonly DatedPeriod[],
   said: readonly Pick<Statement, 'source'>[],
 ): PriceHistory & { readonly source: readonly string[] } => {
-  return { provider, models: [model], source: said.map(({ source }) => source), periods }
+  return {
+    provider,
+    models: [model],
+    ...(region !== undefined && { region }),
+    source: said.map(({ source }) => source),
+    periods,
+  }
 }
 
 /** A factor can give a rate more decimals than a call's cost can have. */
@@ -426,7 +413,7 @@ function newRow(
     src: `${said.map(({ source }) => source).join(', ')} (${dates.asOf})`,
   }
   const row = withOther(bare, otherBooks(bare, merged, said))
-  const periods = region === undefined ? datedPeriods(said, rates, dates) : []
+  const periods = datedPeriods(said, rates, dates)
   const history = periods.length > 1 ? historyOf(row, periods, said) : undefined
   if (!isHeldExactly(row, history)) {
     found.inexact.push(name)

@@ -1,14 +1,15 @@
-import { type DatedPeriod, type PriceBookFile, type PriceRow, sheetOfPeriod } from '../cost/price-book.js'
+import { type DatedPeriod, type PriceHistory, type PriceRow, sheetOfPeriod } from '../cost/price-book.js'
 import { rowName } from './book-file.js'
 import { flattened, unflattened } from './flat-sheet.js'
 
-/** The dated prices of a book by the names of the rows that have them. */
-export const periodsByRow = ({ history }: PriceBookFile): ReadonlyMap<string, readonly DatedPeriod[]> =>
-  new Map(
-    history.flatMap(({ provider, models, periods }) =>
-      models.map((model) => [rowName({ provider, model }), periods] as const),
-    ),
-  )
+/** The dated prices of the rows that satisfy `isWanted`, by name. */
+export const historyOfRows = <H extends PriceHistory>(
+  history: readonly H[],
+  isWanted: (name: string) => boolean,
+): readonly H[] =>
+  history
+    .map((each) => ({ ...each, models: each.models.filter((model) => isWanted(rowName({ ...each, model }))) }))
+    .filter(({ models }) => models.length > 0)
 
 /** A period with all of its rates and fees, so that a new row behind it changes nothing of it. */
 export function completed(period: DatedPeriod, row: PriceRow): DatedPeriod {

@@ -47,19 +47,24 @@ interface NamedRow {
   readonly model: string
 }
 
-export type PriceRow = NamedRow &
+interface PlacedRow extends NamedRow {
+  readonly region?: string
+}
+
+export type PriceRow = PlacedRow &
   RateSheet & {
     readonly mode?: string
-    readonly region?: string
     readonly residency_multiplier?: Readonly<Record<string, string>>
     readonly multipliers?: Readonly<Record<string, string>>
     readonly flags?: readonly string[]
     readonly other?: Readonly<Record<string, Readonly<Record<string, string>>>>
   }
 
+/** The dated prices of rows: of those without a region, or of those in one. */
 export interface PriceHistory {
   readonly provider: string
   readonly models: readonly string[]
+  readonly region?: string
   readonly periods: readonly DatedPeriod[]
 }
 
@@ -178,14 +183,7 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
   const entries = new Map<string, EntriesOfModel>()
   const regionalProviders = new Set<string>()
   const knownProviders = new Set(Object.keys(file.providers))
-  const histories = new Map(
-    file.history.flatMap(({ provider, models, periods }) =>
-      models.map((model) => [key(provider, model), periods] as const),
-    ),
-  )
-
-  const historyOf = (row: PriceRow) =>
-    row.region === undefined ? histories.get(key(row.provider, row.model)) : undefined
+  const historyOf = datedPrices(file.history)
   const relativesOf = relatives(file.models)
   for (const row of file.models) {
     const { tier_rule, rules = [] } = file.providers[row.provider] ?? {}
@@ -221,11 +219,7 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
   return {
     asOf: file.as_of,
     id,
-    textPrices: () =>
-      file.models.flatMap((row) => {
-        const history = row.region === undefined ? histories.get(key(row.provider, row.model)) : undefined
-        return textPrice(row, history) ?? []
-      }),
+    textPrices: () => file.models.flatMap((row) => textPrice(row, historyOf(row)) ?? []),
     find(provider, model, statedRegion) {
       const names = modelNames(provider, model)
       const [asSent] = names.candidates
@@ -252,6 +246,16 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
       return { kind: 'none', reason: 'unknown_model' }
     },
   }
+}
+
+/** The dated prices of each row that has any. */
+export function datedPrices(history: readonly PriceHistory[]): (row: PlacedRow) => readonly DatedPeriod[] | undefined {
+  const periodsOf = new Map(
+    history.flatMap(({ provider, models, region, periods }) =>
+      models.map((model) => [key(provider, model, region), periods] as const),
+    ),
+  )
+  return ({ provider, model, region }) => periodsOf.get(key(provider, model, region))
 }
 
 /** What the row for all regions assumes of where the call ran. */
@@ -425,6 +429,6 @@ function minuteOfDay(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5))
 }
 
-function key(provider: string, model: string): string {
-  return `${provider}\n${model.toLowerCase()}`
+function key(provider: string, model: string, region = ''): string {
+  return `${provider}\n${model.toLowerCase()}\n${region.toLowerCase()}`
 }

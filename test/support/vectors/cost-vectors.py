@@ -34,13 +34,13 @@ def millis(stamp):
     return round(datetime.fromisoformat(stamp).replace(tzinfo=timezone.utc).timestamp() * 1000)
 
 
+def histories_of(row):
+    return [h for h in BOOK["history"] if h["provider"] == row["provider"] and row["model"] in h["models"] and h.get("region") == row.get("region")]
+
+
 def price_in_force(row, at):
     """The row's rates, or those of the dated period and daily window that hold the instant."""
-    if "region" in row:
-        return row
-    for history in BOOK["history"]:
-        if history["provider"] != row["provider"] or row["model"] not in history["models"]:
-            continue
+    for history in histories_of(row):
         period = history["periods"][0]
         for each in history["periods"]:
             if at >= millis(each["from"]):
@@ -86,11 +86,9 @@ def relatives(row):
     others = [r for r in kin if is_dated and DATED.search(r["model"].lower()) is None] + dated
     for other in others:
         yield other
-        if "region" not in other:
-            for history in BOOK["history"]:
-                if history["provider"] == other["provider"] and other["model"] in history["models"]:
-                    for period in reversed(history["periods"]):
-                        yield merged(other, dict(period["price"]))
+        for history in histories_of(other):
+            for period in reversed(history["periods"]):
+                yield merged(other, dict(period["price"]))
 
 
 def rule_of(row):
@@ -309,7 +307,7 @@ def main():
     resold = [h for h in BOOK["history"] if h["provider"] in ("openrouter", "deepinfra")]
     for history in [h for h in BOOK["history"] if h not in resold] + pick.sample(resold, 20):
         for name in history["models"]:
-            row = next(r for r in BOOK["models"] if (r["provider"], r["model"]) == (history["provider"], name) and "region" not in r)
+            row = next(r for r in BOOK["models"] if (r["provider"], r["model"], r.get("region")) == (history["provider"], name, history.get("region")))
             for period in history["periods"]:
                 start = millis(period["from"])
                 for at in (start - 1, start, start + 12 * 3600 * 1000):

@@ -86,6 +86,26 @@ test('a change has the day that a book gives for it, and an announced price come
   expect(file.history[0]?.periods.map(({ scheduled }) => scheduled)).toEqual([undefined, undefined, true])
 })
 
+test('the price of a region changes from that day, too, and what nobody accepts keeps its former ones', () => {
+  const regional = (region: string) => ({ ...priceRow('a', '3', '15'), region })
+  const before = bookOf([priceRow('a', '3', '15'), regional('eu'), regional('us')])
+  const listed = (region: string): SourceRow => ({ ...now('a', { input: '2', output: '10' }), region })
+
+  const { file } = proposedBook(before, [litellm(listed('eu'), listed('us'))], DATES)
+  const held = withFormerRows(file, before, new Set(['openai/a@us']))
+
+  const inputsIn = (book: PriceBookFile, region: string | undefined) => {
+    const found = priceBook(book).find('openai', 'a', region)
+    return found.kind === 'none' ? [] : found.entry.periods.map(({ sheet }) => sheet.input)
+  }
+  expect(inputsIn(file, undefined)).toEqual(['3'])
+  expect(['eu', 'us'].map((region) => inputsIn(file, region))).toEqual([
+    ['3', '2'],
+    ['3', '2'],
+  ])
+  expect(['eu', 'us'].map((region) => inputsIn(held, region))).toEqual([['3', '2'], ['3']])
+})
+
 test('where the books disagree, the row stays, and the cost of a call says what they have', () => {
   const before = bookOf([priceRow('a', '3', '15'), priceRow('b', '3', '15')])
   const sources = [

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import {
+  datedPrices,
   loadPriceBook,
   loadPriceBookFile,
   type PriceBookFile,
   priceBook,
+  startMs,
 } from '../../../../internal/valuation/cost/price-book.js'
 
 const file: PriceBookFile = {
@@ -53,6 +55,50 @@ test('an Azure deployment of an unstated kind has the price of a global one, mar
 
 test('a region is ignored when the provider has one price for all regions', () => {
   expect(find('openai', 'gpt-4o', 'westeurope')).toEqual(['gpt-4o', undefined, 'exact'])
+})
+
+test('a row of a region has dated prices of its own', () => {
+  const periods = (input: string) => [
+    { from: '2026-01-01', to: '2026-08-01', price: { input, output: '22' } },
+    { from: '2026-08-01', price: { input: '2.75', output: '11' } },
+  ]
+  const history = [
+    { provider: 'azure', models: ['gpt-4o'], region: 'EU', periods: periods('5.5') },
+    { provider: 'azure', models: ['gpt-4o'], periods: periods('5') },
+  ]
+  const inputs = (region: string | undefined) => {
+    const found = priceBook({ ...file, history }).find('azure', 'gpt-4o', region)
+    return found.kind === 'none' ? [] : found.entry.periods.map(({ sheet }) => sheet.input)
+  }
+
+  expect(inputs('eu')).toEqual(['5.5', '2.75'])
+  expect(inputs('us')).toEqual(['5', '2.75'])
+})
+
+test('at any time an Azure data zone costs what a global deployment costs, or up to 10 % more', () => {
+  const { models, history } = loadPriceBookFile()
+  const periodsOf = datedPrices(history)
+  const included = loadPriceBook()
+  const ratesAt = (model: string, region: string | undefined, atMs: number) => {
+    const found = included.find('azure', model, region)
+    const periods = found.kind === 'none' ? [] : found.entry.periods
+    const { sheet } = periods.findLast(({ fromMs }) => fromMs <= atMs) ?? periods[0] ?? {}
+    return ['input', 'output'].map((part) => Number(sheet?.[part as 'input' | 'output']))
+  }
+  const dated = models.filter(({ provider, model, region }) => {
+    return provider === 'azure' && (region === 'eu' || region === 'us') && periodsOf({ provider, model }) !== undefined
+  })
+  const tried = dated.flatMap(({ provider, model, region }) =>
+    (periodsOf({ provider, model }) ?? []).flatMap(({ from }) =>
+      [startMs(from) - 1, startMs(from)].map((atMs) => {
+        const [global, zone] = [ratesAt(model, undefined, atMs), ratesAt(model, region, atMs)]
+        return { model, region, atMs, factors: zone.map((rate, at) => rate / (global[at] ?? 0)) }
+      }),
+    ),
+  )
+
+  expect(tried).not.toEqual([])
+  expect(tried.filter(({ factors }) => !factors.every((factor) => factor > 0.9999 && factor < 1.1001))).toEqual([])
 })
 
 test('an inference profile uses its own row or else that of the plain model', () => {
