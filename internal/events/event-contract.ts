@@ -30,9 +30,14 @@ const attributed = z.object({
   cost_basis: z
     .enum(COST_BASES)
     .meta({ description: 'Source of the cost. `unpriced`: the cost is not known and reported as 0.' }),
-  cost_bound: z.enum(COST_BOUNDS).nullish().meta({
-    description: '`upper`: the cost is at most that much, `lower`: at least. Absent from events of earlier versions.',
-  }),
+  cost_bound: z
+    .enum(COST_BOUNDS)
+    .nullish()
+    .meta({
+      description:
+        '`upper`: the cached tokens cost at most that much, `lower`: the cost is at least that much. Absent from events ' +
+        'of earlier versions.',
+    }),
   energy_basis: footprintBasis(),
   carbon_basis: footprintBasis(),
 })

@@ -1,6 +1,6 @@
 import type { CostBound } from '../../records/bases.js'
 import { COST_FLAGS, type CostDetails, type CostFlag } from './cost-details.js'
-import { billedAs, isZero, type Rates } from './rate-sheet.js'
+import { billedAs, isZero, type Rates, stepsPerToken } from './rate-sheet.js'
 import type { TokenParts } from './token-parts.js'
 
 /** What a cost says of the true one, where the price does not know all of the call. */
@@ -8,18 +8,39 @@ import type { TokenParts } from './token-parts.js'
 const CACHED_PARTS = ['cache_read', 'audio_cache_read', 'image_cache_read'] as const
 type CachedPart = (typeof CACHED_PARTS)[number]
 
-/** Nobody charges more for cached tokens than for input (`guard.ts` refuses such a row). */
+/** Nobody charges more for cached tokens than for uncached ones; `books/book-guard.ts` holds such a row back. */
 const AT_INPUT_RATE: CostFlag = 'cache_read_rate_missing'
 
-/** Whether cached tokens of a call are billed as input, since no rate of theirs is known. Free input costs no less. */
+/** Whether cached tokens of a call are billed as uncached, since no rate of theirs is known. Free ones cost no less. */
 export const isCacheAtInputRate = (rates: Rates, isThere: (part: CachedPart) => boolean): boolean =>
-  rates.input !== undefined &&
-  !isZero(rates.input) &&
-  CACHED_PARTS.some((part) => isThere(part) && billedAs(part, rates) === 'input')
+  CACHED_PARTS.some((part) => isThere(part) && isUnrated(part, rates) && !isZero(uncachedRate(part, rates) ?? '0'))
+
+/**
+ * The rates with those of cached audio and images that have none, and that cost otherwise than text when they are not
+ * cached: the rate of cached text would be too low, and they are billed as uncached.
+ */
+export function withUncachedRates(rates: Rates, isThere: (part: CachedPart) => boolean): Rates {
+  const unrated = CACHED_PARTS.filter((part) => isThere(part) && isUnrated(part, rates) && isPricedApart(part, rates))
+  if (unrated.length === 0) return rates
+  return { ...rates, ...Object.fromEntries(unrated.map((part) => [part, uncachedRate(part, rates)])) }
+}
+
+const isUnrated = (part: CachedPart, rates: Rates): boolean =>
+  rates[part] === undefined && (billedAs(part, rates) === 'input' || isPricedApart(part, rates))
+
+function isPricedApart(part: CachedPart, rates: Rates): boolean {
+  const own = rates[UNCACHED[part]]
+  return own !== undefined && rates.input !== undefined && stepsPerToken(own, []) !== stepsPerToken(rates.input, [])
+}
+
+const uncachedRate = (part: CachedPart, rates: Rates): string | undefined => rates[UNCACHED[part]] ?? rates.input
+
+const UNCACHED = { cache_read: 'input', audio_cache_read: 'audio_input', image_cache_read: 'image_input' } as const
 
 /**
  * Of the cost that counts: `upper` with cached tokens at the input rate, `lower` where it lacks what has no price. With
- * both it is neither. A cost that the caller stated is no bound, whatever price stands beside it.
+ * both it is neither. A cost that the caller stated is no bound, whatever price stands beside it. `upper` speaks of the
+ * cached tokens: what is assumed of other ones, each a doubt of its own, may be too low.
  */
 export function costBoundOf(details: CostDetails): CostBound | undefined {
   const { basis } = details

@@ -51,7 +51,15 @@ import {
 import type { TenantPrices } from './tenant-prices.js'
 import { type TokenParts, tokenParts } from './token-parts.js'
 import { costOfTools, toolsCalled } from './tool-fees.js'
-import { flagsOfRates, HAS_TOOL_CALLS, isModalityUnlisted, ratesUsed, unitFacts, usageFacts } from './usage-facts.js'
+import {
+  flagsOfRates,
+  HAS_TOOL_CALLS,
+  isModalityUnlisted,
+  ratesBilled,
+  ratesUsed,
+  unitFacts,
+  usageFacts,
+} from './usage-facts.js'
 
 export interface CostResult {
   /** 0 with basis `unpriced` means unknown, not free; any other cost with it lacks what `unpriced_units` names. */
@@ -366,16 +374,17 @@ interface Selected {
 function newVariant(call: Selected): PricedVariant {
   const { pricing, period, serviceTier, selected, usage, fees, unitRates } = call
   const { entry } = pricing
+  const rates = ratesBilled(selected.rates, usage)
   const hasUnits = Object.keys(unitRates.rates).length > 0
   const multipliers = [...ofResidency(entry, call.pricing.region), ...ofSpeed(entry, call.isFast)]
   const assumed = assumedFrom(
-    [...ratesUsed(selected.rates, usage)].map((part) => [part, selected.assumed[part]]),
+    [...ratesUsed(rates, usage)].map((part) => [part, selected.assumed[part]]),
     [...Object.keys({ ...fees.fees, ...unitRates.rates }), ...multipliers.map(({ name }) => name)].map((name) => [
       name,
       entry.ofRelative.get(name),
     ]),
   )
-  const applied = appliedPrice(call, { multipliers, assumed }, [
+  const applied = appliedPrice(call, { rates, multipliers, assumed }, [
     ...pricing.nameFlags,
     ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
     ...(period.isScheduled ? (['scheduled_price'] as const) : []),
@@ -396,7 +405,7 @@ function newVariant(call: Selected): PricedVariant {
       unitRates.missing.length === 0
         ? outcomeDetails(pricing.book, entry.source, { price: applied })
         : outcomeDetails(pricing.book, 'unpriced', { ...noPriceOf(unitRates.missing), price: applied }),
-    steps: stepsOfParts(selected.rates, factors),
+    steps: stepsOfParts(rates, factors),
     fees: fees.fees,
     units: unitRates.rates,
   }
@@ -466,7 +475,7 @@ const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
 
 function appliedPrice(
   { pricing, period, window: windowIndex, serviceTier, cliff, selected, fees: { fees }, unitRates }: Selected,
-  { multipliers, assumed }: { readonly multipliers: readonly Multiplier[]; readonly assumed: readonly AssumedFrom[] },
+  { rates, multipliers, assumed }: Pick<AppliedPrice, 'rates'> & Factors,
   flags: readonly CostFlag[],
 ): AppliedPrice {
   const { entry, match, modelFrom } = pricing
@@ -499,7 +508,7 @@ function appliedPrice(
     }),
     ...(band && { threshold: { rule: 'band' as const, over: band.over, up_to: band.up_to } }),
     rate_unit: 'USD per 1000000 tokens',
-    rates: selected.rates,
+    rates,
     ...(assumed.length > 0 && { assumed }),
     ...(Object.keys(fees).length > 0 && { fees }),
     ...(Object.keys(unitRates.rates).length > 0 && { units: unitRates.rates }),
@@ -508,6 +517,11 @@ function appliedPrice(
     ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
     ...(entry.otherBooks !== undefined && { other_books: entry.otherBooks }),
   }
+}
+
+interface Factors {
+  readonly multipliers: readonly Multiplier[]
+  readonly assumed: readonly AssumedFrom[]
 }
 
 type Multiplier = NonNullable<AppliedPrice['multipliers']>[number]

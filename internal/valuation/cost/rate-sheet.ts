@@ -2,9 +2,8 @@
  * One row of a price list, and the selection of the rates that apply to a request.
  *
  * Rates are USD per 1,000,000 tokens, fees USD per call of a tool, prices of other units USD each; exact decimal
- * strings. A request's rates depend on
- * its service tier and on which side of a cliff its total input lies; a cliff re-prices every token of the request,
- * never only the excess.
+ * strings. A request's rates depend on its service tier and on which side of a cliff its total input lies; a cliff
+ * re-prices every token of the request, never only the excess.
  */
 import type { BilledUnit, ServiceTier } from '../../text/call-words.js'
 import { formatQuantity, quantityOfSteps } from '../../units/quantity.js'
@@ -138,9 +137,9 @@ export const noTokenRates = (tier: SheetTier): Extract<RateSelection, { kind: 'r
  *
  * Standard: rates that the cliff does not list keep the base rate, except one-hour cache writes when the cliff lists
  * five-minute ones. Batch, flex and priority: only rates listed for the tier apply, and a tier without input and output
- * rates has no price; none is assumed here (`assumed-rates.ts` completes a row of the price book). The rates of such a tier also apply beyond a cliff
- * when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is a variant of another one has
- * those of the other one (`ASSUMED_TIER`).
+ * rates has no price; none is assumed here (`assumed-rates.ts` completes a row of the price book). The rates of such a
+ * tier also apply beyond a cliff when none are listed there (`isCliffUnlisted`). A tier without rates of its own that is
+ * a variant of another one has those of the other one (`ASSUMED_TIER`).
  */
 export function ratesOf(sheet: RateSheet, serviceTier: SheetTier, cliff: number): RateSelection {
   const beyond = sheet.tiers?.[cliff] ?? sheet.bands?.[cliff]

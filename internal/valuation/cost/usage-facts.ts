@@ -3,7 +3,7 @@
  */
 import type { Invocation } from '../../invocations/invocation.js'
 import { BILLED_UNITS, type BilledUnit } from '../../text/call-words.js'
-import { isCacheAtInputRate } from './cost-bound.js'
+import { isCacheAtInputRate, withUncachedRates } from './cost-bound.js'
 import type { CostFlag } from './cost-details.js'
 import { billedAs, type RatePart, type Rates, type SheetTier } from './rate-sheet.js'
 import { type TokenParts, writesWithoutCounter } from './token-parts.js'
@@ -145,6 +145,10 @@ const CACHED = {
   image_cache_read: HAS_IMAGE_CACHED,
 } as const
 
+/** The rates that the call is billed at, of which it may have cached audio and images without a rate of theirs. */
+export const ratesBilled = (rates: Rates, facts: number): Rates =>
+  withUncachedRates(rates, (part) => (facts & CACHED[part]) !== 0)
+
 export function flagsOfRates(rates: Rates, facts: number, serviceTier: SheetTier): CostFlag[] {
   const flags: CostFlag[] = []
   const has = (fact: number): boolean => (facts & fact) !== 0
@@ -157,11 +161,10 @@ export function flagsOfRates(rates: Rates, facts: number, serviceTier: SheetTier
   }
   if (has(HAS_WRITE_WITHOUT_TTL) && rates.cache_write_1h !== undefined) flags.push('cache_write_ttl_missing')
   for (const { parts, facts: of, flags: names } of MODALITIES) {
-    const isMissing = (['input', 'output', 'cached'] as const).some(
-      (side) => has(of[side]) && rates[parts[side]] === undefined,
-    )
+    const isBilledAsText = has(of.cached) && rates[parts.cached] === undefined && rates[parts.input] === undefined
+    const isMissing = (['input', 'output'] as const).some((side) => has(of[side]) && rates[parts[side]] === undefined)
     const hasRate = rates[parts.input] !== undefined || rates[parts.output] !== undefined
-    if (isMissing) flags.push(names.noRate)
+    if (isMissing || isBilledAsText) flags.push(names.noRate)
     if (has(of.cached) && !has(of.cacheSplit)) flags.push(names.cacheSplit)
     if (has(of.noSplit) && hasRate) flags.push(names.noSplit)
   }

@@ -53,6 +53,20 @@ describe('a cost is an upper bound', () => {
   })
 })
 
+test('cached audio without a rate costs what uncached audio does, not what cached text does', () => {
+  const event = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 800, audioInputTokens: 800 }
+  const stated = { ...event, cachedAudioInputTokens: 800 }
+  const { details, costUsd } = priced(stated, { audio_input: '40', cache_read: '0.2' })
+
+  expect(formatQuantity(costUsd)).toBe('0.0324')
+  expect(costBoundOf(details)).toBe('upper')
+  expect(explainCost(details, call(stated)).totalUsd).toBe(costUsd)
+  // Where audio costs what text does, its cache does, too.
+  const alike = priced(stated, { audio_input: '2.0', cache_read: '0.2' })
+  expect(formatQuantity(alike.costUsd)).toBe('0.00056')
+  expect(costBoundOf(alike.details)).toBeUndefined()
+})
+
 test('a cost is a lower bound if it lacks what has no price: a unit, or all of it', () => {
   const units = { units: { pages: '0.002' } }
   expect(boundOf({ billedUnits: { pages: '3', documents: '1' } }, units)).toBe('lower')
@@ -116,9 +130,11 @@ test('whatever is called and priced: no rate for the cache up to that of input m
       }
       const { details, costUsd, basis } = priced(event, of.rates, of.input)
       const bound = costBoundOf(details)
-      const known = priced(event, { ...of.rates, cache_read: String((Number(of.input) * quarters) / 4) }, of.input)
+      const part = (uncached: string) => String((Number(uncached) * quarters) / 4)
+      const cached = { cache_read: part(of.input), audio_cache_read: part(of.rates.audio_input ?? of.input) }
+      const known = priced(event, { ...of.rates, ...cached }, of.input)
       const atInput = explainCost(details, call(event)).lines.some(
-        ({ part, billedAs, amountUsd }) => part.endsWith('cache_read') && billedAs === 'input' && amountUsd !== '0',
+        ({ part, amountUsd }) => part.endsWith('cache_read') && amountUsd !== '0',
       )
 
       expect(bound === 'upper').toBe(atInput && basis === 'price_book')
