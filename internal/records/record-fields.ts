@@ -157,7 +157,7 @@ export const RECORD_FIELDS = [
     description:
       'What the price does not know of the call. `upper`: no rate for cached tokens is known, and they are billed ' +
       'at the input rate. `lower`: all or a part of the call has no price, and the cost lacks it. Null: neither, ' +
-      'or both at once.',
+      'or both at once, or the cost was computed before this field existed.',
   },
   {
     name: 'usage_basis',

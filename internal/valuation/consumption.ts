@@ -4,7 +4,7 @@ import type { AdmittedInvocation } from '../invocations/invocation-group.js'
 import type { CostBound } from '../records/bases.js'
 import type { Quantity } from '../units/quantity.js'
 import { type ReadByConvention, readByConvention, type UsageConventions } from './conventions/read-by-convention.js'
-import { costBoundOf, withChargedBound } from './cost/cost-bound.js'
+import { costBoundOf, isUnchargedBound, withChargedBound } from './cost/cost-bound.js'
 import type { AppliedConvention } from './cost/cost-details.js'
 import { costLimits } from './cost/plausible-cost.js'
 import type { PriceBook } from './cost/price-book.js'
@@ -22,8 +22,8 @@ export interface Consumption {
   readonly costDetails: string
   /** '': the cost is none. */
   readonly costBound: CostBound | ''
-  /** Whether the tenant charges costs back that are upper bounds. */
-  readonly isUpperBoundCharged: boolean
+  /** Whether the cost is an upper bound, and the tenant charges none back. */
+  readonly isUnchargedBound: boolean
   /** Whether the caller stated the cost, and it cannot be right. */
   readonly isCostImplausible: boolean
   /** Whether the sender's counts can be read in two ways whose costs differ. */
@@ -74,7 +74,7 @@ export function consumptionRules(
       costBasis: cost.basis,
       costDetails: cost.detailsJson,
       costBound: costBoundOf(cost.details) ?? '',
-      isUpperBoundCharged: cost.details.upper_bound_charged === true,
+      isUnchargedBound: isUnchargedBound(cost.details),
       isCostImplausible: cost.details.stated_cost === 'implausible',
       isUsageAmbiguous: cost.details.other_reading !== undefined,
       ...(read && { read: invocation }),

@@ -25,7 +25,7 @@ export const ROW_DEPS: RowDeps = {
       costDetails: '{}',
       isCostImplausible: false,
       costBound: '',
-      isUpperBoundCharged: false,
+      isUnchargedBound: false,
       isUsageAmbiguous: false,
       energyWh: zero<'Wh'>(),
       energyBasis: 'unknown',

@@ -3,7 +3,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import { RULES_VERSION } from '../records/row.js'
 import { isMerged } from '../sightings/seen-by.js'
 import type { Decision, RequestedDecision } from './change.js'
-import { isUnchargedBound } from './row-eligibility.js'
+import { costOfRow } from './row-eligibility.js'
 
 /**
  * People's decisions on a record, on top of the result of the stages. A record can be overridden and disputed at the
@@ -126,6 +126,7 @@ export function decidedRow(base: AttributionRow, { override, dispute }: Decided,
 /** An override is a stated fact, so it counts as the facts stage's, with the highest confidence. */
 function overriddenRow(base: AttributionRow, { service, owner, ...override }: Override): AttributionRow {
   const { stageOrigin, evidenceBasis, confidence } = base
+  const { costBound, isUnchargedBound } = costOfRow(base)
   const replaced = {
     service: base.service,
     owner: base.owner,
@@ -146,6 +147,7 @@ function overriddenRow(base: AttributionRow, { service, owner, ...override }: Ov
     degradationState: 'none',
     contested: '',
     inference: '',
+    costBound,
     exportEligibility: eligibilityOf({
       confidence: CONFIDENCE_CAP,
       isPriced: base.costBasis !== 'unpriced',
@@ -155,7 +157,7 @@ function overriddenRow(base: AttributionRow, { service, owner, ...override }: Ov
       // Whom a call belongs to does not tell what its counts mean.
       isUsageAmbiguous: base.usageBasis === 'ambiguous',
       // Nor at which rate its cached tokens are billed.
-      isCostUpperBound: isUnchargedBound(base),
+      isCostUpperBound: isUnchargedBound,
       isUsageEstimated: base.usageBasis === 'estimated',
       degradationState: 'none',
       isResidencyRestricted: base.exportEligibility === 'residency_restricted',

@@ -7,7 +7,7 @@ import { EVIDENCE_BASES } from '../../records/interpretation.js'
 import { FIELDS, type FieldKind, type FieldName, memberOf } from '../../records/record-fields.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { USAGE_BASES, type UsageBasis } from '../../text/call-words.js'
-import { costBoundOf, isUpperBoundCharged, withCachedParts } from '../../valuation/cost/cost-bound.js'
+import { withParts } from '../../valuation/cost/cost-bound.js'
 import { type CostDetails, statedCostDoubt } from '../../valuation/cost/cost-details.js'
 import { explainCost } from '../../valuation/cost/explain-cost.js'
 import { type TokenParts, tokenParts } from '../../valuation/cost/token-parts.js'
@@ -15,7 +15,7 @@ import { eventOf } from '../records/stated-fields.js'
 import { type MatchedBy, seenByOf, seenByText, sightingOf } from '../sightings/seen-by.js'
 import { isDisputed, isOverridden } from './decided.js'
 import { withAttributionOf } from './reattribute.js'
-import { isRestricted, rowEligibility } from './row-eligibility.js'
+import { costOfRow, isRestricted, rowEligibility } from './row-eligibility.js'
 
 const USAGE_KINDS: ReadonlySet<FieldKind> = new Set(['usd', 'wh', 'gco2e', 'optionalUsd', 'count'])
 const USAGE_NAMES: ReadonlySet<FieldName> = new Set([
@@ -150,6 +150,7 @@ export function mergedRow(
     ...row,
     validFromMs,
     outcome: row.outcome === '' ? absorbed.outcome || winner.outcome : row.outcome,
+    costBound: costOfRow(row).costBound,
     exportEligibility: rowEligibility(row, isRestricted(winner) || isRestricted(absorbed)),
     seenBy: seenByText({
       also: [
@@ -217,17 +218,18 @@ function withPartsOf(row: AttributionRow, other: AttributionRow): AttributionRow
   if (Object.keys(parts).length === 0) return row
   const all = { ...row, ...parts }
   const priced = tokenParts(all, all.inputTokens ?? 0, all.outputTokens ?? 0)
-  return priced === undefined ? row : { ...all, ...costOf(all, priced, isUpperBoundCharged(other.costDetails)) }
+  if (priced === undefined) return row
+  const { upper_bound_charged: charged = false } = JSON.parse(other.costDetails) as CostDetails
+  return { ...all, ...costOf(all, priced, charged) }
 }
 
 /** Of a record that has a price, at least of a part; any other cost does not depend on its parts. */
 function costOf(row: AttributionRow, parts: TokenParts, charged: boolean): Partial<AttributionRow> {
   if (!PRICED.has(row.costBasis)) return {}
   const stored = JSON.parse(row.costDetails) as CostDetails
-  const details = withCachedParts(stored, parts, charged)
+  const details = withParts(stored, parts, charged)
   const { totalUsd: costUsd } = explainCost(details, eventOf(row, NOT_RECALLED))
-  if (details === stored) return { costUsd }
-  return { costUsd, costBound: costBoundOf(details) ?? '', costDetails: JSON.stringify(details) }
+  return { costUsd, ...(details !== stored && { costDetails: JSON.stringify(details) }) }
 }
 
 const PRICED: ReadonlySet<string> = new Set<CostBasis>(['price_book', 'tenant_price', 'unpriced'])
@@ -265,6 +267,7 @@ export function separateRow(
   return {
     ...row,
     validFromMs,
+    costBound: costOfRow(row).costBound,
     exportEligibility: rowEligibility(row, isRestricted(own)),
     seenBy: seenByText({ also: [], apart: [...new Set(known)] }),
   }

@@ -1,10 +1,10 @@
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Consumption } from '../../valuation/consumption.js'
-import { isUpperBoundCharged } from '../../valuation/cost/cost-bound.js'
 import { statedCostDoubt } from '../../valuation/cost/cost-details.js'
 import { eventOf } from '../records/stated-fields.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
+import { costOfRow } from './row-eligibility.js'
 
 /**
  * Reconstructs an event from its record, so that the stages can re-attribute it: the event itself is deleted after a
@@ -44,9 +44,7 @@ export const keptConsumption = (row: AttributionRow): Consumption => ({
   costUsd: row.costUsd,
   costBasis: row.costBasis,
   costDetails: row.costDetails,
-  costBound: row.costBound as Consumption['costBound'],
-  isUpperBoundCharged: isUpperBoundCharged(row.costDetails),
-  isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
+  ...costOfRow(row),
   isUsageAmbiguous: row.usageBasis === 'ambiguous',
   energyWh: row.energyWh,
   energyBasis: row.energyBasis,

@@ -6,17 +6,16 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { UsageBasis } from '../../text/call-words.js'
 import { formatDifference, formatQuantity, parseSum, plus, type Quantity, type Unit } from '../../units/quantity.js'
 import type { Consumption } from '../../valuation/consumption.js'
-import { isUpperBoundCharged } from '../../valuation/cost/cost-bound.js'
 import type { CostDetails } from '../../valuation/cost/cost-details.js'
 import { otherReading } from '../../valuation/cost/usage-readings.js'
 import { usageBasisOf } from '../records/row.js'
 import { seenByOf } from '../sightings/seen-by.js'
 import { recall } from './recall.js'
-import { rowEligibility } from './row-eligibility.js'
+import { costOfRow, rowEligibility } from './row-eligibility.js'
 
 /**
- * The records that a job revalues: those without a value or with that of their model's class, those whose counts can be read in two ways, or those whose
- * cost comes from one version of the price book.
+ * The records that a job revalues: those without a value or with that of their model's class, those whose counts can be
+ * read in two ways, or those whose cost comes from one version of the price book.
  */
 export type Valued = 'unpriced' | 'usage' | { readonly book: string }
 
@@ -116,8 +115,8 @@ function isSelected(row: AttributionRow, valued: Valued): boolean {
   return row.costBasis === 'price_book' && bookOf(row) === valued.book
 }
 
-const isCostUnknown = ({ costBasis, costBound }: AttributionRow): boolean =>
-  costBasis === 'unpriced' || costBound === 'upper'
+const isCostUnknown = (row: AttributionRow): boolean =>
+  row.costBasis === 'unpriced' || costOfRow(row).costBound === 'upper'
 
 const isLeft = (row: AttributionRow, valued: Valued): boolean =>
   valued === 'usage' ? row.usageBasis === 'ambiguous' : valued === 'unpriced' ? isLacking(row) : isSelected(row, valued)
@@ -201,10 +200,11 @@ function costOf(
  * Whether an upper bound has become a cost, or may be charged back by now, or no more. A negotiated price that is gone by
  * now is not replaced by the list's.
  */
-const isBoundBetter = (row: AttributionRow, { costBasis, costBound, isUpperBoundCharged: isCharged }: Consumption) =>
-  row.costBound === 'upper' &&
-  (row.costBasis !== 'tenant_price' || costBasis === 'tenant_price') &&
-  (costBound !== 'upper' || isCharged !== isUpperBoundCharged(row.costDetails))
+function isBoundBetter(row: AttributionRow, { costBasis, costBound, isUnchargedBound }: Consumption): boolean {
+  const was = costOfRow(row)
+  if (was.costBound !== 'upper' || (row.costBasis === 'tenant_price' && costBasis !== 'tenant_price')) return false
+  return costBound !== 'upper' || isUnchargedBound !== was.isUnchargedBound
+}
 
 /** What is counted of a row, and its cost. */
 function pricedAs(row: AttributionRow, consumption: Consumption) {

@@ -129,7 +129,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
       isNotional: consumption.costBasis === 'notional',
       isCostImplausible: consumption.isCostImplausible,
       isUsageAmbiguous: usageBasis === 'ambiguous',
-      isCostUpperBound: consumption.costBound === 'upper' && !consumption.isUpperBoundCharged,
+      isCostUpperBound: consumption.isUnchargedBound,
       isUsageEstimated: usageBasis === 'estimated',
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),

@@ -1,7 +1,8 @@
 import type { CostBound } from '../../records/bases.js'
+import { flagsOfAssumed, usedOf } from './assumed-from.js'
 import { COST_FLAGS, type CostDetails, type CostFlag } from './cost-details.js'
 import { billedAs, isZero, type Rates, stepsPerToken } from './rate-sheet.js'
-import type { TokenParts } from './token-parts.js'
+import { partsBilled, type TokenParts } from './token-parts.js'
 
 /** What a cost says of the true one, where the price does not know all of the call. */
 
@@ -51,9 +52,9 @@ export function costBoundOf(details: CostDetails): CostBound | undefined {
 
 const isAtInputRate = ({ price }: CostDetails): boolean => price?.flags?.includes(AT_INPUT_RATE) === true
 
-/** Whether the tenant charged upper bounds back when the cost was computed. @param details as stored */
-export const isUpperBoundCharged = (details: string): boolean =>
-  (JSON.parse(details) as CostDetails).upper_bound_charged === true
+/** Whether the cost is an upper bound, and was computed for a tenant that charges none back. */
+export const isUnchargedBound = (details: CostDetails): boolean =>
+  costBoundOf(details) === 'upper' && details.upper_bound_charged !== true
 
 /** Details, and the same as JSON. */
 interface Detailed {
@@ -76,18 +77,25 @@ export function withChargedBound<Cost extends Detailed>(cost: Cost): Cost {
 const CHARGED = new WeakMap<CostDetails, Detailed>()
 
 /**
- * The details of a price for other parts than it was chosen for: cached tokens that another event of the call states.
+ * The details of a price for other parts than it was chosen for: those that another event of the call states.
  *
  * @param charged whether the tenant charges upper bounds back
  */
-export function withCachedParts(details: CostDetails, parts: TokenParts, charged: boolean): CostDetails {
+export function withParts(details: CostDetails, parts: TokenParts, charged: boolean): CostDetails {
   const { price } = details
-  if (price === undefined || isAtInputRate(details)) return details
-  if (!isCacheAtInputRate(price.rates, (part) => parts[part] > 0)) return details
-  const confidence = Math.min(price.confidence, COST_FLAGS[AT_INPUT_RATE] / 100)
+  if (price === undefined) return details
+  const isThere = (part: CachedPart): boolean => parts[part] > 0
+  const rates = withUncachedRates(price.rates, isThere)
+  const known = new Set(price.flags)
+  const added = [
+    ...(isCacheAtInputRate(price.rates, isThere) ? [AT_INPUT_RATE] : []),
+    ...flagsOfAssumed(usedOf(price.assumed ?? [], partsBilled(parts, rates))),
+  ].filter((flag) => !known.has(flag))
+  if (added.length === 0) return rates === price.rates ? details : { ...details, price: { ...price, rates } }
+  const confidence = Math.min(price.confidence, ...added.map((flag) => COST_FLAGS[flag] / 100))
   return {
     ...details,
-    price: { ...price, confidence, flags: [...(price.flags ?? []), AT_INPUT_RATE] },
-    ...(charged && { upper_bound_charged: true }),
+    price: { ...price, rates, confidence, flags: [...known, ...added] },
+    ...(charged && added.includes(AT_INPUT_RATE) && { upper_bound_charged: true }),
   }
 }

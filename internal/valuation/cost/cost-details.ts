@@ -123,7 +123,7 @@ export const statedCostDoubt = (details: string): StatedCostDoubt | undefined =>
   (JSON.parse(details) as CostDetails).stated_cost
 
 export interface AssumedFrom extends RateOrigin {
-  /** Parts, tools and units; `factors` for the multipliers. */
+  /** Parts, tools, units and names of multipliers. */
   readonly rates: readonly string[]
 }
 
@@ -151,7 +151,11 @@ export interface AppliedPrice {
   readonly rate_unit: 'USD per 1000000 tokens'
   /** Published rates; `billed_as` of the explanation shows how a part without a rate is billed. */
   readonly rates: Rates
-  /** Of the rates, fees, units and factors that the call used those that the price list lacks, and where they come from. */
+  /**
+   * Of the rates, and of the fees, units and factors that the call used, those that the price list lacks, and where they
+   * come from: a later merge may add parts that the call did not state. Records of an earlier version have only rates
+   * that the call used.
+   */
   readonly assumed?: readonly AssumedFrom[]
   /** USD per call of each tool that the call used and that is billed per call. No factor applies to them. */
   readonly fees?: Fees

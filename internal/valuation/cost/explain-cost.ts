@@ -10,6 +10,7 @@ import {
   STEPS_PER_UNIT,
   zero,
 } from '../../units/quantity.js'
+import { usedOf } from './assumed-from.js'
 import { costOfUnits, MILLIONTHS, millionthsOf, type UnitFacts, unitsBilled } from './billed-units.js'
 import type { AppliedConvention, AppliedPrice, CostDetails, CostFlag } from './cost-details.js'
 import { costOfParts, stepsOfParts } from './price-invocation.js'
@@ -22,7 +23,7 @@ import {
   type RatePart,
   type UnitRates,
 } from './rate-sheet.js'
-import { type TokenFacts, type TokenParts, tokenParts } from './token-parts.js'
+import { partsBilled, type TokenFacts, type TokenParts, tokenParts } from './token-parts.js'
 import { callsOf, costOfTools, type ToolFacts, toolsCalled } from './tool-fees.js'
 
 /**
@@ -122,7 +123,7 @@ function pricedBy(
     fees: feeLinesOf(facts, fees),
     units: unitLinesOf(facts, units),
     unpricedUnits,
-    assumptions: [...assumptions, ...assumptionsIn(price)],
+    assumptions: [...assumptions, ...assumptionsIn(price, partsBilled(parts, rates))],
     pricedUsd: plus(plus(ofTokens, costOfTools(facts, fees)), costOfUnits(facts, units)),
     scope: scopeOf(price),
   }
@@ -202,8 +203,10 @@ const NO_PARTS: TokenParts = {
 
 /** What a price assumes about a call, in sentences for a person who checks the cost. */
 
-export const assumptionsIn = (price: AppliedPrice): readonly string[] =>
-  (price.flags ?? []).map((flag) => TEXTS[flag](price))
+function assumptionsIn({ assumed = [], ...price }: AppliedPrice, parts: ReadonlySet<RatePart>): readonly string[] {
+  const ofCall = { ...price, assumed: usedOf(assumed, parts) }
+  return (price.flags ?? []).map((flag) => TEXTS[flag](ofCall))
+}
 
 /** The names of what was taken from there, and the source or model. */
 function assumedText(from: RateOrigin['from'], { assumed = [] }: AppliedPrice): { rates: string; by: string } {

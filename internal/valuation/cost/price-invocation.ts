@@ -18,7 +18,7 @@ import {
   zero,
 } from '../../units/quantity.js'
 import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
-import { assumedFrom, flagsOfAssumed } from './assumed-from.js'
+import { assumedFrom, flagsOfAssumed, usedOf } from './assumed-from.js'
 import { costOfUnits, type UnitRatesOfCall, unitRatesFor, unitsBilled } from './billed-units.js'
 import {
   type AppliedPrice,
@@ -378,7 +378,7 @@ function newVariant(call: Selected): PricedVariant {
   const hasUnits = Object.keys(unitRates.rates).length > 0
   const multipliers = [...ofResidency(entry, call.pricing.region), ...ofSpeed(entry, call.isFast)]
   const assumed = assumedFrom(
-    [...ratesUsed(rates, usage)].map((part) => [part, selected.assumed[part]]),
+    RATE_PARTS.map((part) => [part, selected.assumed[part]]),
     [...Object.keys({ ...fees.fees, ...unitRates.rates }), ...multipliers.map(({ name }) => name)].map((name) => [
       name,
       entry.ofRelative.get(name),
@@ -397,7 +397,7 @@ function newVariant(call: Selected): PricedVariant {
     ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
     ...(hasUnits && selected.tier !== 'standard' ? (['unit_price_of_standard_tier'] as const) : []),
     ...(unitRates.isFromBook ? (['unit_price_of_book'] as const) : []),
-    ...flagsOfAssumed(assumed),
+    ...flagsOfAssumed(usedOf(assumed, ratesUsed(rates, usage))),
   ])
   const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
   return {

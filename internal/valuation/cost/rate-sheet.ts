@@ -25,6 +25,8 @@ export const RATE_PARTS = [
 ] as const
 export type RatePart = (typeof RATE_PARTS)[number]
 
+export const isRatePart = (name: string): name is RatePart => (RATE_PARTS as readonly string[]).includes(name)
+
 /** Published rates; a missing part has no published rate. */
 export type Rates = Readonly<Partial<Record<RatePart, string>>>
 

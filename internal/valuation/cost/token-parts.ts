@@ -3,7 +3,7 @@
  * it; `outputTokens` includes reasoning; audio and image tokens are parts of the totals.
  */
 import type { Invocation } from '../../invocations/invocation.js'
-import type { RatePart } from './rate-sheet.js'
+import { billedAs, RATE_PARTS, type RatePart, type Rates } from './rate-sheet.js'
 
 /** A cache write with at least this lifetime is billed at the one-hour rate. */
 export const LONG_CACHE_TTL_SECONDS = 3600
@@ -71,6 +71,10 @@ export function tokenParts(facts: TokenFacts, inputTokens: number, outputTokens:
     image_cache_read: imageCached,
   }
 }
+
+/** The parts by whose rates tokens of a call are billed. */
+export const partsBilled = (parts: TokenParts, rates: Rates): ReadonlySet<RatePart> =>
+  new Set(RATE_PARTS.filter((part) => parts[part] > 0).map((part) => billedAs(part, rates)))
 
 /** Cache writes of all lifetimes: the total, or the sum of its two counters. */
 const cacheWrites = (facts: TokenFacts): number =>

@@ -28,6 +28,7 @@ const HAS_AUDIO_CACHE_SPLIT = 32_768
 const HAS_IMAGE_CACHE_SPLIT = 65_536
 /** One bit per unit besides tokens, in the order of their list, from here on. */
 const FIRST_UNIT_BIT = 17
+const HAS_REASONING = 1 << 29
 /** Whether tokens cost nothing: the call is billed by other units only. */
 const IS_BY_UNITS = 1 << 30
 /** Any billed call of a tool. */
@@ -48,6 +49,7 @@ export function usageFacts(invocation: Invocation, parts: TokenParts): number {
   if (invocation.imageInputTokens === undefined && invocation.imageOutputTokens === undefined) {
     facts |= HAS_NO_IMAGE_SPLIT
   }
+  if (parts.reasoning > 0) facts |= HAS_REASONING
   if (parts.audio_input > 0) facts |= HAS_AUDIO_INPUT
   if (parts.audio_output > 0) facts |= HAS_AUDIO_OUTPUT
   if (parts.audio_cache_read > 0) facts |= HAS_AUDIO_CACHED
@@ -120,7 +122,7 @@ export const isModalityUnlisted = (rates: Rates, sheet: Rates, facts: number): b
 
 /** The rates that a call with this usage is billed at, by part. */
 export function ratesUsed(rates: Rates, facts: number): ReadonlySet<RatePart> {
-  const used = new Set<RatePart>(['input', 'output', 'reasoning'])
+  const used = new Set<RatePart>(['input', 'output'])
   for (const [part, bits] of BITS_OF_PART) {
     if ((facts & bits) !== 0) used.add(billedAs(part, rates))
   }
@@ -131,6 +133,7 @@ const BITS_OF_PART: readonly (readonly [RatePart, number])[] = [
   ['cache_read', HAS_CACHE_READ],
   ['cache_write', HAS_SHORT_WRITE],
   ['cache_write_1h', HAS_LONG_WRITE],
+  ['reasoning', HAS_REASONING],
   ['audio_input', HAS_AUDIO_INPUT],
   ['audio_output', HAS_AUDIO_OUTPUT],
   ['audio_cache_read', HAS_AUDIO_CACHED],

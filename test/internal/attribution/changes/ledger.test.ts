@@ -164,10 +164,12 @@ test('an override has the highest confidence, whatever the previous version had'
 })
 
 test.each([
-  ['stays one that is not charged back', '{}', 'cost_upper_bound'],
-  ['of a tenant that charges such costs back is charged', '{"upper_bound_charged":true}', 'eligible'],
-])('the upper bound of a record that somebody overrides %s', (_, costDetails, exportEligibility) => {
-  const bounded = baseRow({ costBound: 'upper', costDetails, confidence: 1_000, exportEligibility: 'cost_upper_bound' })
+  ['stays one that is not charged back', 'upper', {}, 'cost_upper_bound'],
+  ['of a tenant that charges such costs back is charged', 'upper', { upper_bound_charged: true }, 'eligible'],
+  ['is one, too, if an earlier version did not say so', '', {}, 'cost_upper_bound'],
+])('the upper bound of a record that somebody overrides %s', (_, costBound, more, exportEligibility) => {
+  const costDetails = JSON.stringify({ basis: 'price_book', price: { flags: ['cache_read_rate_missing'] }, ...more })
+  const bounded = baseRow({ costBound, costDetails, confidence: 1_000, exportEligibility: 'below_floor' })
   const { rows } = applyChanges([override('a')], () => [{ row: bounded, closed: undefined }], NOW_MS + 5)
   expect(rows[0]).toMatchObject({ confidence: 9_500, costBound: 'upper', exportEligibility })
 })

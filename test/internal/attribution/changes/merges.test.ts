@@ -4,7 +4,12 @@ import type { Change } from '../../../../internal/attribution/changes/change.js'
 import { seenByOf } from '../../../../internal/attribution/sightings/seen-by.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { plus, type Quantity, zero } from '../../../../internal/units/quantity.js'
+import { explainCost } from '../../../../internal/valuation/cost/explain-cost.js'
+import { priceBook } from '../../../../internal/valuation/cost/price-book.js'
+import { priceInvocation } from '../../../../internal/valuation/cost/price-invocation.js'
+import { call } from '../../../support/attribution-events.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
+import { bookOf, priceRow } from '../../../support/price-books.js'
 import { hexOf, idOfRow, Records } from '../../../support/records-of-changes.js'
 import { finishedRow } from '../../../support/rows.js'
 
@@ -206,6 +211,34 @@ describe('a merge', () => {
     expect(ofOther(charged)).toMatchObject({ costBound: 'upper', exportEligibility: 'eligible' })
     const known = { costDetails: details({ cache_read: '0.3' }) }
     expect(ofOther(cached, known)).toMatchObject({ ...cached, ...known, costBound: '', exportEligibility: 'eligible' })
+    // The column of a record of an earlier version is empty.
+    const earlier = { ...cached, costDetails: JSON.stringify({ ...JSON.parse(bounded?.costDetails ?? '') }) }
+    expect(ofOther({}, earlier)).toMatchObject({ costBound: 'upper', exportEligibility: 'cost_upper_bound' })
+  })
+
+  test('a rate that is only assumed is said to be where tokens of the other event are billed by it', () => {
+    const book = priceBook(
+      bookOf([priceRow('gpt-4o', '3', '15')], {
+        providers: { openai: { rules: [{ models: ['*'], cache_read: '0.1', source: 'prices.example' }] } },
+      }),
+    )
+    const { details, detailsJson: costDetails } = priceInvocation(call({ inputTokens: 1_000, outputTokens: 100 }), book)
+    expect(details.price).not.toHaveProperty('flags')
+    expect(explainCost(details, call({ inputTokens: 1_000, outputTokens: 100 })).assumptions).toEqual([])
+
+    const priced = { inputTokens: 1_000, outputTokens: 100, costBasis: 'price_book', costDetails }
+    const records = new Records([
+      rowOf(1, { ...APP, ...priced, serviceTier: 'standard' }),
+      rowOf(2, { ...GATEWAY, ...priced, cachedInputTokens: 700 }),
+    ])
+    records.apply(compare(1, 2))
+
+    const [merged] = records.current
+    expect(merged).toMatchObject({ costUsd: 2_610_000_000_000_000n, costBound: '' })
+    expect(JSON.parse(merged?.costDetails ?? '').price).toMatchObject({
+      confidence: 0.9,
+      flags: ['rate_by_provider_rule'],
+    })
   })
 
   test('who called, ids and tags come from all who saw the call', () => {

@@ -54,7 +54,7 @@ const PRICED: RowDeps = {
     costDetails: '{"of":"then"}',
     isCostImplausible: false,
     costBound: '',
-    isUpperBoundCharged: false,
+    isUnchargedBound: false,
     isUsageAmbiguous: false,
     energyWh: parseQuantity<'Wh'>('3') ?? fail(),
     energyBasis: 'modelled',

@@ -7,7 +7,7 @@ import { parseQuantity, zero } from '../../../../internal/units/quantity.js'
 import type { Consumption } from '../../../../internal/valuation/consumption.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 
-const TAKEN_FOR_GRANTED = { isCostImplausible: false, isUsageAmbiguous: false, isUpperBoundCharged: false }
+const TAKEN_FOR_GRANTED = { isCostImplausible: false, isUsageAmbiguous: false, isUnchargedBound: false }
 const CONSUMPTION: Omit<Consumption, keyof typeof TAKEN_FOR_GRANTED> = {
   costUsd: parseQuantity<'USD'>('0.0125') ?? zero(),
   costBasis: 'price_book',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
+import { usedOf } from '../../../../internal/valuation/cost/assumed-from.js'
 import { type ProviderRule, relatives, ruleFor } from '../../../../internal/valuation/cost/assumed-rates.js'
 import { explainCost } from '../../../../internal/valuation/cost/explain-cost.js'
 import {
@@ -32,11 +33,12 @@ const ruled = (models: readonly PriceRow[], rule: Partial<ProviderRule> = {}): P
 function priced(file: PriceBookFile, stated: Stated) {
   const event = call({ inputTokens: 1_000_000, outputTokens: 1_000_000, ...stated })
   const { costUsd, details } = priceInvocation(event, priceBook(file))
+  const { lines, assumptions } = explainCost(details, event)
   return {
     cost: details.basis === 'unpriced' ? details.reason : formatQuantity(costUsd),
     flags: details.price?.flags ?? [],
-    assumed: details.price?.assumed ?? [],
-    assumptions: explainCost(details, event).assumptions,
+    assumed: usedOf(details.price?.assumed ?? [], new Set(lines.map(({ billedAs }) => billedAs))),
+    assumptions,
   }
 }
 
@@ -51,7 +53,7 @@ describe('a rule of the provider', () => {
     ['cache reads', { cachedInputTokens: 1_000_000 }, '8.2', ['cache_read']],
     ['cache writes', { cacheWriteTokens: 1_000_000 }, '10.5', ['cache_write']],
     ['long cache writes', { cacheWriteTokens: 1_000_000, cacheWriteTtlSeconds: 3600 }, '12', ['cache_write_1h']],
-    ['both', { serviceTier: 'batch', cachedInputTokens: 1_000_000 }, '4.2', ['input', 'output', 'cache_read']],
+    ['both', { serviceTier: 'batch', cachedInputTokens: 1_000_000 }, '4.2', ['output', 'cache_read']],
     ['beyond a threshold', { inputTokens: 2_000_000, serviceTier: 'batch' }, '12', ['input', 'output']],
     ['cached, beyond it', { inputTokens: 2_000_000, cachedInputTokens: 1_000_000 }, '20.4', ['cache_read']],
   ])('prices what the row lacks, as an assumption on the card: %s', (_, stated, cost, rates) => {
@@ -76,6 +78,17 @@ describe('a rule of the provider', () => {
     })
 
     expect(found.cost).toBe(cost)
+  })
+
+  test('says nothing of a rate by which the call is not billed', () => {
+    const batch = { input: '1', output: '4' }
+    const reasoning = ruled([priceRow('model', '2', '8', { reasoning: '9', batch })])
+
+    expect(priced(reasoning, { ...model, serviceTier: 'batch' })).toMatchObject({ flags: [], assumptions: [] })
+    expect(priced(reasoning, { ...model, serviceTier: 'batch', reasoningTokens: 1 })).toMatchObject({
+      flags: ['rate_by_provider_rule'],
+      assumed: [{ from: 'provider_rule', by: 'the provider', rates: ['reasoning'] }],
+    })
   })
 
   test('says nothing of a call that uses only listed rates', () => {
