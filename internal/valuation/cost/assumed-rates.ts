@@ -7,6 +7,8 @@ import { isPlausibleBeside, isWithinBounds } from './rate-bounds.js'
 import {
   type AssumedRates,
   type Band,
+  CACHED_PARTS,
+  type CachedPart,
   type CliffTier,
   PRICED_TIERS,
   type PricedTier,
@@ -17,7 +19,9 @@ import {
   type Rates,
   type RateTable,
   ratesOf,
+  stepsPerToken,
   timesFactor,
+  UNCACHED,
 } from './rate-sheet.js'
 
 /** Factors that a provider states for its models in general, not per model. Decimal strings. */
@@ -243,22 +247,27 @@ function ofCache(tier: PricedTier, factor: string, rule: KnownRule): string {
   return stated?.times ?? (isWithinBounds('priority', factor, '1') ? factor : '1')
 }
 
-const CACHE_PARTS: ReadonlySet<RatePart> = new Set([
-  'cache_read',
-  'cache_write',
-  'cache_write_1h',
-  'audio_cache_read',
-  'image_cache_read',
-])
+const CACHE_PARTS: ReadonlySet<RatePart> = new Set([...CACHED_PARTS, 'cache_write', 'cache_write_1h'])
 
-/** All rates times a factor; undefined when one of them cannot be held exactly. */
+/**
+ * All rates times a factor, cached tokens at most at that of uncached ones; undefined when one of them cannot be held
+ * exactly.
+ */
 function scaled(rates: Rates, factor: string, cacheFactor: string): Rates | undefined {
   const products = RATE_PARTS.flatMap((part) => {
     const rate = rates[part]
     return rate === undefined ? [] : [[part, timesFactor(rate, CACHE_PARTS.has(part) ? cacheFactor : factor)] as const]
   })
-  return products.some(([, product]) => product === undefined) ? undefined : (Object.fromEntries(products) as Rates)
+  if (products.some(([, product]) => product === undefined)) return undefined
+  const found: Rates = Object.fromEntries(products)
+  const capped = CACHED_PARTS.filter((part) => isAbove(found[part], uncachedIn(found, part)))
+  return { ...found, ...Object.fromEntries(capped.map((part) => [part, uncachedIn(found, part)])) }
 }
+
+const uncachedIn = (rates: Rates, part: CachedPart): string | undefined => rates[UNCACHED[part]] ?? rates.input
+
+const isAbove = (rate: string | undefined, other: string | undefined): boolean =>
+  rate !== undefined && other !== undefined && (stepsPerToken(rate, []) ?? 0n) > (stepsPerToken(other, []) ?? 0n)
 
 /** The table with the rates that it lacks and that are plausible beside its own. */
 function filled<T extends RateTable>(

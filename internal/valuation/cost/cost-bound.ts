@@ -1,13 +1,10 @@
 import type { CostBound } from '../../records/bases.js'
 import { flagsOfAssumed, usedOf } from './assumed-from.js'
 import { COST_FLAGS, type CostDetails, type CostFlag } from './cost-details.js'
-import { billedAs, isZero, type Rates, stepsPerToken } from './rate-sheet.js'
+import { billedAs, CACHED_PARTS, type CachedPart, isZero, type Rates, stepsPerToken, UNCACHED } from './rate-sheet.js'
 import { partsBilled, type TokenParts } from './token-parts.js'
 
 /** What a cost says of the true one, where the price does not know all of the call. */
-
-const CACHED_PARTS = ['cache_read', 'audio_cache_read', 'image_cache_read'] as const
-type CachedPart = (typeof CACHED_PARTS)[number]
 
 /** Nobody charges more for cached tokens than for uncached ones; `books/book-guard.ts` holds such a row back. */
 const AT_INPUT_RATE: CostFlag = 'cache_read_rate_missing'
@@ -35,8 +32,6 @@ function isPricedApart(part: CachedPart, rates: Rates): boolean {
 }
 
 const uncachedRate = (part: CachedPart, rates: Rates): string | undefined => rates[UNCACHED[part]] ?? rates.input
-
-const UNCACHED = { cache_read: 'input', audio_cache_read: 'audio_input', image_cache_read: 'image_input' } as const
 
 /**
  * Of the cost that counts: `upper` with cached tokens at the input rate, `lower` where it lacks what has no price. With

@@ -27,6 +27,19 @@ export type RatePart = (typeof RATE_PARTS)[number]
 
 export const isRatePart = (name: string): name is RatePart => (RATE_PARTS as readonly string[]).includes(name)
 
+export const CACHED_PARTS = [
+  'cache_read',
+  'audio_cache_read',
+  'image_cache_read',
+] as const satisfies readonly RatePart[]
+export type CachedPart = (typeof CACHED_PARTS)[number]
+/** What tokens are that are not in the cache. */
+export const UNCACHED = {
+  cache_read: 'input',
+  audio_cache_read: 'audio_input',
+  image_cache_read: 'image_input',
+} as const satisfies Record<CachedPart, RatePart>
+
 /** Published rates; a missing part has no published rate. */
 export type Rates = Readonly<Partial<Record<RatePart, string>>>
 

@@ -116,7 +116,12 @@ CACHED = ("cache_read", "cache_write", "cache_write_1h", "audio_cache_read", "im
 
 
 def times(rates, factor, of_cache):
-    return {part: text(D(rates[part]) * D(of_cache if part in CACHED else factor)) for part in PARTS if part in rates}
+    found = {part: D(rates[part]) * D(of_cache if part in CACHED else factor) for part in PARTS if part in rates}
+    # Cached tokens never cost more than uncached ones.
+    for part in PARTS:
+        if part.endswith("cache_read") and part in found:
+            found[part] = min(found[part], found.get(part.replace("cache_read", "input"), found["input"]))
+    return {part: text(rate) for part, rate in found.items()}
 
 
 def completed(row, price):

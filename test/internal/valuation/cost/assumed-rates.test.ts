@@ -69,6 +69,7 @@ describe('a rule of the provider', () => {
     ['has no discount that is not stated', {}, { serviceTier: 'flex' }, '4.2'],
     ['has the discount stated for it', { flex_cache: '0.5' }, { serviceTier: 'flex' }, '4.1'],
     ['has not the discount of another tier', { batch_cache: '0.5' }, { serviceTier: 'flex' }, '4.2'],
+    ['would cost more than its input costs as much', { cache_read: '0.7' }, { serviceTier: 'flex' }, '5'],
     ['has the surcharge of the tier', {}, { serviceTier: 'priority' }, '16.4'],
   ])('prices a tier whose cache %s', (_, stated, tier, cost) => {
     const found = priced(ruled([priceRow('model', '2', '8')], stated), {
@@ -274,8 +275,7 @@ test('a dated name of the book never knows less than its alias of the same price
 })
 
 test('a dated name never knows less than its alias of the same price, whatever each of them lists', () => {
-  // Not above the input rate of a batch: a rate for cached tokens that is above it is not taken over.
-  const rate = fc.integer({ min: 1, max: 5 }).map((tenths) => `0.${tenths}`)
+  const rate = fc.integer({ min: 1, max: 9 }).map((tenths) => `0.${tenths}`)
   const facts = fc.record(
     {
       cache_read: rate,
