@@ -284,6 +284,14 @@ describe('rates in force', () => {
     })
   })
 
+  test('what a reseller charges today is not the price of earlier calls', () => {
+    const input = (eventTimeMs: number) =>
+      price({ provider: 'openrouter', requestedModel: 'xiaomi/mimo-v2.5-pro', eventTimeMs })?.rates.input
+
+    expect(input(Date.UTC(2026, 8, 1))).toBe('1')
+    expect(input(Date.UTC(2026, 10, 28))).toBe('0.435')
+  })
+
   test('a withdrawn name costs what the model does that it stood for last, and is flagged', () => {
     const at = (requestedModel: string, day: number) =>
       price({ provider: 'deepseek', requestedModel, eventTimeMs: Date.UTC(2026, 6, day, 12) })
