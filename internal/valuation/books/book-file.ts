@@ -31,6 +31,7 @@ const factors = z.record(z.string(), z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/,
 const factor = z.string().regex(RATE_PATTERN, 'must be a plain decimal')
 const rule = z.looseObject({
   models: z.array(z.string().regex(/^[^A-Z*]+\*?$|^\*$/, 'must be in lower case, with at most a * at its end')).min(1),
+  not: z.array(z.string().regex(/^[^A-Z*]+$/, 'must be a part of a name, in lower case')).optional(),
   source: plainText(500),
   ...Object.fromEntries([...RULE_PARTS, ...RULE_TIERS, ...RULE_CACHES].map((of) => [of, factor.optional()])),
 })

@@ -28,6 +28,8 @@ import {
 export interface ProviderRule {
   /** In lower case, whole or with a `*` at the end. */
   readonly models: readonly string[]
+  /** Parts of names, in lower case, of models that the rule does not mean. */
+  readonly not?: readonly string[]
   /** Where the provider states it. */
   readonly source: string
   /** Of the input rate. */
@@ -70,7 +72,7 @@ export function ruleFor(rules: readonly ProviderRule[], model: string): KnownRul
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
   const found: Partial<Record<keyof KnownRule, StatedFactor>> = {}
   for (const rule of rules) {
-    if (!rule.models.some(isMeant)) continue
+    if (!rule.models.some(isMeant) || rule.not?.some((part) => name.includes(part)) === true) continue
     for (const of of [...RULE_PARTS, ...RULE_TIERS, ...RULE_CACHES]) {
       const times = rule[of]
       if (times !== undefined) found[of] ??= { times, source: rule.source }

@@ -95,6 +95,8 @@ def rule_of(row):
     """Of each factor the first that is stated for the model."""
     found = {}
     for rule in BOOK["providers"][row["provider"]].get("rules", []):
+        if any(part in row["model"].lower() for part in rule.get("not", [])):
+            continue
         for pattern in rule["models"]:
             if row["model"].lower() == pattern or (pattern[-1] == "*" and row["model"].lower().startswith(pattern[:-1])):
                 for name, factor in rule.items():

@@ -142,6 +142,27 @@ describe('a rule of the provider', () => {
   })
 })
 
+test.each([
+  ['openai', 'gpt-realtime-2.1', 'batch'],
+  ['openai', 'gpt-4o-mini-transcribe', 'batch'],
+  ['openai', 'gpt-4o-audio-preview', 'batch'],
+  ['openai', 'gpt-5-search-api', 'flex'],
+  ['openai', 'gpt-5.2-pro', 'flex'],
+  ['azure', 'gpt-4o-mini-tts', 'batch'],
+  ['bedrock', 'amazon.nova-2-sonic-v1:0', 'flex'],
+  ['gemini', 'gemini-3.8-live', 'priority'],
+  ['vertex_ai', 'gemini-live-2.5-flash-native-audio', 'batch'],
+] as const)(
+  'a rule does not reach what the provider does not offer: %s %s in %s',
+  (provider, requestedModel, serviceTier) => {
+    const book = loadPriceBook()
+    const usual = priceInvocation(call({ provider, requestedModel }), book).details.basis
+    expect(usual).toBe('price_book')
+    const { basis, reason } = priceInvocation(call({ provider, requestedModel, serviceTier }), book).details
+    expect({ basis, reason }).toEqual({ basis: 'unpriced', reason: `no_${serviceTier}_rate` })
+  },
+)
+
 describe('the other name of a model', () => {
   const alias = priceRow('model-x', '2', '8', { cache_read: '0.5', flex: { input: '1', output: '4' } })
   const dated = priceRow('model-x-2026-05-01', '2', '8')
