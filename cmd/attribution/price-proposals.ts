@@ -12,6 +12,7 @@ import {
   type DoubtedRow,
   keepProposal,
   NEWLY_PRICED_TENANTS_MAX,
+  type ProposalEffect,
   readProposal,
 } from '../../internal/valuation/books/proposals.js'
 import { proposedBook, uponRelease, withFormerRows } from '../../internal/valuation/books/propose-book.js'
@@ -30,6 +31,7 @@ import { type ConfirmOption, isConfirmed } from './confirmed.js'
 import { connectInstanceStore, dataDirOption, type InstanceOption } from './connect.js'
 import { bookInForce, type OpenedBooks, openBooks, undoImported } from './kinds-of-books.js'
 import { proposalJson, proposalText, type ShownProposal } from './price-proposal-text.js'
+import { readWorkloads } from './workloads.js'
 
 interface ProposeOptions extends InstanceOption {
   readonly genaiPrices?: string
@@ -66,7 +68,8 @@ export const proposeCommand = (): Command =>
     )
     .option(
       '--as-of <day>',
-      'the day that the given books describe. Default: the day on which the older file was last changed',
+      'the day that the given books describe. Default: the newest day that they state, else the one on which the ' +
+        'older file was last changed',
       readDay,
     )
     .addOption(acceptOption())
@@ -123,15 +126,23 @@ async function givenBooks({ genaiPrices, litellm }: ProposeOptions, before: Pric
   return given
 }
 
+/** A file says when it was copied, and that of a package when it was installed, or a day of 1985. */
+const newestDayIn = (sources: readonly SourceBook[], today: string): string | undefined =>
+  sources
+    .flatMap(({ rows }) => rows.flatMap(({ periods }) => periods.flatMap(({ from = today }) => from)))
+    .filter((day) => day < today)
+    .sort()
+    .at(-1)
+
 /** How a book differs from the one in force, and what its changes are worth in the records of the last 30 days. */
 async function compared(
   { config, broker }: OpenedBooks,
   before: PriceBookFile,
   file: PriceBookFile,
   day: string,
-): Promise<Pick<ShownProposal, 'difference' | 'effect'> & { readonly newlyPriced: NewlyPriced }> {
+): Promise<Pick<ShownProposal, 'difference'> & { readonly effect: ProposalEffect; readonly newlyPriced: NewlyPriced }> {
   const period = readPeriod({})
-  const newlyPriced = new NewlyPriced()
+  const newlyPriced = new NewlyPriced(await readWorkloads(broker, config))
   const store = connectInstanceStore(config)
   const costs = await bookChanges(broker, store, inForceThroughout(file, day), period, newlyPriced).finally(() =>
     store.close(),
@@ -154,8 +165,10 @@ async function runPropose(options: ProposeOptions): Promise<void> {
     const sources = given.map(({ book }) => book)
     const nowMs = Date.now()
     const effectiveFrom = options.effectiveFrom ?? dayOf(nowMs)
-    const asOf = options.asOf ?? dayOf(Math.min(nowMs, ...given.map(({ changedMs }) => changedMs)))
-    const proposed = proposedBook(before, sources, { asOf, effectiveFrom, today: dayOf(nowMs) })
+    const today = dayOf(nowMs)
+    const changedMs = Math.min(nowMs, ...given.map((each) => each.changedMs))
+    const asOf = options.asOf ?? newestDayIn(sources, today) ?? dayOf(changedMs)
+    const proposed = proposedBook(before, sources, { asOf, effectiveFrom, today })
     const { file, doubted } = reviewed(checked(proposed.file), before, new Set(options.accept))
     const { newlyPriced, ...comparison } = await compared(instance, inForce, file, effectiveFrom)
     const isNew = isDifferent(comparison)
@@ -164,6 +177,7 @@ async function runPropose(options: ProposeOptions): Promise<void> {
           kind: 'prices',
           base,
           held: doubted,
+          effect: comparison.effect,
           effective_from: `${effectiveFrom}T00:00:00.000Z`,
           newly_priced: Object.fromEntries(newlyPriced.byTenant().slice(0, NEWLY_PRICED_TENANTS_MAX)),
           nowMs,
@@ -176,6 +190,7 @@ async function runPropose(options: ProposeOptions): Promise<void> {
       effectiveFrom,
       rows: file.models.length,
       held: doubted,
+      heldCount: doubted.length,
       ...comparison,
     }
     if (kept !== undefined) await recordByCli(broker, 'price_book.propose', kept.id, { after: audited(shown) })
@@ -185,8 +200,8 @@ async function runPropose(options: ProposeOptions): Promise<void> {
   }
 }
 
-const isDifferent = ({ difference: { added, changes, removed } }: Pick<ShownProposal, 'difference'>): boolean =>
-  added.length + changes.length + removed.length > 0
+const isDifferent = ({ difference: { added, changes, removed, rules } }: Pick<ShownProposal, 'difference'>): boolean =>
+  added.length + changes.length + removed.length + rules.length > 0
 
 /** The rows that the guard lets through. One that no person could accept is left out, or keeps its former price. */
 function reviewed(
@@ -211,7 +226,7 @@ function print(shown: ShownProposal, { json }: { readonly json?: true }): void {
   write(json === true ? `${JSON.stringify(proposalJson(shown))}\n` : proposalText(shown))
 }
 
-const audited = ({ asOf, effectiveFrom, base, rows, difference, held }: Omit<ShownProposal, 'effect'>) => ({
+const audited = ({ asOf, effectiveFrom, base, rows, difference, heldCount }: Omit<ShownProposal, 'effect'>) => ({
   as_of: asOf,
   effective_from: effectiveFrom,
   base,
@@ -219,7 +234,8 @@ const audited = ({ asOf, effectiveFrom, base, rows, difference, held }: Omit<Sho
   added: difference.added.length,
   changed: difference.changes.length,
   removed: difference.removed.length,
-  held: held.length,
+  rules: difference.rules.length,
+  held: heldCount,
 })
 
 async function runAccept(id: string, options: AnswerOptions): Promise<void> {
@@ -238,9 +254,9 @@ async function runAccept(id: string, options: AnswerOptions): Promise<void> {
       throw new ConfigError(`${id} was made from ${proposal.base}, but ${name} is in force: propose it again`)
     }
     const day = effectiveFrom.slice(0, 10)
-    const { newlyPriced: _, ...comparison } = await compared(instance, before, file, day)
-    const { base, as_of: asOf, rows, held } = proposal
-    const shown = { id, base, asOf, effectiveFrom: day, rows, held, ...comparison }
+    const { base, as_of: asOf, rows, held, held_count: heldCount = held.length, effect } = proposal
+    const difference = bookDifference(before, file)
+    const shown = { id, base, asOf, effectiveFrom: day, rows, held, heldCount, difference, effect }
     print(shown, options)
     if (!(await isConfirmed(`Price the calls since ${day} by this book?`, options))) return write('not accepted\n')
     const { book } = await importBook(books, files, file, { effectiveFrom, nowMs: Date.now(), prefix: 'book' })

@@ -14,7 +14,13 @@ interface Sums {
 
 /** Counts, by tenant, the unpriced calls that a price book would price; changes nothing. */
 export class NewlyPriced {
+  private readonly workloadsOf: (tenantId: string) => ReadonlySet<string>
   private readonly tenants = new Map<string, Sums>()
+
+  /** @param workloadsOf hashes of a tenant's identities that are no people, as 32 hex digits */
+  constructor(workloadsOf: (tenantId: string) => ReadonlySet<string>) {
+    this.workloadsOf = workloadsOf
+  }
 
   add(
     rows: readonly AttributionRow[],
@@ -29,8 +35,8 @@ export class NewlyPriced {
       this.tenants.set(row.tenantId, sums)
       sums.calls += 1
       sums.cost = plus(sums.cost, costUsd)
-      const person = Buffer.from(row.identityHash).toString('latin1')
-      if (person !== NOBODY) sums.people.add(person)
+      const person = Buffer.from(row.identityHash).toString('hex')
+      if (person !== NOBODY && !this.workloadsOf(row.tenantId).has(person)) sums.people.add(person)
     }
   }
 
@@ -53,4 +59,4 @@ export class NewlyPriced {
   }
 }
 
-const NOBODY = '\0'.repeat(16)
+const NOBODY = '00'.repeat(16)

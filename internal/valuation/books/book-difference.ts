@@ -21,12 +21,20 @@ export interface RowChange {
   readonly scheduledFrom?: string
 }
 
+/** How a provider's stated rules differ: they price what the rows lack. */
+export interface RulesChange {
+  readonly provider: string
+  /** By factor and models, such as `batch of gpt-*`. */
+  readonly rates: readonly RateChange[]
+}
+
 export interface BookDifference {
   /** In the order of the book. */
   readonly changes: readonly RowChange[]
   /** Names of rows. */
   readonly added: readonly string[]
   readonly removed: readonly string[]
+  readonly rules: readonly RulesChange[]
 }
 
 export function differences(before: FlatSheet, after: FlatSheet): readonly RateChange[] {
@@ -54,8 +62,29 @@ export function bookDifference(before: PriceBookFile, after: PriceBookFile): Boo
     changes,
     added: [...names].filter((name) => !known.has(name)),
     removed: [...known.keys()].filter((name) => !names.has(name)),
+    rules: rulesChanges(before, after),
   }
 }
+
+const rulesChanges = (before: PriceBookFile, after: PriceBookFile): readonly RulesChange[] =>
+  Object.keys({ ...before.providers, ...after.providers }).flatMap((provider) => {
+    const rates = differences(rulesOf(before, provider), rulesOf(after, provider))
+    return rates.length === 0 ? [] : [{ provider, rates }]
+  })
+
+/** Of two rules for the same models the first counts. */
+function rulesOf({ providers }: PriceBookFile, provider: string): FlatSheet {
+  const { tier_rule: threshold, rules = [] } = providers[provider] ?? {}
+  const stated = rules.flatMap(({ models, not = [], source: _, ...factors }) => {
+    const names = `${models.join(', ')}${not.length === 0 ? '' : ` without ${not.join(', ')}`}`
+    return Object.entries(factors).map(([factor, times]) => [`${factor} of ${names}`, times] as const)
+  })
+  return new Map([...stated.reverse(), ...(threshold === undefined ? [] : [['threshold', threshold] as const])])
+}
+
+/** By where and how fast a provider serves a model. */
+const factorsOf = ({ multipliers, residency_multiplier: residency }: PriceRow): FlatSheet =>
+  new Map(Object.entries({ ...residency, ...multipliers }).map(([name, factor]) => [`factor.${name}`, factor]))
 
 interface RowPrices {
   readonly rates: FlatSheet
@@ -69,7 +98,7 @@ function pricesIn(file: PriceBookFile): (row: PriceRow) => RowPrices {
     const own = periodsOf(row) ?? []
     const newest = newestOf(own)
     return {
-      rates: flattened(newest === undefined ? row : completed(newest, row).price),
+      rates: new Map([...flattened(newest === undefined ? row : completed(newest, row).price), ...factorsOf(row)]),
       from: newest?.from,
       scheduled: own.filter((each) => each.scheduled === true).map(({ from }) => from),
     }

@@ -17,12 +17,35 @@ export interface StoredProposal {
   readonly rows: number
   /** The book that it was made from and compared with: the id of an imported one, else the `as_of` of the included one. */
   readonly base: string
-  /** Rows of the source that are not in the proposal, and why. */
+  /** Rows of the source that are not in the proposal, and why; the first ones. */
   readonly held: readonly DoubtedRow[]
+  /** Absent: `held` has all of them. */
+  readonly held_count?: number
   /** Of a price book: from which it is in force. Its undated changes have this day. */
   readonly effective_from?: string
   /** Of a price book: by tenant, the unpriced calls of the 30 days before that it has a price for. */
   readonly newly_priced?: Readonly<Record<string, NewlyPriced>>
+  /** Of a price book: what it would have changed in the records of the 30 days before. */
+  readonly effect?: ProposalEffect
+}
+
+export interface ProposalEffect {
+  readonly from: string
+  readonly to: string
+  /** By provider and model, the largest first. */
+  readonly costs: readonly CostChange[]
+  readonly newlyPriced: { readonly calls: number; readonly cost_usd: string }
+}
+
+export interface CostChange {
+  readonly provider: string
+  readonly served_model: string
+  readonly records: number
+  readonly old_cost_usd: string
+  readonly new_cost_usd: string
+  readonly difference_usd: string
+  readonly newly_priced: number
+  readonly newly_unpriced: number
 }
 
 export interface NewlyPriced {
@@ -37,10 +60,12 @@ export interface DoubtedRow {
   readonly doubts: readonly string[]
 }
 
-type ProposalFields = Pick<StoredProposal, 'kind' | 'base' | 'held' | 'effective_from' | 'newly_priced'>
+type ProposalFields = Pick<StoredProposal, 'kind' | 'base' | 'held' | 'effective_from' | 'newly_priced' | 'effect'>
 
 /** Of a proposal, those with most calls; its entry stays far below the 1 MB of a message. */
 export const NEWLY_PRICED_TENANTS_MAX = 4_000
+/** Likewise of the rows that were held, and of the models whose cost would change. */
+export const PROPOSAL_ROWS_MAX = 1_000
 
 /** Of each kind; the oldest one makes room for a new one. */
 export const PROPOSALS_MAX = 20
@@ -54,13 +79,16 @@ export async function keepProposal(
   bucket: KV,
   files: ObjectStore,
   file: BookFile,
-  { nowMs, ...stated }: ProposalFields & { readonly nowMs: number },
+  { nowMs, held, effect, ...stated }: ProposalFields & { readonly nowMs: number },
 ): Promise<StoredProposal> {
   const { bytes, sha256 } = packBook(file)
   const id = `proposal_${createHash('sha256').update(`${stated.kind} ${stated.base} ${sha256}`).digest('hex').slice(0, 24)}`
   const { as_of, models } = file
   const proposal: StoredProposal = {
     ...stated,
+    held: held.slice(0, PROPOSAL_ROWS_MAX),
+    ...(held.length > PROPOSAL_ROWS_MAX && { held_count: held.length }),
+    ...(effect && { effect: { ...effect, costs: effect.costs.slice(0, PROPOSAL_ROWS_MAX) } }),
     id,
     as_of,
     proposed_at: new Date(nowMs).toISOString(),

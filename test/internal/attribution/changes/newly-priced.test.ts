@@ -20,7 +20,7 @@ function recorded(requestedModel: string, tenantId: string, person: number) {
 }
 
 test('unpriced calls that a book prices are counted by tenant, with their dollars at list and their people', () => {
-  const newly = new NewlyPriced()
+  const newly = new NewlyPriced(() => new Set())
   newly.add(
     [recorded('added', 'a', 1), recorded('added', 'a', 1), recorded('added', 'b', 0), recorded('known', 'b', 2)],
     NEW,
@@ -35,10 +35,23 @@ test('unpriced calls that a book prices are counted by tenant, with their dollar
   expect(newly.total()).toEqual({ calls: 4, cost_usd: '0.02' })
 })
 
+test('a workload is no person', () => {
+  const newly = new NewlyPriced(
+    (tenantId) => new Set(tenantId === 'a' ? ['01', '02'].map((byte) => byte.repeat(16)) : []),
+  )
+  newly.add(
+    [1, 2, 3].map((person) => recorded('added', 'a', person)),
+    NEW,
+    () => undefined,
+  )
+
+  expect(newly.byTenant()).toMatchObject([['a', { calls: 3, people: 1 }]])
+})
+
 test("a call that a tenant's own price already covers is not counted as a gain of the book", () => {
   const rates = { input: '9', output: '9' }
   const result = tenantPrices([{ provider: 'openai', model: 'added', from: '2026-01-01', rates }], [])
-  const newly = new NewlyPriced()
+  const newly = new NewlyPriced(() => new Set())
 
   newly.add([recorded('added', 'a', 1)], NEW, () => (result.kind === 'prices' ? result.prices : undefined))
 

@@ -24,6 +24,7 @@ test('the difference names the prices of today, the day of a change and an annou
   expect(bookDifference(before, after)).toEqual({
     added: ['openai/c'],
     removed: [],
+    rules: [],
     changes: [
       {
         name: 'openai/a',
@@ -42,7 +43,26 @@ test('the difference names the prices of today, the day of a change and an annou
     ],
   })
   expect(bookDifference(after, before).removed).toEqual(['openai/c'])
-  expect(bookDifference(after, after)).toEqual({ added: [], removed: [], changes: [] })
+  expect(bookDifference(after, after)).toEqual({ added: [], removed: [], changes: [], rules: [] })
+})
+
+test('rules of providers and factors of rows are differences, too: they price what no row lists', () => {
+  const rule = { models: ['gpt-*', 'o1*'], batch: '0.5', source: 'the provider' }
+  const ruled = { providers: { openai: { tier_rule: 'strictly_above', rules: [rule] } } }
+  const after = bookOf([priceRow('a', '1', '2', { multipliers: { fast: '2' } }), ...before.models.slice(1)], ruled)
+
+  expect(bookDifference(before, after)).toMatchObject({
+    changes: [{ name: 'openai/a', rates: [{ price: 'factor.fast', before: undefined, after: '2' }] }],
+    rules: [
+      {
+        provider: 'openai',
+        rates: [
+          { price: 'batch of gpt-*, o1*', before: undefined, after: '0.5' },
+          { price: 'threshold', before: undefined, after: 'strictly_above' },
+        ],
+      },
+    ],
+  })
 })
 
 test('spellings of one price, and dates on which no price changes, are no difference', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   keepProposal,
   keptProposals,
+  PROPOSAL_ROWS_MAX,
   PROPOSALS_MAX,
   readProposal,
 } from '../../../../internal/valuation/books/proposals.js'
@@ -40,6 +41,21 @@ test('a proposal is kept once, with its file and what was held, and is read by i
   expect(await readProposal(bucket, prices, 'prices', first.id)).toEqual({ proposal: again, file: file('1') })
   expect(await readProposal(bucket, energy, 'energy', first.id)).toBeUndefined()
   expect(await readProposal(bucket, prices, 'prices', 'proposal_none')).toBeUndefined()
+})
+
+test('of many held rows and changed costs a proposal has the first, and their number', async () => {
+  const { bucket, prices } = await opened()
+  const held = Array.from({ length: 100_000 }, (_, at) => ({ name: `openai/model-${at}`, doubts: ['jump'] }))
+  const cost = { provider: 'openai', served_model: 'a', records: 1, old_cost_usd: '1', new_cost_usd: '2' }
+  const costs = Array(20_000).fill({ ...cost, difference_usd: '1', newly_priced: 0, newly_unpriced: 0 })
+  const effect = { from: '2026-10-01', to: '2026-11-01', costs, newlyPriced: { calls: 0, cost_usd: '0' } }
+
+  const { id } = await keepProposal(bucket, prices, file('3'), { ...of(4_000), held, effect })
+
+  const { proposal } = (await readProposal(bucket, prices, 'prices', id)) ?? {}
+  expect(proposal?.held).toEqual(held.slice(0, PROPOSAL_ROWS_MAX))
+  expect(proposal).toMatchObject({ held_count: 100_000 })
+  expect(proposal?.effect?.costs).toHaveLength(PROPOSAL_ROWS_MAX)
 })
 
 test('of each kind only the newest proposals are kept', async () => {
