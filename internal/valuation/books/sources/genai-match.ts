@@ -47,8 +47,10 @@ export function listedNames(one: Clause): readonly string[] {
 
 const looseIf = (isFit: boolean): Fit => (isFit ? 'loose' : undefined)
 
-/** A repeated group can take exponential time on a name that does not match. */
+/** A repeated group can take exponential time on a name that does not match, many repetitions a high power of it. */
 const REPEATED_GROUP = /\)[*+{]/
+const REPETITION = /[*+]|\{\d+,\}/g
+const REPETITIONS_MAX = 3
 const PATTERNS_MAX = 4096
 const patterns = new Map<string, RegExp | undefined>()
 
@@ -64,7 +66,8 @@ function fitOfPattern(source: string, name: string): Fit {
 
 /** The patterns are Python's; one that JavaScript does not know matches nothing. */
 function compiled(source: string): RegExp | undefined {
-  if (REPEATED_GROUP.test(source)) return undefined
+  const repetitions = source.match(REPETITION)?.length ?? 0
+  if (REPEATED_GROUP.test(source) || repetitions > REPETITIONS_MAX) return undefined
   try {
     return new RegExp(source)
   } catch {

@@ -22,6 +22,7 @@ import { rateOf } from './exact-rate.js'
 import { type Clause, clause, fitOf, listedNames } from './genai-match.js'
 import { type Literal, readLiteral } from './literal.js'
 import {
+  canBeStated,
   type ParsedSource,
   Skipped,
   type SourceBook,
@@ -72,7 +73,10 @@ const TIER_OF: Readonly<Record<string, PricedTier>> = {
 }
 const FAST = 'speed=fast'
 
-const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
+const day = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .refine((text) => !Number.isNaN(Date.parse(text)))
 const amount = z.union([
   z.string(),
   z.looseObject({
@@ -108,8 +112,9 @@ type Model = z.infer<typeof model>
 export function readGenaiPrices(text: string, providers: ReadonlySet<string>): ParsedSource {
   let file: Literal
   try {
-    const start = /^\s*[[{]/.test(text) ? 0 : text.search(/\[\s*\{\s*id:\s*["']/)
-    if (start < 0) return { kind: 'invalid', problem: 'neither JSON nor a module with a list of providers' }
+    const start = /^\s*[[{]/.test(text) ? undefined : text.search(/\[\s*\{\s*id:\s*["']/)
+    if (start !== undefined && start < 0)
+      return { kind: 'invalid', problem: 'neither JSON nor a module with a list of providers' }
     file = readLiteral(text, start)
   } catch (cause) {
     return { kind: 'invalid', problem: cause instanceof Error ? cause.message : String(cause) }
@@ -166,6 +171,7 @@ function bookOf(models: ReadonlyMap<string, readonly ConvertedModel[]>, skipped:
     const names = new Map([model.id, ...listedNames(model.match as Clause)].map((name) => [name.toLowerCase(), name]))
     return [...names.values()]
       .filter((name) => match(provider, name)?.model === model)
+      .filter((name) => canBeStated(name) || skipped.add('no_model_name'))
       .map((name): SourceRow => ({ ...row, model: name }))
   })
   return {

@@ -8,7 +8,7 @@ import type { Band, CliffTier, PricedTier, RatePart, RateSheet, Rates } from '..
 import { rateOf } from './exact-rate.js'
 import { litellmName, litellmProvider } from './litellm-names.js'
 import { type Literal, readLiteral } from './literal.js'
-import { type ParsedSource, Skipped, type SourceBook, type SourceRow } from './source-book.js'
+import { canBeStated, type ParsedSource, Skipped, type SourceBook, type SourceRow } from './source-book.js'
 
 const PARTS: Readonly<Record<string, RatePart>> = {
   input_cost_per_token: 'input',
@@ -105,7 +105,8 @@ function rowOf(key: string, listed: MapRow, providers: ReadonlySet<string>, skip
   const provider = litellmProvider(listed.litellm_provider ?? '')
   if (provider === undefined || !providers.has(provider)) return skipped.add('unknown_provider')
   const name = litellmName(key, provider)
-  if (name === undefined || name.model.length > 256) return skipped.add('no_token_name')
+  if (name === undefined) return skipped.add('no_token_name')
+  if (!canBeStated(name.model)) return skipped.add('no_model_name')
   if (TIMED.some((member) => listed[member] != null)) return skipped.add('by_time_of_day')
   const price = sheetOf(listed)
   if (price === undefined) return skipped.add('invalid')

@@ -7,9 +7,12 @@ export type Literal = string | boolean | null | readonly Literal[] | { readonly 
 /** Deeper than any price list. */
 const DEPTH_MAX = 32
 
-/** @throws SyntaxError when the text is not one literal. @param from index of its first character */
-export function readLiteral(text: string, from = 0): Literal {
-  return new LiteralReader(text, from).value(0)
+/** @throws SyntaxError when the text is not one literal. @param from index of the first character of one in a module */
+export function readLiteral(text: string, from?: number): Literal {
+  const reader = new LiteralReader(text, from ?? 0)
+  const value = reader.value(0)
+  if (from === undefined) reader.end()
+  return value
 }
 
 const NUMBER = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y
@@ -44,6 +47,11 @@ class LiteralReader {
     const word = WORDS[this.take(NAME) ?? '']
     if (word === undefined) throw this.error('not a literal')
     return word
+  }
+
+  end(): void {
+    this.take(SPACE)
+    if (this.at < this.text.length) throw this.error('more than one literal')
   }
 
   private array(depth: number): readonly Literal[] {

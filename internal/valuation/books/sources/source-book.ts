@@ -1,3 +1,4 @@
+import { modelName } from '../../../text/plain-text.js'
 import type { RateSheet } from '../../cost/rate-sheet.js'
 
 /** Another price book, in the form of ours: what `attribution prices propose` compares with the book in force. */
@@ -45,12 +46,17 @@ export const SKIP_REASONS = {
   unknown_provider: 'the provider is not in the book',
   free: 'no price, or zero for input and output: unknown, not free',
   by_time_of_day: 'prices by time of day',
+  no_model_name: 'a name that no event can state',
   no_token_name: 'the name is a size, a commitment or a group, and no model',
   other_units: 'only units that calls do not state',
   invalid: 'a price that is not a decimal number',
   duplicate: 'a second spelling of the same name',
 } as const
 export type SkipReason = keyof typeof SKIP_REASONS
+
+const stated = modelName()
+/** Whether an event can name the model so: no call has another name, and no book is taken with one. */
+export const canBeStated = (model: string): boolean => stated.safeParse(model).success
 
 /** How many models of a source are left out, by reason. */
 export class Skipped {

@@ -104,7 +104,7 @@ test('a listed name is exact, a family of names is loose, and the first model th
     { id: 'a', match: { or: [{ equals: 'a' }, { equals: 'a-mini' }] }, prices: { input_mtok: 1, output_mtok: 2 } },
     {
       id: 'a-next',
-      match: { or: [{ starts_with: 'a-' }, { regex: '^b-\\d{8}$' }, { regex: '(b+)+$' }] },
+      match: { or: [{ starts_with: 'a-' }, { regex: '^b-\\d{8}$' }, { regex: '(b+)+$' }, { regex: '^c*c*c*c*$' }] },
       prices: { input_mtok: 3, output_mtok: 4 },
     },
   )
@@ -117,8 +117,20 @@ test('a listed name is exact, a family of names is loose, and the first model th
   expect(found('a-large')).toEqual(['3', false])
   expect(found('b-20260101')).toEqual(['3', true])
   expect(found('bbb')).toBeUndefined()
+  expect(found('ccc')).toBeUndefined()
   expect(book.find('openai', 'a', 'eu')).toBeUndefined()
   expect(book.rows.map(({ model }) => model)).toEqual(['a', 'a-mini', 'a-next'])
+})
+
+test('a name that no event can state, and a day that no calendar has, are left out', () => {
+  const dated = [{ prices: { input_mtok: 1 } }, { constraint: { start_date: '2026-13-45' }, prices: { input_mtok: 2 } }]
+  const book = bookOf('openai', priced('a\u0007', { input_mtok: 1 }), {
+    id: 'b',
+    match: { equals: 'b' },
+    prices: dated,
+  })
+
+  expect([book.rows, book.skipped]).toEqual([[], { no_model_name: 1, invalid: 1 }])
 })
 
 test('hours, pages and characters are seconds, pages and characters; free and timed prices are left out', () => {

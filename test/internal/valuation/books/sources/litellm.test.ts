@@ -72,6 +72,7 @@ test('a key is the name that our book has: its provider in front, a scope or a r
     'azure/hd/1024-x-1792/dall-e-3': chat('azure'),
     'together-ai-4.1b-8b': chat('openai'),
     'novita/q': chat('novita'),
+    'gpt-\u0007': chat('openai'),
     'openai/gpt-9': chat('openai'),
     'gpt-9': chat('openai'),
   })
@@ -86,7 +87,7 @@ test('a key is the name that our book has: its provider in front, a scope or a r
     ['fireworks_ai', 'accounts/fireworks/models/q', undefined],
     ['openai', 'gpt-9', undefined],
   ])
-  expect(book.skipped).toEqual({ no_token_name: 3, unknown_provider: 1, duplicate: 1 })
+  expect(book.skipped).toEqual({ no_token_name: 3, no_model_name: 1, unknown_provider: 1, duplicate: 1 })
 })
 
 test('bands, other units and factors are read; a fee by depth, a price by the hour and a free model are not', () => {

@@ -27,6 +27,11 @@ test('the literal of a module is read with its own spellings, and what follows i
   ])
 })
 
+test('behind the one literal of a file there is nothing', () => {
+  expect(readLiteral(' {} ')).toEqual({})
+  expect(() => readLiteral('{} garbage')).toThrow('more than one literal')
+})
+
 test('what would have to be executed or has no end is refused', () => {
   for (const text of [
     '[f()]',
