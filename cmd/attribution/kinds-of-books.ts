@@ -70,6 +70,8 @@ export interface NamedBook<File> {
   readonly name: string
   /** Of the file of an imported one. */
   readonly sha256?: string
+  /** Of an imported one: from which it is in force. */
+  readonly effectiveFrom?: string
 }
 
 /** The book that begins last. @param released that of the release, which counts until one is imported */
@@ -79,7 +81,8 @@ export async function bookInForce<File extends BookFile>(
 ): Promise<NamedBook<File>> {
   const newest = await newestBook(books)
   if (newest !== undefined) {
-    return { file: await readBook<File>(files, newest), name: newest.id, sha256: newest.sha256 }
+    const { id: name, sha256, effective_from: effectiveFrom } = newest
+    return { file: await readBook<File>(files, newest), name, sha256, effectiveFrom }
   }
   const file = released()
   return { file, name: file.as_of }

@@ -159,12 +159,16 @@ async function runPropose(options: ProposeOptions): Promise<void> {
   const instance = await openBooks('prices', options)
   const { broker, files, proposals } = instance
   try {
-    const { file: inForce, name: base } = await bookInForce(instance, loadPriceBookFile)
+    const { file: inForce, name: base, effectiveFrom: since } = await bookInForce(instance, loadPriceBookFile)
     const before = uponRelease(inForce, loadPriceBookFile())
     const given = await givenBooks(options, before)
     const sources = given.map(({ book }) => book)
     const nowMs = Date.now()
     const effectiveFrom = options.effectiveFrom ?? dayOf(nowMs)
+    // Its base would end the new book on the day on which it begins itself.
+    if (since !== undefined && effectiveFrom < since.slice(0, 10)) {
+      throw new ConfigError(`${base} is in force from ${since}: propose with --effective-from of that day, or later`)
+    }
     const today = dayOf(nowMs)
     const changedMs = Math.min(nowMs, ...given.map((each) => each.changedMs))
     const asOf = options.asOf ?? newestDayIn(sources, today) ?? dayOf(changedMs)

@@ -136,6 +136,9 @@ test('a proposal from another book than the one in force is refused, and so is a
   expect(refused.code).toBe(1)
   expect(refused.text).toContain('propose it again')
 
+  const earlier = await run('propose', '--effective-from', '2026-01-01', '--litellm', litellm({}))
+  expect([earlier.code, earlier.text]).toEqual([1, expect.stringContaining('--effective-from of that day')])
+
   const broken = join(folder, 'broken.json')
   writeFileSync(broken, '{"models": 1')
   expect((await run('propose', '--genai-prices', broken)).text).toContain('is not such a price book')

@@ -246,7 +246,7 @@ function key(vendor: string, model: string): string {
 }
 
 /** Models whose output is speech, images or vectors: the method covers generated text only. */
-const NOT_TEXT = /(?:^|[-.])(?:embed|embedding|embeddings|tts|transcribe|image|realtime|audio)(?:[-.]|$)/i
+const NOT_TEXT = /(?:^|[-.])(?:embed|embedding|embeddings|tts|transcribe|image|realtime|audio|live|sonic)(?:[-.]|$)/i
 const BEDROCK_VENDORS =
   'ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|' +
   'twelvelabs|writer|xai|zai'

@@ -43,6 +43,8 @@ test.each([
 test.each([
   ['a model that the table knows is modelled', 'openai', 'gpt-4o', 'modelled openai/gpt-4o'],
   ['a model without a price is unknown', 'openai', 'gpt-99', 'unknown unknown_model'],
+  ['speech is unknown', 'bedrock', 'amazon.nova-sonic-v1:0', 'unknown not_text_output'],
+  ['speech as it is spoken is unknown', 'gemini', 'gemini-3.8-live', 'unknown not_text_output'],
   ['a size in a name alone is no class', 'in-house', 'our-13b', 'unknown unknown_model'],
   ["a model of another provider's price list is unknown", 'openai', 'grok-4', 'unknown unknown_model'],
   ['a model without a valid price is unknown', 'gemini', 'gemini-exp-1114', 'unknown unknown_model'],
