@@ -33,8 +33,8 @@ const RATE_BOUNDS: Readonly<Record<RateClass, RateBounds>> = {
   cache_write: {
     to: 'input',
     least: '1',
-    most: '1.25',
-    why: 'a surcharge: none, or 1.25 (Anthropic, OpenAI, DashScope)',
+    most: '1.9',
+    why: 'a surcharge: none, 1.25 (Anthropic, OpenAI, DashScope), or five minutes of storage (Gemini on OpenRouter: 1.83)',
   },
   cache_write_1h: { to: 'input', least: '1', most: '2', why: 'a surcharge: 2 (Anthropic)' },
   reasoning: { to: 'output', least: '0.3', most: '4', why: '0.375 (Sonar Deep Research) to 3.33 (Qwen Plus)' },

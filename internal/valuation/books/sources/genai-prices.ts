@@ -192,7 +192,7 @@ function rowOf(provider: string, listed: Model, skipped: Skipped): SourceRow | u
   for (const from of [undefined, ...days]) {
     const price = sheetAt(listed, from ?? '')
     if (price === undefined) return skipped.add('invalid')
-    periods.push({ ...(from !== undefined && { from }), price })
+    periods.push({ ...(from !== undefined && { from }), price: withoutStorage(price) })
   }
   const newest = periods.at(-1)?.price
   const isFree = isNothing(newest?.input) && isNothing(newest?.output) && Object.keys(newest?.units ?? {}).length === 0
@@ -206,6 +206,15 @@ function rowOf(provider: string, listed: Model, skipped: Skipped): SourceRow | u
     periods,
     ...(fast !== undefined && { multipliers: { fast } }),
   }
+}
+
+/** Of Gemini on OpenRouter it lists the storage of a cache write, without the input that it costs besides. */
+function withoutStorage({ cache_write: write, ...price }: RateSheet): RateSheet {
+  const [cost, input] = [write ?? '0', price.input ?? '0'].map((rate) => stepsPerToken(rate, []) ?? 0n)
+  const isStorage = cost !== undefined && input !== undefined && cost > 0n && cost < input
+  const tiers = price.tiers?.map(({ cache_write: _, ...tier }) => tier)
+  if (isStorage) return { ...price, ...(tiers && { tiers }) }
+  return { ...price, ...(write !== undefined && { cache_write: write }) }
 }
 
 const isNothing = (rate: string | undefined): boolean => rate === undefined || rate === '0'

@@ -292,6 +292,11 @@ describe('rates in force', () => {
     expect(input(Date.UTC(2026, 10, 28))).toBe('0.435')
   })
 
+  test('a cache write of Gemini on OpenRouter costs the input and its storage', () => {
+    const written = { provider: 'openrouter', requestedModel: 'google/gemini-2.5-flash', outputTokens: 0 }
+    expect(cost({ ...written, inputTokens: 3_000_000, cacheWriteTokens: 3_000_000 })).toBe('price_book 1.149999999999')
+  })
+
   test('a withdrawn name costs what the model does that it stood for last, and is flagged', () => {
     const at = (requestedModel: string, day: number) =>
       price({ provider: 'deepseek', requestedModel, eventTimeMs: Date.UTC(2026, 6, day, 12) })

@@ -122,6 +122,19 @@ test('a listed name is exact, a family of names is loose, and the first model th
   expect(book.rows.map(({ model }) => model)).toEqual(['a', 'a-mini', 'a-next'])
 })
 
+test('a cache write that costs less than the input is its storage alone, and says nothing of the whole', () => {
+  const book = bookOf(
+    'openai',
+    priced('gemini-x', { input_mtok: 0.3, output_mtok: 2.5, cache_write_mtok: 0.0833, cache_read_mtok: 0.03 }),
+    priced('claude-x', { input_mtok: 4, output_mtok: 20, cache_write_mtok: 5 }),
+  )
+
+  expect(book.rows.map(({ periods }) => periods[0]?.price)).toEqual([
+    { input: '0.3', output: '2.5', cache_read: '0.03' },
+    { input: '4', output: '20', cache_write: '5' },
+  ])
+})
+
 test('a name that no event can state, and a day that no calendar has, are left out', () => {
   const dated = [{ prices: { input_mtok: 1 } }, { constraint: { start_date: '2026-13-45' }, prices: { input_mtok: 2 } }]
   const book = bookOf('openai', priced('a\u0007', { input_mtok: 1 }), {
