@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { connectService } from '../../internal/local/replay/client.js'
 import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
+import { isAlive } from '../support/alive.js'
 import { askAs } from '../support/ask.js'
 import { launchCluster } from '../support/cluster.js'
 import { type CutDisk, makeCutDisk, noCutDisk } from '../support/faults/cut-disk.js'
@@ -155,7 +156,7 @@ test.skipIf(reason !== undefined)(
   { timeout: 120_000 * CUTS },
   async () => {
     const disks = [0, 1, 2].map(() => makeCutDisk())
-    const cluster = await launchCluster({ placeOf: (server) => (disks[server] as CutDisk).folder, syncs: true })
+    const cluster = await launchCluster({ diskOf: (server) => (disks[server] as CutDisk).folder, syncs: true })
     const [dataDir, port, calls] = [privateDataDir(), await freePort(), new Calls()]
     const started = await start(dataDir, port, ['--nats-url', cluster.url, '--stream-replicas', '3'])
     const load = calls.load(port, started.apiKey)
@@ -166,6 +167,7 @@ test.skipIf(reason !== undefined)(
       await cluster.kill(broker)
       await disks[broker]?.mountAgain()
       cluster.start(broker)
+      while (!isAlive(cluster.pid(broker))) await sleep(20)
       // A second one would leave no majority, and nothing is accepted then.
       await untilAccepting(calls)
       console.log(`cut ${cut + 1}: ${calls.accepted.size} calls accepted so far`)

@@ -28,8 +28,8 @@ export interface Cluster {
 export interface ClusterOptions {
   /** Through which port a server reaches the route port of another one; that port itself unless it is given. */
   readonly through?: (routePort: number, from: number, to: number) => Promise<number>
-  /** Where the folder of a server is made. */
-  readonly placeOf?: (server: number) => string
+  /** The disk of a server's streams; a place in its folder unless it is given. */
+  readonly diskOf?: (server: number) => string
   /** Whether a server syncs each write before it acknowledges it. */
   readonly syncs?: boolean
 }
@@ -40,7 +40,7 @@ export interface ClusterOptions {
  */
 export async function launchCluster({
   through = async (port) => port,
-  placeOf = tmpdir,
+  diskOf,
   syncs = false,
 }: ClusterOptions = {}): Promise<Cluster> {
   const names = ['n0', 'n1', 'n2']
@@ -53,7 +53,7 @@ export async function launchCluster({
   }
   const routes = await Promise.all(names.map((_, i) => routesOf(i)))
   const servers = names.map((name, i) => {
-    const folder = mkdtempSync(join(placeOf(i), `attribution-nats-${name}-`))
+    const folder = mkdtempSync(join(tmpdir(), `attribution-nats-${name}-`))
     const pidFile = join(folder, 'pid')
     const config = join(folder, 'nats.conf')
     writeFileSync(
@@ -61,7 +61,7 @@ export async function launchCluster({
       `server_name: ${name}
 listen: "127.0.0.1:${ports[i]}"
 pid_file: ${JSON.stringify(pidFile)}
-jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))}, max_file_store: 64GB${syncs ? ', sync_interval: always' : ''} }
+jetstream { store_dir: ${JSON.stringify(join(diskOf?.(i) ?? folder, 'data'))}, max_file_store: 64GB${syncs ? ', sync_interval: always' : ''} }
 cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes[i]}], no_advertise: true }
 `,
     )
