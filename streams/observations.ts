@@ -20,6 +20,8 @@ export const OBSERVATIONS = {
 
 export const observationsSubject = (tenantId: string): string => `observations.${tenantId}`
 
+export const isObservations = (subject: string): boolean => subject.startsWith('observations.')
+
 /** All tenants' observations, for the stream's one reader. */
 export const OBSERVATIONS_OF_ALL = 'observations.*'
 

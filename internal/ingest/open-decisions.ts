@@ -16,6 +16,7 @@ import { Lane } from './admission/lane.js'
 import { GroupCommit } from './commit/group-commit.js'
 import { createLogWriter, deliverOrphans, type LogWriter } from './commit/log-writer.js'
 import { PartitionLag } from './commit/partition-lag.js'
+import { SpoolDelivery } from './commit/spool-delivery.js'
 import { type FollowKeysDeps, followKeys } from './keys/follow-keys.js'
 import { InFlight } from './keys/in-flight.js'
 import { createKeyConfirmation, type FindKeys } from './keys/key-confirmation.js'
@@ -23,7 +24,7 @@ import { conflictNotices } from './keys/key-conflicts.js'
 import { KEY_WINDOW_MS, openKeys } from './keys/open-keys.js'
 import { OwnCalls } from './keys/own-calls.js'
 import { RecentEvents } from './keys/recent-events.js'
-import type { Spool } from './spool/spool.js'
+import type { Spools } from './spool/open-spools.js'
 
 const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
 
@@ -74,22 +75,23 @@ export interface Decisions {
 /**
  * Opens them: joins the gateways, and reads the keys of the last 24 hours.
  *
- * @param orphans the spools that dead gateways have left: they are delivered meanwhile
+ * @param spools those that dead gateways have left are delivered meanwhile
  */
 export async function openDecisions(
   settings: DecisionsSettings,
-  { spool, orphans }: { readonly spool: Spool; readonly orphans: readonly Spool[] },
+  { spool, keySpool, orphans }: Spools,
   findKeys: (hashes: readonly Uint8Array[], sinceMs: number) => ReturnType<FindKeys>,
 ): Promise<Decisions> {
-  const { broker, clock, log, partitions, publisher, isBrokerUp, stopping } = settings
-  const writer = createLogWriter({ ...settings, spool })
+  const { broker, clock, log, partitions, stopping } = settings
+  const delivery = new SpoolDelivery({ ...settings, keySpool })
+  const writer = createLogWriter({ ...settings, spool, keySpool, delivery })
   const { groups, lane } = openGroups(writer, settings)
   stopping.addEventListener(
     'abort',
     whenRead(() => WAITING_EVENTS.set(groups.waiting)),
     { once: true },
   )
-  const delivered = deliverOrphans({ spools: orphans, publisher, isBrokerUp, log, signal: stopping })
+  const delivered = deliverOrphans({ spools: orphans, delivery, log, signal: stopping })
   const bucket = await broker.bucket(MEMBERS)
   const http = describeBuild(newestBuild())
   const members = await joinMembers(bucket, 'gateway', settings.gatewayName, settings.onLost, undefined, http)

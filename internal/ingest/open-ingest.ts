@@ -17,7 +17,7 @@ import { findAdmissionKeys } from '../store/queries/attribution/admission-keys.j
 import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
-import { gauge, whenRead } from '../telemetry/metrics.js'
+import { whenRead } from '../telemetry/metrics.js'
 import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
@@ -34,9 +34,6 @@ import type { ReceivedCounts } from './received/received-counts.js'
 import { openSpools } from './spool/open-spools.js'
 import type { Spool } from './spool/spool.js'
 import { watchIngestBounds } from './watch-bounds.js'
-
-const SPOOL_BYTES = gauge('spool_bytes', 'Bytes of events that wait on this disk while the log does not answer.')
-const SPOOL_RECORDS = gauge('spool_records', 'Messages that wait on this disk while the log does not answer.')
 
 export interface AdmissionSettings extends DecisionsSettings {
   readonly broker: Broker
@@ -79,7 +76,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const publisher = { publish: withinStreamCapacity(settings.publisher.publish, capacity, isInvocations) }
   const spools = await openSpools(settings)
   const { spool } = spools
-  measureSpool(spool, broker)
+  // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
+  whenRead(() => setStreamLevels(broker.manager))
   const decisions = await openDecisions({ ...settings, publisher }, spools, (hashes, sinceMs) =>
     findAdmissionKeys(store, hashes, sinceMs),
   )
@@ -131,15 +129,6 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       await decisions.close()
     },
   }
-}
-
-function measureSpool(spool: Spool, broker: Broker): void {
-  whenRead(() => {
-    SPOOL_BYTES.set(spool.bytes)
-    SPOOL_RECORDS.set(spool.count)
-  })
-  // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
-  whenRead(() => setStreamLevels(broker.manager))
 }
 
 /** Counts what tenants send, and follows how full the log and the spool are: those that cause it are notified. */

@@ -87,7 +87,6 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   let lookups = 0
   const ids = deriveTenantIds(SECRET, TENANT)
   const writer = {
-    isCaughtUp: true,
     async store(subject: string, payload: Uint8Array): Promise<Commit> {
       await released
       if (options.isLogAway === true) return { kind: 'unavailable', detail: 'The log is unavailable.' }

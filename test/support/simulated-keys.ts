@@ -112,6 +112,7 @@ class Gateway {
   readonly host = new SimulatedHost()
   readonly name: string
   readonly spool: OwnSpool
+  readonly keySpool: OwnSpool
   /** What its predecessors left. */
   readonly orphans: readonly OwnSpool[]
   /** While it starts: undefined. */
@@ -123,6 +124,7 @@ class Gateway {
     this.name = name
     this.orphans = orphans
     this.spool = new SimulatedSpool(random)
+    this.keySpool = new SimulatedSpool(random)
   }
 
   get isBrokerUp(): boolean {
@@ -130,7 +132,7 @@ class Gateway {
   }
 
   get isSettled(): boolean {
-    return this.deps !== undefined && [this.spool, ...this.orphans].every(({ isEmpty }) => isEmpty)
+    return this.deps !== undefined && [this.spool, this.keySpool, ...this.orphans].every(({ isEmpty }) => isEmpty)
   }
 
   /** @param detectedAfterMs when its client notices */
@@ -232,10 +234,10 @@ class History {
 
   private async open(gateway: Gateway): Promise<void> {
     const { broker } = this
-    const { host, orphans, spool } = gateway
-    if (this.breakage === 'keys are not spooled') {
-      const append = spool.append.bind(spool)
-      spool.append = (records) => append(records.filter(({ subject }) => subject !== KEYS_SUBJECT))
+    const { host, orphans, spool, keySpool } = gateway
+    for (const each of this.breakage === 'keys are not spooled' ? [spool, keySpool] : []) {
+      const append = each.append.bind(each)
+      each.append = (records) => append(records.filter(({ subject }) => subject !== KEYS_SUBJECT))
     }
     const opened = await time.runIn(host, () =>
       openDecisions(
@@ -262,7 +264,7 @@ class History {
           onLost: () => undefined,
           stopping: host.stopping.signal,
         },
-        { spool: asSpool(spool), orphans: orphans.map(asSpool) },
+        { spool: asSpool(spool), keySpool: asSpool(keySpool), orphans: orphans.map(asSpool) },
         async () => new Map(),
       ),
     )
@@ -350,7 +352,7 @@ class History {
 
   private async kill(gateway: Gateway): Promise<void> {
     this.end(gateway)
-    const spools = [...gateway.orphans, gateway.spool].map((spool) => spool.afterDeath())
+    const spools = [...gateway.orphans, gateway.spool, gateway.keySpool].map((spool) => spool.afterDeath())
     await sleep(this.random.share() * 4_000)
     await this.start(spools.filter(({ isEmpty }) => !isEmpty))
   }

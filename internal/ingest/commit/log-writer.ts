@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { KEYS_SUBJECT } from '../../../streams/keys.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { STREAM_FULL } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
-import type { Deliver, Drained, Spool } from '../spool/spool.js'
+import type { Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
+import { ATTEMPT_MS, type SpoolDelivery } from './spool-delivery.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
 export type Commit = (
@@ -26,21 +26,18 @@ export interface LogWriter {
    * @param keys the Idempotency-Keys of its events, which KEYS gets after it: a message of `admitted-keys.ts`
    */
   store(subject: string, payload: Uint8Array, messageId: string, keys?: Uint8Array): Promise<Commit>
-  /** Whether the spool is empty. */
-  readonly isCaughtUp: boolean
   close(): Promise<void>
 }
 
 export interface LogWriterDeps {
   readonly publisher: Publisher
   readonly spool: Spool
+  /** For keys that KEYS does not take. */
+  readonly keySpool: Spool
+  readonly delivery: SpoolDelivery
   readonly isBrokerUp: () => boolean
   readonly log: Logger
 }
-
-/** Time for one attempt; then the log counts as unavailable, and the message goes to the spool under the same id. */
-const ATTEMPT_MS = 1_000
-const DRAIN_EVERY_MS = 100
 
 /**
  * Writes to JetStream, and to the spool while JetStream does not answer: the sender's traffic continues, and each
@@ -49,26 +46,9 @@ const DRAIN_EVERY_MS = 100
  * sent twice under one id; the log or, later, the event_id deduplicates it.
  */
 export function createLogWriter(deps: LogWriterDeps): LogWriter {
-  const { publisher, spool, isBrokerUp, log } = deps
-  const deliver = deliverTo(publisher)
-  let isClosing = false
-  let draining: Promise<Drained> | undefined
-  const drainSoon = setInterval(() => {
-    if (draining !== undefined || spool.isEmpty || !isBrokerUp()) return
-    draining = spool
-      .drain(deliver)
-      .then((drained) => {
-        if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind }, 'drained the spool')
-        if (drained.kind === 'failed') log.error({ err: drained.error }, 'the spool could not be drained')
-        return drained
-      })
-      .finally(() => {
-        draining = undefined
-      })
-  }, DRAIN_EVERY_MS)
-
+  const { publisher, spool, keySpool, delivery, isBrokerUp, log } = deps
   const spoolIt = async (messages: readonly SpoolRecord[]): Promise<Commit> => {
-    const appended = await spool.append(messages)
+    const appended = await delivery.store(spool, messages)
     switch (appended.kind) {
       case 'stored':
         return { kind: 'stored' }
@@ -81,23 +61,18 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   }
 
   return {
-    get isCaughtUp() {
-      return spool.isEmpty
-    },
-
     async store(subject, payload, messageId, keys) {
       const message = { subject, payload, messageId }
-      const keyMessages =
-        keys === undefined ? [] : [{ subject: KEYS_SUBJECT, payload: keys, messageId: `${messageId}.k` }]
-      if (!isBrokerUp() || !spool.isEmpty) return spoolIt([message, ...keyMessages])
+      const keyMessage = keys && { subject: KEYS_SUBJECT, payload: keys, messageId: `${messageId}.k` }
+      const both = keyMessage === undefined ? [message] : [message, keyMessage]
+      if (!isBrokerUp() || !spool.isEmpty) return spoolIt(both)
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
         case 'stored':
           // After the group: a key that is known without its event would swallow the repeat of a lost request.
-          for (const each of keyMessages) {
-            if (await deliver(each)) continue
-            const spooled = await spoolIt([each])
-            if (spooled.kind === 'unavailable') return { ...spooled, areBytesHeld: true }
+          if (keyMessage !== undefined && (await delivery.deliverKeys(keyMessage)).kind === 'failed') {
+            const detail = 'The keys cannot be published, and writing them to the spool failed.'
+            return { kind: 'unavailable', detail, areBytesHeld: true }
           }
           return { kind: 'stored', sequence: result.sequence }
         case 'refused':
@@ -110,51 +85,34 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
                 : 'The log refused the event.',
           }
         case 'unavailable':
-          return { ...(await spoolIt([message, ...keyMessages])), areBytesHeld: true }
+          return { ...(await spoolIt(both)), areBytesHeld: true }
       }
     },
 
     async close() {
-      if (isClosing) return
-      isClosing = true
-      clearInterval(drainSoon)
-      await draining
-      await spool.close()
+      await delivery.close()
+      await Promise.all([spool.close(), keySpool.close()])
     },
   }
 }
 
 export interface OrphanSpools {
   readonly spools: readonly Spool[]
-  readonly publisher: Publisher
-  readonly isBrokerUp: () => boolean
+  readonly delivery: SpoolDelivery
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
-/** Delivers the spools of dead gateways to the log and releases their folders, until none is left or `signal`. */
-export async function deliverOrphans(orphans: OrphanSpools): Promise<void> {
-  const { spools, publisher, isBrokerUp, log, signal } = orphans
-  const toLog = deliverTo(publisher)
-  const deliver: Deliver = async (record) => !signal.aborted && (await toLog(record))
-  for (const spool of spools) {
-    while (!spool.isEmpty && !signal.aborted) {
-      if (isBrokerUp()) {
-        const drained = await spool.drain(deliver)
-        const { delivered } = drained
-        const { folder } = spool
-        if (delivered > 0) log.info({ delivered, folder }, 'delivered the spool of a dead gateway')
-        if (drained.kind === 'failed') {
-          log.error({ err: drained.error, folder }, 'the spool of a dead gateway could not be read')
-        }
-      }
-      if (!spool.isEmpty) await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)
-    }
+/**
+ * Delivers the spools of dead gateways to the log and releases their folders, until none is left or `signal`. All at
+ * once: one that waits holds up no other.
+ */
+export async function deliverOrphans({ spools, delivery, log, signal }: OrphanSpools): Promise<void> {
+  const deliver = async (spool: Spool): Promise<void> => {
+    const { count, folder } = spool
+    await delivery.deliverUntil(spool, () => spool.isEmpty, signal)
+    if (count > 0 && spool.isEmpty) log.info({ messages: count, folder }, 'delivered the spool of a dead gateway')
     await spool.close()
   }
+  await Promise.all(spools.map(deliver))
 }
-
-const deliverTo =
-  (publisher: Publisher): Deliver =>
-  async ({ subject, payload, messageId }) =>
-    (await publisher.publish(subject, payload, messageId, ATTEMPT_MS)).kind === 'stored'

@@ -2,22 +2,39 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../../config/settings.js'
 import type { Logger } from '../../telemetry/log.js'
+import { gauge, whenRead } from '../../telemetry/metrics.js'
 import { asError } from './incident.js'
 import { openSpool, type Spool, type SpoolSettings } from './spool.js'
 
+const SPOOL_BYTES = gauge(
+  'spool_bytes',
+  'Bytes that wait on this disk while the log does not answer, also those that dead gateways have left.',
+)
+const SPOOL_RECORDS = gauge('spool_records', 'Messages among them.')
+
 const SEGMENT_BYTES = 32 * 1024 * 1024
+/** Share of the spool's limit that keys may use besides: an event is ten times as large as its key. */
+const KEYS_SHARE = 1 / 8
+
+export interface Spools {
+  readonly spool: Spool
+  /** For keys that KEYS does not take while the log takes their events. */
+  readonly keySpool: Spool
+  /** Both of dead gateways. */
+  readonly orphans: readonly Spool[]
+}
 
 /**
- * Opens this gateway's own spool and adopts the spools of dead gateways.
+ * Opens this gateway's own spools and adopts those of dead gateways.
  *
- * @throws ConfigError when the gateway's own spool cannot be opened
+ * @throws ConfigError when the gateway's own spools cannot be opened
  */
 export async function openSpools(settings: {
   readonly dataDir: string
   readonly spoolBytesMax: number
   readonly gatewayName: string
   readonly log: Logger
-}): Promise<{ readonly spool: Spool; readonly orphans: readonly Spool[] }> {
+}): Promise<Spools> {
   const { dataDir, spoolBytesMax, log, gatewayName } = settings
   const spoolsDir = join(dataDir, 'spool')
   const spoolSettings = {
@@ -29,12 +46,20 @@ export async function openSpools(settings: {
   for (const { folder, error } of orphans.failures) {
     log.error({ err: error, folder }, 'the spool of a dead gateway could not be adopted')
   }
-  const opened = await openSpool({ ...spoolSettings, folder: join(spoolsDir, gatewayName) })
-  if (opened.kind !== 'opened') {
+  const openOwn = async (name: string, bytesMax: number): Promise<Spool> => {
+    const opened = await openSpool({ ...spoolSettings, bytesMax, folder: join(spoolsDir, name) })
+    if (opened.kind === 'opened') return opened.spool
     const reason = opened.kind === 'failed' ? opened.error.message : 'a running process owns it'
     throw new ConfigError(`the spool in ${spoolsDir} cannot be opened: ${reason}`)
   }
-  return { spool: opened.spool, orphans: orphans.spools }
+  const spool = await openOwn(gatewayName, spoolBytesMax)
+  const keySpool = await openOwn(`${gatewayName}.keys`, spoolBytesMax * KEYS_SHARE)
+  const all = [spool, keySpool, ...orphans.spools]
+  whenRead(() => {
+    SPOOL_BYTES.set(all.reduce((sum, { bytes }) => sum + bytes, 0))
+    SPOOL_RECORDS.set(all.reduce((sum, { count }) => sum + count, 0))
+  })
+  return { spool, keySpool, orphans: orphans.spools }
 }
 
 export interface Adopted {

@@ -170,7 +170,7 @@ export class Spool {
       await this.release()
       return
     }
-    for (const { path } of this.segments) await this.files.remove(path)
+    for (const { path } of this.segments.splice(0)) await this.files.remove(path)
     await this.position.remove()
     await this.release()
     // Another process may just have claimed it: then it is not empty, and stays.

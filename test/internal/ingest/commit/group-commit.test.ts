@@ -19,7 +19,6 @@ function heldLog() {
   }[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
-    isCaughtUp: true,
     store: (subject, payload, messageId, keys) =>
       new Promise((settle) => {
         const models = decodeGroup(payload, 1).map(({ event }) => event.requested_model)

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { readLog } from '../../../../internal/broker/log.js'
 import type { PublishResult } from '../../../../internal/broker/publisher.js'
 import { createLogWriter, deliverOrphans, type LogWriter } from '../../../../internal/ingest/commit/log-writer.js'
+import { SpoolDelivery } from '../../../../internal/ingest/commit/spool-delivery.js'
+import type { Spool } from '../../../../internal/ingest/spool/spool.js'
 import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
+import { METRICS } from '../../../../internal/telemetry/metrics.js'
 import { INVOCATIONS, invocationsSubject } from '../../../../streams/invocations.js'
 import { KEYS, KEYS_SUBJECT } from '../../../../streams/keys.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
@@ -20,6 +23,8 @@ let isUp = true
 let happened: string[] = []
 /** Of the next messages, by subject: what the broker does with them instead. */
 let fails: Record<string, PublishResult['kind'] | undefined> = {}
+/** The subjects whose messages the broker refuses. */
+let refused: ReadonlySet<string> = new Set()
 
 beforeAll(async () => {
   broker = await launchLogBroker()
@@ -29,11 +34,12 @@ beforeEach(async () => {
   isUp = true
   happened = []
   fails = {}
+  refused = new Set()
   for (const { name } of [INVOCATIONS, KEYS]) await broker.manager.streams.purge(name)
 })
 
 const publisher: LogBroker['publish'] = async (subject, ...message) => {
-  const failure = fails[subject]
+  const failure = refused.has(subject) ? 'refused' : fails[subject]
   fails[subject] = undefined
   if (failure === 'unavailable') return { kind: 'unavailable', reason: 'timeout' }
   if (failure === 'refused') return { kind: 'refused', errorCode: 0, description: '' }
@@ -50,9 +56,18 @@ const messageOf = (...events: readonly number[]): Uint8Array =>
   )
 const keysOf = (byte: number): Uint8Array => new Uint8Array(33).fill(byte)
 
-async function writer(): Promise<LogWriter> {
+interface OpenWriter extends LogWriter {
+  readonly spool: Spool
+  readonly keySpool: Spool
+  readonly delivery: SpoolDelivery
+}
+
+async function writer({ keyBytesMax = 2 ** 20 }: { keyBytesMax?: number } = {}) {
   const { spool } = await open(await temporaryFolder())
-  return createLogWriter({ publisher: { publish: publisher }, spool, isBrokerUp: () => isUp, log })
+  const { spool: keySpool } = await open(await temporaryFolder(), { bytesMax: keyBytesMax })
+  const deps = { publisher: { publish: publisher }, spool, keySpool, isBrokerUp: () => isUp, partitions: 2, log }
+  const delivery = new SpoolDelivery(deps)
+  return { ...createLogWriter({ ...deps, delivery }), spool, keySpool, delivery } satisfies OpenWriter
 }
 
 const read = (stream: string, subject: string) =>
@@ -60,8 +75,8 @@ const read = (stream: string, subject: string) =>
 const storedKeys = async () => (await read(KEYS.name, KEYS_SUBJECT)).map(({ data }) => Uint8Array.from(data))
 const storedGroups = async () => (await read(INVOCATIONS.name, SUBJECT)).map(({ messageId }) => messageId)
 
-async function untilDrained(from: LogWriter): Promise<void> {
-  while (!from.isCaughtUp) await sleep(10)
+async function untilDrained({ spool, keySpool }: Pick<OpenWriter, 'spool' | 'keySpool'>): Promise<void> {
+  while (!spool.isEmpty || !keySpool.isEmpty) await sleep(10)
 }
 
 test('the keys of a message are stored after it and before the answer, and a message without keys adds none', async () => {
@@ -86,7 +101,7 @@ test('while the broker is away both go to the spool, and reach the log in their 
 
   expect(await from.store(SUBJECT, messageOf(1), 'n.0', keysOf(1))).toEqual({ kind: 'stored' })
   expect(await from.store(SUBJECT, messageOf(2), 'n.1', keysOf(2))).toEqual({ kind: 'stored' })
-  expect(from.isCaughtUp).toBe(false)
+  expect(from.spool.isEmpty).toBe(false)
   expect(await storedGroups()).toEqual([])
 
   isUp = true
@@ -132,23 +147,124 @@ test('of a message that the log refuses, no keys are known', async () => {
 
   expect(await from.store(SUBJECT, messageOf(1), 'q.0', keysOf(1))).toMatchObject({ kind: 'unavailable' })
 
-  expect(from.isCaughtUp).toBe(true)
+  expect([from.spool.isEmpty, from.keySpool.isEmpty]).toEqual([true, true])
   expect(await storedKeys()).toEqual([])
   await from.close()
 })
 
-test('the spools of dead gateways reach the log with their keys, once the broker is back, and are released', async () => {
+/** A spool with these records, as a dead gateway left it. */
+async function leftBehind(...records: readonly (readonly [subject: string, id: string, data: Uint8Array])[]) {
   const folder = await temporaryFolder()
   const { spool } = await open(folder)
+  await spool.append(records.map(([subject, messageId, payload]) => ({ subject, messageId, payload })))
+  return { folder, spool }
+}
+
+test('events do not wait for a stream that does not take their keys, which reach it later', async () => {
+  const { spool } = await leftBehind([KEYS_SUBJECT, 't.k', keysOf(1)], [SUBJECT, 't.0', messageOf(1)])
+  refused = new Set([KEYS_SUBJECT])
+  const from = await writer()
+
+  await deliverOrphans({ spools: [spool], delivery: from.delivery, log, signal: new AbortController().signal })
+  const sequence = expect.any(Number)
+  expect(await from.store(SUBJECT, messageOf(2), 't.1', keysOf(2))).toEqual({ kind: 'stored', sequence })
+  expect(await from.store(SUBJECT, messageOf(3), 't.2', keysOf(3))).toEqual({ kind: 'stored', sequence })
+
+  expect(await storedGroups()).toEqual(['t.0', 't.1', 't.2'])
+  expect([from.spool.count, from.keySpool.count]).toEqual([0, 3])
+  refused = new Set()
+  await untilDrained(from)
+  expect(await storedKeys()).toEqual([keysOf(1), keysOf(2), keysOf(3)])
+  await from.close()
+})
+
+test('keys that the disk has no space for either are counted, and their events are accepted', async () => {
+  refused = new Set([KEYS_SUBJECT])
+  const from = await writer({ keyBytesMax: 10 })
+  const lost = async (): Promise<number> => {
+    const metrics = await METRICS.getMetricsAsJSON()
+    return metrics.find(({ name }) => name === 'attribution_admission_keys_lost_total')?.values[0]?.value ?? 0
+  }
+  const before = await lost()
+
+  expect(await from.store(SUBJECT, messageOf(1), 'u.0', keysOf(1))).toMatchObject({ kind: 'stored' })
+
+  expect(await lost()).toBe(before + 1)
+  await from.close()
+})
+
+test('a record of a stream that no longer exists holds up no event, and is reported', async () => {
+  const warn = vi.spyOn(log, 'warn')
+  const ids = Buffer.alloc(32)
+  const { folder, spool } = await leftBehind(
+    ['unconfirmed', 'v.u', ids],
+    [SUBJECT, 'v.0', messageOf(1)],
+    ['unconfirmed', 'v.v', ids],
+    [SUBJECT, 'v.1', messageOf(2)],
+  )
+  const { delivery } = await writer()
+
+  await deliverOrphans({ spools: [spool], delivery, log, signal: new AbortController().signal })
+
+  expect(await storedGroups()).toEqual(['v.0', 'v.1'])
+  expect(warn.mock.calls).toEqual([[{ subject: 'unconfirmed', messages: 2, folder }, expect.stringMatching('dropped')]])
+  expect((await open(folder)).spool.isEmpty).toBe(true)
+  warn.mockRestore()
+})
+
+test('events of a partition that the layout no longer has go to one that is read', async () => {
+  const { spool } = await leftBehind([invocationsSubject('a', 6), 'w.0', messageOf(1)])
+  const { delivery } = await writer()
+
+  await deliverOrphans({ spools: [spool], delivery, log, signal: new AbortController().signal })
+
+  expect(await storedGroups()).toEqual(['w.0'])
+})
+
+test('a spool that waits holds up no other, says what it waits for, and stays for the next gateway', async () => {
+  const warn = vi.spyOn(log, 'warn')
+  const blocked = invocationsSubject('a', 1)
+  refused = new Set([blocked])
+  const first = await leftBehind([blocked, 'x.0', messageOf(1)], [SUBJECT, 'x.1', messageOf(2)])
+  const second = await leftBehind([SUBJECT, 'x.2', messageOf(3)])
+  const { delivery } = await writer()
+  const stopping = new AbortController()
+
+  const spools = [first.spool, second.spool]
+  const delivered = deliverOrphans({ spools, delivery, log, signal: stopping.signal })
+  await vi.waitFor(() => expect(warn).toHaveBeenCalled())
+  while (!second.spool.isEmpty) await sleep(10)
+  stopping.abort()
+  await delivered
+
+  expect(await storedGroups()).toEqual(['x.2'])
+  const { folder } = first
+  const refusal = { kind: 'refused', errorCode: 0, description: '' }
+  expect(warn.mock.calls).toEqual([[{ subject: blocked, folder, ...refusal }, expect.stringMatching('waits')]])
+  expect((await open(folder)).spool.count).toBe(2)
+  warn.mockRestore()
+})
+
+test('a gateway that stops delivers what waits if the broker is up', async () => {
   isUp = false
-  const dead = createLogWriter({ publisher: { publish: publisher }, spool, isBrokerUp: () => isUp, log })
-  await dead.store(SUBJECT, messageOf(1), 'r.0', keysOf(1))
-  await dead.close()
-  const { spool: left } = await open(folder)
+  const from = await writer()
+  await from.store(SUBJECT, messageOf(1), 'y.0', keysOf(1))
+  isUp = true
+
+  await from.close()
+
+  expect(await storedGroups()).toEqual(['y.0'])
+  expect(await storedKeys()).toEqual([keysOf(1)])
+})
+
+test('the spools of dead gateways reach the log with their keys, once the broker is back, and are released', async () => {
+  const { folder, spool: left } = await leftBehind([SUBJECT, 'r.0', messageOf(1)], [KEYS_SUBJECT, 'r.0.k', keysOf(1)])
+  isUp = false
+  const { delivery } = await writer()
   const spools = [left, (await open(await temporaryFolder())).spool]
   const { signal } = new AbortController()
 
-  const delivered = deliverOrphans({ spools, publisher: { publish: publisher }, isBrokerUp: () => isUp, log, signal })
+  const delivered = deliverOrphans({ spools, delivery, log, signal })
   await sleep(150)
   expect(await storedGroups()).toEqual([])
   isUp = true
@@ -160,19 +276,12 @@ test('the spools of dead gateways reach the log with their keys, once the broker
 })
 
 test('a gateway that stops leaves what it could not deliver of them to the next', async () => {
-  const folder = await temporaryFolder()
   isUp = false
-  const { spool } = await open(folder)
-  await spool.append([{ subject: SUBJECT, payload: messageOf(1), messageId: 's.0' }])
+  const { folder, spool } = await leftBehind([SUBJECT, 's.0', messageOf(1)])
+  const { delivery } = await writer()
   const stopping = new AbortController()
 
-  const delivered = deliverOrphans({
-    spools: [spool],
-    publisher: { publish: publisher },
-    isBrokerUp: () => isUp,
-    log,
-    signal: stopping.signal,
-  })
+  const delivered = deliverOrphans({ spools: [spool], delivery, log, signal: stopping.signal })
   stopping.abort()
   await delivered
 

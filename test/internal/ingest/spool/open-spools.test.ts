@@ -1,7 +1,9 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { adoptOrphans } from '../../../../internal/ingest/spool/open-spools.js'
+import { adoptOrphans, openSpools } from '../../../../internal/ingest/spool/open-spools.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
+import { METRICS, readAll } from '../../../../internal/telemetry/metrics.js'
 import { launch } from '../../../support/processes.js'
 import { drained, open, temporaryFolder, upTo } from '../../../support/spool.js'
 import { recordOf } from '../../../support/spool-records.js'
@@ -54,4 +56,35 @@ test('no folder yet is no orphan, and a file is none', async () => {
 
   expect(await adoptOrphans(join(parent, 'none'), settings)).toEqual({ spools: [], failures: [] })
   expect(await adoptOrphans(parent, settings)).toEqual({ spools: [], failures: [] })
+})
+
+test('what waits on the disk is measured with what dead gateways have left, until that is delivered', async () => {
+  const dataDir = await temporaryFolder()
+  const folder = join(dataDir, 'spool')
+  await mkdir(folder)
+  const { spool: dead } = await open(join(folder, 'dead'))
+  await dead.append([recordOf(0), recordOf(1)])
+  await dead.close()
+  const measured = async (name: string) => {
+    await readAll((cause) => {
+      throw cause
+    })
+    return (await METRICS.getMetricsAsJSON()).find((metric) => metric.name === name)?.values[0]?.value
+  }
+  const log = createLog('test', 'silent')
+
+  const spools = await openSpools({ dataDir, spoolBytesMax: 2 ** 20, gatewayName: 'gw', log })
+  const [orphan] = spools.orphans
+  if (orphan === undefined) throw new Error('the spool of the dead gateway was not adopted')
+  await spools.spool.append([recordOf(2)])
+  await spools.keySpool.append([recordOf(3)])
+
+  expect(await measured('attribution_spool_records')).toBe(4)
+  const { spool, keySpool } = spools
+  expect(await measured('attribution_spool_bytes')).toBe(spool.bytes + keySpool.bytes + orphan.bytes)
+  expect(await drained(orphan)).toEqual([0, 1])
+  await orphan.close()
+  expect(await measured('attribution_spool_records')).toBe(2)
+  expect(await measured('attribution_spool_bytes')).toBe(spool.bytes + keySpool.bytes)
+  for (const each of [spool, keySpool]) await each.close()
 })

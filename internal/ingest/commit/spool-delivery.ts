@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { invocationsSubject, isInvocations, partitionOfSubject } from '../../../streams/invocations.js'
+import { KEYS_SUBJECT } from '../../../streams/keys.js'
+import { isObservations } from '../../../streams/observations.js'
+import type { Publisher, PublishResult } from '../../broker/publisher.js'
+import type { Logger } from '../../telemetry/log.js'
+import { counter } from '../../telemetry/metrics.js'
+import type { Appended } from '../spool/appender.js'
+import type { Spool } from '../spool/spool.js'
+import type { SpoolRecord } from '../spool/spool-record.js'
+
+const KEYS_LOST = counter(
+  'admission_keys_lost_total',
+  'Messages of Idempotency-Keys that KEYS did not take and the disk had no space for: other gateways do not know them.',
+)
+
+export interface SpoolDeliveryDeps {
+  readonly publisher: Publisher
+  /** For keys alone, so that no event waits behind them. */
+  readonly keySpool: Spool
+  readonly isBrokerUp: () => boolean
+  /** Of the log. */
+  readonly partitions: number
+  readonly log: Logger
+}
+
+/** Time for one attempt; then the log counts as unavailable, and the message goes to the spool under the same id. */
+export const ATTEMPT_MS = 1_000
+const DRAIN_EVERY_MS = 100
+/** A spool that stands still says why at most this often. */
+const SAY_EVERY_MS = 10_000
+
+/** Why a record was not delivered. */
+type Refusal = { readonly subject: string } & Exclude<PublishResult, { readonly kind: 'stored' }>
+
+/**
+ * Delivers what spools hold to its streams, in order. No event waits for anything but its own stream:
+ *
+ * - Keys that KEYS does not take move to a spool of their own.
+ * - An event of a partition that the layout no longer has goes to one that it has; stage A passes it on.
+ * - A record of another subject was written by another version beside an event. It is dropped: events are in the
+ *   streams of invocations and observations alone.
+ */
+export class SpoolDelivery {
+  private readonly deps: SpoolDeliveryDeps
+  /** By spool of this gateway that is not empty. */
+  private readonly running = new Map<Spool, Promise<void>>()
+  private isClosing = false
+
+  constructor(deps: SpoolDeliveryDeps) {
+    this.deps = deps
+  }
+
+  /** Stores records in a spool of this gateway, which is then delivered until it is empty. */
+  async store(spool: Spool, records: readonly SpoolRecord[]): Promise<Appended> {
+    const appended = await spool.append(records)
+    this.begin(spool)
+    return appended
+  }
+
+  /**
+   * Publishes the keys of a message that is in the log or in a spool, or keeps them on disk until KEYS takes them.
+   *
+   * @returns `full` when they are given up
+   */
+  async deliverKeys(record: SpoolRecord): Promise<Appended> {
+    const { keySpool, log } = this.deps
+    if (keySpool.isEmpty && (await this.publish(record)).kind === 'stored') return { kind: 'stored' }
+    const appended = await this.store(keySpool, [record])
+    if (appended.kind === 'full') KEYS_LOST.inc()
+    if (appended.kind === 'failed') log.error({ err: appended.error }, 'keys could not be written to the spool')
+    return appended
+  }
+
+  /** Delivers what a spool holds and gets, until `isOver` or `signal` is aborted. */
+  async deliverUntil(spool: Spool, isOver: () => boolean, signal: AbortSignal): Promise<void> {
+    let saidAt = Number.NEGATIVE_INFINITY
+    while (!isOver() && !signal.aborted) {
+      await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)
+      const refusal = await this.drain(spool, signal)
+      if (refusal === undefined || performance.now() - saidAt < SAY_EVERY_MS) continue
+      saidAt = performance.now()
+      this.deps.log.warn({ ...refusal, folder: spool.folder }, 'a spool waits: its next message is not taken')
+    }
+  }
+
+  /** Tries once more to deliver what waits. */
+  async close(): Promise<void> {
+    this.isClosing = true
+    await Promise.all(this.running.values())
+  }
+
+  private begin(spool: Spool): void {
+    if (this.isClosing || spool.isEmpty || this.running.has(spool)) return
+    const { signal } = new AbortController()
+    const delivered = this.deliverUntil(spool, () => this.isClosing || spool.isEmpty, signal).finally(() => {
+      this.running.delete(spool)
+      // What was stored at the last moment.
+      this.begin(spool)
+    })
+    this.running.set(spool, delivered)
+  }
+
+  /** @returns why a record was not taken */
+  private async drain(spool: Spool, signal: AbortSignal): Promise<Refusal | undefined> {
+    const { keySpool, isBrokerUp, log } = this.deps
+    if (spool.isEmpty || !isBrokerUp()) return undefined
+    const { folder } = spool
+    let refusal: Refusal | undefined
+    const dropped = new Map<string, number>()
+    const drained = await spool.drain(async (record) => {
+      const { subject } = record
+      if (signal.aborted) return false
+      if (!isKnown(subject)) {
+        dropped.set(subject, (dropped.get(subject) ?? 0) + 1)
+        return true
+      }
+      if (subject === KEYS_SUBJECT && spool !== keySpool) return (await this.deliverKeys(record)).kind !== 'failed'
+      const result = await this.publish(record)
+      if (result.kind !== 'stored') refusal = { subject, ...result }
+      return result.kind === 'stored'
+    })
+    for (const [subject, messages] of dropped) {
+      log.warn({ subject, messages, folder }, 'dropped messages of a spool that no stream takes: they carry no events')
+    }
+    if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind, folder }, 'drained a spool')
+    if (drained.kind === 'failed') log.error({ err: drained.error, folder }, 'a spool could not be read')
+    return refusal
+  }
+
+  private publish({ subject, payload, messageId }: SpoolRecord): Promise<PublishResult> {
+    const { publisher, partitions } = this.deps
+    return publisher.publish(mailboxIn(partitions, subject), payload, messageId, ATTEMPT_MS)
+  }
+}
+
+const isKnown = (subject: string): boolean =>
+  isInvocations(subject) || isObservations(subject) || subject === KEYS_SUBJECT
+
+/** The subject that is read in the place of this one. */
+function mailboxIn(partitions: number, subject: string): string {
+  if (!isInvocations(subject) || partitionOfSubject(subject) < partitions) return subject
+  return invocationsSubject('a', partitionOfSubject(subject) % partitions)
+}
