@@ -93,7 +93,10 @@ export function readMessages(
 /** The message id of one part of a batch's hand-over. @param source stage and partition, for example `a0` */
 export const handOverId = (source: string, { last, part }: HandOver): string => `hand.${source}.${last}.${part}`
 
-function parseHandOverId(messageId: string): { readonly source: string; readonly handOver: HandOver } | undefined {
+/** @returns undefined for a message that no stage has handed over */
+export function parseHandOverId(
+  messageId: string,
+): { readonly source: string; readonly handOver: HandOver } | undefined {
   const match = /^hand\.([a-z]\d+)\.(\d+)\.(\d+)$/.exec(messageId)
   if (match === null) return undefined
   return { source: match[1] ?? '', handOver: { last: Number(match[2]), part: Number(match[3]) } }

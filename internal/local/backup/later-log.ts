@@ -7,39 +7,73 @@ import { INVOCATIONS } from '../../../streams/invocations.js'
 import { KEYS } from '../../../streams/keys.js'
 import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../../streams/observations.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
+import { parseHandOverId } from '../../attribution/actor/batch.js'
 import { decodeChange, isRequested } from '../../attribution/changes/change.js'
 import { isSliceMessage } from '../../attribution/changes/reattribution-job.js'
 import { type Progress, readCheckpoint } from '../../broker/checkpoint.js'
 import type { Broker } from '../../broker/connect.js'
 import { partitionsOf, readLayout } from '../../broker/layout.js'
-import { readLog } from '../../broker/log.js'
+import { nextAtLeader, readLog } from '../../broker/log.js'
 import type { ReadLogOf } from '../../broker/log-lag.js'
 import { admittableBytes } from '../../broker/stream-capacity.js'
-import { messagesAfter, pairsOf, publishAgain } from '../../broker/stream-tail.js'
+import { messagesAfter, pairsOf, publishAgain, type TailMessage } from '../../broker/stream-tail.js'
 import { invocationLogs } from '../../broker/unprocessed.js'
+import { decodeGroup, encodeEntry, encodeGroup } from '../../invocations/invocation-group.js'
 import type { BackedUpStream } from './backup-manifest.js'
 
 /** A log of which the restored broker gets what the old one has behind the backup. */
 interface LaterLog {
   readonly stream: string
-  /** Whether a message is taken over: those that are not are made again from others. */
-  readonly isWanted: (message: StoredMsg) => boolean
+  /** What is published again of a message; undefined: nothing, since it is made again from others. */
+  readonly again: (message: StoredMsg, old: OldLog) => Message | undefined | Promise<Message | undefined>
 }
 
+type Message = Pick<StoredMsg, 'subject' | 'data'> & Pick<TailMessage, 'headers'>
+
+/** The log of the old broker. */
+interface OldLog {
+  /** Sequence of the backup's last message. */
+  readonly after: number
+  /** Sequence of the first message behind it that a subject still has; infinite when there is none. */
+  readonly firstKept: (subject: string) => Promise<number>
+}
+
+const whole = ({ subject, header, data }: StoredMsg): Message => ({ subject, headers: pairsOf(header), data })
+
 const EVENTS_AND_MORE: readonly LaterLog[] = [
-  { stream: KEYS.name, isWanted: () => true },
-  // What stage A hands on is handed on again. What the lane had passed on comes twice, and counts once.
-  { stream: INVOCATIONS.name, isWanted: ({ subject }) => /^invocations\.[al]\./.test(subject) },
-  { stream: OBSERVATIONS.name, isWanted: () => true },
-  { stream: AUDIT.name, isWanted: () => true },
+  { stream: KEYS.name, again: whole },
+  { stream: INVOCATIONS.name, again: newEvents },
+  { stream: OBSERVATIONS.name, again: whole },
+  { stream: AUDIT.name, again: whole },
 ]
+
+/**
+ * Events as gateways sent them. What a stage has handed on is handed on again, under the new sequences: beside that,
+ * stage A would take a copy for something older, or for the same event.
+ *
+ * The lane and other partitions hand on to stage A. The old log may have purged the messages that they had it from:
+ * such events are sent as a gateway sends them.
+ */
+async function newEvents(message: StoredMsg, { after, firstKept }: OldLog): Promise<Message | undefined> {
+  const { subject, header, seq, data } = message
+  if (!/^invocations\.[al]\./.test(subject)) return undefined
+  const source = parseHandOverId(header.get('Nats-Msg-Id'))?.source
+  if (source === undefined) return whole(message)
+  const kept = await firstKept(`invocations.${source.slice(0, 1)}.${source.slice(1)}`)
+  const events = decodeGroup(data, seq).filter(({ position: { sequence } }) => sequence > after && sequence < kept)
+  if (events.length === 0) return undefined
+  return { subject, headers: [], data: encodeGroup(events.map((each) => encodeEntry(each, each.event))) }
+}
 
 /**
  * When the records are there of which they are changes. Corrections are found again; the jobs of slices are not known.
  */
 const DECISIONS: LaterLog = {
   stream: CHANGES.name,
-  isWanted: ({ header, data }) => !isSliceMessage(header?.get('Nats-Msg-Id') ?? '') && isDecision(data),
+  again(message) {
+    const { header, data } = message
+    return !isSliceMessage(header.get('Nats-Msg-Id')) && isDecision(data) ? whole(message) : undefined
+  },
 }
 
 function isDecision(data: Uint8Array): boolean {
@@ -111,25 +145,42 @@ async function samePartitions({ broker, old }: ReplayDeps): Promise<number | und
   return partitions === partitionsOf(later.layout) ? partitions : undefined
 }
 
-async function takeOver({ stream, isWanted }: LaterLog, { broker, old, streams }: ReplayDeps) {
+async function takeOver({ stream, again }: LaterLog, { broker, old, streams }: ReplayDeps) {
   const backedUp = streams.find(({ config }) => config.name === stream)
   // The backup of an older version does not have every stream; nor does the folder of one.
   const later = await old.manager.streams.info(stream).catch(() => undefined)
   if (backedUp === undefined || later === undefined) return { messages: 0, purged: 0 }
   const after = backedUp.last_sequence
   const { last_seq: last } = later.state
+  const firstKept = memoized(async (subject: string) => {
+    const first = await nextAtLeader(old.manager, { stream, subject, from: after + 1 })
+    return first?.sequence ?? Number.POSITIVE_INFINITY
+  })
   let [seen, messages] = [0, 0]
   for await (const batch of messagesAfter(old.manager, { stream, subject: '>' }, after, last)) {
     seen += batch.length
     await untilThereIsRoom(broker, stream)
-    const wanted = batch.filter(isWanted)
+    const wanted: Message[] = []
+    for (const message of batch) {
+      const taken = await again(message, { after, firstKept })
+      if (taken !== undefined) wanted.push(taken)
+    }
     // Sent over one connection in this order, in which the broker stores them.
     await Promise.all(
-      wanted.map(({ subject, header, data }) => publishAgain(broker.connection, subject, pairsOf(header), data)),
+      wanted.map(({ subject, headers, data }) => publishAgain(broker.connection, subject, headers, data)),
     )
     messages += wanted.length
   }
   return { messages, purged: Math.max(0, last - after) - seen }
+}
+
+function memoized<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>()
+  return (name) => {
+    const found = known.get(name) ?? read(name)
+    known.set(name, found)
+    return found
+  }
 }
 
 /** The attributor purges what is done, and needs the rest of the stream for its own messages. */
