@@ -19,6 +19,8 @@ export interface Membership {
    * Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires.
    */
   onChange(listener: () => void): void
+  /** Whether another live member has said in its last heartbeat that events wait on its disk. */
+  areOthersSpooling(): boolean
   leave(): Promise<void>
 }
 
@@ -30,11 +32,13 @@ interface Heartbeat {
   readonly version: string
   /** Of a gateway: its build of the HTTP parser. */
   readonly http?: string
+  /** Of a gateway: events wait on its disk. */
+  readonly spooling?: true
   /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
 }
 
-interface SeenMember extends Pick<Heartbeat, 'parts'> {
+interface SeenMember extends Pick<Heartbeat, 'parts' | 'spooling'> {
   /** When its last heartbeat arrived, by `performance.now()`. */
   readonly at: number
 }
@@ -57,7 +61,7 @@ const EXPIRED_MS = 3_000
  * @param bucket members
  * @param member unique among the role's processes; one that restarts under its old name regains its share at once
  * @param parts the parts of the role's work that this process does, when it does not do all of them
- * @param http the build of the parser of a process that serves HTTP
+ * @param gateway of a process that serves HTTP: the build of its parser, and whether events wait on its disk
  */
 export async function joinMembers(
   bucket: KV,
@@ -65,13 +69,13 @@ export async function joinMembers(
   member: string,
   onLost: (cause: unknown) => void,
   parts?: readonly string[],
-  http?: string,
+  gateway?: { readonly http: string; readonly isSpooling: () => boolean },
 ): Promise<Membership> {
   const members = new Map<string, SeenMember>()
   const self = {
     pid: process.pid,
     version: serviceVersion(),
-    ...(http !== undefined && { http }),
+    ...(gateway !== undefined && { http: gateway.http }),
     ...(parts !== undefined && { parts }),
   }
   const keyOf = (name: string): string => `${role}.${name}`
@@ -99,11 +103,16 @@ export async function joinMembers(
     for (const listener of changeListeners) listener()
   }
 
-  const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
-    members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
+  const onHeartbeat = (key: string, { parts: does, spooling }: Pick<Heartbeat, 'parts' | 'spooling'>): void => {
+    members.set(key, {
+      at: performance.now(),
+      ...(does !== undefined && { parts: does }),
+      ...(spooling !== undefined && { spooling }),
+    })
   }
   const sendHeartbeat = async (): Promise<void> => {
-    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
+    const spooling = gateway?.isSpooling() === true && ({ spooling: true } as const)
+    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self, ...spooling } satisfies Heartbeat))
   }
   // First, so that the watch of this role's members finds one.
   await sendHeartbeat()
@@ -129,6 +138,10 @@ export async function joinMembers(
     owns: (name, part) => isOwner({ own, self, members }, name, part),
     live,
     onChange: (listener) => void changeListeners.push(listener),
+    areOthersSpooling() {
+      const now = performance.now()
+      return [...members].some(([key, { at, spooling }]) => key !== own && now - at <= EXPIRED_MS && spooling === true)
+    },
     async leave() {
       clearInterval(timer)
       mirror.stop()

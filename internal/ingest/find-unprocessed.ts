@@ -1,45 +1,88 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
-import type { KV } from '@nats-io/kv'
-import { INVOCATIONS, invocationsSubject, mailboxes } from '../../streams/invocations.js'
-import { readCheckpoint } from '../broker/checkpoint.js'
-import { readLog } from '../broker/log.js'
-import { identifyEntries } from '../invocations/invocation-group.js'
+import { INVOCATIONS, invocationsSubject, mailboxes, STAGES, type StageName } from '../../streams/invocations.js'
+import { readLogToItsEnd } from '../broker/log.js'
+import { partitionOf } from '../ids/event-partition.js'
+import { idHex } from '../ids/ids.js'
+import { identifyEntries, namesAny } from '../invocations/invocation-group.js'
 
 /** Of one mailbox: an event is usually in it for less than a second. */
 const SEARCHED_BYTES_MAX = 8 * 1024 * 1024
 const SEARCHED_MESSAGES_MAX = 1_000
+/** Of one mailbox at a time, in memory. */
+const READ_BYTES_MAX = 1024 * 1024
+/** At a time. */
+const SEARCHES_MAX = 4
 
 export interface FindUnprocessedDeps {
   readonly manager: JetStreamManager
-  readonly checkpoints: KV
+  /** The sequence up to which a mailbox is processed, or an earlier one. */
+  readonly doneOf: (checkpoint: string) => number
   /** Of the log. */
   readonly partitions: number
 }
 
 /**
- * Whether an event is in the mailboxes of the stages: admitted, and not processed yet.
+ * Finds out whether an event is in the mailboxes of the stages: admitted, and not processed yet.
  *
- * @returns undefined when a mailbox holds more than is searched and the event was not in what was
+ * The answer is undefined when a mailbox holds more than is searched and the event was not in what was, and while there
+ * are many searches.
  */
-export async function isUnprocessed(
-  id: Uint8Array,
-  { manager, checkpoints, partitions }: FindUnprocessedDeps,
-): Promise<boolean | undefined> {
+export function unprocessedSearch(deps: FindUnprocessedDeps): (id: Uint8Array) => Promise<boolean | undefined> {
+  let searches = 0
+  return async (id) => {
+    if (searches === SEARCHES_MAX) return undefined
+    searches++
+    try {
+      return await isUnprocessed(id, deps)
+    } finally {
+      searches--
+    }
+  }
+}
+
+async function isUnprocessed(id: Uint8Array, deps: FindUnprocessedDeps): Promise<boolean | undefined> {
   let isComplete = true
+  const own = partitionOf(id, deps.partitions)
   // In the order in which events pass: one that moves on meanwhile is found in the next mailbox.
-  for (const { stage, partition } of mailboxes(partitions)) {
-    const checkpoint = await readCheckpoint(checkpoints, `${stage}.${partition}`)
-    const entries = await readLog(manager, {
-      stream: INVOCATIONS.name,
-      subject: invocationsSubject(stage, partition),
-      from: (checkpoint?.done ?? 0) + 1,
-      messagesMax: SEARCHED_MESSAGES_MAX,
-      bytesMax: SEARCHED_BYTES_MAX,
-    })
-    if (entries.some(({ data }) => identifyEntries(data).some((event) => Buffer.compare(event.id, id) === 0)))
-      return true
-    const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
-    if (entries.length >= SEARCHED_MESSAGES_MAX || bytes >= SEARCHED_BYTES_MAX) isComplete = false
+  for (const stage of STAGES) {
+    const found = await Promise.all(
+      mailboxes(deps.partitions)
+        .filter((mailbox) => mailbox.stage === stage && (stage !== 'a' || mailbox.partition === own))
+        .map(({ partition }) => isIn(stage, partition, id, deps)),
+    )
+    if (found.includes(true)) return true
+    if (found.includes(undefined)) isComplete = false
   }
   return isComplete ? false : undefined
+}
+
+async function isIn(
+  stage: StageName,
+  partition: number,
+  id: Uint8Array,
+  { manager, doneOf }: FindUnprocessedDeps,
+): Promise<boolean | undefined> {
+  const hex = idHex(id)
+  const isWanted = (found: string): boolean => found === hex
+  let from = doneOf(`${stage}.${partition}`) + 1
+  for (let [messages, bytes] = [0, 0]; messages < SEARCHED_MESSAGES_MAX && bytes < SEARCHED_BYTES_MAX; ) {
+    const entries = await readLogToItsEnd(manager, {
+      stream: INVOCATIONS.name,
+      subject: invocationsSubject(stage, partition),
+      from,
+      messagesMax: SEARCHED_MESSAGES_MAX - messages,
+      bytesMax: READ_BYTES_MAX,
+    })
+    const last = entries.at(-1)
+    if (last === undefined) return false
+    for (const { data } of entries) {
+      if (namesAny(data, isWanted) && identifyEntries(data).some((event) => idHex(event.id) === hex)) {
+        return true
+      }
+      bytes += data.length
+    }
+    messages += entries.length
+    from = last.sequence + 1
+  }
+  return undefined
 }

@@ -19,10 +19,12 @@ export interface InvocationStatusDeps {
     idHex: string,
   ) => Promise<{ readonly stage: string; readonly reason: string } | undefined>
   /**
-   * Whether the event was admitted and has no record yet; undefined while more waits than can be searched, or is in
-   * spools that dead gateways have left.
+   * Whether the event was admitted and has no record yet; undefined while more waits than can be searched, or events
+   * are in spools.
    */
   readonly isAdmitted: (id: Uint8Array) => Promise<boolean | undefined>
+  /** Whether the event has a record, perhaps one that is not visible yet. */
+  readonly isRecorded: (id: Uint8Array) => Promise<boolean>
 }
 
 /** `GET /api/v1/invocations/{invocation_id}`: status of an accepted event. */
@@ -45,19 +47,37 @@ async function answer(exchange: Exchange, tenantId: string, deps: InvocationStat
   if (!hasTagOf(id, deps.idsOf(tenantId))) {
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The invocation belongs to another tenant.'))
   }
-  const processed = (as: 'latest' | 'renewed') => processedStatus(tenantId, id, deps, as)
   try {
-    const before = await processed('latest')
-    const isAdmitted = before !== undefined || (await deps.isAdmitted(id))
-    // An event may have been processed while the mailboxes were searched for it.
-    const status = before ?? (isAdmitted === true ? { status: 'queued' } : await processed('renewed'))
-    if (status !== undefined) exchange.replyJson('200 OK', { invocation_id: formatId('inv', id), ...status })
-    else exchange.replyProblem(isAdmitted === undefined ? UNDECIDED : UNKNOWN)
+    const status = await statusOf(tenantId, id, deps)
+    if (status === undefined) exchange.replyProblem(UNKNOWN)
+    else if (status === 'undecided') exchange.replyProblem(UNDECIDED)
+    else exchange.replyJson('200 OK', { invocation_id: formatId('inv', id), ...status })
   } catch (cause) {
     const known = storeProblem(cause) ?? brokerProblem(cause)
     if (known === undefined) throw cause
     return exchange.replyProblem(known)
   }
+}
+
+/**
+ * In the order in which an event passes: one that moves on meanwhile is found at the next step.
+ *
+ * @returns undefined for an event that was not admitted
+ */
+async function statusOf(
+  tenantId: string,
+  id: Uint8Array,
+  deps: InvocationStatusDeps,
+): Promise<object | 'undecided' | undefined> {
+  const before = await processedStatus(tenantId, id, deps, 'latest')
+  if (before !== undefined) return before
+  const isAdmitted = await deps.isAdmitted(id)
+  if (isAdmitted === true) return QUEUED
+  const processed = await processedStatus(tenantId, id, deps, 'renewed')
+  if (processed !== undefined) return processed
+  if (isAdmitted === undefined) return 'undecided'
+  // A batch that began before its own may still be open: reads then end before it.
+  return (await deps.isRecorded(id)) ? QUEUED : undefined
 }
 
 /** The status of an event that the stages have processed. */
@@ -76,6 +96,7 @@ async function processedStatus(
   return quarantined && { status: 'quarantined', stage: quarantined.stage, reason: quarantined.reason }
 }
 
+const QUEUED = { status: 'queued' }
 const UNKNOWN = problem('NOT_FOUND', 'No such invocation was admitted in the last seven days.')
 const UNDECIDED = problem('SERVICE_UNAVAILABLE', 'More calls wait than can be searched for it at present.', {
   retryAfterSeconds: 1,

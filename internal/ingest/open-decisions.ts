@@ -68,6 +68,8 @@ export interface Decisions {
     | 'partitions'
   >
   readonly writer: LogWriter
+  /** Whether events wait on this disk, or on that of another live gateway. */
+  readonly mayBeSpooled: () => boolean
   /** Resolves when the log, or the spool, holds every accepted event. */
   close(): Promise<void>
 }
@@ -94,7 +96,9 @@ export async function openDecisions(
   const delivered = deliverOrphans({ spools: orphans, delivery, log, signal: stopping })
   const bucket = await broker.bucket(MEMBERS)
   const http = describeBuild(newestBuild())
-  const members = await joinMembers(bucket, 'gateway', settings.gatewayName, settings.onLost, undefined, http)
+  const isSpooling = (): boolean => [spool, ...orphans].some(({ isEmpty }) => !isEmpty)
+  const { gatewayName, onLost } = settings
+  const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, undefined, { http, isSpooling })
   settings.budgetExchange.follow(members)
 
   const keys = openKeys(stopping)
@@ -119,6 +123,7 @@ export async function openDecisions(
       partitions,
     },
     writer,
+    mayBeSpooled: () => isSpooling() || members.areOthersSpooling(),
     async close() {
       await groups.idle()
       requests.close()

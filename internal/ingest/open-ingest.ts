@@ -17,12 +17,13 @@ import { findAdmissionKeys } from '../store/queries/attribution/admission-keys.j
 import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
+import { recordedIds } from '../store/queries/records/sources.js'
 import { whenRead } from '../telemetry/metrics.js'
 import { type BacklogEpisode, backlogNotices } from './admission/backlog-notices.js'
 import { TenantShares } from './admission/tenant-shares.js'
 import type { BulkDeps } from './bulk/bulk.js'
 import type { BulkRecord } from './bulk/bulk-outcomes.js'
-import { isUnprocessed } from './find-unprocessed.js'
+import { unprocessedSearch } from './find-unprocessed.js'
 import { admissionRoutes } from './invocation-routes.js'
 import { type InvocationStatusDeps, invocationStatusRoutes } from './invocation-status-routes.js'
 import { BodyFingerprint } from './keys/body-fingerprint.js'
@@ -34,6 +35,9 @@ import type { ReceivedCounts } from './received/received-counts.js'
 import { openSpools } from './spool/open-spools.js'
 import type { Spool } from './spool/spool.js'
 import { watchIngestBounds } from './watch-bounds.js'
+
+/** An event that this gateway stored so lately, and that has no record, waits: its record cannot be deleted already. */
+const CERTAINLY_QUEUED_MS = 60_000
 
 export interface AdmissionSettings extends DecisionsSettings {
   readonly broker: Broker
@@ -95,11 +99,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     clock: turnNow,
     log,
   }
-  const unprocessed = {
-    manager: broker.manager,
-    checkpoints: await broker.bucket(CHECKPOINTS),
-    partitions: settings.partitions,
-  }
+  const { watermark, partitions } = settings
+  const isUnprocessed = unprocessedSearch({ manager: broker.manager, doneOf: watermark.doneOf, partitions })
   const records = await broker.bucket(IDEMPOTENCY)
   const bulkRecords = keptRecords<BulkRecord>(records, 'bulk', { isBrokerUp, clock, log })
   const observationRecords = keptRecords<ObservationRecord>(records, 'observation', { isBrokerUp, clock, log })
@@ -111,10 +112,11 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       ...invocationStatusRoutes({
         ...storedStatus(settings),
         async isAdmitted(id) {
-          if (admission.recentEvents.has(id)) return true
-          const found = await isUnprocessed(id, unprocessed)
-          const areSpoolsDelivered = spools.orphans.every(({ isEmpty }) => isEmpty)
-          return found === false && !areSpoolsDelivered ? undefined : found
+          if (admission.recentEvents.has(id, turnNow(), CERTAINLY_QUEUED_MS)) return true
+          // Before: what leaves a spool meanwhile is found in the log.
+          const mayBeSpooled = decisions.mayBeSpooled()
+          const found = await isUnprocessed(id)
+          return found === false && mayBeSpooled ? undefined : found
         },
       }),
     ],
@@ -154,7 +156,7 @@ function storedStatus({
   store,
   watermark,
   stopping,
-}: AdmissionSettings): Pick<InvocationStatusDeps, 'idsOf' | 'recordOf' | 'findQuarantined'> {
+}: AdmissionSettings): Pick<InvocationStatusDeps, 'idsOf' | 'recordOf' | 'isRecorded' | 'findQuarantined'> {
   return {
     idsOf,
     async recordOf(tenantId, idHex, as) {
@@ -162,6 +164,7 @@ function storedStatus({
       const isOwn = await hasAttribution(store, tenantId, idHex, atMs, stopping)
       return isOwn ? idHex : mergedInto(store, tenantId, idHex, atMs, stopping)
     },
+    isRecorded: async (id) => (await recordedIds(store, [id])).size > 0,
     findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
   }
 }

@@ -232,7 +232,7 @@ class SingleEvent implements KeyKnown, Settler, EventText {
     // Before it is settled: KEYS may report another gateway's body at the same moment.
     deps.ownCalls.add(request.key, request.caller.tenantId, checked.ids.id)
     // A known event also goes to the log, for its key: stage A drops the event, and the key is recorded.
-    this.flags = deps.recentEvents.has(checked.ids.id) ? WAS_DUPLICATE : 0
+    this.flags = deps.recentEvents.has(checked.ids.id, this.receivedAtMs) ? WAS_DUPLICATE : 0
     const group = addToGroup(checked, this, senderOf(request), carried(request, this.flags), deps, this)
     this.bytes = NO_BYTES
     if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH })
@@ -253,7 +253,7 @@ class SingleEvent implements KeyKnown, Settler, EventText {
       // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
       const now = deps.clock()
       admitKey(request, flags, now, deps)
-      deps.recentEvents.add(checked.ids.id)
+      deps.recentEvents.add(checked.ids.id, now)
       EVENT_COUNTS[isDuplicate(flags) ? 'duplicate' : 'accepted']++
       deps.received.ofApi(request.caller).accept(isDuplicate(flags), now)
       turn.finish(accepted(checked.ids, flags))

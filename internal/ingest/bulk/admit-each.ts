@@ -57,7 +57,7 @@ export async function admitEach(
     }
     const place = seen.add(ids.id)
     // Only what this gateway knows; stage A drops a repeat that came through another one.
-    const isDuplicate = place < 0 || deps.recentEvents.has(ids.id)
+    const isDuplicate = place < 0 || deps.recentEvents.has(ids.id, receivedAtMs)
     if (isDuplicate) duplicates++
     else accepted++
     result.accept(checked.ids, isDuplicate)
@@ -123,13 +123,14 @@ class BulkCommits implements Settler {
 
   settled(commit: Commit, group: Group): void {
     const hasStored = commit.kind === 'stored'
+    const nowMs = this.deps.clock()
     for (const place of this.placesOf.get(group) ?? []) {
       if (!hasStored) continue
       this.stored++
       // An event that came twice has no place of its own.
       if (place < 0) continue
       this.ids.read(place, this.id)
-      this.deps.recentEvents.add(this.id)
+      this.deps.recentEvents.add(this.id, nowMs)
     }
     if (!hasStored) this.reason ??= commit.detail
     this.placesOf.delete(group)

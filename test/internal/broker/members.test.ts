@@ -68,3 +68,20 @@ test('a member without listed parts can own all parts, and keys without a part a
   expect(new Set(MAILBOXES.flatMap((what) => ownersOf(joined, what)))).toEqual(new Set([0, 1]))
   for (const membership of joined) await membership.leave()
 })
+
+test('a member on whose disk events wait says so to the others, until they are delivered or it leaves', async () => {
+  let isSpooling = true
+  const gateway = { http: 'parser', isSpooling: () => isSpooling }
+  const bucket = await buckets.open(MEMBERS)
+  const one = await joinMembers(bucket, 'spooled', 'one', onLost, undefined, gateway)
+  const two = await joinMembers(await buckets.open(MEMBERS), 'spooled', 'two', onLost)
+
+  expect([one.areOthersSpooling(), two.areOthersSpooling()]).toEqual([false, true])
+  isSpooling = false
+  await expect.poll(() => two.areOthersSpooling(), { timeout: 5_000 }).toBe(false)
+  isSpooling = true
+  await expect.poll(() => two.areOthersSpooling(), { timeout: 5_000 }).toBe(true)
+  await one.leave()
+  await expect.poll(() => two.areOthersSpooling(), { timeout: 5_000 }).toBe(false)
+  await two.leave()
+})

@@ -1,6 +1,6 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
-import { isUnprocessed } from '../../../internal/ingest/find-unprocessed.js'
+import { unprocessedSearch } from '../../../internal/ingest/find-unprocessed.js'
 import { encodeEntry, encodeGroup } from '../../../internal/invocations/invocation-group.js'
 import { INVOCATIONS, invocationsSubject, type StageName } from '../../../streams/invocations.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
@@ -13,6 +13,8 @@ let messages = 0
 
 beforeAll(async () => {
   broker = await launchLogBroker()
+  const { manager } = broker
+  search = unprocessedSearch({ manager, doneOf: (mailbox) => progress.get(mailbox) ?? 0, partitions: PARTITIONS })
 })
 
 async function send(stage: StageName, partition: number, data: Uint8Array): Promise<number> {
@@ -25,14 +27,11 @@ const group = (...numbers: readonly number[]): Uint8Array =>
       encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(number), receivedAtMs: NOW_MS }, validEvent()),
     ),
   )
-const done = (stage: StageName, partition: number, sequence: number) =>
-  broker.deps.checkpoints.put(`${stage}.${partition}`, JSON.stringify({ done: sequence }))
-const isFound = (number: number): Promise<boolean | undefined> =>
-  isUnprocessed(idOf(number), {
-    manager: broker.manager,
-    checkpoints: broker.deps.checkpoints,
-    partitions: PARTITIONS,
-  })
+/** By mailbox. */
+const progress = new Map<string, number>()
+const done = (stage: StageName, partition: number, sequence: number) => progress.set(`${stage}.${partition}`, sequence)
+let search: (id: Uint8Array) => Promise<boolean | undefined>
+const isFound = (number: number): Promise<boolean | undefined> => search(idOf(number))
 
 test.each([
   ['l', 0, 11],
@@ -52,7 +51,7 @@ test.each([
 
     expect(await isFound(number)).toBe(true)
     expect(await isFound(number + 100)).toBe(false)
-    await done(stage, partition, sequence)
+    done(stage, partition, sequence)
     expect(await isFound(number)).toBe(false)
   },
 )
@@ -63,6 +62,27 @@ test('while more waits than is searched, an event that was not found may be ther
 
   expect(await isFound(500)).toBe(true)
   expect(await isFound(501)).toBeUndefined()
-  await done('b', 1, last - 1)
+  done('b', 1, last - 1)
   expect(await isFound(501)).toBe(true)
+})
+
+test('a group that does not hold the event is not parsed', async () => {
+  for (let i = 0; i < 50; i++) await send('c', 0, group(...Array.from({ length: 40 }, (_, j) => 600 + j)))
+  const last = await send('c', 0, group(700, 701))
+  const parse = vi.spyOn(JSON, 'parse')
+  const groups = () => parse.mock.calls.filter(([text]) => text.includes('"i":"')).length
+
+  expect(await isFound(702)).toBe(false)
+  expect(groups()).toBe(0)
+  expect(await isFound(701)).toBe(true)
+  expect(groups()).toBe(1)
+  parse.mockRestore()
+  done('c', 0, last)
+})
+
+test('of many who ask at once, some are asked to come again', async () => {
+  const found = await Promise.all(Array.from({ length: 6 }, () => isFound(800)))
+
+  expect(found).toEqual([false, false, false, false, undefined, undefined])
+  expect(await isFound(800)).toBe(false)
 })

@@ -16,6 +16,7 @@ async function statusOf(found: Partial<InvocationStatusDeps>, id = ID) {
     recordOf: async () => undefined,
     findQuarantined: async () => undefined,
     isAdmitted: async () => false,
+    isRecorded: async () => false,
     ...found,
   }
   const { url } = await serveRoutes(invocationStatusRoutes(deps))
@@ -57,6 +58,10 @@ test('an event that gets its record while it is looked for is attributed', async
   const recordOf = async () => (++asked > 1 ? RECORD : undefined)
 
   expect((await statusOf({ recordOf })).body).toMatchObject({ status: 'attributed' })
+})
+
+test('an event whose record is not visible yet is queued: it has left all mailboxes', async () => {
+  expect((await statusOf({ isRecorded: async () => true })).body).toEqual({ invocation_id: ID, status: 'queued' })
 })
 
 test('while it cannot be known whether an event waits, the caller is asked to come again', async () => {
