@@ -12,7 +12,7 @@ export const KEYS = {
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.Old, // a full stream forgets the oldest keys before their day is over
-  max_bytes: 2 * 1024 ** 3, // reserved on disk: all streams together must fit on a disk of 24 GB
+  max_bytes: 2 * 1024 ** 3, // unless the layout says otherwise; reserved on disk
   max_age: 24 * 60 * 60 * 1_000_000_000, // ns; as long as a key counts
   max_msg_size: 1024 * 1024,
   duplicate_window: 120_000_000_000, // ns

@@ -117,6 +117,7 @@ const shownOf = ({ partitions, replicas, placement, ...sizes }: Layout) => ({
   invocations_bytes_max: sizes.invocationsBytesMax,
   observations_bytes_max: sizes.observationsBytesMax,
   events_bytes_max: sizes.eventsBytesMax,
+  keys_bytes_max: sizes.keysBytesMax,
   placement: placement === undefined ? null : { cluster: placement.cluster ?? null, tags: [...(placement.tags ?? [])] },
 })
 

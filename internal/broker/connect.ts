@@ -132,6 +132,8 @@ export interface StreamSettings {
   readonly observationsBytesMax: number
   /** Maximum bytes of EVENTS, which discards its oldest. */
   readonly eventsBytesMax?: number
+  /** The same of KEYS. */
+  readonly keysBytesMax?: number
   readonly placement?: Placement
 }
 
@@ -150,11 +152,13 @@ export const declaredStreams = (settings: StreamSettings): readonly DeclaredStre
   DEADLETTERS,
   ATTEMPTS,
   EXPORTS,
-  KEYS,
+  { ...KEYS, max_bytes: settings.keysBytesMax ?? KEYS.max_bytes },
 ]
 
 /** The streams whose size belongs to the layout. */
-export const SIZED_STREAMS: ReadonlySet<string> = new Set([INVOCATIONS.name, OBSERVATIONS.name, EVENTS.name])
+export const SIZED_STREAMS: ReadonlySet<string> = new Set(
+  [INVOCATIONS, OBSERVATIONS, EVENTS, KEYS].map(({ name }) => name),
+)
 
 /**
  * Creates the streams and buckets that are missing, as the layout says, and updates the others to their declared

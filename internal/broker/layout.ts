@@ -28,6 +28,7 @@ export interface Layout {
   readonly invocationsBytesMax: number
   readonly observationsBytesMax: number
   readonly eventsBytesMax: number
+  readonly keysBytesMax: number
   readonly placement?: Placement
 }
 
@@ -47,6 +48,8 @@ interface StoredLayout {
   readonly invocations_bytes_max: number
   readonly observations_bytes_max: number
   readonly events_bytes_max: number
+  /** Absent: written before KEYS was there. */
+  readonly keys_bytes_max?: number
   readonly placement: Placement | null
 }
 
@@ -161,6 +164,7 @@ const fieldsOf = (layout: Layout): Required<{ [N in keyof WantedLayout]: number 
   invocationsBytesMax: layout.invocationsBytesMax,
   observationsBytesMax: layout.observationsBytesMax,
   eventsBytesMax: layout.eventsBytesMax,
+  keysBytesMax: layout.keysBytesMax,
 })
 
 /** One text per setting that contradicts the layout: which, its value, the layout's, and what changes the layout. */
@@ -183,6 +187,7 @@ export const changedLayout = (layout: Layout, wanted: WantedLayout, placement?: 
   invocationsBytesMax: wanted.invocationsBytesMax ?? layout.invocationsBytesMax,
   observationsBytesMax: wanted.observationsBytesMax ?? layout.observationsBytesMax,
   eventsBytesMax: wanted.eventsBytesMax ?? layout.eventsBytesMax,
+  keysBytesMax: wanted.keysBytesMax ?? layout.keysBytesMax,
   ...(placement !== undefined && { placement }),
 })
 
@@ -196,6 +201,7 @@ export const initialLayout = (wanted: WantedLayout): Layout =>
       invocationsBytesMax: SETTINGS.invocationsBytesMax.initial,
       observationsBytesMax: SETTINGS.observationsBytesMax.initial,
       eventsBytesMax: SETTINGS.eventsBytesMax.initial,
+      keysBytesMax: SETTINGS.keysBytesMax.initial,
     },
     wanted,
   )
@@ -209,6 +215,7 @@ const toStored = (layout: Layout): StoredLayout => ({
   invocations_bytes_max: layout.invocationsBytesMax,
   observations_bytes_max: layout.observationsBytesMax,
   events_bytes_max: layout.eventsBytesMax,
+  keys_bytes_max: layout.keysBytesMax,
   placement: layout.placement ?? null,
 })
 
@@ -224,6 +231,7 @@ function fromStored(stored: StoredLayout): Layout {
     invocationsBytesMax: stored.invocations_bytes_max,
     observationsBytesMax: stored.observations_bytes_max,
     eventsBytesMax: stored.events_bytes_max,
+    keysBytesMax: stored.keys_bytes_max ?? SETTINGS.keysBytesMax.initial,
     ...(stored.placement !== null && { placement: stored.placement }),
   }
 }

@@ -249,6 +249,7 @@ export const SETTINGS = {
   invocationsBytesMax: ofLayout('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
   observationsBytesMax: tuning(ofLayout('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50)),
   eventsBytesMax: tuning(ofLayout('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50)),
+  keysBytesMax: tuning(ofLayout('keys-bytes-max', 2 * 1024 ** 3, 1024 ** 2, 2 ** 50)),
   eventLogDays: tuning(integer('event-log-days', 90, 1, 3_650)),
   sortedCopiesDays: tuning(integer('sorted-copies-days', 35, 1, 36_500)),
 
@@ -311,6 +312,7 @@ export const LAYOUT_SETTINGS = [
   'invocationsBytesMax',
   'observationsBytesMax',
   'eventsBytesMax',
+  'keysBytesMax',
 ] as const satisfies readonly SettingName[]
 /** For roles that connect to the broker. */
 export const BROKER_SETTINGS = [

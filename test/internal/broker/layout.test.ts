@@ -6,6 +6,7 @@ import { createPublisher } from '../../../internal/broker/publisher.js'
 import { ConfigError } from '../../../internal/config/settings.js'
 import { CHECKPOINTS, LAYOUT, MEMBERS } from '../../../streams/buckets.js'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
+import { KEYS } from '../../../streams/keys.js'
 import { launchBroker } from '../../support/broker.js'
 import { atEnd } from '../../support/run/at-end.js'
 
@@ -17,7 +18,12 @@ beforeEach(async () => {
   broker = connected
 })
 
-const small = { invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20, eventsBytesMax: 2 ** 20 }
+const small = {
+  invocationsBytesMax: 2 ** 20,
+  observationsBytesMax: 2 ** 20,
+  eventsBytesMax: 2 ** 20,
+  keysBytesMax: 2 ** 20,
+}
 const found = async () => {
   const layout = await readLayout(broker)
   if (layout === undefined) throw new Error('the broker has no layout')
@@ -95,6 +101,20 @@ test('a new size is planned, then applied to the stream and written to the layou
   expect(await logSize()).toBe(2 ** 22)
   expect(await changesTo(broker, after)).toEqual([])
   expect((await found()).layout).toEqual({ ...after, version: 2 })
+})
+
+test('a layout written before KEYS was a part of it has the size that KEYS had, and may change it', async () => {
+  await openStreams(broker, { ...small, keysBytesMax: 2 * 1024 ** 3 }, true)
+  const bucket = await broker.bucket(LAYOUT)
+  const { keys_bytes_max: _, ...old } = (await bucket.get('layout'))?.json<Record<string, unknown>>() ?? {}
+  await bucket.put('layout', JSON.stringify(old))
+
+  expect((await openStreams(broker, {}, true)).keysBytesMax).toBe(2 * 1024 ** 3)
+  await change({ keysBytesMax: 2 ** 20 })
+  await openStreams(broker, {}, true)
+
+  expect((await broker.manager.streams.info(KEYS.name)).config.max_bytes).toBe(2 ** 20)
+  expect((await found()).layout.keysBytesMax).toBe(2 ** 20)
 })
 
 test('a size below what the stream holds is refused', async () => {
