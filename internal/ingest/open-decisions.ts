@@ -17,13 +17,15 @@ import { GroupCommit } from './commit/group-commit.js'
 import { createLogWriter, deliverOrphans, type LogWriter } from './commit/log-writer.js'
 import { PartitionLag } from './commit/partition-lag.js'
 import { SpoolDelivery } from './commit/spool-delivery.js'
-import { type FollowKeysDeps, followKeys } from './keys/follow-keys.js'
+import { followKeys } from './keys/follow-keys.js'
 import { InFlight } from './keys/in-flight.js'
 import { createKeyConfirmation, type FindKeys } from './keys/key-confirmation.js'
 import { conflictNotices } from './keys/key-conflicts.js'
+import { MissingKeys, type MissingKeysDeps } from './keys/missing-keys.js'
 import { KEY_WINDOW_MS, openKeys } from './keys/open-keys.js'
 import { OwnCalls } from './keys/own-calls.js'
 import { RecentEvents } from './keys/recent-events.js'
+import { addSpooledKeys } from './keys/spooled-keys.js'
 import type { Spools } from './spool/open-spools.js'
 
 const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
@@ -36,7 +38,7 @@ const OVERDUE_MS = 2_000
 const OVERDUE_EVERY_MS = 100
 
 export interface DecisionsSettings {
-  readonly broker: Pick<Broker, 'bucket' | 'manager'> & Pick<FollowKeysDeps, 'connection'>
+  readonly broker: Pick<Broker, 'bucket' | 'manager'>
   readonly isBrokerUp: () => boolean
   readonly publisher: Publisher
   readonly publishEvent: PublishEvent
@@ -58,6 +60,7 @@ export interface Decisions {
   readonly deps: Pick<
     AdmissionDeps,
     | 'keys'
+    | 'missingKeys'
     | 'recentEvents'
     | 'ownCalls'
     | 'onKeyConflict'
@@ -74,6 +77,11 @@ export interface Decisions {
   close(): Promise<void>
 }
 
+/** Keys that stage A has recorded. */
+export interface RecordedKeys extends Pick<MissingKeysDeps, 'hasKeysBetween'> {
+  readonly findKeys: (hashes: readonly Uint8Array[], sinceMs: number) => ReturnType<FindKeys>
+}
+
 /**
  * Opens them: joins the gateways, and reads the keys of the last 24 hours.
  *
@@ -82,7 +90,7 @@ export interface Decisions {
 export async function openDecisions(
   settings: DecisionsSettings,
   { spool, keySpool, orphans }: Spools,
-  findKeys: (hashes: readonly Uint8Array[], sinceMs: number) => ReturnType<FindKeys>,
+  recorded: RecordedKeys,
 ): Promise<Decisions> {
   const { broker, clock, log, partitions, stopping } = settings
   const delivery = new SpoolDelivery({ ...settings, keySpool })
@@ -93,6 +101,8 @@ export async function openDecisions(
     whenRead(() => WAITING_EVENTS.set(groups.waiting)),
     { once: true },
   )
+  const keys = openKeys(stopping)
+  await addSpooledKeys(orphans, keys, clock(), log)
   const delivered = deliverOrphans({ spools: orphans, delivery, log, signal: stopping })
   const bucket = await broker.bucket(MEMBERS)
   const http = describeBuild(newestBuild())
@@ -101,23 +111,24 @@ export async function openDecisions(
   const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, undefined, { http, isSpooling })
   settings.budgetExchange.follow(members)
 
-  const keys = openKeys(stopping)
   const ownCalls = new OwnCalls()
   const onConflict = conflictNotices(ownCalls, settings)
-  await untilAvailable(
-    'the keys of the last 24 hours',
-    () => followKeys({ ...broker, keys, sender: groups.sender, onConflict, log, signal: stopping }),
-    log,
-  )
+  const missingKeys = new MissingKeys({ ...recorded, clock, log, signal: stopping })
+  // Requests that have come are still decided while the gateway stops.
+  const decided = new AbortController()
+  const follow = { ...broker, keys, sender: groups.sender, onConflict, log, signal: decided.signal }
+  const onGap = missingKeys.onGap.bind(missingKeys)
+  await untilAvailable('the keys of the last 24 hours', () => followKeys({ ...follow, onGap }), log)
   const requests = openInFlight()
   return {
     deps: {
       keys,
+      missingKeys,
       recentEvents: new RecentEvents(),
       ownCalls,
       onKeyConflict: onConflict,
       inFlight: requests.inFlight,
-      confirmation: createKeyConfirmation((hashes) => findKeys(hashes, clock() - KEY_WINDOW_MS), clock, log),
+      confirmation: createKeyConfirmation((hashes) => recorded.findKeys(hashes, clock() - KEY_WINDOW_MS), clock, log),
       groups,
       lane,
       partitions,
@@ -126,6 +137,7 @@ export async function openDecisions(
     mayBeSpooled: () => isSpooling() || members.areOthersSpooling(),
     async close() {
       await groups.idle()
+      decided.abort()
       requests.close()
       await members.leave().catch((cause: unknown) => {
         log.warn({ err: cause }, 'could not deregister; the others will see the heartbeat expire')

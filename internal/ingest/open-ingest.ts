@@ -13,7 +13,7 @@ import type { Route } from '../http/route.js'
 import { turnNow } from '../http/turn-clock.js'
 import { identityKeysCache, type TenantIds } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
-import { findAdmissionKeys } from '../store/queries/attribution/admission-keys.js'
+import { findAdmissionKeys, hasAdmissionKeys } from '../store/queries/attribution/admission-keys.js'
 import { findQuarantined } from '../store/queries/quarantined.js'
 import { hasAttribution } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
@@ -82,9 +82,10 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const { spool } = spools
   // By itself: while the broker hangs, what it is asked for must not hold up the levels of the spool.
   whenRead(() => setStreamLevels(broker.manager))
-  const decisions = await openDecisions({ ...settings, publisher }, spools, (hashes, sinceMs) =>
-    findAdmissionKeys(store, hashes, sinceMs),
-  )
+  const decisions = await openDecisions({ ...settings, publisher }, spools, {
+    findKeys: (hashes, sinceMs) => findAdmissionKeys(store, hashes, sinceMs),
+    hasKeysBetween: (fromMs, toMs) => hasAdmissionKeys(store, fromMs, toMs),
+  })
   const { writer } = decisions
 
   const admission = {

@@ -110,18 +110,11 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
       }),
     )
   const keys = index()
-  // A filter knows the keys of the read model, and nothing more.
-  const lookup = keys.lookup.bind(keys)
-  if (recorded !== undefined) {
-    keys.lookup = (...asked) => {
-      const verdict = lookup(...asked)
-      return verdict === 'new' ? 'maybe' : verdict
-    }
-  }
   const inFlight = new InFlight<Answer>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
   const received = new PendingCounts()
   const admission = {
     keys,
+    missingKeys: { arePossible: () => recorded !== undefined },
     recentEvents: new RecentEvents(),
     ownCalls: new OwnCalls(),
     onKeyConflict: () => undefined,

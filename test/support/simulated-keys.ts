@@ -242,16 +242,7 @@ class History {
     const opened = await time.runIn(host, () =>
       openDecisions(
         {
-          broker: {
-            manager: this.managerOf(gateway),
-            // Its connection never breaks: a consumer that ends says so itself.
-            connection: {
-              async *status() {
-                yield* []
-              },
-            },
-            bucket: async () => broker.bucketOf(host),
-          },
+          broker: { manager: this.managerOf(gateway), bucket: async () => broker.bucketOf(host) },
           isBrokerUp: () => gateway.isBrokerUp,
           publisher: this.publisherOf(gateway),
           publishEvent: async () => undefined,
@@ -265,7 +256,7 @@ class History {
           stopping: host.stopping.signal,
         },
         { spool: asSpool(spool), keySpool: asSpool(keySpool), orphans: orphans.map(asSpool) },
-        async () => new Map(),
+        { findKeys: async () => new Map(), hasKeysBetween: async () => false },
       ),
     )
     gateway.deps = depsOf(opened)
@@ -294,18 +285,11 @@ class History {
   private managerOf({ host }: Gateway): JetStreamManager {
     const manager = this.broker.managerOf(host)
     if (this.breakage !== 'a start at the end of the stream') return manager
-    const { consumers } = manager.jetstream()
-    return {
-      streams: { info: async () => ({ state: { messages: 0, last_seq: 0 } }) },
-      jetstream: () => ({
-        consumers: {
-          get: async (name: string) => {
-            const { state } = await manager.streams.info(name)
-            return consumers.get(name, { opt_start_seq: state.last_seq + 1 })
-          },
-        },
-      }),
-    } as unknown as JetStreamManager
+    const info = async (name: string) => {
+      const { created, state } = await manager.streams.info(name)
+      return { created, state: { messages: 0, first_seq: state.last_seq + 1, last_seq: state.last_seq } }
+    }
+    return { streams: { info }, jetstream: manager.jetstream } as unknown as JetStreamManager
   }
 
   /** @returns what is wrong before anything has failed */

@@ -175,7 +175,7 @@ export class SimulatedBroker {
         info: () =>
           this.ask(host, () => {
             const { length } = this.keys()
-            return { state: { messages: length, last_seq: length } }
+            return { created: 'once', state: { messages: length, first_seq: 1, last_seq: length } }
           }),
       },
       jetstream: () => ({

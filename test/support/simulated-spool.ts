@@ -6,7 +6,7 @@ import type { Random } from '../../internal/local/sandbox/random.js'
 /** The spool of a simulated gateway: its disk survives the process. */
 export class SimulatedSpool {
   readonly folder = 'simulated'
-  readonly records: SpoolRecord[] = []
+  private readonly waiting: SpoolRecord[] = []
   private appending = 0
   private readonly random: Random
 
@@ -15,10 +15,10 @@ export class SimulatedSpool {
   }
 
   get bytes(): number {
-    return this.records.reduce((sum, { payload }) => sum + payload.length, 0)
+    return this.waiting.reduce((sum, { payload }) => sum + payload.length, 0)
   }
   get count(): number {
-    return this.records.length
+    return this.waiting.length
   }
   get isEmpty(): boolean {
     return this.count === 0 && this.appending === 0
@@ -31,25 +31,29 @@ export class SimulatedSpool {
     const copies = records.map((record) => ({ ...record, payload: Uint8Array.from(record.payload) }))
     this.appending++
     await sleep(this.random.share() * 20)
-    this.records.push(...copies)
+    this.waiting.push(...copies)
     await sleep(this.random.share() * 5)
     this.appending--
     return { kind: 'stored' }
   }
 
+  async *records(): AsyncGenerator<SpoolRecord> {
+    yield* this.waiting
+  }
+
   /** As its process left it: what that was writing when it died is on the disk, or is not. */
   afterDeath(): SimulatedSpool {
     const left = new SimulatedSpool(this.random)
-    left.records.push(...this.records)
+    left.waiting.push(...this.waiting)
     return left
   }
 
   async drain(deliver: Deliver): Promise<Drained> {
     for (let delivered = 0; ; delivered++) {
-      const [first] = this.records
+      const [first] = this.waiting
       if (first === undefined) return { kind: 'empty', delivered }
       if (!(await deliver(first))) return { kind: 'refused', delivered }
-      this.records.shift()
+      this.waiting.shift()
     }
   }
 

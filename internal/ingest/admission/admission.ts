@@ -6,7 +6,6 @@ import { bytesOf, hashIdempotencyKey } from '../../ids/key-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
 import { type Admission, type AdmissionKey, WAS_DUPLICATE } from '../../invocations/invocation-group.js'
-import type { AdmissionIndex } from '../../repeats/admission-index.js'
 import type { Fingerprint } from '../../repeats/key-table.js'
 import type { Logger } from '../../telemetry/log.js'
 import { parseJson } from '../../text/parse-json.js'
@@ -16,6 +15,7 @@ import type { GroupCommit } from '../commit/group-commit.js'
 import type { Commit } from '../commit/log-writer.js'
 import type { BodyFingerprint } from '../keys/body-fingerprint.js'
 import type { Confirmation, KeyConfirmation } from '../keys/key-confirmation.js'
+import type { MissingKeys } from '../keys/missing-keys.js'
 import type { OwnCalls } from '../keys/own-calls.js'
 import type { RecentEvents } from '../keys/recent-events.js'
 import type { OnReceived } from '../received/pending-counts.js'
@@ -36,8 +36,7 @@ import type { Lane } from './lane.js'
 import type { TenantShares } from './tenant-shares.js'
 
 export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
-  /** Idempotency-Keys of the last 24 hours of all gateways, with the fingerprints of their bodies. */
-  readonly keys: AdmissionIndex
+  readonly missingKeys: Pick<MissingKeys, 'arePossible'>
   readonly recentEvents: RecentEvents
   readonly ownCalls: OwnCalls
   /** Called with a key that another gateway admitted with another body at the same time. */
@@ -50,7 +49,6 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly received: OnReceived
-  readonly clock: () => number
   readonly log: Pick<Logger, 'warn'>
 }
 
@@ -101,7 +99,7 @@ export function whenKeyIsKnown(
   const verdict = deps.keys.lookup(key, fingerprint, nowMs)
   if (verdict === 'same') return on.replay(deps.keys.flags)
   if (verdict === 'conflict') return on.conflict()
-  if (verdict === 'new') return on.fresh()
+  if (verdict === 'new' && !deps.missingKeys.arePossible(nowMs)) return on.fresh()
   const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number, recorded: Fingerprint): void => {
     if (confirmation === 'unknown') {
       // Another request with the key may have been admitted meanwhile.
@@ -122,13 +120,20 @@ export function whenKeyIsKnown(
   })
 }
 
-/** Adds the key of a request that the log has. @param flags for the index */
+/**
+ * Adds the key of a request that the log has.
+ *
+ * @param id of its call, or of the first one
+ * @param flags for the index
+ */
 export function admitKey(
-  { key, fingerprint }: Pick<KeyedRequest, 'key' | 'fingerprint'>,
+  { key, fingerprint, caller }: KeyedRequest,
+  id: Uint8Array,
   flags: number,
   nowMs: number,
-  { keys, onKeyConflict }: Pick<AdmissionDeps, 'keys' | 'onKeyConflict'>,
+  { keys, ownCalls, onKeyConflict }: Pick<AdmissionDeps, 'keys' | 'ownCalls' | 'onKeyConflict'>,
 ): void {
+  ownCalls.add(key, caller.tenantId, id)
   if (keys.admit(key, fingerprint, flags, nowMs)) return
   // Another gateway's was read from KEYS meanwhile.
   if (keys.lookup(key, fingerprint, nowMs) === 'conflict') onKeyConflict(key)
@@ -229,8 +234,6 @@ class SingleEvent implements KeyKnown, Settler, EventText {
     const { request, checked, deps } = this
     if (checked === undefined) throw new Error('an unchecked event is sent')
     this.turn = turn
-    // Before it is settled: KEYS may report another gateway's body at the same moment.
-    deps.ownCalls.add(request.key, request.caller.tenantId, checked.ids.id)
     // A known event also goes to the log, for its key: stage A drops the event, and the key is recorded.
     this.flags = deps.recentEvents.has(checked.ids.id, this.receivedAtMs) ? WAS_DUPLICATE : 0
     const group = addToGroup(checked, this, senderOf(request), carried(request, this.flags), deps, this)
@@ -252,7 +255,7 @@ class SingleEvent implements KeyKnown, Settler, EventText {
       }
       // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
       const now = deps.clock()
-      admitKey(request, flags, now, deps)
+      admitKey(request, checked.ids.id, flags, now, deps)
       deps.recentEvents.add(checked.ids.id, now)
       EVENT_COUNTS[isDuplicate(flags) ? 'duplicate' : 'accepted']++
       deps.received.ofApi(request.caller).accept(isDuplicate(flags), now)

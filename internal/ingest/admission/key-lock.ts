@@ -2,6 +2,7 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { problem } from '../../problems/problem-catalogue.js'
+import type { AdmissionIndex } from '../../repeats/admission-index.js'
 import type { Fingerprint } from '../../repeats/key-table.js'
 import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../keys/in-flight.js'
 import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH } from './answers.js'
@@ -16,6 +17,9 @@ export interface KeyedRequest {
 
 export interface KeyLockDeps {
   readonly inFlight: InFlight<Answer>
+  /** Idempotency-Keys of the last 24 hours of all gateways, with the fingerprints of their bodies. */
+  readonly keys: AdmissionIndex
+  readonly clock: () => number
 }
 
 /**
@@ -56,7 +60,7 @@ export class KeyLock implements Waiter<Answer> {
       case 'conflict':
         return this.request.exchange.replyProblem(KEY_CONFLICT)
       case 'proceed':
-        return this.take(outcome.ticket)
+        return this.takeOver(outcome.ticket)
     }
   }
 
@@ -69,6 +73,14 @@ export class KeyLock implements Waiter<Answer> {
     const { inFlight } = this.deps
     inFlight.settle(this.ticket, answer.kind === 'accepted', inFlight.isAwaited(this.ticket) ? kept(answer) : answer)
     reply(this.request.exchange, answer, false)
+  }
+
+  /** While it waited, another gateway may have admitted another body. */
+  private takeOver(ticket: Ticket): void {
+    const { request, deps } = this
+    if (deps.keys.lookup(request.key, request.fingerprint, deps.clock()) !== 'conflict') return this.take(ticket)
+    this.ticket = ticket
+    this.finish({ kind: 'refused', problem: KEY_CONFLICT })
   }
 
   private take(ticket: Ticket): void {

@@ -72,9 +72,9 @@ export async function admitBulk(
       const work = items.count <= deps.groups.eventsAvailable ? admitItems(request, items, deps) : full()
       fail(
         work
-          .then(async ({ answer, record }) => {
-            if (record !== undefined) {
-              admitKey(request, WAS_BULK, record.receivedAtMs, deps)
+          .then(async ({ answer, firstId, record }) => {
+            if (firstId !== undefined && record !== undefined) {
+              admitKey(request, firstId, WAS_BULK, record.receivedAtMs, deps)
               await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex })
             }
             return answer
@@ -115,7 +115,12 @@ async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: Bulk
   else conflict()
 }
 
-type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'fingerprint'> }
+interface Admitted {
+  readonly answer: Answer
+  /** Of the calls under the key the first one stands for all. */
+  readonly firstId?: Uint8Array | undefined
+  readonly record?: Omit<BulkRecord, 'fingerprint'>
+}
 
 const full = async (): Promise<Admitted> => ({ answer: { kind: 'refused', problem: TOO_MUCH } })
 
@@ -126,12 +131,12 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []
   const tally = new Tally(UNNAMED_SENDER)
+  let firstId: Uint8Array | undefined
   const missed = await admitEach(items, senderOf(request), receivedAtMs, deps, {
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
     keyFor: (isKnown) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
     accept(ids, isDuplicate) {
-      // Of the calls under its key the first one stands for all.
-      if (tally.accepted + tally.duplicates === 0) deps.ownCalls.add(request.key, request.caller.tenantId, ids.id)
+      firstId ??= Uint8Array.from(ids.id)
       results.accept(ids, isDuplicate)
       tally[isDuplicate ? 'duplicates' : 'accepted']++
       outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
@@ -146,7 +151,7 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   deps.received.add(request.caller, '', [tally], receivedAtMs)
   const answer = results.answer()
   if (answer.kind === 'refused') return { answer }
-  return { answer, record: { receivedAtMs, outcomes: encodeOutcomes(outcomes) } }
+  return { answer, firstId, record: { receivedAtMs, outcomes: encodeOutcomes(outcomes) } }
 }
 
 /** The original answer, recomputed from the same bytes and the kept outcomes. */

@@ -12,13 +12,6 @@ const UNCONFIRMED = counter(
 /** Result of looking a key up in the read model: unknown, or used with the same or another body. */
 export type Confirmation = 'unknown' | 'same' | 'conflict'
 
-/** Of a key whose owner does not answer. */
-export interface Rechecked {
-  readonly found: Confirmation
-  /** That the key was admitted with, on which the answer to a replay depends; 0 of an unknown one. */
-  readonly flags: number
-}
-
 /** Finds keys in the read model: hex of their hash to the fingerprint and the time of their admission. */
 export type FindKeys = (
   hashes: readonly Uint8Array[],
@@ -41,9 +34,9 @@ const ANSWER_MS = 500
 const REST_MS = 1_000
 
 /**
- * Looks keys up in the read model that only a filter reports, or that arrived before the index was loaded. One query at
- * a time, for all keys that have accumulated. If the read model is unavailable the result is `unknown`: the sender's
- * traffic continues, and deduplication by event_id still leaves one record.
+ * Looks keys up in the read model that only a filter reports, or that may be missing in the index. One query at a time,
+ * for all keys that have accumulated. If the read model is unavailable the result is `unknown`: the sender's traffic
+ * continues, and deduplication by event_id still leaves one record.
  */
 export function createKeyConfirmation(
   find: FindKeys,

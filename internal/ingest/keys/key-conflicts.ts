@@ -7,7 +7,7 @@ import type { OwnCalls } from './own-calls.js'
 
 const CONFLICTS = counter(
   'admission_key_conflicts_total',
-  'Idempotency-Keys that two gateways admitted with different bodies, within the time that a message takes.',
+  'Own calls whose Idempotency-Key another gateway admitted with another body, within the time that a message takes.',
 )
 
 export interface ConflictNoticesDeps {
@@ -17,7 +17,7 @@ export interface ConflictNoticesDeps {
 
 /**
  * What becomes of a key that two gateways admitted with different bodies at the same time: both calls are taken, and
- * each gateway names its own.
+ * each gateway counts and names its own, once.
  *
  * @returns takes the key, in the background
  */
@@ -26,9 +26,9 @@ export function conflictNotices(
   { publishEvent, log }: ConflictNoticesDeps,
 ): (key: KeyHash) => void {
   return (key) => {
-    CONFLICTS.inc()
-    const own = ownCalls.find(key)
+    const own = ownCalls.take(key)
     if (own === undefined) return
+    CONFLICTS.inc()
     const { tenantId } = own
     const invocationId = formatId('inv', own.id)
     log.warn({ tenantId, invocationId }, 'another gateway admitted another body under the Idempotency-Key of this call')

@@ -140,6 +140,18 @@ export class Spool {
     return this.appender.append(encoded, size)
   }
 
+  /** The records that wait, oldest first. Not while it is drained: a drain removes segments. */
+  async *records(): AsyncGenerator<SpoolRecord> {
+    for (const { path, deliveredTo, size } of this.segments) {
+      const file = await this.files.open(path)
+      try {
+        for await (const found of readRecords(file, deliveredTo, size)) if (found.kind === 'record') yield found.record
+      } finally {
+        await file.close()
+      }
+    }
+  }
+
   /**
    * Delivers records one at a time, oldest first, until none is left or one is refused; records appended
    * meanwhile come last. A segment is removed once all of it is delivered.

@@ -37,3 +37,16 @@ export async function findAdmissionKeys(
   }
   return found
 }
+
+/** Whether a key was admitted from `fromMs` on and before `toMs`. */
+export async function hasAdmissionKeys(store: ClickHouseClient, fromMs: number, toMs: number): Promise<boolean> {
+  const result = await store.query({
+    query: `SELECT 1 FROM ${ADMISSION_KEYS.name}
+            WHERE admitted_at >= fromUnixTimestamp64Milli({from:Int64})
+              AND admitted_at < fromUnixTimestamp64Milli({to:Int64})
+            LIMIT 1`,
+    query_params: { from: fromMs, to: toMs },
+    format: 'JSONCompactEachRow',
+  })
+  return (await result.json()).length > 0
+}

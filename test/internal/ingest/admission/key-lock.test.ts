@@ -2,16 +2,23 @@ import { expect, test } from 'vitest'
 import type { Answer } from '../../../../internal/ingest/admission/answers.js'
 import { type KeyedRequest, type KeyLock, withKeyLock } from '../../../../internal/ingest/admission/key-lock.js'
 import { InFlight } from '../../../../internal/ingest/keys/in-flight.js'
+import { openKeys } from '../../../../internal/ingest/keys/open-keys.js'
 import { problem } from '../../../../internal/problems/problem-catalogue.js'
 
 const REFUSED: Answer = { kind: 'refused', problem: problem('SERVICE_UNAVAILABLE', 'The log is unavailable.') }
+
+const hashOf = (key: number): Int32Array => Int32Array.of(key, 0, key, 0)
+const bodyOf = (body: number): Int32Array => Int32Array.of(body, 0)
 
 /** A gateway's lock: requests of a key and a body, and what each is answered. */
 function lock(options: Partial<ConstructorParameters<typeof InFlight<Answer>>[0]> = {}) {
   let nowMs = 0
   const inFlight = new InFlight<Answer>({ keysMax: 8, waitingMax: 8, clock: () => nowMs, ...options })
+  const keys = openKeys(AbortSignal.abort())
   return {
     inFlight,
+    /** What another gateway admitted. */
+    learn: (key: number, body: number) => keys.admit(hashOf(key), bodyOf(body), 0, nowMs),
     later(ms: number) {
       nowMs += ms
       inFlight.notifyOverdue(2_000)
@@ -27,10 +34,10 @@ function lock(options: Partial<ConstructorParameters<typeof InFlight<Answer>>[0]
       const request = {
         exchange,
         caller: {},
-        key: Int32Array.of(key, 0, key, 0),
-        fingerprint: Int32Array.of(body, 0),
+        key: hashOf(key),
+        fingerprint: bodyOf(body),
       } as unknown as KeyedRequest
-      withKeyLock(request, { inFlight }, (turn) => turns.push(turn))
+      withKeyLock(request, { inFlight, keys, clock: () => nowMs }, (turn) => turns.push(turn))
       return { answers, turns, finish: (answer: Answer) => turns[0]?.finish(answer) }
     },
   }
@@ -69,6 +76,17 @@ test('if the first one is refused, equal ones are so too, and the first with ano
   expect([other?.turns.length, third?.turns.length]).toEqual([1, 0])
   other?.finish({ kind: 'accepted', body: Buffer.from('b') })
   expect([other?.answers, third?.answers]).toEqual([['first b'], ['IDEMPOTENCY_CONFLICT']])
+})
+
+test('a request that takes over does not proceed if another gateway has admitted another body meanwhile', () => {
+  const gateway = lock()
+  const [first, other, third] = [1, 2, 3].map((body) => gateway.request(1, body))
+
+  gateway.learn(1, 3)
+  first?.finish(REFUSED)
+
+  expect([other?.turns.length, other?.answers]).toEqual([0, ['IDEMPOTENCY_CONFLICT']])
+  expect(third?.turns.length).toBe(1)
 })
 
 test('a request that waits too long is asked to come again, whatever the outcome', () => {

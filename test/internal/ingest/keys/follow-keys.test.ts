@@ -38,22 +38,28 @@ async function admittedBy(sender: Uint8Array, keys: readonly (readonly [key: num
   await broker.publish(KEYS_SUBJECT, group.payload as Uint8Array, `m${published++}`, 5_000)
 }
 
-/** A gateway's index once it has started to follow, and the keys of which it reported a conflict. */
-async function follower(): Promise<{ keys: AdmissionIndex; conflicts: string[] }> {
+/** A gateway's index once it has started to follow, the keys of which it reported a conflict, and gaps. */
+async function follower(manager = broker.manager) {
   const stopping = new AbortController()
   atEnd(() => stopping.abort())
   const keys = openKeys(stopping.signal)
   const conflicts: string[] = []
+  const gaps: { readonly fromMs: number; readonly toMs: number }[] = []
   await followKeys({
-    ...broker,
+    manager,
     keys,
     sender: OWN,
     onConflict: (key) => conflicts.push(hexOf(key)),
+    onGap: (fromMs, toMs) => gaps.push({ fromMs, toMs }),
     log: createLog('test', 'silent'),
     signal: stopping.signal,
   })
-  return { keys, conflicts }
+  return { keys, conflicts, gaps }
 }
+
+/** When the broker got the newest message. */
+const newestAtMs = async (): Promise<number> =>
+  (await broker.manager.streams.getMessage(KEYS.name, { last_by_subj: KEYS_SUBJECT }))?.time.getTime() ?? 0
 
 const verdict = (keys: AdmissionIndex, key: number, body: number): Verdict =>
   keys.lookup(hashOf(key), bodyOf(body), Date.now())
@@ -125,7 +131,7 @@ test('a gateway goes on where it was when the broker is back, with what was writ
 test('a gateway that stops follows no more', async () => {
   const stopping = new AbortController()
   const keys = openKeys(stopping.signal)
-  const deps = { ...broker, keys, sender: OWN, onConflict: () => undefined }
+  const deps = { ...broker, keys, sender: OWN, onConflict: () => undefined, onGap: () => undefined }
   await followKeys({ ...deps, log: createLog('test', 'silent'), signal: stopping.signal })
   const other = await follower()
 
@@ -134,4 +140,82 @@ test('a gateway that stops follows no more', async () => {
 
   await expect.poll(() => verdict(other.keys, 30, 1)).toBe('same')
   expect(verdict(keys, 30, 1)).toBe('new')
+})
+
+test('a conflict that the stream had at the start is not reported again', async () => {
+  await admitted([40, 1])
+  await admitted([40, 2])
+
+  const { keys, conflicts } = await follower()
+
+  expect([verdict(keys, 40, 1), conflicts]).toEqual(['same', []])
+})
+
+test('a gateway starts although all messages were purged after it had asked what the stream has', async () => {
+  await admitted([50, 1])
+  const { manager } = broker
+  const info = manager.streams.info.bind(manager.streams)
+  let isPurged = false
+  const streams = Object.assign(Object.create(manager.streams), {
+    async info(name: string) {
+      const before = await info(name)
+      if (!isPurged) await manager.streams.purge(name)
+      isPurged = true
+      return before
+    },
+  })
+
+  const { keys } = await follower(Object.assign(Object.create(manager), { streams }))
+  await admitted([51, 1])
+
+  await expect.poll(() => verdict(keys, 51, 1)).toBe('same')
+})
+
+test('a gateway reads a stream that was made anew from its beginning', async () => {
+  for (let i = 0; i < 3; i++) await admitted([60 + i, 1])
+  const { keys, gaps } = await follower()
+  const beforeMs = await newestAtMs()
+
+  await broker.manager.streams.delete(KEYS.name)
+  await broker.manager.streams.add({ ...KEYS, subjects: [...KEYS.subjects] })
+  await admitted([70, 1])
+
+  await expect.poll(() => verdict(keys, 70, 1), { timeout: 10_000 }).toBe('same')
+  expect(gaps.at(-1)).toEqual({ fromMs: beforeMs, toMs: await newestAtMs() })
+})
+
+test('a gateway whose consumer has died with its broker, unnoticed, reads on within seconds', async () => {
+  await admitted([80, 1])
+  let consumers = 0
+  const { manager } = broker
+  const js = manager.jetstream()
+  const get = js.consumers.get.bind(js.consumers)
+  const dead = async () => {
+    let stop = (): void => undefined
+    const closed = new Promise<void>((resolve) => {
+      stop = resolve
+    })
+    return { consume: async () => ({ stop, closed: () => closed }) }
+  }
+  const jetstream = () => ({
+    consumers: { get: (...asked: Parameters<typeof get>) => (consumers++ === 0 ? dead() : get(...asked)) },
+  })
+
+  const { keys } = await follower(Object.assign(Object.create(manager), { jetstream }))
+
+  expect([verdict(keys, 80, 1), consumers]).toEqual(['same', 2])
+})
+
+test('where the stream does not go on, keys may be missing: before its first message, and where it was purged', async () => {
+  const startedAtMs = Date.now()
+  const { keys, gaps } = await follower()
+  await admitted([90, 1])
+  await expect.poll(() => verdict(keys, 90, 1)).toBe('same')
+  await admitted([91, 1])
+  await expect.poll(() => verdict(keys, 91, 1)).toBe('same')
+  const other = await follower()
+
+  expect(gaps).toEqual([{ fromMs: 0, toMs: expect.closeTo(startedAtMs, -4) }])
+  expect(other.gaps).toEqual([{ fromMs: 0, toMs: expect.closeTo(startedAtMs, -4) }])
+  expect(other.keys.exactKeys).toBe(2)
 })

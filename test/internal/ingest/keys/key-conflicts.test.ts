@@ -5,11 +5,12 @@ import { formatId } from '../../../../internal/ids/ids.js'
 import { hexOf, type KeyHash, wordsOf } from '../../../../internal/ids/key-hash.js'
 import { conflictNotices } from '../../../../internal/ingest/keys/key-conflicts.js'
 import { OwnCalls } from '../../../../internal/ingest/keys/own-calls.js'
+import { METRICS } from '../../../../internal/telemetry/metrics.js'
 import { idOf } from '../../../support/invocations.js'
 
 const keyOf = (): KeyHash => Int32Array.from(wordsOf(randomBytes(16)))
 
-test('an own call is found by its key, and no other key finds it', () => {
+test('an own call is taken by its key, once, and no other key takes it', () => {
   const calls = new OwnCalls()
   const [key, other] = [keyOf(), keyOf()]
   calls.add(key, 'tnt_one', idOf(1))
@@ -17,12 +18,11 @@ test('an own call is found by its key, and no other key finds it', () => {
   const neighbour = Int32Array.from(key)
   neighbour[0] = (neighbour[0] ?? 0) ^ 1
 
-  expect(calls.find(key)).toEqual({ tenantId: 'tnt_one', id: new Uint8Array(idOf(1)) })
-  expect([calls.find(other), calls.find(neighbour), calls.find(new Int32Array(4))]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ])
+  const others = [other, neighbour, new Int32Array(4)].map((each) => calls.take(each))
+
+  expect(others).toEqual([undefined, undefined, undefined])
+  expect(calls.take(key)).toEqual({ tenantId: 'tnt_one', id: new Uint8Array(idOf(1)) })
+  expect(calls.take(key)).toBeUndefined()
 })
 
 test('of two own calls in one place, the newer one is known; an id is a copy', () => {
@@ -31,12 +31,15 @@ test('of two own calls in one place, the newer one is known; an id is a copy', (
   const id = Buffer.from(idOf(2))
   calls.add(key, 'tnt_one', idOf(1))
   calls.add(key, 'tnt_two', id)
-  const found = calls.find(key)
+  const found = calls.take(key)
   id.fill(0)
   calls.add(key, 'tnt_three', idOf(3))
 
   expect(found).toEqual({ tenantId: 'tnt_two', id: new Uint8Array(idOf(2)) })
 })
+
+const counted = async (): Promise<number> =>
+  (await METRICS.getSingleMetric('attribution_admission_key_conflicts_total')?.get())?.values[0]?.value ?? 0
 
 interface Told {
   readonly events: Parameters<PublishEvent>[0][]
@@ -56,14 +59,18 @@ function notices(publish: (event: Parameters<PublishEvent>[0]) => Promise<void> 
   return { calls, onConflict, told }
 }
 
-test('a gateway names its own call of a key with two bodies in the event log and in its log', () => {
+test('a gateway counts its own call of a key with two bodies once, and names it in the event log and in its log', async () => {
   const { calls, onConflict, told } = notices()
   const key = keyOf()
   const invocationId = formatId('inv', idOf(1))
   calls.add(key, 'tnt_one', idOf(1))
 
+  const before = await counted()
+  onConflict(key)
+  // The stream is read again, or a third gateway admitted a body.
   onConflict(key)
 
+  expect(await counted()).toBe(before + 1)
   expect(told.events).toEqual([
     {
       tenantId: 'tnt_one',
@@ -75,11 +82,13 @@ test('a gateway names its own call of a key with two bodies in the event log and
   expect(told.lines).toEqual([{ tenantId: 'tnt_one', invocationId }])
 })
 
-test('a gateway says nothing of a conflict between others', () => {
+test('a gateway does not count a conflict between others, and says nothing of it', async () => {
   const { onConflict, told } = notices()
+  const before = await counted()
 
   onConflict(keyOf())
 
+  expect(await counted()).toBe(before)
   expect(told).toEqual({ events: [], lines: [] })
 })
 

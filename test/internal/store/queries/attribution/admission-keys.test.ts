@@ -1,6 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findAdmissionKeys } from '../../../../../internal/store/queries/attribution/admission-keys.js'
+import {
+  findAdmissionKeys,
+  hasAdmissionKeys,
+} from '../../../../../internal/store/queries/attribution/admission-keys.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ADMISSION_KEYS, type AdmissionKeyRow } from '../../../../../internal/store/tables/admission-keys.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
@@ -60,6 +63,17 @@ describe('admission keys', () => {
     expect(await found([hash])).toEqual([shown(rows[1] as AdmissionKeyRow)])
     expect(await found([hash], NOW_MS - 999)).toEqual([shown(rows[0] as AdmissionKeyRow)])
     expect(await found([hash], NOW_MS + 1)).toEqual([])
+  })
+
+  test('are there or not between two instants, the second of which does not count', async () => {
+    const atMs = NOW_MS - 12 * HOUR_MS
+    await insertRows(store.client, ADMISSION_KEYS, [key(atMs)], 'between')
+
+    const between = (fromMs: number, toMs: number) => hasAdmissionKeys(store.client, fromMs, toMs)
+
+    expect(await between(atMs, atMs + 1)).toBe(true)
+    expect(await between(atMs - HOUR_MS, atMs)).toBe(false)
+    expect(await between(atMs + 1, atMs + HOUR_MS)).toBe(false)
   })
 
   test('hold any bytes, also those that a text could not', async () => {

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../telemetry/log.js'
+import { KEY_WINDOW_MS } from './open-keys.js'
+
+export interface MissingKeysDeps {
+  /** Whether the read model has a key that was admitted from one instant on and before another. */
+  readonly hasKeysBetween: (fromMs: number, toMs: number) => Promise<boolean>
+  readonly clock: () => number
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Ends the attempts to ask the read model. */
+  readonly signal: AbortSignal
+}
+
+/** A key is admitted this long before KEYS has it, unless it waits in a spool. */
+const ON_THE_WAY_MS = 60_000
+const AGAIN_MS = 1_000
+
+/**
+ * Until when Idempotency-Keys may be missing in the index, because KEYS no longer had them when this gateway read it:
+ * it was full, purged, made anew or restored from a backup. So long a key that the index does not know is looked for in
+ * the read model.
+ */
+export class MissingKeys {
+  private readonly deps: MissingKeysDeps
+  private untilMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: MissingKeysDeps) {
+    this.deps = deps
+  }
+
+  arePossible(nowMs: number): boolean {
+    return nowMs < this.untilMs
+  }
+
+  /** Keys written between two instants may be missing, unless the read model has none of them either. */
+  onGap(fromMs: number, toMs: number): void {
+    const since = Math.max(fromMs, this.deps.clock() - KEY_WINDOW_MS)
+    const before = toMs - ON_THE_WAY_MS
+    if (before <= since) return
+    const previousMs = this.untilMs
+    const untilMs = Math.max(previousMs, toMs + KEY_WINDOW_MS)
+    this.untilMs = untilMs
+    void this.hasAny(since, before).then((hasAny) => {
+      if (!hasAny && this.untilMs === untilMs) this.untilMs = previousMs
+      if (hasAny) this.deps.log.info({ until: new Date(untilMs) }, 'new keys are also looked for in the read model')
+    })
+  }
+
+  private async hasAny(fromMs: number, toMs: number): Promise<boolean> {
+    const { hasKeysBetween, log, signal } = this.deps
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        return await hasKeysBetween(fromMs, toMs)
+      } catch (cause) {
+        if (failures % 60 === 0) log.warn({ err: cause }, 'could not find out whether keys are missing; will retry')
+      }
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+    }
+    return true
+  }
+}
