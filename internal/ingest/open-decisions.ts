@@ -113,17 +113,16 @@ export async function openDecisions(
 
   const ownCalls = new OwnCalls()
   const onConflict = conflictNotices(ownCalls, settings)
-  const missingKeys = new MissingKeys({ ...recorded, clock, log, signal: stopping })
+  const missing = new MissingKeys({ ...recorded, clock, log, signal: stopping })
   // Requests that have come are still decided while the gateway stops.
   const decided = new AbortController()
-  const follow = { ...broker, keys, sender: groups.sender, onConflict, log, signal: decided.signal }
-  const onGap = missingKeys.onGap.bind(missingKeys)
-  await untilAvailable('the keys of the last 24 hours', () => followKeys({ ...follow, onGap }), log)
+  const follow = { ...broker, keys, missing, sender: groups.sender, onConflict, log, signal: decided.signal }
+  await untilAvailable('the keys of the last 24 hours', () => followKeys(follow), log)
   const requests = openInFlight()
   return {
     deps: {
       keys,
-      missingKeys,
+      missingKeys: missing,
       recentEvents: new RecentEvents(),
       ownCalls,
       onKeyConflict: onConflict,

@@ -29,6 +29,7 @@ test.each([
   'an answer before its keys',
   'keys are not spooled',
   'a start at the end of the stream',
+  'nobody asks for keys that KEYS lost',
 ])('a build that is broken on purpose is found: %s', async (breakage) => {
   const [found] = await failuresOf(20, breakage)
 

@@ -52,6 +52,12 @@ test('a gateway with a spool and a full log serves what needs no capacity, then 
     read(`${PATH}/${(JSON.parse(spooled[0]?.text ?? '') as { invocation_id: string }).invocation_id}`),
     send(second, large()),
   ])
+  const undelivered = []
+  for (const { key, body } of events) {
+    const other = await send(second, large(), key)
+    const again = await send(second, body, key)
+    undelivered.push([other.status, again.status, again.isReplay])
+  }
   thaw(service.pid('attributor'))
   let later = await send(second, large())
   while (later.status === 503) later = await send(second, large())
@@ -77,6 +83,7 @@ test('a gateway with a spool and a full log serves what needs no capacity, then 
 
   expect(spooled.map(({ status }) => status)).toEqual(events.map(() => 202))
   expect(meanwhile.map(({ status }) => status)).toEqual([200, 503, 503, 503])
+  expect(undelivered).toEqual(events.map(() => [422, 202, true]))
   expect(later.status).toBe(202)
   expect(repeats).toEqual(repeats.map(() => [422, 202, true, true]))
 })

@@ -4,7 +4,7 @@
  * of KEYS, admission and log writer are the product's.
  *
  * At the end each request that was answered with a 202 is in the log, and every gateway knows every key, also after
- * another start: the same body is replayed, another one is a conflict.
+ * another start, before which KEYS may be purged: the same body is replayed, another one is a conflict.
  *
  * Run it compiled: node dist/test/support/simulated-keys.js <first seed> <histories> [<breakage>]
  */
@@ -13,7 +13,7 @@ import type { Publisher } from '../../internal/broker/publisher.js'
 import type { Exchange } from '../../internal/http/exchange.js'
 import type { KeyHash } from '../../internal/ids/key-hash.js'
 import type { AdmissionDeps } from '../../internal/ingest/admission/admission.js'
-import type { Decisions } from '../../internal/ingest/open-decisions.js'
+import type { Decisions, RecordedKeys } from '../../internal/ingest/open-decisions.js'
 import type { Spool } from '../../internal/ingest/spool/spool.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
 import type { Problem } from '../../internal/problems/problem-catalogue.js'
@@ -64,6 +64,7 @@ type Breakage =
   | 'an answer before its keys'
   | 'keys are not spooled'
   | 'a start at the end of the stream'
+  | 'nobody asks for keys that KEYS lost'
 
 const TENANT = 'tnt_one'
 const IDS = deriveTenantIds(new Uint8Array(32).fill(7), TENANT)
@@ -215,6 +216,7 @@ class History {
     if (failure !== undefined) return failure
     const before = this.gateways
     for (const gateway of before) this.end(gateway)
+    if (this.random.happens(0.5)) this.broker.purgeKeys()
     await Promise.all(before.map(() => this.start([])))
     return this.checkKnowledge()
   }
@@ -256,10 +258,31 @@ class History {
           stopping: host.stopping.signal,
         },
         { spool: asSpool(spool), keySpool: asSpool(keySpool), orphans: orphans.map(asSpool) },
-        { findKeys: async () => new Map(), hasKeysBetween: async () => false },
+        this.recordedKeys(),
       ),
     )
     gateway.deps = depsOf(opened)
+  }
+
+  /** Of the log, as stage A records them. */
+  private recordedKeys(): RecordedKeys {
+    const entries = () =>
+      this.broker.log.flatMap(({ subject, payload, sequence, storedAtMs }) =>
+        isInvocations(subject) ? decodeGroup(payload, sequence).map(({ key }) => ({ key, storedAtMs })) : [],
+      )
+    return {
+      async findKeys(hashes) {
+        const found = new Map()
+        for (const { key, storedAtMs } of entries().reverse()) {
+          if (key === undefined || !hashes.some((hash) => hexOf(hash) === hexOf(key.hash))) continue
+          found.set(hexOf(key.hash), { ...key, admittedAtMs: storedAtMs })
+        }
+        return found
+      },
+      hasKeysBetween: async (fromMs, toMs) =>
+        this.breakage !== 'nobody asks for keys that KEYS lost' &&
+        entries().some(({ key, storedAtMs }) => key !== undefined && storedAtMs >= fromMs && storedAtMs < toMs),
+    }
   }
 
   private publisherOf({ host }: Gateway): Publisher {

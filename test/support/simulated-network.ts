@@ -88,6 +88,7 @@ export class SimulatedBroker {
   private readonly watchers = new Set<Watcher>()
   private readonly entries = new Map<string, Entry>()
   private revision = 0
+  private purged = 0
 
   constructor(time: VirtualTime, random: Random) {
     this.time = time
@@ -131,6 +132,11 @@ export class SimulatedBroker {
     return sequence
   }
 
+  /** Takes all messages of KEYS away that it has. */
+  purgeKeys(): void {
+    this.purged = this.keys().length
+  }
+
   private keys(): readonly LogMessage[] {
     return this.log.filter(({ subject }) => subject === KEYS_SUBJECT)
   }
@@ -156,7 +162,7 @@ export class SimulatedBroker {
         this.ask(host, () => {
           const follower = { host, callback }
           const now = this.keys()
-          for (let sequence = start; sequence <= now.length; sequence++) {
+          for (let sequence = Math.max(start, this.purged + 1); sequence <= now.length; sequence++) {
             this.down(host, () => callback(keyMessage(now, sequence)))
           }
           this.followers.add(follower)
@@ -175,7 +181,8 @@ export class SimulatedBroker {
         info: () =>
           this.ask(host, () => {
             const { length } = this.keys()
-            return { created: 'once', state: { messages: length, first_seq: 1, last_seq: length } }
+            const { purged } = this
+            return { created: 'once', state: { messages: length - purged, first_seq: purged + 1, last_seq: length } }
           }),
       },
       jetstream: () => ({

@@ -5,6 +5,7 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import type { AdmissionIndex } from '../../repeats/admission-index.js'
 import type { Logger } from '../../telemetry/log.js'
 import { isOfSender, readAdmittedKeys } from './admitted-keys.js'
+import type { MissingKeys } from './missing-keys.js'
 
 export interface FollowKeysDeps {
   readonly manager: JetStreamManager
@@ -13,14 +14,7 @@ export interface FollowKeysDeps {
   readonly sender: Uint8Array
   /** Called with a key that another gateway has just admitted with another body than the one known. Read at once. */
   readonly onConflict: (key: KeyHash) => void
-  /**
-   * Called where the stream does not go on behind the message read last: it was made anew or restored, its messages
-   * expired, or it was full. Keys written meanwhile may be missing.
-   *
-   * @param fromMs of the message read last; 0: none
-   * @param toMs of the one that came instead
-   */
-  readonly onGap: (fromMs: number, toMs: number) => void
+  readonly missing: Pick<MissingKeys, 'onGap' | 'onCaughtUp'>
   readonly log: Logger
   /** Ends it. */
   readonly signal: AbortSignal
@@ -31,20 +25,22 @@ const AHEAD_MAX = 5_000
 const AGAIN_MS = 500
 /** A consumer that died with its broker, or with the stream, is noticed within twice this time. */
 const LOOK_EVERY_MS = 2_000
+/** A day of 1,000 single requests per second takes minutes; the rest is read while the gateway serves. */
+const START_MS_MAX = 30_000
 
 /**
  * Adds the keys of all gateways to the index: those of the last 24 hours, then each as the log has it.
  *
- * @returns once it has all that the stream had at the call
+ * @returns once it has all that the stream had at the call, or after `startMsMax`
  */
-export async function followKeys(deps: FollowKeysDeps): Promise<void> {
+export async function followKeys(deps: FollowKeysDeps, startMsMax = START_MS_MAX): Promise<void> {
   const { manager, signal } = deps
   const follower = new Follower(deps, await manager.streams.info(KEYS.name))
   void follower.read()
   void follower.watch()
   signal.addEventListener('abort', () => follower.stop(), { once: true })
   if (signal.aborted) follower.stop()
-  await follower.caughtUp
+  await Promise.race([follower.caughtUp, sleep(startMsMax, undefined, { ref: false })])
 }
 
 type Info = Awaited<ReturnType<JetStreamManager['streams']['info']>>
@@ -120,7 +116,7 @@ class Follower {
     const { seq } = message
     if (seq < this.next) return
     const atMs = message.time.getTime()
-    if (!this.isContinuous || seq > this.next) this.deps.onGap(this.lastAtMs, atMs)
+    if (!this.isContinuous || seq > this.next) this.deps.missing.onGap(this.lastAtMs, atMs)
     this.isContinuous = true
     this.next = seq + 1
     this.lastAtMs = atMs
@@ -145,7 +141,7 @@ class Follower {
   private checkCaughtUp({ state }: Info): void {
     if (this.isCaughtUp || (state.messages > 0 && state.first_seq <= this.newest)) return
     const nowMs = Date.now()
-    this.deps.onGap(this.lastAtMs, nowMs)
+    this.deps.missing.onGap(this.lastAtMs, nowMs)
     this.lastAtMs = nowMs
     this.next = Math.max(this.next, state.first_seq)
     this.isContinuous = true
@@ -153,6 +149,7 @@ class Follower {
   }
 
   private setCaughtUp(): void {
+    if (!this.isCaughtUp) this.deps.missing.onCaughtUp()
     this.isCaughtUp = true
     this.onCaughtUp()
   }

@@ -12,16 +12,17 @@ export interface MissingKeysDeps {
 }
 
 /** A key is admitted this long before KEYS has it, unless it waits in a spool. */
-const ON_THE_WAY_MS = 60_000
+const ON_THE_WAY_MS = 10_000
 const AGAIN_MS = 1_000
 
 /**
- * Until when Idempotency-Keys may be missing in the index, because KEYS no longer had them when this gateway read it:
- * it was full, purged, made anew or restored from a backup. So long a key that the index does not know is looked for in
- * the read model.
+ * Until when Idempotency-Keys may be missing in the index: until KEYS is read, and for a day if it no longer had all of
+ * them when this gateway read it, because it was full, purged, made anew or restored from a backup. So long a key that
+ * the index does not know is looked for in the read model.
  */
 export class MissingKeys {
   private readonly deps: MissingKeysDeps
+  private isRead = false
   private untilMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: MissingKeysDeps) {
@@ -29,10 +30,21 @@ export class MissingKeys {
   }
 
   arePossible(nowMs: number): boolean {
-    return nowMs < this.untilMs
+    return !this.isRead || nowMs < this.untilMs
   }
 
-  /** Keys written between two instants may be missing, unless the read model has none of them either. */
+  /** Called once all that KEYS had at the start is in the index. */
+  onCaughtUp(): void {
+    this.isRead = true
+  }
+
+  /**
+   * Called where KEYS does not go on behind the message read last. Keys written meanwhile may be missing, unless the
+   * read model has none either.
+   *
+   * @param fromMs of the message read last; 0: none
+   * @param toMs of the one that came instead
+   */
   onGap(fromMs: number, toMs: number): void {
     const since = Math.max(fromMs, this.deps.clock() - KEY_WINDOW_MS)
     const before = toMs - ON_THE_WAY_MS

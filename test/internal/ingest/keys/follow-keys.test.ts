@@ -39,22 +39,30 @@ async function admittedBy(sender: Uint8Array, keys: readonly (readonly [key: num
 }
 
 /** A gateway's index once it has started to follow, the keys of which it reported a conflict, and gaps. */
-async function follower(manager = broker.manager) {
+async function follower(manager = broker.manager, startMsMax?: number) {
   const stopping = new AbortController()
   atEnd(() => stopping.abort())
   const keys = openKeys(stopping.signal)
   const conflicts: string[] = []
   const gaps: { readonly fromMs: number; readonly toMs: number }[] = []
-  await followKeys({
+  let caughtUp = (): void => undefined
+  const whenCaughtUp = new Promise<void>((resolve) => {
+    caughtUp = resolve
+  })
+  const deps = {
     manager,
     keys,
     sender: OWN,
-    onConflict: (key) => conflicts.push(hexOf(key)),
-    onGap: (fromMs, toMs) => gaps.push({ fromMs, toMs }),
+    onConflict: (key: KeyHash) => void conflicts.push(hexOf(key)),
+    missing: {
+      onGap: (fromMs: number, toMs: number) => void gaps.push({ fromMs, toMs }),
+      onCaughtUp: caughtUp,
+    },
     log: createLog('test', 'silent'),
     signal: stopping.signal,
-  })
-  return { keys, conflicts, gaps }
+  }
+  await followKeys(deps, startMsMax)
+  return { keys, conflicts, gaps, whenCaughtUp }
 }
 
 /** When the broker got the newest message. */
@@ -129,9 +137,10 @@ test('a gateway goes on where it was when the broker is back, with what was writ
 })
 
 test('a gateway that stops follows no more', async () => {
+  const missing = { onGap: () => undefined, onCaughtUp: () => undefined }
   const stopping = new AbortController()
   const keys = openKeys(stopping.signal)
-  const deps = { ...broker, keys, sender: OWN, onConflict: () => undefined, onGap: () => undefined }
+  const deps = { ...broker, keys, sender: OWN, onConflict: () => undefined, missing }
   await followKeys({ ...deps, log: createLog('test', 'silent'), signal: stopping.signal })
   const other = await follower()
 
@@ -140,6 +149,17 @@ test('a gateway that stops follows no more', async () => {
 
   await expect.poll(() => verdict(other.keys, 30, 1)).toBe('same')
   expect(verdict(keys, 30, 1)).toBe('new')
+})
+
+test('a start that takes too long ends before all is read, and the rest is read afterwards', async () => {
+  for (let i = 0; i < 200; i++) await admitted([i, 1])
+
+  const { keys, whenCaughtUp } = await follower(broker.manager, 0)
+  const before = keys.exactKeys
+  await whenCaughtUp
+
+  expect(before).toBeLessThan(200)
+  expect(keys.exactKeys).toBe(200)
 })
 
 test('a conflict that the stream had at the start is not reported again', async () => {

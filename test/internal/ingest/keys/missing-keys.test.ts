@@ -22,6 +22,7 @@ function missing(...recordedAtMs: readonly number[]) {
     log: createLog('test', 'silent'),
     signal: new AbortController().signal,
   })
+  keys.onCaughtUp()
   return {
     asked,
     async gap(fromMs: number, toMs: number, failing = 0) {
@@ -38,6 +39,20 @@ function missing(...recordedAtMs: readonly number[]) {
     arePossible: keys.arePossible.bind(keys),
   }
 }
+
+test('until KEYS is read keys may be missing', () => {
+  const keys = new MissingKeys({
+    hasKeysBetween: async () => false,
+    clock: () => NOW_MS,
+    log: createLog('test', 'silent'),
+    signal: new AbortController().signal,
+  })
+
+  const before = keys.arePossible(NOW_MS)
+  keys.onCaughtUp()
+
+  expect([before, keys.arePossible(NOW_MS)]).toEqual([true, false])
+})
 
 test('keys may be missing for as long as one that was written before the stream begins counts', async () => {
   const keys = missing(NOW_MS - 6 * HOUR_MS)
