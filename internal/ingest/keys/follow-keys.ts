@@ -149,8 +149,10 @@ class Follower {
   }
 
   private setCaughtUp(): void {
-    if (!this.isCaughtUp) this.deps.missing.onCaughtUp()
+    if (this.isCaughtUp) return
     this.isCaughtUp = true
+    this.deps.missing.onCaughtUp()
+    this.deps.log.info({ messages: this.next - 1 }, 'read the keys of the last 24 hours')
     this.onCaughtUp()
   }
 }
