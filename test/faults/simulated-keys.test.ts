@@ -31,7 +31,7 @@ test.each([
   'a start at the end of the stream',
   'nobody asks for keys that KEYS lost',
 ])('a build that is broken on purpose is found: %s', async (breakage) => {
-  const [found] = await failuresOf(20, breakage)
+  const [found] = await failuresOf(40, breakage)
 
   console.log(`${breakage}: ${found}`)
   expect(found).toMatch(/^seed \d+: (gw-\d+: |[0-9a-f-]{36} was answered)/)
