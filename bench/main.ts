@@ -235,6 +235,7 @@ program
   .option('--rates <count...>', 'events per second', (text: string, so: number[] = []) => [...so, atLeast(1)(text)])
   .option('--sightings <count>', 'records of each rate whose visibility is sampled', atLeast(0), 60)
   .option('--backlog <count>', 'events in bulk at the end', atLeast(0), 300_000)
+  .option('--rest', 'only what happens at rest: messages on the broker and wake-ups per second', false)
   .action(async (options: Omit<TrickleOptions, 'checkout' | 'natsServerBin'>) => {
     const rates = options.rates ?? [20, 1_000]
     await trickle({ ...options, rates, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -7,17 +6,19 @@ import { environmentIn } from '../../internal/local/supervisor/supervised-instan
 import { connectStore } from '../../internal/store/client.js'
 import { settledBefore } from '../../internal/store/copied-instants.js'
 import { RECORD_TABLES } from '../../internal/store/tables/sorted-copies.js'
-import { processSeconds } from '../cpu-time.js'
 import { startProduct } from '../eval/product.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
+import { type AtRest, watchAtRest } from './at-rest.js'
+import { type ByRole, perSecond, residentOf, secondsOf, sumOf } from './process-figures.js'
 
 /**
  * Questions: what does the whole product cost when nothing happens, at 20 and at 1,000 events per second, and how soon
- * is a record visible beside pages that are read? And how fast is a backlog worked off?
+ * is a record visible beside pages that are read? And how fast is a backlog worked off? When nothing happens, messages
+ * on the broker and wake-ups of processes are counted, too.
  *
  * The product runs as `npm start` starts it. Processor time is that of all its processes, by role.
  */
@@ -32,6 +33,8 @@ export interface TrickleOptions {
   readonly sightings: number
   /** Events that are sent in bulk at the end; 0: none. */
   readonly backlog: number
+  /** Only what happens at rest: messages on the broker, and how often processes wake up. */
+  readonly rest: boolean
 }
 
 /** What is started last settles. */
@@ -47,7 +50,7 @@ export const trickle = (options: TrickleOptions, signal: AbortSignal): Promise<v
 
 interface Cost {
   readonly seconds: number
-  readonly cores: Readonly<Record<string, number>>
+  readonly cores: ByRole
   readonly cores_total: number
 }
 
@@ -59,9 +62,11 @@ async function answer(options: TrickleOptions, folder: string, processes: Proces
   const figures: Record<string, unknown>[] = []
   try {
     await sleep(CALM_MS)
-    const idle = { events_per_s: 0, ...(await costDuring(product.pid, () => sleep(seconds * 1_000))) }
+    const rest = await watchAtRest(product, seconds)
     const residentMb = residentOf(product.pid)
-    figures.push({ ...idle, resident_mb: sumOf(Object.values(residentMb)) })
+    if (options.rest) return reportRest(checkout, rest)
+    const { cores, cores_total } = rest
+    figures.push({ events_per_s: 0, seconds: rest.seconds, cores, cores_total, resident_mb: sumOf(residentMb) })
     for (const rate of rates) {
       let sent = 0
       const cost = await costDuring(product.pid, async () => {
@@ -82,14 +87,26 @@ async function answer(options: TrickleOptions, folder: string, processes: Proces
       provenance: provenance(checkout),
       load: { seconds, rates, sightings, backlog },
       resident_mb: residentMb,
+      at_rest: rest,
       figures,
       backlog: worked,
       disk,
     })
     print(figures as unknown as readonly Printed[], worked, disk)
+    printRest(rest)
   } finally {
     await Promise.all([client.close(), tenant.close()])
   }
+}
+
+function reportRest(checkout: string, rest: AtRest): void {
+  writeResult(join(checkout, 'bench', 'results', 'trickle-rest.json'), {
+    question: 'what do all roles do while nothing happens',
+    bar: { messages_per_s: MESSAGES_MAX, wake_ups_per_s: WAKE_UPS_MAX },
+    provenance: provenance(checkout),
+    at_rest: rest,
+  })
+  printRest(rest)
 }
 
 const eventOf = (n: number) => ({
@@ -207,7 +224,7 @@ async function diskOf(store: ClickHouseClient): Promise<Disk> {
     settled_s: rounded(settledS),
     records,
     bytes_per_record: perRecord,
-    bytes_per_record_total: sumOf(Object.values(perRecord)),
+    bytes_per_record_total: sumOf(perRecord),
   }
 }
 
@@ -222,58 +239,11 @@ async function costDuring(upPid: number, work: () => Promise<unknown>): Promise<
   const startedAt = performance.now()
   await work()
   const seconds = (performance.now() - startedAt) / 1_000
-  const after = secondsOf(upPid)
-  const cores = Object.fromEntries(
-    Object.entries(after).map(([role, used]) => [role, rounded((used - (before[role] ?? 0)) / seconds)]),
-  )
-  return { seconds: rounded(seconds), cores, cores_total: rounded(sumOf(Object.values(cores))) }
+  const used = perSecond(before, secondsOf(upPid), seconds)
+  const cores = Object.fromEntries(Object.entries(used).map(([role, cores]) => [role, rounded(cores)]))
+  return { seconds: rounded(seconds), cores, cores_total: rounded(sumOf(cores)) }
 }
 
-const secondsOf = (upPid: number) => byRole(upPid, (pid) => processSeconds(pid) ?? 0)
-const residentOf = (upPid: number) =>
-  byRole(upPid, (pid) =>
-    Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024),
-  )
-
-function byRole(upPid: number, read: (pid: number) => number): Record<string, number> {
-  const found: Record<string, number> = {}
-  for (const pid of [upPid, ...descendantsOf(upPid)]) {
-    const role = roleOf(pid)
-    found[role] = (found[role] ?? 0) + read(pid)
-  }
-  return found
-}
-
-/** Children, and theirs: the broker is started by a shell that limits it. */
-function descendantsOf(parent: number): readonly number[] {
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name): [pid: number, parent: number] => [Number(name), parentOf(name)])
-  const below = (pid: number): number[] =>
-    parents.filter(([, of]) => of === pid).flatMap(([child]) => [child, ...below(child)])
-  return below(parent)
-}
-
-function parentOf(pid: string): number {
-  try {
-    return Number(
-      readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ')[1],
-    )
-  } catch {
-    // It ended meanwhile.
-    return Number.NaN
-  }
-}
-
-function roleOf(pid: number): string {
-  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-  const main = words.map((word) => /cmd\/(\w+)\/main\.js$/.exec(word)?.[1]).find((name) => name !== undefined)
-  return main ?? (words[0]?.split('/').at(-1) || 'other')
-}
-
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000
 
 interface Printed extends Cost {
@@ -298,4 +268,28 @@ function print(figures: readonly Printed[], worked: object | undefined, disk: Di
   process.stdout.write(`\n${table([['cores', ...roles, 'all', 'MB', 'visible ms p50 / p99'], ...rows])}`)
   if (worked !== undefined) process.stdout.write(`\nbacklog: ${JSON.stringify(worked)}\n`)
   if (disk !== undefined) process.stdout.write(`\ndisk: ${JSON.stringify(disk)}\n`)
+}
+
+/** Bars of a product at rest: counts per second, which hold on any machine. */
+const MESSAGES_MAX = 10
+const WAKE_UPS_MAX = 150
+
+function printRest(rest: AtRest): void {
+  const roles = Object.keys(rest.wake_ups)
+  const row = (name: string, figures: ByRole, total: number, digits: number): string[] => [
+    name,
+    ...roles.map((role) => (figures[role] ?? 0).toFixed(digits)),
+    total.toFixed(digits),
+  ]
+  const rows = [
+    row('cores', rest.cores, rest.cores_total, 3),
+    row('messages to the broker per s', rest.messages_in, rest.messages_in_total, 2),
+    row('messages from it per s', rest.messages_out, rest.messages_out_total, 2),
+    ['both', ...roles.map(() => ''), (rest.messages_in_total + rest.messages_out_total).toFixed(2)],
+    row('wake-ups per s', rest.wake_ups, rest.wake_ups_total, 1),
+  ]
+  process.stdout.write(`
+at rest, for ${rest.seconds} s; bars: ${MESSAGES_MAX} messages per s, ${WAKE_UPS_MAX} wake-ups per s
+
+${table([['', ...roles, 'all'], ...rows])}`)
 }
