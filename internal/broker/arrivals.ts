@@ -15,7 +15,8 @@ export interface Arrival {
 /**
  * Waits for the next message of a subject by a core NATS subscription, which ends with that message. It reports
  * messages that publishers send, not those that the broker writes by itself (schedules), and one that is on its way at
- * the call may be missed: the caller still looks by itself now and then.
+ * the call may be missed: the caller still looks by itself now and then. A reconnection counts as a message, since one
+ * may have been published before it.
  *
  * @param isAwaited which messages count, by their ids
  */
@@ -26,15 +27,20 @@ export function nextArrival(
 ): Arrival {
   let hasArrived = false
   let wake = (): void => undefined
+  const arrived = (): void => {
+    hasArrived = true
+    wake()
+  }
   const subscription = connection.subscribe(subject, {
     // Without the right to subscribe nothing ever arrives.
     callback: (cause, message) => {
       if (cause !== null || !isAwaited(message.headers?.get('Nats-Msg-Id') ?? '')) return
       subscription.unsubscribe()
-      hasArrived = true
-      wake()
+      arrived()
     },
   })
+  const reconnections = reconnectionsOf(connection)
+  reconnections.add(arrived)
   return {
     // Not with `AbortSignal.any`, which keeps what it makes for as long as the process's signal lives.
     within: (ms, signal) =>
@@ -49,8 +55,27 @@ export function nextArrival(
         if (hasArrived || signal.aborted) return settle()
         signal.addEventListener('abort', settle)
       }),
-    stop: () => subscription.unsubscribe(),
+    stop() {
+      reconnections.delete(arrived)
+      subscription.unsubscribe()
+    },
   }
+}
+
+const RECONNECTIONS = new WeakMap<NatsConnection, Set<() => void>>()
+
+/** What is called after each reconnection. */
+function reconnectionsOf(connection: NatsConnection): Set<() => void> {
+  const known = RECONNECTIONS.get(connection)
+  if (known !== undefined) return known
+  const listeners = new Set<() => void>()
+  RECONNECTIONS.set(connection, listeners)
+  void (async () => {
+    for await (const { type } of connection.status()) {
+      if (type === 'reconnect') for (const listener of listeners) listener()
+    }
+  })()
+  return listeners
 }
 
 /** Pause before a log that was empty is read again. */
@@ -59,10 +84,12 @@ const IDLE_MS = 50
 const SCHEDULED_MS = 200
 /** A log that was empty this many times in a row is quiet: its reader waits for the next message instead of reading. */
 export const EMPTY_READS_MAX = 10
-/** Maximum pause of a quiet log, in case a message was missed. The next message that is heard ends it. */
-const QUIET_MS = 5_000
-/** That of a log with schedules: the first one to fire is not heard. */
-const QUIET_SCHEDULED_MS = 1_000
+/**
+ * Pauses of a quiet log, each twice as long as the one before: a message that is stored late, after it was heard, is
+ * read late by as much; one that nobody heard, within the longest. The next message that is heard ends them.
+ */
+const QUIET_MS_MIN = 500
+const QUIET_MS_MAX = 30_000
 
 /**
  * Paces the reads of a log that has nothing to read. Ten readers that each looked twenty times per second kept an idle
@@ -73,6 +100,7 @@ export class IdleReader {
   private readonly isScheduled: boolean
   private arrival: Arrival | undefined
   private emptyReads = 0
+  private quietMs = QUIET_MS_MIN
 
   /**
    * @param listen waits for the next message of the log
@@ -88,8 +116,8 @@ export class IdleReader {
     this.emptyReads++
     if (this.emptyReads <= EMPTY_READS_MAX) return pause(this.isScheduled ? SCHEDULED_MS : IDLE_MS, signal)
     // The read that follows the subscription finds what was published before it.
-    const quietMs = this.isScheduled ? QUIET_SCHEDULED_MS : QUIET_MS
-    const ms = this.arrival === undefined ? IDLE_MS : quietMs
+    const ms = this.arrival === undefined ? IDLE_MS : this.quietMs
+    if (this.arrival !== undefined) this.quietMs = Math.min(2 * this.quietMs, QUIET_MS_MAX)
     this.arrival ??= this.listen()
     if (await this.arrival.within(ms, signal)) this.wake()
   }
@@ -99,6 +127,7 @@ export class IdleReader {
     this.arrival?.stop()
     this.arrival = undefined
     this.emptyReads = 0
+    this.quietMs = QUIET_MS_MIN
   }
 }
 

@@ -17,7 +17,7 @@ export interface MirrorLagDeps {
 }
 
 /** The lag is reported in minutes; polling more often would only load the broker. */
-const ASK_EVERY_MS = 10_000
+const ASK_EVERY_MS = 30_000
 
 /**
  * Polls a bucket's newest revision and compares the mirror's with it. The lag grows while the watch is silent and while

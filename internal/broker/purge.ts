@@ -24,6 +24,8 @@ export interface PurgeDeps {
 }
 
 const PURGE_EVERY_MS = 15_000
+/** While the streams hold nothing that could be purged. */
+const PURGE_QUIET_EVERY_MS = 60_000
 /** Above this share of `bytesMax`, finished messages are purged before `keepMs` is over. */
 const CROWDED_SHARE = 0.8
 /** Above this share, also those that the log's next owner would read again. */
@@ -37,19 +39,25 @@ const NEARLY_FULL_SHARE = 0.95
  * @param logs read at each round, so that logs may be added
  */
 export async function purgeDone(deps: PurgeDeps, logs: readonly PurgedLog[], signal: AbortSignal): Promise<void> {
+  let isQuiet = false
   while (!signal.aborted) {
-    await sleep(PURGE_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    await sleep(isQuiet ? PURGE_QUIET_EVERY_MS : PURGE_EVERY_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     try {
-      await purgeOnce(deps, logs, Date.now())
+      isQuiet = !(await purgeOnce(deps, logs, Date.now()))
     } catch (cause) {
       deps.log.warn({ err: cause }, 'could not purge a log; the next round will retry')
     }
   }
 }
 
-/** One round. @param nowMs the time from which ages are counted */
-export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], nowMs: number): Promise<void> {
+/**
+ * One round.
+ *
+ * @param nowMs the time from which ages are counted
+ * @returns whether a stream held messages
+ */
+export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], nowMs: number): Promise<boolean> {
   const infos = new Map<string, StreamState>()
   for (const log of logs) {
     const { key, stream, subject, bytesMax, keepMs } = log
@@ -57,7 +65,7 @@ export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], now
     const state = infos.get(stream) ?? (await deps.manager.streams.info(stream)).state
     infos.set(stream, state)
     const isCrowded = state.bytes > bytesMax * CROWDED_SHARE
-    if (!isCrowded && keepMs === undefined) continue
+    if (state.messages === 0 || (!isCrowded && (keepMs === undefined || isYounger(state, nowMs - keepMs)))) continue
     const checkpoint = await readCheckpoint(deps.checkpoints, key)
     if (checkpoint === undefined) continue
     const youngest =
@@ -69,6 +77,7 @@ export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], now
     if (before <= state.first_seq) continue
     await deps.manager.streams.purge(stream, { filter: subject, seq: before })
   }
+  return [...infos.values()].some(({ messages }) => messages > 0)
 }
 
 /** The first finished message that is kept for the next owner: none once the log has been idle for `keepMs`. */
@@ -77,3 +86,6 @@ function neededFrom(log: PurgedLog, checkpoint: Progress, bytes: number, nowMs: 
   const isOver = bytes > bytesMax * NEARLY_FULL_SHARE || nowMs - (checkpoint.doneMs ?? 0) > keepMs
   return (isOver ? undefined : log.neededFrom?.(checkpoint)) ?? Number.MAX_SAFE_INTEGER
 }
+
+/** Whether all messages of a stream are younger than an instant. */
+const isYounger = ({ first_ts: firstAt }: StreamState, sinceMs: number): boolean => Date.parse(firstAt) > sinceMs

@@ -41,12 +41,16 @@ export interface StreamCapacity {
 
 /** Messages that other processes publish between two polls are not counted: they are far smaller than the reserve. */
 const POLL_EVERY_MS = 500
-/** While nobody here wants capacity; the first who does ends the pause. */
+/**
+ * While nobody here wants capacity of a stream that was more than half full: the next one who does must not be refused
+ * for a level of the past.
+ */
 const POLL_QUIET_EVERY_MS = 5_000
 
 /**
- * Follows the fill level of a stream. Messages of this process count at once, those of others within a second, or five
- * while nobody here wants capacity. While the broker does not reply, the last known level applies.
+ * Follows the fill level of a stream. Messages of this process count at once, those of others within a second. While
+ * nobody here wants capacity, it is not read, and the first who does is served by the last known level. While the
+ * broker does not reply, that applies, too.
  *
  * @param signal stops following
  * @throws Error when the broker does not reply the first time
@@ -74,7 +78,7 @@ export async function followStreamCapacity(
     isWanted = true
     wake()
   }
-  /** Until capacity is wanted. */
+  /** Until capacity is wanted, or the level has to be read in any case. */
   const quiet = (): Promise<void> =>
     new Promise((resolve) => {
       const end = (): void => {
@@ -83,7 +87,7 @@ export async function followStreamCapacity(
         wake = () => undefined
         resolve()
       }
-      const timer = setTimeout(end, POLL_QUIET_EVERY_MS)
+      const timer = found > limit / 2 ? setTimeout(end, POLL_QUIET_EVERY_MS) : undefined
       wake = end
       signal.addEventListener('abort', end)
     })

@@ -25,7 +25,7 @@ export interface WorkQueue {
 }
 
 /** A fetch that was lost with a broker is repeated after it. */
-const FETCH_MS = 10_000
+const FETCH_MS = 30_000
 const RETRY_MS = 500
 
 /**

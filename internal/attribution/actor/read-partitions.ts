@@ -10,7 +10,7 @@ export interface ReadPartitionsDeps {
 }
 
 /** Maximum delay before the first events of a partition beyond the configured number are read. */
-const POLL_MS = 2_000
+const POLL_MS = 10_000
 
 /**
  * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages: those that are

@@ -19,13 +19,13 @@ export interface Wakeups {
  * One request looks for new deliveries of all partitions this often, since a wake-up is a core NATS message and may be
  * lost.
  */
-const LOOK_EVERY_MS = 5_000
+const LOOK_EVERY_MS = 15_000
 /**
  * Nothing reports that a schedule has fired. While there are schedules: they fire in sweeps of a quarter of a second.
  */
 const DUE_EVERY_MS = 200
 /** A reader reads this often without a wake-up. */
-const READ_EVERY_MS = 10_000
+const READ_EVERY_MS = 60_000
 
 export function subscribeWakeups({ connection, manager }: Broker, log: Logger): Wakeups {
   const partitions = Array.from({ length: DELIVERY_PARTITIONS }, (_, partition) => new Wakeup(partition, connection))
