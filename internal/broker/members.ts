@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { MEMBERS as BUCKET } from '../../streams/buckets.js'
 import { serviceVersion } from '../config/version.js'
 import { counter, gauge } from '../telemetry/metrics.js'
+import { connectionOf } from './connect.js'
 import { mirrorBucket } from './mirror.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
@@ -49,7 +52,13 @@ const MEMBER_CHANGES = counter(
   'How often a process of this role came or went: each time, some work has a new owner.',
 )
 
+/** Of a member whose work another one takes over. */
 const HEARTBEAT_MS = 1_000
+/**
+ * Of one that is alone: there is nobody to take over, and whoever joins hears from it at once. Well within the age at
+ * which the bucket forgets a member.
+ */
+const HEARTBEAT_ALONE_MS = 3_000
 /** Members whose last heartbeat is older than this count as dead. */
 const EXPIRED_MS = 3_000
 
@@ -58,7 +67,7 @@ const EXPIRED_MS = 3_000
  * highest hash of both names, so that a change of members moves as few keys as possible. Two members may briefly
  * disagree: all owned work must be fenced by a compare-and-set of its own.
  *
- * @param bucket members
+ * @param bucket members, as `Broker` opens it
  * @param member unique among the role's processes; one that restarts under its old name regains its share at once
  * @param parts the parts of the role's work that this process does, when it does not do all of them
  * @param gateway of a process that serves HTTP: the build of its parser, and whether events wait on its disk
@@ -71,6 +80,7 @@ export async function joinMembers(
   parts?: readonly string[],
   gateway?: { readonly http: string; readonly isSpooling: () => boolean },
 ): Promise<Membership> {
+  const connection = connectionOf(bucket) as NatsConnection
   const members = new Map<string, SeenMember>()
   const self = {
     pid: process.pid,
@@ -101,6 +111,8 @@ export async function joinMembers(
     MEMBERS.set(live().length)
     MEMBER_CHANGES.inc()
     for (const listener of changeListeners) listener()
+    // One that joins has not heard from this member for as long as it was alone.
+    beat()
   }
 
   const onHeartbeat = (key: string, { parts: does, spooling }: Pick<Heartbeat, 'parts' | 'spooling'>): void => {
@@ -110,12 +122,26 @@ export async function joinMembers(
       ...(spooling !== undefined && { spooling }),
     })
   }
-  const sendHeartbeat = async (): Promise<void> => {
+  const heartbeat = (): string => {
     const spooling = gateway?.isSpooling() === true && ({ spooling: true } as const)
-    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self, ...spooling } satisfies Heartbeat))
+    return JSON.stringify({ at: new Date().toISOString(), ...self, ...spooling } satisfies Heartbeat)
+  }
+  let timer: NodeJS.Timeout | undefined
+  let hasLeft = false
+  const beat = (): void => {
+    if (hasLeft) return
+    clearTimeout(timer)
+    // Without an acknowledgement: if one is missed, the broker is unavailable to all members alike.
+    connection.publish(`$KV.${BUCKET.name}.${own}`, heartbeat())
+    timer = setTimeout(beatNext, live().length > 1 ? HEARTBEAT_MS : HEARTBEAT_ALONE_MS)
+  }
+  const beatNext = (): void => {
+    // After a stall of this process, the others' heartbeats have arrived but are not read yet.
+    setImmediate(notifyIfChanged)
+    beat()
   }
   // First, so that the watch of this role's members finds one.
-  await sendHeartbeat()
+  await bucket.put(own, heartbeat())
   const mirror = await mirrorBucket<Heartbeat>(
     bucket,
     onLost,
@@ -127,12 +153,7 @@ export async function joinMembers(
     `${role}.>`,
   )
   onHeartbeat(own, self)
-  // A missed heartbeat is not an error: the broker is then unavailable to all members alike.
-  const timer = setInterval(() => {
-    // After a stall of this process, the others' heartbeats have arrived but are not read yet.
-    setImmediate(notifyIfChanged)
-    void sendHeartbeat().catch(() => undefined)
-  }, HEARTBEAT_MS)
+  beat()
 
   return {
     owns: (name, part) => isOwner({ own, self, members }, name, part),
@@ -143,7 +164,8 @@ export async function joinMembers(
       return [...members].some(([key, { at, spooling }]) => key !== own && now - at <= EXPIRED_MS && spooling === true)
     },
     async leave() {
-      clearInterval(timer)
+      hasLeft = true
+      clearTimeout(timer)
       mirror.stop()
       await bucket.delete(own)
     },

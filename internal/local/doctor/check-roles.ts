@@ -8,8 +8,8 @@ import { type Finding, failure, ok, warning } from './finding.js'
 /** Roles that report themselves. Without the first two nothing is admitted or attributed; others' work waits. */
 const REQUIRED = ['gateway', 'attributor']
 const BACKGROUND = ['courier', 'sentinel', 'trainer']
-/** As `internal/broker/members.ts` counts members as dead. */
-const EXPIRED_MS = 3_000
+/** A member that is alone says every three seconds that it lives (`internal/broker/members.ts`). */
+const EXPIRED_MS = MEMBERS.ttlMs
 
 /** The processes that run, by their heartbeats. @param nowMs the broker's time */
 export async function* checkRoles(broker: Broker, nowMs: number): AsyncGenerator<Finding> {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { joinMembers, type Membership } from '../../../internal/broker/members.js'
+import { mirrorBucket } from '../../../internal/broker/mirror.js'
 import { MEMBERS } from '../../../streams/buckets.js'
 import { stageOf } from '../../../streams/records.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
@@ -84,4 +85,56 @@ test('a member on whose disk events wait says so to the others, until they are d
   await one.leave()
   await expect.poll(() => two.areOthersSpooling(), { timeout: 5_000 }).toBe(false)
   await two.leave()
+})
+
+test('a member that was alone hears within seconds that one which joined has died', async () => {
+  const bucket = await buckets.open(MEMBERS)
+  const alone = await joinMembers(bucket, 'widowed', 'one', onLost)
+  const changes: string[] = []
+  const changed = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      alone.onChange(() => {
+        changes.push(alone.live().join())
+        if (changes.length === count) resolve()
+      })
+    })
+  const hasDied = changed(2)
+
+  const joinedAt = performance.now()
+  // It never says again that it lives.
+  await bucket.put('widowed.two', JSON.stringify({ at: new Date().toISOString(), pid: 1, version: '1' }))
+  await hasDied
+
+  expect(changes).toEqual(['one,two', 'one'])
+  expect(performance.now() - joinedAt).toBeLessThan(5_000)
+  await alone.leave()
+})
+
+test('a member that is alone says that it lives more rarely, and before the bucket forgets it', async () => {
+  const bucket = await buckets.open(MEMBERS)
+  const one = await joinMembers(bucket, 'lonely', 'one', onLost)
+  const heard: number[] = []
+  const forgotten: string[] = []
+  let hasHeard = (): void => undefined
+  const twice = new Promise<void>((resolve) => {
+    hasHeard = resolve
+  })
+  const watch = await mirrorBucket<object>(
+    bucket,
+    onLost,
+    (key, value) => {
+      if (value === undefined) forgotten.push(key)
+      heard.push(performance.now())
+      if (heard.length === 3) hasHeard()
+    },
+    'lonely.>',
+  )
+  await twice
+
+  expect(forgotten).toEqual([])
+  const [, second = 0, third = 0] = heard
+  expect(third - second).toBeGreaterThan(2_000)
+  expect(third - second).toBeLessThan(MEMBERS.ttlMs)
+  watch.stop()
+  await one.leave()
 })
