@@ -129,3 +129,24 @@ test('after a reconnection credentials are current only once every bucket has be
   for (const answer of bucket) void answer(0)
   await until(() => watch.awayMs() === 0)
 })
+
+test('a server that is all of its broker is asked for one bucket at a time, until one is not current', async () => {
+  const watch = watching(elsewhere, () => performance.now())
+  const asked: string[] = []
+  let lagging: string | undefined
+  for (const name of ['one', 'two', 'three']) {
+    watch.add(await elsewhere.bucket(API_KEYS), {
+      reached() {
+        asked.push(name)
+        return name === lagging ? Promise.reject(new Error('behind')) : Promise.resolve()
+      },
+    })
+  }
+
+  await until(() => asked.length === 3)
+  expect(asked).toEqual(['one', 'two', 'three'])
+  lagging = 'one'
+  await until(() => asked.length === 7)
+  expect(asked.slice(3, 4)).toEqual(['one'])
+  expect([...asked.slice(4, 7)].sort()).toEqual(['one', 'three', 'two'])
+})
