@@ -64,7 +64,10 @@ runMain('attributor', async () => {
     signal,
   )
   const owns = (work: string): boolean => membership.owns(work) && logs.deps.isPaused?.() !== true
-  const readModel = keepReadModel({ ...role, ...config, owns, newestSnapshot: watermark.latest }, signal)
+  const readModel = keepReadModel(
+    { ...role, ...config, owns, newestSnapshot: watermark.latest, progress: watermark.progress },
+    signal,
+  )
   log.info({ member: role.member, stages: config.stages, partitions }, 'attributing')
 
   await role.stopped()

@@ -13,6 +13,8 @@ export interface ReadModelDeps {
   /** Whether this process does a kind of work, which one of all attributors does. */
   readonly owns: (work: string) => boolean
   readonly newestSnapshot: () => Promise<number>
+  /** Counts the progress of those that store records. */
+  readonly progress: () => number
   readonly sortedCopiesDays: number
   readonly log: Logger
 }

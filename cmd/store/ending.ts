@@ -41,7 +41,8 @@ export function fail(error: unknown): void {
   }
 }
 
-const LOOK_EVERY_MS = 1_000
+/** A query costs the engine as much as all else that it does at rest. */
+const LOOK_EVERY_MS = 5_000
 
 /**
  * Resolves when a write of the engine has failed. A merge of which one did counts as done, and its sources are removed

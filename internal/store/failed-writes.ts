@@ -5,8 +5,8 @@ import { storedRows } from './stored-rows.js'
  * The embedded engine ignores that a write to its disk has failed: it acknowledges an insert whose files are empty or
  * cut off. (Its `WriteBufferFromFileDescriptor` counts the failure and goes on, where ClickHouse's throws.) So an
  * insert counts only if no write has failed by its acknowledgement; else the batch is repeated. The process of an
- * engine that has failed to write ends within a second (`cmd/store`), and the next one sets incomplete parts aside and
- * forgets their tokens (`engine/lost-parts.ts`), so that the repeat is stored.
+ * engine that has failed to write ends within five seconds (`cmd/store`), and the next one sets incomplete parts aside
+ * and forgets their tokens (`engine/lost-parts.ts`), so that the repeat is stored.
  */
 
 /** Declared in the configuration of the embedded engine, so that a server of one's own is never asked. */

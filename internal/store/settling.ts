@@ -37,21 +37,26 @@ export interface SettlingDeps {
   readonly isOwner: () => boolean
   /** The instant up to which the records are complete, milliseconds since the epoch. */
   readonly newestSnapshot: () => Promise<number>
+  /** As long as it is the same, no record was stored. */
+  readonly progress: () => number
   readonly log: Logger
 }
 
 /** Settles periodically until the signal aborts. Retries failures in the next round. */
 export async function settleNowAndThen(deps: SettlingDeps, signal: AbortSignal): Promise<void> {
-  const { store, isOwner, newestSnapshot, log } = deps
+  const { store, isOwner, newestSnapshot, progress, log } = deps
+  /** When nothing was left to settle. */
+  let settledAt: number | undefined
   while (!signal.aborted) {
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
-    if (signal.aborted || !isOwner()) continue
+    if (signal.aborted || !isOwner() || settledAt === progress()) continue
     try {
+      const progressBefore = progress()
       const beforeMs = (await newestSnapshot()) + 1
       const { count, oldestMs } = await unsettled(store, await endOfCopied(store), beforeMs)
       if (count >= ROWS_WORTH_SETTLING || (count > 0 && oldestMs < beforeMs - SETTLED_AFTER_MS)) {
         await settle(store, beforeMs, signal, isOwner)
-      }
+      } else settledAt = count === 0 ? progressBefore : undefined
     } catch (cause) {
       if (!signal.aborted) log.warn({ err: cause }, 'could not copy records into the sorted tables; will retry')
     }
