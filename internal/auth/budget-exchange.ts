@@ -64,7 +64,7 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
   let cache: BudgetsCache | undefined
   let unpublished: Budget[] = []
   let others: ReadonlySet<string> = new Set()
-  let timer: NodeJS.Timeout | undefined
+  let later: NodeJS.Timeout | undefined
   let soon: NodeJS.Timeout | undefined
   let isStopped = false
 
@@ -73,6 +73,7 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
     onTaken(budget: Budget, cost: number): void {
       if (budget.unpublished === 0) unpublished.push(budget)
       budget.unpublished += cost
+      later ??= setTimeout(flush, RATES_EVERY_MS)
       if (soon === undefined && budget.unpublished >= budget.limit * FLUSH_SHARE)
         soon = setTimeout(flush, FLUSH_SOON_MS)
     },
@@ -85,7 +86,9 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
   }
 
   function flush(): void {
+    clearTimeout(later)
     clearTimeout(soon)
+    later = undefined
     soon = undefined
     const given = unpublished.map((budget) => [budget, budget.unpublished] as const)
     unpublished = []
@@ -99,8 +102,6 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
     const hasJoined = [...now].some((name) => !others.has(name))
     others = now
     sharing.isShared = now.size > 0 && !isStopped
-    clearInterval(timer)
-    timer = sharing.isShared ? setInterval(flush, RATES_EVERY_MS) : undefined
     if (!sharing.isShared) flush()
     if (!hasJoined || cache === undefined || !isBrokerUp()) return
     publish('used', usedOf(cache, clock()))

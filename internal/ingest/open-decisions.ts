@@ -149,14 +149,27 @@ export async function openDecisions(
 
 /** The table of requests in flight, and its end. */
 function openInFlight(): { readonly inFlight: InFlight<Answer>; readonly close: () => void } {
-  // Read ten times per second, not once per request.
-  let coarseMs = performance.now()
-  const inFlight = new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
-  const overdue = setInterval(() => {
+  // Read ten times per second while requests are in flight, not once per request.
+  let coarseMs = 0
+  let overdue: NodeJS.Timeout | undefined
+  const look = (): void => {
     coarseMs = performance.now()
     inFlight.notifyOverdue(OVERDUE_MS)
-  }, OVERDUE_EVERY_MS)
-  return { inFlight, close: () => clearInterval(overdue) }
+    if (inFlight.keys === 0) stop()
+  }
+  const stop = (): void => {
+    clearInterval(overdue)
+    overdue = undefined
+  }
+  const clock = (): number => {
+    if (overdue === undefined) {
+      coarseMs = performance.now()
+      overdue = setInterval(look, OVERDUE_EVERY_MS)
+    }
+    return coarseMs
+  }
+  const inFlight = new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000, clock })
+  return { inFlight, close: stop }
 }
 
 /** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */

@@ -74,12 +74,19 @@ export function keptRecords<T>(bucket: KV, kind: string, { isBrokerUp, clock, lo
     if (unwritten.dropped > lost) log.error({ kind, count: unwritten.dropped - lost }, 'idempotency records lost')
     lost = unwritten.dropped
   }
-  const writeSoon = setInterval(() => {
-    if (writing !== undefined || unwritten.size === 0 || !isBrokerUp()) return
+  /** While records are held. */
+  let writeSoon: NodeJS.Timeout | undefined
+  const stopWriting = (): void => {
+    clearInterval(writeSoon)
+    writeSoon = undefined
+  }
+  const writeNext = (): void => {
+    if (unwritten.size === 0) return stopWriting()
+    if (writing !== undefined || !isBrokerUp()) return
     writing = writeHeld().finally(() => {
       writing = undefined
     })
-  }, WRITE_EVERY_MS)
+  }
 
   const records: KeptRecords<T> = {
     async findRecord(keyHex) {
@@ -103,6 +110,7 @@ export function keptRecords<T>(bucket: KV, kind: string, { isBrokerUp, clock, lo
       if (isWritten) unwritten.delete(keyHex)
       const holding = isWritten ? written : unwritten
       holding.set(keyHex, text)
+      if (!isWritten) writeSoon ??= setInterval(writeNext, WRITE_EVERY_MS)
     },
   }
   return {

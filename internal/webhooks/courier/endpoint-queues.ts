@@ -36,11 +36,11 @@ export class EndpointQueues {
   /** Queues whose next task may not start until its owner's ownership is confirmed. */
   private readonly unconfirmed = new Set<EndpointQueue>()
   private inFlight = 0
-  private readonly timer: NodeJS.Timeout
+  /** While there are queues. */
+  private timer: NodeJS.Timeout | undefined
 
   constructor(deps: EndpointQueuesDeps) {
     this.deps = deps
-    this.timer = setInterval(() => this.sweep(), SWEEP_EVERY_MS)
   }
 
   of({ endpointId, tenantId }: Addressee): EndpointQueue {
@@ -50,6 +50,7 @@ export class EndpointQueues {
       queue = new EndpointQueue(this.deps.inFlightPerEndpoint, health, this.tenantOf(tenantId))
       queue.tenant.queues++
       this.queues.set(endpointId, queue)
+      this.timer ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS)
     }
     return queue
   }
@@ -177,6 +178,9 @@ export class EndpointQueues {
       if (--queue.tenant.queues === 0) this.tenants.delete(queue.tenant.id)
     }
     void this.writeHealth(false)
+    if (this.queues.size > 0) return
+    clearInterval(this.timer)
+    this.timer = undefined
   }
 
   private async writeHealth(all: boolean): Promise<void> {
