@@ -372,7 +372,7 @@ export const AUDIT_DAYS = {
  * `<role>.<member id>` -> heartbeat of a live process, and the parts of the role's work that it does; expires after the
  * TTL. Watched by the processes of the role, which divide its work by it.
  */
-export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
+export const MEMBERS = { name: 'members', history: 1, ttlMs: 12_000 } as const satisfies Bucket
 
 export const BUCKETS: readonly Bucket[] = [
   LAYOUT,

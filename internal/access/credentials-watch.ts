@@ -1,5 +1,6 @@
 import type { KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { isWholeBroker } from '../broker/connect.js'
 import type { Mirror } from '../broker/mirror.js'
 import { type Dependency, watchDependency } from '../http/health.js'
 import type { Logger } from '../telemetry/log.js'
@@ -73,7 +74,7 @@ export function watchCredentials({
   /** @returns whether all are current */
   const check = async (): Promise<boolean> => {
     const disconnectsBefore = disconnects
-    const isOneEnough = isConfirmed && wereCurrent && isWhole(connection.info)
+    const isOneEnough = isConfirmed && wereCurrent && isWholeBroker(connection.info)
     const all = copies.map((watched) => ({ watched, provesFor: [watched] }))
     const asked = isOneEnough ? [{ watched: copies[turn++ % copies.length], provesFor: copies }] : all
     const checks = await Promise.allSettled(asked.map((each) => checkOne(each, now)))
@@ -146,6 +147,3 @@ async function checkOne(
   await watched.copy.reached((await watched.bucket.status()).streamInfo.state.last_seq)
   for (const each of provesFor) each.currentAt = Math.max(each.currentAt, checkedAt)
 }
-
-/** Whether a server is all of its broker. A leaf node without JetStream passes requests on to another broker. */
-const isWhole = (server: NatsConnection['info']): boolean => server?.jetstream === true && server.cluster === undefined

@@ -51,8 +51,8 @@ export async function unfinishedBefore(broker: Broker): Promise<string[]> {
   return obstacles
 }
 
-/** The heartbeat of a process that was killed lives for five seconds. */
-const OBSTACLES_MS_MAX = 6_000
+/** The heartbeat of a process that was killed is forgotten by then. */
+const OBSTACLES_MS_MAX = MEMBERS.ttlMs + 1_000
 const LOOK_EVERY_MS = 500
 
 /** The obstacles that do not go away by themselves within moments. */

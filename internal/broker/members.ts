@@ -58,7 +58,7 @@ const HEARTBEAT_MS = 1_000
  * Of one that is alone: there is nobody to take over, and whoever joins hears from it at once. Well within the age at
  * which the bucket forgets a member.
  */
-const HEARTBEAT_ALONE_MS = 3_000
+const HEARTBEAT_ALONE_MS = 5_000
 /** Members whose last heartbeat is older than this count as dead. */
 const EXPIRED_MS = 3_000
 

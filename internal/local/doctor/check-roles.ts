@@ -8,7 +8,7 @@ import { type Finding, failure, ok, warning } from './finding.js'
 /** Roles that report themselves. Without the first two nothing is admitted or attributed; others' work waits. */
 const REQUIRED = ['gateway', 'attributor']
 const BACKGROUND = ['courier', 'sentinel', 'trainer']
-/** A member that is alone says every three seconds that it lives (`internal/broker/members.ts`). */
+/** One that is alone says rarely that it lives (`internal/broker/members.ts`). */
 const EXPIRED_MS = MEMBERS.ttlMs
 
 /** The processes that run, by their heartbeats. @param nowMs the broker's time */
