@@ -47,6 +47,12 @@ const MERGES_NICE = 5
 const MEMORY_LOOK_EVERY_MS = 500
 
 /**
+ * Each table looks for something to merge, after an insert at once, and else after pauses that grow from 10 s to ten
+ * minutes by this factor. The default of 1.1 takes two hours for that.
+ */
+const MERGE_PAUSE_FACTOR = 2
+
+/**
  * The engine compiles an expression when it is asked for the third time: some 30 ms, for which a page or a report of
  * that moment waits, for a gain of a tenth over millions of records. One that is asked so often is worth it.
  */
@@ -97,6 +103,7 @@ export function engineConfigXml(config: EngineConfig): string {
     <keep_free_space_bytes>${KEPT_FREE_BYTES}</keep_free_space_bytes>
   </default></disks></storage_configuration>
   <memory_worker_period_ms>${MEMORY_LOOK_EVERY_MS}</memory_worker_period_ms>
+  <background_processing_pool_task_sleep_seconds_when_no_work_multiplier>${MERGE_PAUSE_FACTOR}</background_processing_pool_task_sleep_seconds_when_no_work_multiplier>
   <os_threads_nice_value_merge_mutate>${MERGES_NICE}</os_threads_nice_value_merge_mutate>
   ${config.durability === 'power' ? SYNCED_INSERTS : ''}
   <http_handlers>

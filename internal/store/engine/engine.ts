@@ -72,7 +72,9 @@ const STOP_RETRY_MS = 8_000
 const REQUEST_MS_MAX = 5_000
 const ERRORS_BYTES_MAX = 64 * 1024
 
-const KEEP_ALIVE = 'SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null'
+/** `interactive_delay`, in microseconds: otherwise the engine looks ten times per second for rows to show. */
+const KEEP_ALIVE =
+  'SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1, interactive_delay = 60000000 FORMAT Null'
 
 /** Fails, so that the engine ends before anyone reaches it, if it has just set parts aside (`lost-parts.ts`). */
 const EXPECT_NO_UNREADABLE_PART =
