@@ -1,46 +1,56 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { INVOCATIONS } from '../../streams/invocations.js'
+import { processSeconds } from '../cpu-time.js'
 import { provenance } from '../machine.js'
 import { writeResult } from '../results.js'
 import { type Spread, spread } from '../statistics.js'
 import { table } from '../table.js'
-import type { Wrk } from './find-wrk.js'
 import type { LoadResult } from './load.js'
 import { type Measurement, measure } from './measure.js'
+import { openLoopGenerator } from './open-loop.js'
 import { type LoadSummary, summaryOf } from './report.js'
 import { writeRequests } from './requests.js'
 import { type Ground, keyHeader, startGateway, startGatewayBeside } from './servers.js'
 import { StoredEvents } from './stored.js'
-import { wrkGenerator } from './wrk.js'
 
 /**
- * Question: what do more gateways cost per event?
+ * Question: what do more gateways cost per event, at a rate that one of them could serve?
  *
- * No bar. All gateways share one port and the processors of this machine, so the processor time says more than the
- * rate.
+ * Single events at a constant rate over connections that the kernel spreads over the gateways, which share one port.
+ * Bars: the processor time per event of eight gateways together is at most twice that of one, which is what smaller
+ * groups cost; a gateway without requests takes at most 0.01 cores. Without an attributor, as `ingest`.
  */
 const COUNTS = [1, 2, 4, 8]
-const SECONDS = 2
+const EVENTS_PER_SECOND = 1_000
+const SECONDS = 5
 const REPEATS = 3
 const CONNECTIONS = 256
 /** For gateways to share their rate limits. */
 const JOINED_MS = 2_000
 const SETTLE_MS = 500
+const IDLE_MS = 10_000
+const RATIO_MAX = 2
+const IDLE_CORES_MAX = 0.01
 
 interface Figures {
   readonly gateways: number
   /** Processor time is that of all gateways. */
   readonly load: LoadSummary
+  /** Of each gateway, without requests. */
+  readonly idle_cores: number
 }
 
 /** The form of bench/results/ingest-gateways.json. */
 interface GatewaysResult {
   readonly question: string
+  readonly bar: { readonly cpu_of_8_to_1: number; readonly idle_cores: number }
   readonly provenance: ReturnType<typeof provenance>
   readonly generator: string
   readonly load: { readonly seconds: number; readonly repeats: number; readonly connections: number }
   readonly figures: readonly Figures[]
+  /** Processor time per event of all gateways: of eight, by that of one. */
+  readonly cpu_of_8_to_1: number
   /** Of the processors, taken by programs outside the bench during a load. */
   readonly strangers_share: Spread | null
 }
@@ -48,14 +58,13 @@ interface GatewaysResult {
 export async function compareGateways(
   checkout: string,
   folder: string,
-  wrk: Wrk,
   ground: Ground,
   storeUrl: string,
 ): Promise<void> {
   const first = await startGateway(ground, storeUrl)
   const requestsFile = join(folder, 'requests.txt')
   writeRequests(requestsFile, keyHeader(ground), Date.now())
-  const generator = wrkGenerator(wrk, requestsFile, ground.processes)
+  const generator = openLoopGenerator(requestsFile, ground.processes, EVENTS_PER_SECOND)
   const stored = new StoredEvents(ground.broker.manager)
   const shares: number[] = []
   const siblings: number[] = []
@@ -83,35 +92,50 @@ export async function compareGateways(
     const measured: Measurement[] = []
     while (measured.length < REPEATS) measured.push(await run())
     await check([warmUp, ...measured])
-    figures.push({ gateways: count, load: summaryOf(measured) })
+    figures.push({ gateways: count, load: summaryOf(measured), idle_cores: await idleCores([first.pid, ...siblings]) })
   }
 
+  const cpuOf = (at: number): number => figures.at(at)?.load.server_cpu_us?.median ?? Number.NaN
   const result: GatewaysResult = {
-    question: 'single-event ingest with more and more gateways: processor time per event',
+    question: 'single events at 1,000 per second over more and more gateways: processor time per event',
+    bar: { cpu_of_8_to_1: RATIO_MAX, idle_cores: IDLE_CORES_MAX },
     provenance: provenance(checkout),
     generator: generator.name,
     load: { seconds: SECONDS, repeats: REPEATS, connections: CONNECTIONS },
     figures,
+    cpu_of_8_to_1: cpuOf(-1) / cpuOf(0),
     strangers_share: shares.length === 0 ? null : spread(shares),
   }
   writeResult(join(checkout, 'bench', 'results', 'ingest-gateways.json'), result)
   print(result)
 }
 
-function print({ provenance: { cpu, cores, commit }, figures, strangers_share: strangers }: GatewaysResult): void {
-  const rows = figures.map(({ gateways, load }) => [
+/** Of each of these processes, on average. */
+async function idleCores(pids: readonly number[]): Promise<number> {
+  const spent = (): number => pids.reduce((sum, pid) => sum + (processSeconds(pid) ?? Number.NaN), 0)
+  const before = spent()
+  await sleep(IDLE_MS)
+  return (spent() - before) / (IDLE_MS / 1_000) / pids.length
+}
+
+function print({ provenance: { cpu, cores, commit }, figures, ...result }: GatewaysResult): void {
+  const rows = figures.map(({ gateways, load, idle_cores: idle }) => [
     String(gateways),
     Math.round(load.events_per_s.median).toLocaleString('en'),
     load.server_cpu_us?.median.toFixed(1) ?? '-',
     load.broker_cpu_us?.median.toFixed(1) ?? '-',
     load.p99_ms.median.toFixed(1),
+    idle.toFixed(4),
   ])
-  const head = ['gateways', 'events/s', 'gateways us/event', 'broker us/event', 'p99 ms']
+  const head = ['gateways', 'events/s', 'gateways us/event', 'broker us/event', 'p99 ms', 'cores of an idle gateway']
+  const strangers = result.strangers_share
   const share = strangers === null ? 'an unknown share' : `${(100 * strangers.median).toFixed(0)} %`
   process.stdout.write(`
 ${cpu}, ${cores} cores; ${commit.slice(0, 7)}; medians of ${REPEATS} repeats of ${SECONDS} s
 
 ${table([head, ...rows])}
+processor time per event of 8 gateways ÷ 1: ${result.cpu_of_8_to_1.toFixed(2)} (bar: at most ${RATIO_MAX}); \
+an idle gateway: at most ${IDLE_CORES_MAX} cores
 other programs took ${share} of the processors
 `)
 }

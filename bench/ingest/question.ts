@@ -90,10 +90,9 @@ async function answer(options: IngestOptions, folder: string, processes: Process
       connections,
       join(checkout, 'bench', 'results', 'tmp'),
     )
-  if (options.sweep || options.gateways) {
-    if (wrk === undefined) throw new Error('this needs wrk')
-    return (options.sweep ? sweep : compareGateways)(checkout, folder, wrk, ground, storeUrl)
-  }
+  if (options.gateways) return compareGateways(checkout, folder, ground, storeUrl)
+  if (options.sweep && wrk === undefined) throw new Error('this needs wrk')
+  if (options.sweep && wrk !== undefined) return sweep(checkout, folder, wrk, ground, storeUrl)
 
   const servers: readonly Server[] = [
     await startBareServer(ground),
