@@ -126,20 +126,12 @@ export async function joinMembers(
     const spooling = gateway?.isSpooling() === true && ({ spooling: true } as const)
     return JSON.stringify({ at: new Date().toISOString(), ...self, ...spooling } satisfies Heartbeat)
   }
-  let timer: NodeJS.Timeout | undefined
-  let hasLeft = false
-  const beat = (): void => {
-    if (hasLeft) return
-    clearTimeout(timer)
+  const { beat, stop } = beating({
     // Without an acknowledgement: if one is missed, the broker is unavailable to all members alike.
-    connection.publish(`$KV.${BUCKET.name}.${own}`, heartbeat())
-    timer = setTimeout(beatNext, live().length > 1 ? HEARTBEAT_MS : HEARTBEAT_ALONE_MS)
-  }
-  const beatNext = (): void => {
-    // After a stall of this process, the others' heartbeats have arrived but are not read yet.
-    setImmediate(notifyIfChanged)
-    beat()
-  }
+    send: () => connection.publish(`$KV.${BUCKET.name}.${own}`, heartbeat()),
+    everyMs: () => (live().length > 1 ? HEARTBEAT_MS : HEARTBEAT_ALONE_MS),
+    onTime: notifyIfChanged,
+  })
   // First, so that the watch of this role's members finds one.
   await bucket.put(own, heartbeat())
   const mirror = await mirrorBucket<Heartbeat>(
@@ -164,12 +156,38 @@ export async function joinMembers(
       return [...members].some(([key, { at, spooling }]) => key !== own && now - at <= EXPIRED_MS && spooling === true)
     },
     async leave() {
-      hasLeft = true
-      clearTimeout(timer)
+      stop()
       mirror.stop()
       await bucket.delete(own)
     },
   }
+}
+
+interface Beating {
+  readonly send: () => void
+  readonly everyMs: () => number
+  readonly onTime: () => void
+}
+
+/** Heartbeats of this process. @returns how to send one at once, and how to end them */
+function beating({ send, everyMs, onTime }: Beating): { readonly beat: () => void; readonly stop: () => void } {
+  let timer: NodeJS.Timeout | undefined
+  let hasLeft = false
+  const beat = (): void => {
+    if (hasLeft) return
+    clearTimeout(timer)
+    send()
+    timer = setTimeout(() => {
+      // After a stall of this process, the others' heartbeats have arrived but are not read yet.
+      setImmediate(onTime)
+      beat()
+    }, everyMs())
+  }
+  const stop = (): void => {
+    hasLeft = true
+    clearTimeout(timer)
+  }
+  return { beat, stop }
 }
 
 function isOwner(

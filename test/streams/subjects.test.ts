@@ -32,9 +32,12 @@ test('two texts never have the same subject token', () => {
 
 test('a mailbox subject names the stage and partition, a quarantine subject the reader', () => {
   expect(STAGES.map((stage) => invocationsSubject(stage, 12))).toEqual([
+    'invocations.l.12',
     'invocations.a.12',
+    'invocations.t.12',
     'invocations.b.12',
     'invocations.c.12',
   ])
-  expect(STAGES.map(quarantineSubject)).toEqual(['quarantine.a', 'quarantine.b', 'quarantine.c'])
+  const readers = ['a', 't', 'b', 'c'] as const
+  expect(readers.map(quarantineSubject)).toEqual(['quarantine.a', 'quarantine.t', 'quarantine.b', 'quarantine.c'])
 })
