@@ -60,7 +60,6 @@ const period = z.looseObject({
   price: z.looseObject(sheet),
   complete: z.boolean().optional(),
   scheduled: z.boolean().optional(),
-  withdrawn: z.boolean().optional(),
   windows: z.array(window).optional(),
 })
 const named = z.looseObject({ provider: name, model: name })

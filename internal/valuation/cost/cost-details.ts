@@ -19,8 +19,6 @@ export const COST_FLAGS = {
   before_first_period: 70,
   /** The price was announced in advance and not confirmed since. */
   scheduled_price: 70,
-  /** The provider had withdrawn the name; the price is that of the model that the name stood for last. */
-  price_after_withdrawal: 60,
   /** No rate for cache reads is known; they were billed as input of the same service tier: an upper bound. */
   cache_read_rate_missing: 70,
   /** The service tier has no rate for cache writes; they were billed as input of that tier. */

@@ -220,8 +220,6 @@ function assumedText(from: RateOrigin['from'], { assumed = [] }: AppliedPrice): 
 const TEXTS: Readonly<Record<CostFlag, (price: AppliedPrice) => string>> = {
   before_first_period: () => 'The call is older than the first known price. That price was used.',
   scheduled_price: () => 'The price was announced in advance and is not confirmed yet.',
-  price_after_withdrawal: () =>
-    'The provider had withdrawn this name. The price is that of the model that the name stood for last.',
   cache_read_rate_missing: () => 'No rate for cache reads is known. Cached tokens at the input rate: an upper bound.',
   cache_write_rate_missing: () =>
     'No rate for cache writes is published for this service tier. They were billed as input.',

@@ -77,8 +77,6 @@ export interface DatedPeriod {
   /** Whether `price` lists all rates, so that the row adds none. */
   readonly complete?: boolean
   readonly scheduled?: boolean
-  /** Whether the provider no longer answers to the name: the price is that of what the name stood for last. */
-  readonly withdrawn?: boolean
   readonly windows?: readonly DatedWindow[]
 }
 
@@ -126,8 +124,6 @@ export interface PricePeriod {
   readonly sheet: RateSheet
   /** Announced in advance and not confirmed since. */
   readonly isScheduled: boolean
-  /** The provider had withdrawn the name by then. */
-  readonly isWithdrawn: boolean
   readonly windows: readonly PriceWindow[]
 }
 
@@ -365,13 +361,12 @@ const freeEntry = (model: string): PriceEntry =>
 const FREE_RATES: RateSheet = { input: '0', output: '0', cache_read: '0', cache_write: '0' }
 
 function datedPeriod(period: DatedPeriod | undefined, row: PriceRow, known: Known): PricePeriod {
-  const { from, to, scheduled, withdrawn, windows = [] } = period ?? {}
+  const { from, to, scheduled, windows = [] } = period ?? {}
   return {
     fromMs: from === undefined ? Number.NEGATIVE_INFINITY : startMs(from),
     toMs: to === undefined ? Number.POSITIVE_INFINITY : startMs(to),
     sheet: completedSheet(period === undefined ? row : sheetOfPeriod(period, row), known),
     isScheduled: scheduled === true,
-    isWithdrawn: withdrawn === true,
     windows: windows.map(({ from, to, days, price }) => ({
       fromMinute: minuteOfDay(from),
       toMinute: minuteOfDay(to),

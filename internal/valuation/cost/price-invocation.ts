@@ -388,7 +388,6 @@ function newVariant(call: Selected): PricedVariant {
     ...pricing.nameFlags,
     ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
     ...(period.isScheduled ? (['scheduled_price'] as const) : []),
-    ...(period.isWithdrawn ? (['price_after_withdrawal'] as const) : []),
     ...(selected.tier === serviceTier ? [] : (['service_tier_assumed'] as const)),
     ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
     ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),

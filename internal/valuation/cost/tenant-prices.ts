@@ -119,7 +119,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
     region: override.region?.toLowerCase(),
     isEmbedding: isOutputFree(rates),
     isTierInclusive: false,
-    periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, isWithdrawn: false, windows: [] }],
+    periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, windows: [] }],
     fees: {},
     units: {},
     residencyFactors: {},

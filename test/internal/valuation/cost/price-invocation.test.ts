@@ -297,20 +297,6 @@ describe('rates in force', () => {
     expect(cost({ ...written, inputTokens: 3_000_000, cacheWriteTokens: 3_000_000 })).toBe('price_book 1.149999999999')
   })
 
-  test('a withdrawn name costs what the model does that it stood for last, and is flagged', () => {
-    const at = (requestedModel: string, day: number) =>
-      price({ provider: 'deepseek', requestedModel, eventTimeMs: Date.UTC(2026, 6, day, 12) })
-
-    expect(at('deepseek-chat', 24)).not.toHaveProperty('flags')
-    for (const day of [25, 60, 120]) {
-      const { input, output, cache_read } = at('deepseek-v4-flash', day)?.rates ?? {}
-      const rates = { input, output, cache_read }
-      for (const model of ['deepseek-chat', 'deepseek-reasoner']) {
-        expect(at(model, day)).toMatchObject({ rates, flags: ['price_after_withdrawal'], confidence: 0.6 })
-      }
-    }
-  })
-
   test('peak hours on weekdays have their own price', () => {
     const input = (eventTimeMs: number) =>
       price({ provider: 'deepseek', requestedModel: 'deepseek-v4-pro', eventTimeMs })?.rates.input
