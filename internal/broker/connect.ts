@@ -91,9 +91,7 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     connection,
     manager,
     async bucket({ name: bucketName }) {
-      const bucket = await kvm.open(bucketName)
-      CONNECTIONS.set(bucket, connection)
-      return bucket
+      return openedOver(connection, await kvm.open(bucketName))
     },
     objects: (bucket) => objm.open(bucket.name),
     close: () => connection.drain(),
@@ -101,6 +99,13 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
 }
 
 const CONNECTIONS = new WeakMap<KV, NatsConnection>()
+
+/** Notes over which connection a bucket was opened. @returns the bucket */
+export function openedOver(connection: NatsConnection, bucket: KV): KV {
+  CONNECTIONS.set(bucket, connection)
+  return bucket
+}
+
 /** The connection over which a bucket was opened. */
 export const connectionOf = (bucket: KV): NatsConnection | undefined => CONNECTIONS.get(bucket)
 

@@ -20,7 +20,7 @@ export const EVENT_TYPES = [
   'attribution.merged',
   'export.schedule.late',
   'ingestion.backlog',
-  'ingestion.key_conflict',
+  'ingestion.key.conflict',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -51,7 +51,7 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'ingestion.backlog':
     'The log of calls that wait for their attribution fills up, and the tenant has a large share of it: it ' +
     'sends faster than its calls are processed',
-  'ingestion.key_conflict':
+  'ingestion.key.conflict':
     'Two gateways took different bodies under one Idempotency-Key at the same time: both calls are recorded',
 }
 

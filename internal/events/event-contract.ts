@@ -174,7 +174,7 @@ export const EVENT_DATA = {
     }),
     since: timeText().meta({ description: 'When it began.' }),
   }),
-  'ingestion.key_conflict': z.object({
+  'ingestion.key.conflict': z.object({
     invocation_id: idOf('inv').meta({ description: 'One of the calls; the other one has an event of its own.' }),
   }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }

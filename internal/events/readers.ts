@@ -24,7 +24,7 @@ export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'apikey.rotated': 'admin:config',
   'settings.change.scheduled': 'admin:config',
   'capacity.warning': 'admin:config', // limits are raised, or avoided, by configuration
-  'ingestion.key_conflict': 'admin:config',
+  'ingestion.key.conflict': 'admin:config',
   'ingestion.backlog': 'admin:config', // like limits: who sends, and how much, is configuration
   'webhook.verification': null, // sent to one endpoint only, with its challenge
 }

@@ -7,7 +7,8 @@
 
 import type { JetStreamManager, JsMsg } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
-import { errors } from '@nats-io/transport-node'
+import { errors, type NatsConnection } from '@nats-io/transport-node'
+import { openedOver } from '../../internal/broker/connect.js'
 import type { Publisher, PublishResult } from '../../internal/broker/publisher.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
 import { KEYS_SUBJECT } from '../../streams/keys.js'
@@ -232,7 +233,14 @@ export class SimulatedBroker {
           return Object.assign(queue, { stop })
         }),
     }
-    return bucket as unknown as KV
+    const connection = {
+      // A message without an answer: `$KV.<bucket>.<key>`.
+      publish: (subject: string, text: string) =>
+        void write(subject.split('.').slice(2).join('.'), 'PUT', text).catch(() => undefined),
+      status: () => [],
+      isClosed: () => true,
+    }
+    return openedOver(connection as unknown as NatsConnection, bucket as unknown as KV)
   }
 
   /** A message to the broker, which takes no notice of who has died since. */

@@ -34,7 +34,7 @@ export function conflictNotices(
     log.warn({ tenantId, invocationId }, 'another gateway admitted another body under the Idempotency-Key of this call')
     publishEvent({
       tenantId,
-      type: 'ingestion.key_conflict',
+      type: 'ingestion.key.conflict',
       cause: `${hexOf(key)} ${invocationId}`,
       data: { invocation_id: invocationId },
     }).catch((cause: unknown) => {

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -82,8 +82,7 @@ export function openInstance(
       writeDurably(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
     }
     // Later starts write these files: check now that the folder is writable.
-    writeDurably(join(folder, '.writable'), '')
-    rmSync(join(folder, '.writable'))
+    rmdirSync(mkdtempSync(join(folder, '.writable-')))
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause
     throw new ConfigError(`the data folder ${folder} cannot be written: ${(cause as Error).message}`, { cause })

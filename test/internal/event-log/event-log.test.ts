@@ -269,7 +269,7 @@ describe('the log of events', () => {
   test('is kept for the configured number of days', async () => {
     const ttl = async (): Promise<string> => {
       const query =
-        "SELECT extract(engine_full, 'toIntervalDay\\\\((\\\\d+)\\\\)') FROM system.tables WHERE name = 'event_log'"
+        "SELECT extract(engine_full, 'toIntervalDay\\\\((\\\\d+)\\\\)') FROM system.tables WHERE database = currentDatabase() AND name = 'event_log'"
       return (await (await store.client.query({ query, format: 'JSONCompactEachRow' })).json<[string]>())[0]?.[0] ?? ''
     }
     const before = await ttl()

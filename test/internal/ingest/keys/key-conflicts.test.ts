@@ -74,7 +74,7 @@ test('a gateway counts its own call of a key with two bodies once, and names it 
   expect(told.events).toEqual([
     {
       tenantId: 'tnt_one',
-      type: 'ingestion.key_conflict',
+      type: 'ingestion.key.conflict',
       cause: `${hexOf(key)} ${invocationId}`,
       data: { invocation_id: invocationId },
     },
