@@ -90,6 +90,8 @@ export function upArgs(dataDir: string, port: number, roles: readonly Background
   return [
     ...['--port', String(port), '--intake-port', '0', '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
     ...(without.length === 0 ? [] : ['--without-roles', without.join()]),
+    // No test but `faults/power-cut` cuts the power, and syncs would make the others wait for the disk.
+    ...['--durability', 'process'],
   ]
 }
 

@@ -58,7 +58,7 @@ export async function launchMigratedStore(): Promise<RunningStore> {
 /** Arguments and environment of a store, for a test that expects it not to start. */
 export function storeLaunch(dataDir: string, port: number) {
   return {
-    args: ['--data-dir', dataDir, '--store-port', String(port)],
+    args: ['--data-dir', dataDir, '--store-port', String(port), '--durability', 'process'],
     env: {
       ATTRIBUTION_STORE_PASSWORD: STORE_PASSWORD,
       ATTRIBUTION_TUNING: `store-memory-bytes-max=${STORE_MEMORY_BYTES}`,
