@@ -47,7 +47,13 @@ const LOOK_EVERY_MS = 5_000
 /**
  * Resolves when a write of the engine has failed. A merge of which one did counts as done, and its sources are removed
  * some minutes later: an engine that starts before that reads them again.
+ *
+ * @param syncsTokens whether a log of tokens that the engine has begun meanwhile is written through: on Btrfs it does
+ *   not inherit that from its folder
  */
-export async function untilWriteFails(engine: Engine): Promise<void> {
-  while ((await engine.failedWrites()) === 0) await sleep(LOOK_EVERY_MS, undefined, { ref: false })
+export async function untilWriteFails(engine: Engine, syncsTokens: boolean): Promise<void> {
+  while ((await engine.failedWrites()) === 0) {
+    await sleep(LOOK_EVERY_MS, undefined, { ref: false })
+    if (syncsTokens) engine.writeTokensThrough()
+  }
 }

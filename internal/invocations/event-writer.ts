@@ -61,7 +61,7 @@ export class EventWriter {
 
   /** Forgets what it has written, which may name people. */
   forget(): void {
-    this.bytes = this.bytes.length > BYTES_USUAL ? Buffer.allocUnsafe(BYTES_USUAL) : this.bytes.fill(0)
+    this.bytes = this.bytes.length > BYTES_USUAL ? Buffer.alloc(BYTES_USUAL) : this.bytes.fill(0)
     this.view = viewOf(this.bytes)
     this.count = 0
     for (const member of this.written) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { get } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +16,17 @@ export const answersAt =
       await sleep(50)
     }
     throw new Error(`${url} did not become ready`)
+  }
+
+/** For a role that makes a file when it is ready. */
+export const isThere =
+  (file: string) =>
+  async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      if (existsSync(file)) return
+      await sleep(50)
+    }
+    throw new Error(`${file} was not made`)
   }
 
 /** Whether it answers with a 2xx status within two seconds. */

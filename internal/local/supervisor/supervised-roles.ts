@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs'
 import { BACKGROUND_ROLES, type BackgroundRole, type Config, ConfigError } from '../../config/settings.js'
+import { storeReadyFile } from '../../store/engine/ready-file.js'
 import { type MetricsServer, serveJoinedMetrics } from '../../telemetry/metrics-server.js'
 import type { Role } from './children.js'
 import { natsServerRole } from './nats-server.js'
 import { COURIER_NODE_FLAGS, flagsOfFolder, GATEWAY_NODE_FLAGS } from './processes.js'
-import { answersAt } from './readiness.js'
+import { answersAt, isThere } from './readiness.js'
 import type { Addresses } from './role-addresses.js'
 import type { InstanceFiles } from './supervised-instance.js'
 import { freePort } from './supervised-instance.js'
@@ -71,7 +73,9 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
     const memory = ['--tuning', `store-memory-bytes-max=${config.storeMemoryBytesMax}`]
     const durability = ['--durability', config.durability]
     const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...durability, ...memory]
-    dependencies.push(role('store', { args, ready: answersAt(`${store.url}/ping`) }))
+    const mark = storeReadyFile(files.dataDir)
+    const prepare = async (): Promise<void> => rmSync(mark, { force: true })
+    dependencies.push(role('store', { args, prepare, ready: isThere(mark) }))
   }
   const ports = ['--port', String(config.port), '--intake-port', String(config.intakePort)]
   const gatewayArgs = ['--host', config.host, ...ports, '--base-url', baseUrl]

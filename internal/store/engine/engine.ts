@@ -121,13 +121,14 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   if (!isReady) throw new EngineStuckError(`the engine did not answer within ${START_MS_MAX / 1000} s`)
   if (said !== '') process.stderr.write(said)
 
+  const writtenThrough = new Set<string>()
   return {
     ended,
     async failedWrites() {
       const path = `/?query=${encodeURIComponent(`${FAILED_WRITES} FORMAT TSV`)}`
       return Number(await send({ port: options.port, path, user: options.user })) || 0
     },
-    writeTokensThrough: () => writeTokensThrough(join(folder, 'data'), libchdb.writeThrough),
+    writeTokensThrough: () => writeTokensThrough(join(folder, 'data'), libchdb.writeThrough, writtenThrough),
     async stop() {
       // The statement that keeps the engine alive ends with an error: expected on stop.
       errors.take()

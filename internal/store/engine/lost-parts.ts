@@ -61,23 +61,39 @@ export function forgetLostParts(folder: string): readonly string[] {
  * and a repeat of its insert would be stored twice.
  *
  * @param writeThrough of a file or folder (`libchdb.ts`)
+ * @param known those that are written through already; new ones are added
  * @returns false where the file system cannot
  */
-export function writeTokensThrough(folder: string, writeThrough: (descriptor: number) => boolean): boolean {
-  return tableFolders(folder)
+export function writeTokensThrough(
+  folder: string,
+  writeThrough: (descriptor: number) => boolean,
+  known: Set<string>,
+): boolean {
+  const paths = tableFolders(folder)
     .map((table) => join(table, 'deduplication_logs'))
     .filter((logs) => existsSync(logs))
     .flatMap((logs) => [logs, ...readdirSync(logs).map((name) => join(logs, name))])
-    .every((path) => {
-      const descriptor = openSync(path, 'r')
-      try {
-        const isWrittenThrough = writeThrough(descriptor)
-        fsyncSync(descriptor)
-        return isWrittenThrough
-      } finally {
-        closeSync(descriptor)
-      }
-    })
+    .filter((path) => !known.has(path))
+  return paths.map((path) => isWrittenThrough(path, writeThrough, known)).every((isSo) => isSo)
+}
+
+function isWrittenThrough(path: string, writeThrough: (descriptor: number) => boolean, known: Set<string>): boolean {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, 'r')
+  } catch (cause) {
+    // The engine removes old logs, and those of a dropped table.
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return true
+    throw cause
+  }
+  try {
+    known.add(path)
+    const isSo = writeThrough(descriptor)
+    fsyncSync(descriptor)
+    return isSo
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 function blocksOf(part: string): Blocks | undefined {

@@ -87,7 +87,13 @@ test('logs of tokens and what is made beside them are written through; a file sy
     return true
   }
 
-  expect(writeTokensThrough(folder, remember)).toBe(true)
-  expect(asked.sort()).toEqual([join(table, 'deduplication_logs'), logOf(table, '1'), logOf(table, '2')])
-  expect(writeTokensThrough(folder, () => false)).toBe(false)
+  const known = new Set<string>()
+  const logs = join(table, 'deduplication_logs')
+  expect(writeTokensThrough(folder, remember, known)).toBe(true)
+  expect(asked.splice(0).sort()).toEqual([logs, logOf(table, '1'), logOf(table, '2')])
+  // One that the engine has begun since.
+  writeFileSync(logOf(table, '3'), '')
+  expect(writeTokensThrough(folder, remember, known)).toBe(true)
+  expect(asked).toEqual([logOf(table, '3')])
+  expect(writeTokensThrough(folder, () => false, new Set())).toBe(false)
 })
