@@ -105,7 +105,7 @@ const NOT_OWNED_MS = 50
  * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
  * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of
  * processor time, however few rows it has, and events that arrive during the pause share one insert
- * (`deploy/decisions/partitions-and-pace.md`, `deploy/decisions/partitions-and-pace.md`).
+ * (`deploy/decisions/partitions-and-pace.md`).
  */
 const INSERT_EVERY_MS = 225
 const PAUSE_TO_BATCH = 2
@@ -218,9 +218,9 @@ async function work<C extends Progress>(
     countBatch(log.key, batch.size, performance.now() - readAt)
 
     if (isFull) continue
-    if (!batch.inserts && entries.every(({ messageId }) => log.canWait?.(messageId))) {
+    if (!batch.inserts && canAllWait(log, entries)) {
       await saveDone(hold, log)
-      await untilAwaited(log, deps, signal)
+      await untilAwaited(log, hold.value.done + 1, deps, signal)
     } else if (batch.inserts || log.paceMs !== undefined) {
       await saveDone(hold, log)
       await pause(log.paceMs ?? pauseAfter(performance.now() - readAt), signal)
@@ -229,15 +229,23 @@ async function work<C extends Progress>(
   if (!hold.isSaved) await hold.save(hold.value)
 }
 
-/** The pause after a batch of messages that can wait. */
+const canAllWait = <C extends Progress>({ canWait }: PlannedLog<C>, entries: readonly StoredEntry[]): boolean =>
+  entries.every(({ messageId }) => canWait?.(messageId) === true)
+
+/** The pause after a batch of messages that can wait. @param from the first message behind it */
 async function untilAwaited<C extends Progress>(
-  { subject, canWait }: PlannedLog<C>,
+  log: PlannedLog<C>,
+  from: number,
   deps: PlannedLogDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const arrival = deps.nextArrival(subject, (messageId) => canWait?.(messageId) !== true)
-  await arrival.within(CAN_WAIT_MS, signal)
-  arrival.stop()
+  const arrival = deps.nextArrival(log.subject, (messageId) => log.canWait?.(messageId) !== true)
+  try {
+    // The read that follows the subscription finds what was published while the batch was applied.
+    if (canAllWait(log, await readNext(log, from, deps))) await arrival.within(CAN_WAIT_MS, signal)
+  } finally {
+    arrival.stop()
+  }
 }
 
 /** The extent of a new batch, with its instant; undefined when there are no messages. */

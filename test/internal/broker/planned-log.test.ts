@@ -455,3 +455,32 @@ test('messages that can wait share a batch, until one comes that cannot', async 
 
   expect(applied.map(({ sequences }) => sequences.length)).toEqual([1, 3])
 })
+
+test('a message that cannot wait, and comes while a batch of those that can is applied, is read at once', async () => {
+  const { key, subject, ...log } = newLog()
+  const send = (id: string) => publishOrThrow(broker.publish, subject, Buffer.from('x'), `${id}.${key}`)
+  const applied: Done[] = []
+  const deps: PlannedLogDeps = {
+    ...broker.deps,
+    nextArrival(...awaited) {
+      const arrival = broker.deps.nextArrival(...awaited)
+      // It does not look by itself.
+      return { ...arrival, within: (_, signal) => arrival.within(600_000, signal) }
+    },
+  }
+  await send('wait.1')
+
+  const process = start(
+    { key, subject, ...log },
+    async (batch) => {
+      applied.push(batch)
+      if (applied.length === 1) await send('now.2')
+    },
+    { canWait: (id) => id.startsWith('wait.') },
+    deps,
+  )
+  await vi.waitUntil(() => applied.length === 2)
+  await process.stop()
+
+  expect(applied.map(({ sequences }) => sequences.length)).toEqual([1, 1])
+})
