@@ -85,8 +85,8 @@ export async function messagesOf(batches: readonly (readonly Call[])[]): Promise
     const add = (messageId: string, data: Uint8Array): void => {
       entries.push({ ...rest, sequence: entries.length + 1, messageId, data })
     }
-    if (handedOn.length > 0) add(handOverId(`a${i}`, { last: 1, part: 0 }), encodeGroup(handedOn.map(wireOf)))
     for (const { id, data } of traceFactMessages(`a${i}.1`, open.factsOf?.(batch) ?? [])) add(id, data)
+    if (handedOn.length > 0) add(handOverId(`a${i}`, { last: 1, part: 0 }), encodeGroup(handedOn.map(wireOf)))
   }
   return entries
 }

@@ -269,11 +269,12 @@ async function applyEffects(
   )
   await deps.recordQuarantined(quarantined, `${batch.token}.quarantined.${digestOf(quarantined)}`)
 
+  // Before the calls that they may resolve: a call that the trace actor reads without them is attributed twice.
+  await Promise.all(facts.map(({ subject, id, data }) => publishOrThrow(deps.publish, subject, data, id)))
   const source = `${stage.name}${batch.partition}`
   for (const [part, { subject, payload }] of handOvers.entries()) {
     await publishOrThrow(deps.publish, subject, payload, handOverId(source, { last, part }))
   }
-  for (const { subject, id, data } of facts) await publishOrThrow(deps.publish, subject, data, id)
   // At once: a record is visible sooner.
   await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat, spans)])
   // After the rows and the events, so that a correction is never processed before its event is attributed.

@@ -4,7 +4,7 @@ import type { Correction } from '../../../../internal/attribution/actor/correcti
 import { heldFinder } from '../../../../internal/attribution/actor/held-invocations.js'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
-import type { LearnedFact } from '../../../../internal/attribution/actor/trace-facts.js'
+import { isTraceFacts, type LearnedFact } from '../../../../internal/attribution/actor/trace-facts.js'
 import { tracePartition } from '../../../../internal/attribution/actor/trace-partition.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
 import { stageA } from '../../../../internal/attribution/stages/a/stage-a.js'
@@ -304,20 +304,24 @@ describe('admission keys of a batch', () => {
 })
 
 /** Names of traces that one trace actor has. */
-function* tracesOf(partition: number, name = ''): Generator<string> {
+function* tracesOf(partition: number, name = '', tenantId = 'tnt_one'): Generator<string> {
   for (let i = 0; ; i++) {
-    if (tracePartition('tnt_one', `${name}${i}`, PARTITIONS) === partition) yield `${name}${i}`
+    if (tracePartition(tenantId, `${name}${i}`, PARTITIONS) === partition) yield `${name}${i}`
   }
 }
 
 /** Sends calls that state these traces and services to stage A, in messages that any broker takes. */
 async function sendTraced(
   partition: number,
-  calls: readonly { readonly number: number; readonly stated: Parameters<typeof validEvent>[0] }[],
+  calls: readonly {
+    readonly number: number
+    readonly stated: Parameters<typeof validEvent>[0]
+    readonly tenantId?: string
+  }[],
 ): Promise<void> {
-  const entries = calls.map(({ number, stated }) => {
+  const entries = calls.map(({ number, stated, tenantId = 'tnt_one' }) => {
     const admission = {
-      tenantId: 'tnt_one',
+      tenantId,
       principal: 'key_one',
       id: idIn(partition, number),
       receivedAtMs: Date.now(),
@@ -371,6 +375,57 @@ test('a batch that is repeated with another directory tells the traces what it t
     ['one', 'trace_correlated'],
   ])
   expect((await factsFor(13)).map(({ service }) => service)).toEqual(['one'])
+})
+
+test('the calls of one bulk are attributed by their trace at once, however soon its mailbox is read', async () => {
+  const traceId = tracesOf(13, 'bulk').next().value
+  const numbers = Array.from({ length: 10 }, (_, i) => 10 + i)
+  const calls = numbers.map((number) => ({ number, stated: { trace_id: traceId } }))
+  await sendTraced(13, [...calls.slice(1), { number: 10, stated: { trace_id: traceId, attributed_service: 'bulk' } }])
+
+  const mailbox = invocationsSubject('t', 13)
+  const corrections: Correction[] = []
+  const actors = start(13, undefined, {
+    deps: {
+      async publish(subject, ...message) {
+        const result = await broker.publish(subject, ...message)
+        if (subject === mailbox) await untilDone(13, ['t'])
+        return result
+      },
+      correct: async (some) => void corrections.push(...some),
+    },
+  })
+  await untilDone(13)
+  await actors.stop()
+
+  const query = `SELECT count() FROM attributions WHERE service = 'bulk' AND evidence_basis = 'trace_correlated'`
+  expect(await lines(query)).toEqual([['9']])
+  expect(await recordsOf(13, numbers)).toEqual(numbers.map(() => 1))
+  expect(corrections).toEqual([])
+})
+
+test('a batch that is repeated with another directory of one tenant has told the traces of the others', async () => {
+  const resolvedTo = (service: string) => directoryOf({ identities: [{ name: 'bot', owner: 'team-bots', service }] })
+  const [one, two] = [tracesOf(13, 'one').next().value, tracesOf(13, 'two', 'tnt_two').next().value]
+  await sendTraced(13, [
+    { number: 20, stated: { trace_id: one, attributed_identity: 'bot' } },
+    { number: 21, stated: { trace_id: two, attributed_service: 'told' }, tenantId: 'tnt_two' },
+    { number: 22, stated: { trace_id: two }, tenantId: 'tnt_two' },
+  ])
+
+  const dying = start(13, ['a'], {
+    directory: resolvedTo('one'),
+    deps: {
+      publish: async (...message) => (isTraceFacts(message[2]) ? broker.publish(...message) : dying.die()),
+    },
+  })
+  await dying.dead
+  const actors = start(13, undefined, { directory: resolvedTo('two') })
+  await untilDone(13)
+  await actors.stop()
+
+  const query = `SELECT service, evidence_basis FROM attributions WHERE id = unhex('${hex(13, 22)}')`
+  expect(await lines(query)).toEqual([['told', 'trace_correlated']])
 })
 
 test('a call is corrected by a later one of its trace, which another process handles', async () => {
