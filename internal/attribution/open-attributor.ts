@@ -7,6 +7,7 @@ import type { Publisher } from '../broker/publisher.js'
 import {
   admittableBytes,
   batchBytesWithin,
+  batchesAtOnce,
   followStreamCapacity,
   withinStreamCapacity,
 } from '../broker/stream-capacity.js'
@@ -71,8 +72,7 @@ export async function openAttributor(
   logs.run(await openChanges(deps, opened, announce), () => Math.max(deps.clock(), deps.watermark.newestPlanned() + 1))
   const stages = opened.stages.filter(({ name }) => deps.stages.includes(name))
   const bytesMax = admittableBytes(deps.invocationsBytesMax)
-  // Of those that hand on: the lane, and A, T and B of each partition.
-  const batches = 1 + 3 * deps.partitions
+  const batches = batchesAtOnce(deps.partitions)
   const batchBytesMax = Math.min(BATCH_BYTES_MAX, batchBytesWithin(deps.invocationsBytesMax, batches))
   if (deps.stages.includes('a')) {
     const lane = laneStage({

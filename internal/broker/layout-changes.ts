@@ -5,7 +5,7 @@ import { ConfigError } from '../config/settings.js'
 import { type Broker, declaredStreams, findStream, placementOf, SIZED_STREAMS } from './connect.js'
 import { undrained } from './drain.js'
 import { isBrokerUnavailable } from './errors.js'
-import { type FoundLayout, type Layout, writeLayout } from './layout.js'
+import { type FoundLayout, type Layout, smallLogOf, writeLayout } from './layout.js'
 
 /** One property of a stream, of a bucket or of an object store that differs from a layout. */
 export interface LayoutChange {
@@ -40,7 +40,7 @@ export async function obstaclesTo(broker: Broker, before: Layout | undefined, af
       : [],
   )
   const isRepartitioned = before !== undefined && after.partitions !== before.partitions
-  return [...tooSmall, ...(isRepartitioned ? await undrained(broker) : [])]
+  return [...smallLogOf(after), ...tooSmall, ...(isRepartitioned ? await undrained(broker) : [])]
 }
 
 /**

@@ -12,6 +12,7 @@ import { type Broker, ensureStreams, type Placement, placementOf } from './conne
 import { lastingObstacles, unfinishedBefore } from './drain.js'
 import { brokerErrorCode, isLostRace, NO_SUCH_STREAM } from './errors.js'
 import { mirrorBucket } from './mirror.js'
+import { batchesAtOnce, leastLogBytes } from './stream-capacity.js'
 
 /**
  * How a broker's streams, buckets and object stores are laid out. The broker has one, in the bucket `layout`; the
@@ -79,7 +80,8 @@ export async function readLayout(broker: Broker): Promise<FoundLayout | undefine
  * settings say.
  *
  * @param decidesPartitions whether this process decides the number of partitions if nobody has: streams do not show it
- * @throws ConfigError when a setting contradicts the layout; nothing is changed then
+ * @throws ConfigError when a setting contradicts the layout, or the log would be too small for a new one; nothing is
+ *   changed then
  */
 export async function agreeOnLayout(broker: Broker, wanted: WantedLayout, decidesPartitions: boolean): Promise<Layout> {
   for (;;) {
@@ -91,6 +93,8 @@ export async function agreeOnLayout(broker: Broker, wanted: WantedLayout, decide
       before.partitions ?? wanted.partitions ?? (decidesPartitions ? SETTINGS.partitions.initial : undefined)
     if (found !== undefined && partitions === before.partitions) return before
     const layout = { ...before, version: before.version + 1, ...(partitions !== undefined && { partitions }) }
+    const [tooSmall] = smallLogOf(layout)
+    if (tooSmall !== undefined) throw new ConfigError(tooSmall)
     if (await writeLayout(broker, layout, found?.revision)) return layout
   }
 }
@@ -177,6 +181,18 @@ export function contradictions(layout: Layout, wanted: WantedLayout): string[] {
     return `${shownFlag(setting)} (or ${shownVariable(setting)}) is ${value}, but the layout of the broker has ${has}: \
 leave the setting out, or change the layout with "attribution streams apply ${flag} ${value}"`
   })
+}
+
+/** Says of a layout that its log might stand still when it is full; empty when it does not. */
+export function smallLogOf(layout: Layout): string[] {
+  const partitions = partitionsOf(layout)
+  const least = leastLogBytes(batchesAtOnce(partitions))
+  return layout.invocationsBytesMax >= least
+    ? []
+    : [
+        `${shownFlag(SETTINGS.invocationsBytesMax)} must be at least ${least} with ${partitions} partitions: \
+a full log of ${layout.invocationsBytesMax} could not drain`,
+      ]
 }
 
 /** The layout with the settings' values in place of its own. */

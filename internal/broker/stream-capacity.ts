@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager } from '@nats-io/jetstream'
+import { PAYLOAD_BYTES_MIN } from '../../streams/invocations.js'
 import type { Logger } from '../telemetry/log.js'
 import { type Publisher, type PublishResult, STREAM_FULL } from './publisher.js'
 
@@ -12,6 +13,19 @@ export const admittableBytes = (bytesMax: number): number => bytesMax - keptByte
 
 const keptBytes = (bytesMax: number): number =>
   Math.min(bytesMax * KEPT_SHARE_MAX, Math.max(bytesMax * KEPT_SHARE, KEPT_BYTES_MIN))
+
+/** How many batches may be published to their next stages at once: of the lane, and of A, T and B of each partition. */
+export const batchesAtOnce = (partitions: number): number => 1 + 3 * partitions
+
+/**
+ * The least bytes of a log whose reserve has capacity for one largest message of each of these batches: a batch has at
+ * least one. While `KEPT_BYTES_MIN` is enough for that, with up to 27 partitions, any log will do: a small one admits so
+ * little that all mailboxes together have capacity for it (`KEPT_SHARE_MAX`).
+ */
+export function leastLogBytes(batches: number): number {
+  const copies = batches * COPY_TO_BATCH * PAYLOAD_BYTES_MIN
+  return copies <= KEPT_BYTES_MIN ? 0 : Math.ceil(copies / KEPT_SHARE)
+}
 
 /**
  * Maximum bytes per batch for which the reserve has capacity, if this many batches are published to their next stages

@@ -130,6 +130,20 @@ test('a size below what the stream holds is refused', async () => {
   expect(await logSize()).toBe(2 ** 22)
 })
 
+test('more partitions than the log has a reserve for are refused, with the size that it needs', async () => {
+  const many = { partitions: 64, invocationsBytesMax: 2 ** 30 }
+  const refusal = /^--invocations-bytes-max must be at least 23\d{8} with 64 partitions: a full log of 1073741824 /
+  await expect(openStreams(broker, many, true)).rejects.toBeInstanceOf(ConfigError)
+  await expect(openStreams(broker, many, true)).rejects.toThrow(refusal)
+  expect(await readLayout(broker)).toBeUndefined()
+
+  await openStreams(broker, { invocationsBytesMax: 2 ** 30, partitions: 27 }, true)
+  await expect(change({ partitions: 64 })).rejects.toThrow(refusal)
+  await change({ partitions: 64, invocationsBytesMax: 3 * 2 ** 30 })
+
+  expect((await found()).layout).toMatchObject({ partitions: 64, version: 2 })
+})
+
 test('a change that the broker refuses leaves the layout as it was', async () => {
   await openStreams(broker, small, true)
 

@@ -4,11 +4,19 @@ import { type createPublisher, STREAM_FULL } from '../../../internal/broker/publ
 import {
   admittableBytes,
   batchBytesWithin,
+  batchesAtOnce,
   followStreamCapacity,
+  leastLogBytes,
   type StreamCapacity,
   withinStreamCapacity,
 } from '../../../internal/broker/stream-capacity.js'
-import { INVOCATIONS, invocationsSubject, isInvocations } from '../../../streams/invocations.js'
+import {
+  GROUP_BYTES_MAX,
+  INVOCATIONS,
+  invocationsSubject,
+  isInvocations,
+  PARTITIONS_MAX,
+} from '../../../streams/invocations.js'
 import { observationsSubject } from '../../../streams/observations.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
 
@@ -23,15 +31,29 @@ test('new work may fill nine tenths of a stream, or less when the rest would be 
 test('the copies of all batches in flight fit into the reserve, however small the log and many the partitions', () => {
   fc.assert(
     fc.property(fc.integer({ min: MIB, max: 2 ** 40 }), fc.integer({ min: 1, max: 64 }), (bytesMax, partitions) => {
-      const batches = 1 + 3 * partitions
+      const batches = batchesAtOnce(partitions)
       const copy = (batchBytesWithin(bytesMax, batches) * 7) / 6
 
       expect(copy * batches).toBeLessThanOrEqual(bytesMax - admittableBytes(bytesMax))
     }),
   )
-  const withPartitions = (mib: number, partitions: number) => batchBytesWithin(mib * MIB, 1 + 3 * partitions) / MIB
+  const withPartitions = (mib: number, partitions: number) =>
+    batchBytesWithin(mib * MIB, batchesAtOnce(partitions)) / MIB
   expect(withPartitions(120, 4)).toBeGreaterThan(6)
   expect(withPartitions(1_024, 12)).toBeCloseTo(2.4, 1)
+})
+
+test('a log of the least size has a reserve for a largest message of each batch, with any number of partitions', () => {
+  for (let partitions = 1; partitions <= PARTITIONS_MAX; partitions++) {
+    const batches = batchesAtOnce(partitions)
+    const least = leastLogBytes(batches)
+
+    // Below 120 MiB the reserve is a share of the log.
+    expect(batchBytesWithin(Math.max(least, 120 * MIB), batches)).toBeGreaterThanOrEqual(GROUP_BYTES_MAX)
+    if (least > 0) expect(batchBytesWithin(least * 0.99, batches)).toBeLessThan(GROUP_BYTES_MAX)
+  }
+  expect([2, 27].map((partitions) => leastLogBytes(batchesAtOnce(partitions)))).toEqual([0, 0])
+  expect(leastLogBytes(batchesAtOnce(PARTITIONS_MAX)) / MIB).toBeCloseTo(2_251.67)
 })
 
 test('new work is refused once its share is full, by any sender, and accepted again with capacity', async () => {
