@@ -58,6 +58,16 @@ describe('a call that states nothing', () => {
     expect(await attributed(ask, silent(traceId))).toMatchObject(CORRELATED)
   })
 
+  test('calls without labels get the service of their trace at once when others of their bulk state it', async () => {
+    const traceId = randomUUID()
+    // So many that each partition has calls that state it.
+    const calls = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? silent(traceId) : stated(traceId)))
+    const records = (await attributedAll(ask, calls)).filter((_, i) => i % 2 === 0)
+
+    expect(records.filter(isCorrelated)).toHaveLength(20)
+    expect(records.flatMap(({ explanation }) => explanation.history ?? [])).toEqual([])
+  })
+
   test('a call without labels gets a new version when a later call states the service of the trace', async () => {
     const traceId = randomUUID()
     const first = await attributed(ask, silent(traceId))
