@@ -40,11 +40,15 @@ export const partitionOfSubject = (subject: string): number => Number(subject.sp
 /** The most partitions for events: each has a mailbox and a checkpoint per stage, and inserts of its own. */
 export const PARTITIONS_MAX = 64
 
+/** A stage reads it. */
+export interface Mailbox {
+  readonly stage: StageName
+  readonly partition: number
+}
+
 /** The mailboxes of all stages. The lane is one. */
-export const mailboxes = (partitions: number): readonly { readonly stage: StageName; readonly partition: number }[] =>
-  STAGES.flatMap((stage) =>
-    Array.from({ length: stage === 'l' ? 1 : partitions }, (_, partition) => ({ stage, partition })),
-  )
+export const mailboxes = (partitions: readonly number[]): readonly Mailbox[] =>
+  STAGES.flatMap((stage) => (stage === 'l' ? [0] : partitions).map((partition) => ({ stage, partition })))
 
 /** The least `max_payload` that the broker must have, headers included; also its default. */
 export const PAYLOAD_BYTES_MIN = 1024 * 1024

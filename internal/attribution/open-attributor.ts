@@ -85,7 +85,7 @@ export async function openAttributor(
     logs.run({ ...actor, batchBytesMax: laneBytesMax, bytesMax, keepMs: REPLAY_WINDOW_MS })
   }
   const reading = readPartitions(
-    { partitions: deps.partitions, held: () => partitionsHeld(broker.manager), log },
+    { partitions: deps.partitions, held: () => partitionsHeld(broker.manager, deps.partitions), log },
     (partition) => {
       for (const stage of stages) {
         const actor = partitionActor(stage, partition, actorDeps)

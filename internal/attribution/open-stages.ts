@@ -1,4 +1,5 @@
 import { type LogRange, readLogToItsEnd } from '../broker/log.js'
+import { partitionsHeld } from '../broker/partitions.js'
 import type { PlannedLogDeps } from '../broker/planned-log.js'
 import { workloadHashes } from '../directory/directory.js'
 import type { identityKeysCache } from '../ids/ids.js'
@@ -71,7 +72,11 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
   // An event that is overlooked there becomes two records, or a call lacks its trace.
   const readLog = (range: LogRange) => readLogToItsEnd(deps.broker.manager, range)
   const seenDeps = {
-    findHeld: heldFinder({ readLog, checkpoints: logDeps.checkpoints, partitions: deps.partitions }),
+    findHeld: heldFinder({
+      readLog,
+      checkpoints: logDeps.checkpoints,
+      partitions: () => partitionsHeld(deps.broker.manager, deps.partitions),
+    }),
     clock: logDeps.clock,
     logId,
     partitions: deps.partitions,

@@ -3,15 +3,21 @@ import type { KV } from '@nats-io/kv'
 import { INVOCATIONS, invocationsSubject, mailboxes } from '../../streams/invocations.js'
 import { readCheckpoint } from './checkpoint.js'
 import type { ReadLogOf } from './log-lag.js'
+import { partitionsHeld } from './partitions.js'
 import { admittableBytes } from './stream-capacity.js'
 
-/** The mailboxes of all stages and partitions, the lane included. */
-export const invocationLogs = (partitions: number): readonly ReadLogOf[] =>
-  mailboxes(partitions).map(({ stage, partition }) => ({
+/**
+ * The mailboxes of all stages, the lane included, and of all partitions that may hold events.
+ *
+ * @param partitions of the log
+ */
+export async function invocationLogs(manager: JetStreamManager, partitions: number): Promise<readonly ReadLogOf[]> {
+  return mailboxes(await partitionsHeld(manager, partitions)).map(({ stage, partition }) => ({
     key: `${stage}.${partition}`,
     stream: INVOCATIONS.name,
     subject: invocationsSubject(stage, partition),
   }))
+}
 
 export interface LogBound {
   /** The share of the log's capacity for new work that unprocessed messages use. From 1 on, gateways refuse events. */
@@ -25,9 +31,10 @@ export interface LogBound {
  * they do not count.
  */
 export async function logBound(manager: JetStreamManager, checkpoints: KV, partitions: number): Promise<LogBound> {
+  const logs = await invocationLogs(manager, partitions)
   const { config, state } = await manager.streams.info(INVOCATIONS.name)
   const sizes = await Promise.all(
-    invocationLogs(partitions).map(async (log) =>
+    logs.map(async (log) =>
       bytesBehind(manager, log, (await readCheckpoint(checkpoints, log.key))?.done ?? 0, state.last_seq),
     ),
   )

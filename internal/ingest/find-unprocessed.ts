@@ -1,6 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
-import { INVOCATIONS, invocationsSubject, mailboxes, STAGES, type StageName } from '../../streams/invocations.js'
+import { INVOCATIONS, invocationsSubject, type Mailbox, mailboxes, STAGES } from '../../streams/invocations.js'
 import { readLogToItsEnd } from '../broker/log.js'
+import { partitionsHeld } from '../broker/partitions.js'
 import { partitionOf } from '../ids/event-partition.js'
 import { idHex } from '../ids/ids.js'
 import { identifyEntries, namesAny } from '../invocations/invocation-group.js'
@@ -43,22 +44,28 @@ export function unprocessedSearch(deps: FindUnprocessedDeps): (id: Uint8Array) =
 async function isUnprocessed(id: Uint8Array, deps: FindUnprocessedDeps): Promise<boolean | undefined> {
   let isComplete = true
   const own = partitionOf(id, deps.partitions)
-  // In the order in which events pass: one that moves on meanwhile is found in the next mailbox.
-  for (const stage of STAGES) {
-    const found = await Promise.all(
-      mailboxes(deps.partitions)
-        .filter((mailbox) => mailbox.stage === stage && (stage !== 'a' || mailbox.partition === own))
-        .map(({ partition }) => isIn(stage, partition, id, deps)),
-    )
+  for (const searched of inOrder(mailboxes(await partitionsHeld(deps.manager, deps.partitions)), own)) {
+    const found = await Promise.all(searched.map((mailbox) => isIn(mailbox, id, deps)))
     if (found.includes(true)) return true
     if (found.includes(undefined)) isComplete = false
   }
   return isComplete ? false : undefined
 }
 
+/**
+ * In the order in which events pass: one that moves on meanwhile is found in the next mailbox. Stage A passes events of
+ * other partitions on to their own.
+ */
+function inOrder(all: readonly Mailbox[], own: number): readonly (readonly Mailbox[])[] {
+  return STAGES.flatMap((stage) => {
+    const ofStage = all.filter((mailbox) => mailbox.stage === stage)
+    if (stage !== 'a') return [ofStage]
+    return [ofStage.filter(({ partition }) => partition !== own), ofStage.filter(({ partition }) => partition === own)]
+  })
+}
+
 async function isIn(
-  stage: StageName,
-  partition: number,
+  { stage, partition }: Mailbox,
   id: Uint8Array,
   { manager, doneOf }: FindUnprocessedDeps,
 ): Promise<boolean | undefined> {

@@ -10,8 +10,8 @@ import type { SeenEvent } from './seen-events.js'
 export interface HeldDeps {
   readonly readLog: (range: LogRange) => Promise<LogEntry[]>
   readonly checkpoints: KV
-  /** Of the log. */
-  readonly partitions: number
+  /** Those that may hold events. */
+  readonly partitions: () => Promise<readonly number[]>
 }
 
 /** @param isWanted of an event's id in hexadecimal */
@@ -52,10 +52,9 @@ export function heldFinder(deps: HeldDeps): FindHeld {
  * its record.
  */
 async function search(questions: readonly Question[], deps: HeldDeps): Promise<void> {
+  const partitions = await deps.partitions()
   for (const stage of ['t', 'b', 'c'] as const) {
-    await Promise.all(
-      Array.from({ length: deps.partitions }, (_, partition) => searchMailbox(stage, partition, questions, deps)),
-    )
+    await Promise.all(partitions.map((partition) => searchMailbox(stage, partition, questions, deps)))
   }
 }
 

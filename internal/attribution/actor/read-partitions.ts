@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/log.js'
 export interface ReadPartitionsDeps {
   /** The configured number of partitions, which new events are published to. */
   readonly partitions: number
-  /** The partitions that currently hold messages. */
+  /** The partitions that may hold messages. */
   readonly held: () => Promise<Iterable<number>>
   readonly log: Logger
 }

@@ -123,7 +123,7 @@ export async function replayLaterLog(deps: ReplayDeps): Promise<Replayed> {
   }
   for (const log of EVENTS_AND_MORE) await take(log)
   say(`the later log: ${messages.get(INVOCATIONS.name) ?? 0} messages with calls; attributing them`)
-  await untilDone(broker, invocationLogs(partitions), say)
+  await untilDone(broker, await invocationLogs(broker.manager, partitions), say)
   await take(DECISIONS)
   await untilDone(broker, OTHER_LOGS, say)
   return { messages, purged }

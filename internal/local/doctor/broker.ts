@@ -45,8 +45,8 @@ async function checkLayout(broker: Broker, layout: Layout): Promise<Finding> {
 }
 
 /** The logs that attributors read. */
-const logsOf = (layout: Layout): readonly ReadLogOf[] => [
-  ...invocationLogs(partitionsOf(layout)),
+const logsOf = async ({ manager }: Broker, layout: Layout): Promise<readonly ReadLogOf[]> => [
+  ...(await invocationLogs(manager, partitionsOf(layout))),
   { key: CHANGES_CHECKPOINT, stream: CHANGES.name, subject: CHANGES_OF_ALL },
   { key: OBSERVATIONS_CHECKPOINT, stream: OBSERVATIONS.name, subject: OBSERVATIONS_OF_ALL },
   { key: AUDIT_CHECKPOINT, stream: AUDIT.name, subject: AUDIT_OF_ALL },
@@ -57,7 +57,7 @@ type NamedLag = LogLag & Pick<ReadLogOf, 'key' | 'stream'>
 async function lagsOf(broker: Broker, layout: Layout, nowMs: number): Promise<NamedLag[]> {
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const lags: NamedLag[] = []
-  for (const log of logsOf(layout)) {
+  for (const log of await logsOf(broker, layout)) {
     const done = await doneOf(checkpoints, log.key)
     lags.push({ ...log, ...(await lagOf(broker.manager, log, done, nowMs)) })
   }

@@ -37,6 +37,9 @@ test('of the log only the messages count that their owner has not processed, in 
   await done(broker, 'b.1', third)
   await done(broker, 'a.1', second)
   expect(await shareNow()).toBe(0)
+  // Of a partition that the log no longer has.
+  await send(broker, 'b', PARTITIONS, 100 * KIB)
+  expect(await shareNow()).toBeCloseTo(of(100), 4)
   expect((await broker.manager.streams.info(INVOCATIONS.name)).state.bytes).toBeGreaterThan(1_400 * KIB)
 })
 

@@ -40,6 +40,11 @@ test.each([
   ['t', 1, 14],
   ['b', 0, 15],
   ['c', 1, 16],
+  // Of an old spool, or from before the number of partitions changed.
+  ['a', 1, 18],
+  ['a', PARTITIONS + 3, 19],
+  ['b', PARTITIONS, 20],
+  ['c', PARTITIONS, 21],
 ] as const)(
   'an event waits in a mailbox of stage %s, partition %i, until it is processed there',
   async (...mailbox) => {

@@ -95,7 +95,7 @@ test('a log that filled up while no actor read it drains completely, with one re
     correct: async () => undefined,
     log: broker.deps.log,
   }
-  const actors = mailboxes(PARTITIONS).flatMap(({ stage: name, partition }) =>
+  const actors = mailboxes([...Array(PARTITIONS).keys()]).flatMap(({ stage: name, partition }) =>
     STAGES.filter((stage) => stage.name === name).map((stage) => partitionActor(stage, partition, deps)),
   )
   const running = actors.map((actor) => runPlannedLog(actor, broker.deps, signal))

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest'
 import { type HeldDeps, heldFinder } from '../../../../internal/attribution/actor/held-invocations.js'
 import type { SeenEvent } from '../../../../internal/attribution/actor/seen-events.js'
+import { partitionsHeld } from '../../../../internal/broker/partitions.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { idHex } from '../../../../internal/ids/ids.js'
 import { encodeEntry, encodeGroup, type Position } from '../../../../internal/invocations/invocation-group.js'
@@ -43,7 +44,10 @@ async function hold(stage: StageName, partition: number, numbers: readonly numbe
   return (await broker.manager.direct.getMessage('INVOCATIONS', { last_by_subj: subject }))?.seq ?? 0
 }
 
-const finder = (deps: Partial<HeldDeps> = {}) => heldFinder({ ...broker.deps, partitions: PARTITIONS, ...deps })
+const finder = (deps: Partial<HeldDeps> = {}) => {
+  const partitions = () => partitionsHeld(broker.manager, PARTITIONS)
+  return heldFinder({ ...broker.deps, partitions, ...deps })
+}
 
 test('events that a later stage holds are found with their positions, whatever their mailbox, processed ones not', async () => {
   const last = await hold('b', 1, [20_000, 20_001])
@@ -54,6 +58,13 @@ test('events that a later stage holds are found with their positions, whatever t
   expect(await find(wanting(20_001))).toEqual([])
   await broker.deps.checkpoints.delete('b.1')
   expect(await find(wanting(20_001))).toEqual(found(20_001))
+})
+
+test('events that a partition beyond those of the log holds are found, too', async () => {
+  await hold('b', PARTITIONS, [30_000])
+  await hold('c', PARTITIONS + 4, [30_001])
+
+  expect(await finder()(wanting(30_000, 30_001))).toEqual(found(30_000, 30_001))
 })
 
 test('of ten thousand events that are held none is decoded in search of one that is not among them', async () => {

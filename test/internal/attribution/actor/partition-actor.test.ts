@@ -12,6 +12,7 @@ import { stageC } from '../../../../internal/attribution/stages/c/stage-c.js'
 import { loadTraces } from '../../../../internal/attribution/stages/t/load-traces.js'
 import { stageT } from '../../../../internal/attribution/stages/t/stage-t.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/auth/tenant.js'
+import { partitionsHeld } from '../../../../internal/broker/partitions.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import {
@@ -29,6 +30,7 @@ import {
   type AdmissionKey,
   encodeEntry,
   encodeGroup,
+  type Position,
   splitIntoGroups,
   WAS_DUPLICATE,
 } from '../../../../internal/invocations/invocation-group.js'
@@ -99,7 +101,7 @@ function start(
 ) {
   const stopping = new AbortController()
   const seenDeps: LoadSeenDeps = {
-    findHeld: heldFinder({ ...broker.deps, partitions: PARTITIONS }),
+    findHeld: heldFinder({ ...broker.deps, partitions: () => partitionsHeld(broker.manager, PARTITIONS) }),
     clock: broker.deps.clock,
     logId: LOG_ID,
     partitions: PARTITIONS,
@@ -175,12 +177,14 @@ const send = (partition: number, events: readonly Sent[]): Promise<void> =>
 function entryOf(
   partition: number,
   { number, key, receivedAtMs = Date.now(), service, provider = 'openai' }: Sent,
+  position?: Position,
 ): string {
   const id = idIn(partition, number)
   const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id, receivedAtMs, key }
   return encodeEntry(
     admission,
     validEvent({ provider, ...(service === undefined ? {} : { attributed_service: service }) }),
+    position,
   )
 }
 
@@ -651,6 +655,21 @@ describe('a repeated event', () => {
     expect(await lines('SELECT count(), uniq(id) FROM attributions WHERE source_partition = 7')).toEqual([
       ['1500', '1500'],
     ])
+  })
+
+  test('a repeated event is dropped while a partition that is no longer there holds the first one', async () => {
+    const gone = PARTITIONS + 2
+    const held = encodeGroup([entryOf(12, { number: 221 }, { sequence: 7, index: 0 })])
+    await publishOrThrow(broker.publish, invocationsSubject('c', gone), held, `test.${++messages}`)
+    const first = start(12, ['a'])
+    await send(12, [{ number: 221, service: 'another' }])
+    await untilDone(12, ['a'])
+    await first.stop()
+    const rest = start(gone, ['c'])
+    await untilDone(gone, ['c'])
+    await rest.stop()
+
+    expect(await recordsOf(12, [221])).toEqual([1])
   })
 
   test('an event of a repeated batch is not its own duplicate, even if only a filter knows it', async () => {

@@ -16,7 +16,7 @@ test('configured partitions are read immediately, others as soon as they hold me
   let polls = 0
   const held = async () => {
     if (polls++ === 0) throw new Error('the broker is unavailable')
-    return partitionsHeld(broker.manager)
+    return partitionsHeld(broker.manager, 2)
   }
 
   await new Promise<void>((resolve) => {

@@ -42,7 +42,8 @@ beforeAll(async () => {
   )
   // As far as an attributor can come.
   const checkpoints = await restored.bucket(CHECKPOINTS)
-  const keys = [...invocationLogs(PARTITIONS).map(({ key }) => key), 'changes', 'observations', 'audit']
+  const logs = await invocationLogs(restored.manager, PARTITIONS)
+  const keys = [...logs.map(({ key }) => key), 'changes', 'observations', 'audit']
   for (const key of keys) await checkpoints.put(key, JSON.stringify({ done: 1_000_000 }))
   deps = { broker: restored, old, streams, say: () => undefined }
 
