@@ -35,20 +35,24 @@ export interface QuarantinedLog {
   readonly subjects: string
 }
 
-/** @returns undefined for a reader that only a newer version knows */
-export function logOfQuarantined(reader: string): QuarantinedLog | undefined {
-  switch (reader) {
-    case 'a':
-    case 'b':
-    case 'c':
-      return { stream: INVOCATIONS.name, subjects: `invocations.${reader}.` }
-    case 'observations':
-      return { stream: OBSERVATIONS.name, subjects: 'observations.' }
-    case 'audit':
-      return { stream: AUDIT.name, subjects: 'audit.' }
-    case 'changes':
-      return { stream: CHANGES.name, subjects: 'changes.' }
-    default:
-      return undefined
-  }
+const logOfStage = (stage: StageName): QuarantinedLog => ({
+  stream: INVOCATIONS.name,
+  subjects: `invocations.${stage}.`,
+})
+
+const LOGS: Readonly<Record<QuarantineReader, QuarantinedLog>> = {
+  l: logOfStage('l'),
+  a: logOfStage('a'),
+  t: logOfStage('t'),
+  b: logOfStage('b'),
+  c: logOfStage('c'),
+  observations: { stream: OBSERVATIONS.name, subjects: 'observations.' },
+  audit: { stream: AUDIT.name, subjects: 'audit.' },
+  changes: { stream: CHANGES.name, subjects: 'changes.' },
 }
+
+const isReader = (reader: string): reader is QuarantineReader => Object.hasOwn(LOGS, reader)
+
+/** @returns undefined for a reader that only a newer version knows */
+export const logOfQuarantined = (reader: string): QuarantinedLog | undefined =>
+  isReader(reader) ? LOGS[reader] : undefined

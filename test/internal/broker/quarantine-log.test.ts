@@ -13,7 +13,7 @@ import {
 import { bucketRecords } from '../../../internal/broker/records.js'
 import { QUARANTINE_REPLAYS } from '../../../streams/buckets.js'
 import { CHANGES } from '../../../streams/changes.js'
-import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
+import { INVOCATIONS, invocationsSubject, STAGES } from '../../../streams/invocations.js'
 import { QUARANTINE, type QuarantineReader, quarantineSubject } from '../../../streams/quarantine.js'
 import { NOW_MS } from '../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
@@ -89,6 +89,26 @@ describe('a replay of a quarantined message', () => {
     expect(replay).toMatchObject({ kind: 'replayed', log: 'invocations.a.3' })
     expect(await inLog('invocations.a.3')).toEqual([['event', expect.stringMatching(/^quarantined\.replay\./)]])
     expect(await listed()).toEqual([])
+  })
+
+  test.each(STAGES)('returns what stage %s could not handle to the mailbox that it came from', async (stage) => {
+    const log = invocationsSubject(stage, 0)
+    const message = await keep({ log, data: Buffer.from(`event of ${stage}`) }, stage)
+
+    expect(await replayQuarantined(message, deps)).toMatchObject({ kind: 'replayed', log })
+
+    expect(await inLog(log)).toEqual([[`event of ${stage}`, expect.any(String)]])
+    expect(await listed()).toEqual([])
+  })
+
+  test('of a reader that only a newer version knows is left to that', async () => {
+    await publishOrThrow(broker.publish, 'quarantine.toString', Buffer.from('new'), 'quarantine.new', {
+      headers: { 'Attribution-Log': 'invocations.z.0' },
+    })
+    const message = await found((await quarantineState(broker.manager)).lastSequence)
+
+    expect(await replayQuarantined(message, deps)).toEqual({ kind: 'unknown_log' })
+    expect(await listed()).toEqual([message])
   })
 
   test('keeps the prefix of the message id, which readers use to recognise the kind of message', async () => {

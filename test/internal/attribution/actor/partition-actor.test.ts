@@ -43,6 +43,7 @@ import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import { QUARANTINED } from '../../../../internal/store/tables/quarantined.js'
 import { QUARANTINE_REPLAYS } from '../../../../streams/buckets.js'
 import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../streams/invocations.js'
+import { quarantineSubject } from '../../../../streams/quarantine.js'
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
@@ -502,23 +503,32 @@ describe('poison in a batch', () => {
     expect(await recordsOf(9, [95, 96])).toEqual([0, 1])
   })
 
-  test('a replayed event that its stage can now handle gets exactly one record', async () => {
-    const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
-    await send(10, [{ number: 97, provider: 'broken', service: 'search' }])
-    const before = start(10)
-    await untilDone(10)
-    await before.stop()
-    const found = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.a' })
-    const message = await findQuarantinedMessage(broker.manager, found?.seq ?? 0)
-    if (message === undefined) throw new Error('the message is not in quarantine')
+  test.each([
+    ['a', 97, { attributed_service: 'search' }],
+    ['t', 98, { trace_id: tracesOf(10).next().value }],
+  ] as const)(
+    'a replayed event that stage %s can now handle gets exactly one record',
+    async (stage, number, stated) => {
+      const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
+      const before = start(10)
+      const named = { trace_id: tracesOf(10).next().value, attributed_service: 'search' }
+      await sendTraced(10, [{ number: number + 100, stated: named }])
+      await untilDone(10)
+      await sendTraced(10, [{ number, stated: { ...stated, provider: 'broken' } }])
+      await untilDone(10)
+      await before.stop()
+      const found = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: quarantineSubject(stage) })
+      const message = await findQuarantinedMessage(broker.manager, found?.seq ?? 0)
+      if (message === undefined) throw new Error('the message is not in quarantine')
 
-    await replayQuarantined(message, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
-    const after = start(10, undefined, { consumptionOf: () => FREE })
-    await untilDone(10)
-    await after.stop()
+      await replayQuarantined(message, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
+      const after = start(10, undefined, { consumptionOf: () => FREE })
+      await untilDone(10)
+      await after.stop()
 
-    expect(await recordsOf(10, [97])).toEqual([1])
-  })
+      expect(await recordsOf(10, [number])).toEqual([1])
+    },
+  )
 
   test('an unreadable message quarantines the events whose ids can be read', async () => {
     const entry = JSON.parse(
