@@ -55,8 +55,8 @@ const MEMBER_CHANGES = counter(
 /** Of a member whose work another one takes over. */
 const HEARTBEAT_MS = 1_000
 /**
- * Of one that is alone: there is nobody to take over, and whoever joins hears from it at once. Well within the age at
- * which the bucket forgets a member.
+ * Of one that is alone: there is nobody to take over, and whoever joins, or is heard again, hears from it at once. Well
+ * within the age at which the bucket forgets a member.
  */
 const HEARTBEAT_ALONE_MS = 5_000
 /** Members whose last heartbeat is older than this count as dead. */
@@ -111,7 +111,7 @@ export async function joinMembers(
     MEMBERS.set(live().length)
     MEMBER_CHANGES.inc()
     for (const listener of changeListeners) listener()
-    // One that joins has not heard from this member for as long as it was alone.
+    // One that joins, or is heard again, has not heard from this member for as long as it was alone.
     beat()
   }
 
@@ -129,7 +129,8 @@ export async function joinMembers(
   const { beat, stop } = beating({
     // Without an acknowledgement: if one is missed, the broker is unavailable to all members alike.
     send: () => connection.publish(`$KV.${BUCKET.name}.${own}`, heartbeat()),
-    everyMs: () => (live().length > 1 ? HEARTBEAT_MS : HEARTBEAT_ALONE_MS),
+    // By what was heard: after a stall of this process, `live` lacks those whose heartbeats are not read yet.
+    everyMs: () => (lastLive === member ? HEARTBEAT_ALONE_MS : HEARTBEAT_MS),
     onTime: notifyIfChanged,
   })
   // First, so that the watch of this role's members finds one.

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { joinMembers, type Membership } from '../../../internal/broker/members.js'
 import { mirrorBucket } from '../../../internal/broker/mirror.js'
@@ -108,6 +109,49 @@ test('a member that was alone hears within seconds that one which joined has die
   expect(changes).toEqual(['one,two', 'one'])
   expect(performance.now() - joinedAt).toBeLessThan(5_000)
   await alone.leave()
+})
+
+test('a member that stood still says again each second that it lives, since the others have not left', async () => {
+  const bucket = await buckets.open(MEMBERS)
+  const one = await joinMembers(bucket, 'stalled', 'one', onLost)
+  const hasJoined = new Promise<void>((resolve) => one.onChange(resolve))
+  const two = JSON.stringify({ at: new Date().toISOString(), pid: 1, version: '1' })
+  await bucket.put('stalled.two', two)
+  await hasJoined
+  let changes = 0
+  one.onChange(() => changes++)
+  let stoodStillUntil = Number.POSITIVE_INFINITY
+  const said: number[] = []
+  let hasSaid = (): void => undefined
+  const twice = new Promise<void>((resolve) => {
+    hasSaid = resolve
+  })
+  const watch = await mirrorBucket<{ readonly at: string }>(
+    bucket,
+    onLost,
+    (_, value) => {
+      const at = Date.parse(value?.at ?? '')
+      if (at >= stoodStillUntil && said.push(at) === 2) hasSaid()
+    },
+    'stalled.one',
+  )
+  // Another process says meanwhile that the other member lives, as the broker then tells this one.
+  const otherMember = `
+    import { setTimeout as sleep } from 'node:timers/promises'
+    import { connect } from '@nats-io/transport-node'
+    const connection = await connect({ servers: ${JSON.stringify(buckets.url)} })
+    await sleep(3_100)
+    connection.publish('$KV.${MEMBERS.name}.stalled.two', ${JSON.stringify(two)})
+    await connection.drain()`
+  execFileSync(process.execPath, ['--input-type=module', '--eval', otherMember])
+  stoodStillUntil = Date.now()
+  await twice
+
+  const [first = 0, second = 0] = said
+  expect(second - first).toBeLessThan(2_000)
+  expect([one.live(), changes]).toEqual([['one', 'two'], 0])
+  watch.stop()
+  await one.leave()
 })
 
 test('a member that is alone says that it lives more rarely, and before the bucket forgets it', async () => {
