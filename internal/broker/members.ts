@@ -5,6 +5,7 @@ import { MEMBERS as BUCKET } from '../../streams/buckets.js'
 import { serviceVersion } from '../config/version.js'
 import { counter, gauge } from '../telemetry/metrics.js'
 import { connectionOf } from './connect.js'
+import { HeardMembers, type Said } from './heard-members.js'
 import { mirrorBucket } from './mirror.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
@@ -22,28 +23,19 @@ export interface Membership {
    * Calls back when the live members have changed: at once when one joins or leaves, within a second when one expires.
    */
   onChange(listener: () => void): void
-  /** Whether another live member has said in its last heartbeat that events wait on its disk. */
-  areOthersSpooling(): boolean
+  /** Whether events wait on the disk of another member, or may: of one that is silent and has not left. */
+  mayOthersSpool(): boolean
   leave(): Promise<void>
 }
 
 /** The value of `<role>.<member>` in the bucket `members`. */
-interface Heartbeat {
+interface Heartbeat extends Said {
   readonly at: string
   readonly pid: number
   /** Of the build. */
   readonly version: string
   /** Of a gateway: its build of the HTTP parser. */
   readonly http?: string
-  /** Of a gateway: events wait on its disk. */
-  readonly spooling?: true
-  /** The parts of the role's work that the member does; all of them when absent. */
-  readonly parts?: readonly string[]
-}
-
-interface SeenMember extends Pick<Heartbeat, 'parts' | 'spooling'> {
-  /** When its last heartbeat arrived, by `performance.now()`. */
-  readonly at: number
 }
 
 const MEMBERS = gauge('members', 'Live processes of this role, as this one sees them: they share its work.')
@@ -59,8 +51,6 @@ const HEARTBEAT_MS = 1_000
  * within the age at which the bucket forgets a member.
  */
 const HEARTBEAT_ALONE_MS = 5_000
-/** Members whose last heartbeat is older than this count as dead. */
-const EXPIRED_MS = 3_000
 
 /**
  * Joins the members of a role and assigns ownership by rendezvous hashing: a key belongs to the live member with the
@@ -81,7 +71,6 @@ export async function joinMembers(
   gateway?: { readonly http: string; readonly isSpooling: () => boolean },
 ): Promise<Membership> {
   const connection = connectionOf(bucket) as NatsConnection
-  const members = new Map<string, SeenMember>()
   const self = {
     pid: process.pid,
     version: serviceVersion(),
@@ -90,21 +79,17 @@ export async function joinMembers(
   }
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
+  const heard = new HeardMembers(own)
 
   const live = (): readonly string[] => {
-    const now = performance.now()
     const names = [member]
-    for (const [key, seen] of members) {
-      if (key !== own && now - seen.at <= EXPIRED_MS) names.push(key.slice(role.length + 1))
-    }
+    for (const [key] of heard.liveOthers()) names.push(key.slice(role.length + 1))
     return names.sort()
   }
   const changeListeners: (() => void)[] = []
   let lastLive = member
   MEMBERS.set(1)
   const notifyIfChanged = (): void => {
-    const now = performance.now()
-    for (const [key, { at }] of members) if (now - at > EXPIRED_MS) members.delete(key)
     const nowLive = live().join('\n')
     if (nowLive === lastLive) return
     lastLive = nowLive
@@ -115,13 +100,6 @@ export async function joinMembers(
     beat()
   }
 
-  const onHeartbeat = (key: string, { parts: does, spooling }: Pick<Heartbeat, 'parts' | 'spooling'>): void => {
-    members.set(key, {
-      at: performance.now(),
-      ...(does !== undefined && { parts: does }),
-      ...(spooling !== undefined && { spooling }),
-    })
-  }
   const heartbeat = (): string => {
     const spooling = gateway?.isSpooling() === true && ({ spooling: true } as const)
     return JSON.stringify({ at: new Date().toISOString(), ...self, ...spooling } satisfies Heartbeat)
@@ -139,23 +117,19 @@ export async function joinMembers(
     bucket,
     onLost,
     (key, heartbeat) => {
-      if (heartbeat === undefined) members.delete(key)
-      else onHeartbeat(key, heartbeat)
+      if (heartbeat === undefined) heard.gone(key)
+      else heard.heard(key, heartbeat)
       notifyIfChanged()
     },
     `${role}.>`,
   )
-  onHeartbeat(own, self)
   beat()
 
   return {
-    owns: (name, part) => isOwner({ own, self, members }, name, part),
+    owns: (name, part) => isOwner({ own, self, heard }, name, part),
     live,
     onChange: (listener) => void changeListeners.push(listener),
-    areOthersSpooling() {
-      const now = performance.now()
-      return [...members].some(([key, { at, spooling }]) => key !== own && now - at <= EXPIRED_MS && spooling === true)
-    },
+    mayOthersSpool: () => heard.mayOthersSpool(),
     async leave() {
       stop()
       mirror.stop()
@@ -192,25 +166,15 @@ function beating({ send, everyMs, onTime }: Beating): { readonly beat: () => voi
 }
 
 function isOwner(
-  {
-    own,
-    self,
-    members,
-  }: {
-    readonly own: string
-    readonly self: Pick<Heartbeat, 'parts'>
-    readonly members: ReadonlyMap<string, SeenMember>
-  },
+  { own, self, heard }: { readonly own: string; readonly self: Said; readonly heard: HeardMembers },
   name: string,
   part: string | undefined,
 ): boolean {
-  const now = performance.now()
-  const does = (of: Pick<Heartbeat, 'parts'>): boolean => part === undefined || (of.parts?.includes(part) ?? true)
+  const does = ({ parts }: Said): boolean => part === undefined || (parts?.includes(part) ?? true)
   if (!does(self)) return false
   const ownScore = score(own, name)
-  for (const [key, member] of members) {
-    if (key === own || now - member.at > EXPIRED_MS || !does(member)) continue
-    if (score(key, name) > ownScore) return false
+  for (const [key, said] of heard.liveOthers()) {
+    if (does(said) && score(key, name) > ownScore) return false
   }
   return true
 }

@@ -71,7 +71,7 @@ export interface Decisions {
     | 'partitions'
   >
   readonly writer: LogWriter
-  /** Whether events wait on this disk, or on that of another live gateway. */
+  /** Whether events wait on this disk, or may wait on that of another gateway. */
   readonly mayBeSpooled: () => boolean
   /** Resolves when the log, or the spool, holds every accepted event. */
   close(): Promise<void>
@@ -133,7 +133,7 @@ export async function openDecisions(
       partitions,
     },
     writer,
-    mayBeSpooled: () => isSpooling() || members.areOthersSpooling(),
+    mayBeSpooled: () => isSpooling() || members.mayOthersSpool(),
     async close() {
       await groups.idle()
       decided.abort()
