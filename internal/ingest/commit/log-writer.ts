@@ -70,9 +70,13 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       switch (result.kind) {
         case 'stored':
           // After the group: a key that is known without its event would swallow the repeat of a lost request.
-          if (keyMessage !== undefined && (await delivery.deliverKeys(keyMessage)).kind === 'failed') {
-            const detail = 'The keys cannot be published, and writing them to the spool failed.'
-            return { kind: 'unavailable', detail, areBytesHeld: true }
+          if (keyMessage !== undefined) {
+            const appended = await delivery.deliverKeys(keyMessage)
+            if (appended.kind === 'failed') {
+              log.error({ err: appended.error }, 'keys could not be written to the spool')
+              const detail = 'The keys cannot be published, and writing them to the spool failed.'
+              return { kind: 'unavailable', detail, areBytesHeld: true }
+            }
           }
           return { kind: 'stored', sequence: result.sequence }
         case 'refused':

@@ -30,8 +30,10 @@ const DRAIN_EVERY_MS = 100
 /** A spool that stands still says why at most this often. */
 const SAY_EVERY_MS = 10_000
 
-/** Why a record was not delivered. */
-type Refusal = { readonly subject: string } & Exclude<PublishResult, { readonly kind: 'stored' }>
+/** Why a spool stands still: its stream did not take the next record, or a disk failed. */
+type Obstacle =
+  | ({ readonly subject: string } & Exclude<PublishResult, { readonly kind: 'stored' }>)
+  | { readonly err: Error }
 
 /**
  * Delivers what spools hold to its streams, in order. No event waits for anything but its own stream:
@@ -64,11 +66,10 @@ export class SpoolDelivery {
    * @returns `full` when they are given up
    */
   async deliverKeys(record: SpoolRecord): Promise<Appended> {
-    const { keySpool, log } = this.deps
+    const { keySpool } = this.deps
     if (keySpool.isEmpty && (await this.publish(record)).kind === 'stored') return { kind: 'stored' }
     const appended = await this.store(keySpool, [record])
     if (appended.kind === 'full') KEYS_LOST.inc()
-    if (appended.kind === 'failed') log.error({ err: appended.error }, 'keys could not be written to the spool')
     return appended
   }
 
@@ -77,10 +78,13 @@ export class SpoolDelivery {
     let saidAt = Number.NEGATIVE_INFINITY
     while (!isOver() && !signal.aborted) {
       await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)
-      const refusal = await this.drain(spool, signal)
-      if (refusal === undefined || performance.now() - saidAt < SAY_EVERY_MS) continue
+      const obstacle = await this.drain(spool, signal)
+      if (obstacle === undefined || performance.now() - saidAt < SAY_EVERY_MS) continue
       saidAt = performance.now()
-      this.deps.log.warn({ ...refusal, folder: spool.folder }, 'a spool waits: its next message is not taken')
+      const { log } = this.deps
+      const { folder } = spool
+      if ('err' in obstacle) log.error({ ...obstacle, folder }, 'a spool waits: a disk cannot be read or written')
+      else log.warn({ ...obstacle, folder }, 'a spool waits: its next message is not taken')
     }
   }
 
@@ -101,12 +105,12 @@ export class SpoolDelivery {
     this.running.set(spool, delivered)
   }
 
-  /** @returns why a record was not taken */
-  private async drain(spool: Spool, signal: AbortSignal): Promise<Refusal | undefined> {
+  /** @returns why it ended before the spool's end */
+  private async drain(spool: Spool, signal: AbortSignal): Promise<Obstacle | undefined> {
     const { keySpool, isBrokerUp, log } = this.deps
     if (spool.isEmpty || !isBrokerUp()) return undefined
     const { folder } = spool
-    let refusal: Refusal | undefined
+    let obstacle: Obstacle | undefined
     const dropped = new Map<string, number>()
     const drained = await spool.drain(async (record) => {
       const { subject } = record
@@ -115,17 +119,20 @@ export class SpoolDelivery {
         dropped.set(subject, (dropped.get(subject) ?? 0) + 1)
         return true
       }
-      if (subject === KEYS_SUBJECT && spool !== keySpool) return (await this.deliverKeys(record)).kind !== 'failed'
+      if (subject === KEYS_SUBJECT && spool !== keySpool) {
+        const appended = await this.deliverKeys(record)
+        if (appended.kind === 'failed') obstacle = { err: appended.error }
+        return appended.kind !== 'failed'
+      }
       const result = await this.publish(record)
-      if (result.kind !== 'stored') refusal = { subject, ...result }
+      if (result.kind !== 'stored') obstacle = { subject, ...result }
       return result.kind === 'stored'
     })
     for (const [subject, messages] of dropped) {
       log.warn({ subject, messages, folder }, 'dropped messages of a spool that no stream takes: they carry no events')
     }
     if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind, folder }, 'drained a spool')
-    if (drained.kind === 'failed') log.error({ err: drained.error, folder }, 'a spool could not be read')
-    return refusal
+    return drained.kind === 'failed' ? { err: drained.error } : obstacle
   }
 
   private publish({ subject, payload, messageId }: SpoolRecord): Promise<PublishResult> {

@@ -4,6 +4,7 @@ import { readLog } from '../../../../internal/broker/log.js'
 import type { PublishResult } from '../../../../internal/broker/publisher.js'
 import { createLogWriter, deliverOrphans, type LogWriter } from '../../../../internal/ingest/commit/log-writer.js'
 import { SpoolDelivery } from '../../../../internal/ingest/commit/spool-delivery.js'
+import { localFiles, type SpoolFiles } from '../../../../internal/ingest/spool/files.js'
 import type { Spool } from '../../../../internal/ingest/spool/spool.js'
 import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
@@ -12,7 +13,7 @@ import { INVOCATIONS, invocationsSubject } from '../../../../streams/invocations
 import { KEYS, KEYS_SUBJECT } from '../../../../streams/keys.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { open, temporaryFolder } from '../../../support/spool.js'
+import { open, systemError, temporaryFolder } from '../../../support/spool.js'
 
 const SUBJECT = invocationsSubject('a', 0)
 const log = createLog('test', 'silent')
@@ -62,9 +63,9 @@ interface OpenWriter extends LogWriter {
   readonly delivery: SpoolDelivery
 }
 
-async function writer({ keyBytesMax = 2 ** 20 }: { keyBytesMax?: number } = {}) {
+async function writer({ keyBytesMax = 2 ** 20, keyFiles = localFiles } = {}) {
   const { spool } = await open(await temporaryFolder())
-  const { spool: keySpool } = await open(await temporaryFolder(), { bytesMax: keyBytesMax })
+  const { spool: keySpool } = await open(await temporaryFolder(), { bytesMax: keyBytesMax, files: keyFiles })
   const deps = { publisher: { publish: publisher }, spool, keySpool, isBrokerUp: () => isUp, partitions: 2, log }
   const delivery = new SpoolDelivery(deps)
   return { ...createLogWriter({ ...deps, delivery }), spool, keySpool, delivery } satisfies OpenWriter
@@ -244,6 +245,42 @@ test('a spool that waits holds up no other, says what it waits for, and stays fo
   expect((await open(folder)).spool.count).toBe(2)
   warn.mockRestore()
 })
+
+test.each(['it cannot be read', 'the keys in it cannot be written to a spool of their own'])(
+  'a spool that a disk holds up says so once, not in every round: %s',
+  async (what) => {
+    const error = vi.spyOn(log, 'error')
+    let isBroken = false
+    const failing: SpoolFiles = {
+      ...localFiles,
+      async open(path) {
+        if (isBroken) throw systemError('EIO')
+        return localFiles.open(path)
+      },
+      async create(path) {
+        if (isBroken) throw systemError('EIO')
+        return localFiles.create(path)
+      },
+    }
+    refused = new Set([KEYS_SUBJECT])
+    const folder = await temporaryFolder()
+    const { spool } = await open(folder, what.includes('keys') ? {} : { files: failing })
+    const { delivery } = await writer({ keyFiles: failing })
+    await spool.append([{ subject: KEYS_SUBJECT, messageId: 'z.k', payload: keysOf(1) }])
+    isBroken = true
+    const rounds = vi.spyOn(spool, 'drain')
+    const stopping = new AbortController()
+
+    const delivered = deliverOrphans({ spools: [spool], delivery, log, signal: stopping.signal })
+    await vi.waitFor(() => expect(rounds.mock.calls.length).toBeGreaterThan(4), { timeout: 5_000 })
+    stopping.abort()
+    await delivered
+
+    const err = expect.objectContaining({ code: 'EIO' })
+    expect(error.mock.calls).toEqual([[{ err, folder }, expect.stringMatching('waits')]])
+    error.mockRestore()
+  },
+)
 
 test('a gateway that stops delivers what waits if the broker is up', async () => {
   isUp = false
