@@ -68,12 +68,12 @@ export interface ReferenceData {
 }
 
 export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSignal): Promise<ReferenceData> {
-  const { broker, onLost, clock, log } = deps
+  const { broker, onLost, clock, log, staleMs } = deps
   const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void): Promise<Followed> => {
     const bucket = await broker.bucket(from)
     const copy = await mirrorBucket<T>(bucket, onLost, apply)
-    const mirrorLag = await followMirrorLag(bucket, copy, { clock, log }, signal)
-    return { isIndexStale: () => mirrorLag.lagMs() > deps.staleMs, reached: copy.reached }
+    const mirrorLag = await followMirrorLag(bucket, copy, { clock, log, staleMs }, signal)
+    return { isIndexStale: () => mirrorLag.lagMs() > staleMs, reached: copy.reached }
   }
   const directory = new WatchedDirectory()
   const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))

@@ -12,12 +12,17 @@ export interface MirrorLag {
 export interface MirrorLagDeps {
   readonly clock: () => number
   readonly log: Logger
-  /** How often the bucket is polled. */
-  readonly everyMs?: number
+  /** Lag from which the caller counts the mirror as stale. */
+  readonly staleMs: number
 }
 
-/** The lag is reported in minutes; polling more often would only load the broker. */
-const ASK_EVERY_MS = 30_000
+/** Polling more often would only load the broker. */
+const ASK_EVERY_MS_MAX = 30_000
+/** By a mirror that counts as stale at once. */
+const ASK_EVERY_MS_MIN = 300
+
+/** So often that a mirror which is up to date does not count as stale between two answers, nor when one is missing. */
+const askEveryMs = (staleMs: number): number => Math.min(ASK_EVERY_MS_MAX, Math.max(ASK_EVERY_MS_MIN, staleMs / 3))
 
 /**
  * Polls a bucket's newest revision and compares the mirror's with it. The lag grows while the watch is silent and while
@@ -28,7 +33,7 @@ const ASK_EVERY_MS = 30_000
 export async function followMirrorLag(
   bucket: KV,
   copy: Pick<Mirror<unknown>, 'revision'>,
-  { clock, log, everyMs = ASK_EVERY_MS }: MirrorLagDeps,
+  { clock, log, staleMs }: MirrorLagDeps,
   signal: AbortSignal,
 ): Promise<MirrorLag> {
   let currentAt = clock()
@@ -43,7 +48,7 @@ export async function followMirrorLag(
   }
   const follow = async (): Promise<void> => {
     while (!signal.aborted) {
-      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+      await sleep(askEveryMs(staleMs), undefined, { signal }).catch(() => undefined)
       if (!signal.aborted) await ask()
     }
   }

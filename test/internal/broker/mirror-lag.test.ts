@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type Broker, connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
 import { mirrorBucket } from '../../../internal/broker/mirror.js'
 import { followMirrorLag } from '../../../internal/broker/mirror-lag.js'
@@ -37,7 +37,7 @@ test('a mirror that has reached its bucket’s revision has no lag; the lag of a
   const bucket = await broker.bucket(DIRECTORY)
   const copy = await mirrorBucket(bucket, () => undefined)
   let now = 0
-  const deps = { clock: () => now, log, everyMs: 5 }
+  const deps = { clock: () => now, log, staleMs: 0 }
   const ofCopy = await followMirrorLag(bucket, copy, deps, stopping.signal)
   // A silent watch stays at the first revision.
   const ofSilent = await followMirrorLag(bucket, { revision: () => 1 }, deps, stopping.signal)
@@ -61,7 +61,7 @@ test('the lag of a mirror grows while the broker does not reply, and ends when i
   const bucket = await (await connect(link.url)).bucket(DIRECTORY)
   const copy = await mirrorBucket(bucket, () => undefined)
   let now = 0
-  const currency = await followMirrorLag(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
+  const currency = await followMirrorLag(bucket, copy, { clock: () => now, log, staleMs: 0 }, stopping.signal)
   expect(currency.lagMs()).toBe(0)
 
   // Requests get no reply until the client notices the lost connection and reconnects.
@@ -70,4 +70,19 @@ test('the lag of a mirror grows while the broker does not reply, and ends when i
   expect(currency.lagMs()).toBe(SIX_MINUTES_MS)
 
   await until(() => currency.lagMs() === 0)
+})
+
+test('a bucket is asked three times within the lag from which its mirror is stale', async () => {
+  const { url } = await launchBroker()
+  const broker = await connect(url)
+  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
+  const bucket = await broker.bucket(DIRECTORY)
+  const copy = await mirrorBucket(bucket, () => undefined)
+  const asks = vi.spyOn(bucket, 'status')
+
+  const startedAt = performance.now()
+  await followMirrorLag(bucket, copy, { clock: Date.now, log, staleMs: 3_000 }, stopping.signal)
+  await expect.poll(() => asks.mock.calls.length, { timeout: 10_000 }).toBe(3)
+
+  expect(performance.now() - startedAt).toBeGreaterThan(1_900)
 })

@@ -52,7 +52,7 @@ export interface OpenInference {
 }
 
 export async function openInference(deps: InferenceDeps, signal: AbortSignal): Promise<OpenInference> {
-  const { broker, store, membership, member, reference, clock, log } = deps
+  const { broker, store, membership, member, reference, clock, log, staleMs } = deps
   const models = await broker.bucket(MODELS)
   const board = await openServingBoard({
     models,
@@ -64,7 +64,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
   })
   measureServing(board, reference.tenantIds)
   reference.onTenantChange(board.settingsChanged)
-  const mirrorLag = await followMirrorLag(models, board, { clock, log }, signal)
+  const mirrorLag = await followMirrorLag(models, board, { clock, log, staleMs }, signal)
   const artefacts = await broker.objects(MODEL_ARTEFACTS)
   const shadows = await broker.bucket(MODEL_SHADOWS)
   const load = (version: StoredModel) => loadModel(artefacts, version)
@@ -92,7 +92,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
     stage: (rowDeps) =>
       stageB({
         ...rowDeps,
-        isIndexStale: () => mirrorLag.lagMs() > deps.staleMs || reference.directoryCopy.isIndexStale(),
+        isIndexStale: () => mirrorLag.lagMs() > staleMs || reference.directoryCopy.isIndexStale(),
         board,
         inference,
         baseline,
