@@ -98,6 +98,8 @@ async function processedStatus(
 
 const QUEUED = { status: 'queued' }
 const UNKNOWN = problem('NOT_FOUND', 'No such invocation was admitted in the last seven days.')
-const UNDECIDED = problem('SERVICE_UNAVAILABLE', 'More calls wait than can be searched for it at present.', {
-  retryAfterSeconds: 1,
-})
+const UNDECIDED = problem(
+  'SERVICE_UNAVAILABLE',
+  'It may wait where it cannot be searched for at present: in a long backlog, or on the disk of a gateway.',
+  { retryAfterSeconds: 1 },
+)
