@@ -45,6 +45,8 @@ async function launchNginx(program: string, gateways: readonly [number, number])
     ].join('\n'),
   )
   const launched = launchCommand(program, { args: ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'] })
+  // Its workers would outlive a kill.
+  atEnd(() => launched.kill('SIGTERM'))
   await launched.line(/start worker process \d+/)
   return `http://127.0.0.1:${port}`
 }
