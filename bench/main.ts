@@ -62,6 +62,7 @@ program
     new Option('--generator <which>', 'wrk where it can be had, or our own').choices(['wrk', 'node']).default('wrk'),
   )
   .addOption(new Option('--credential <which>', 'API key or access token').choices(['key', 'jwt']).default('key'))
+  .addOption(new Option('--durability <which>', 'what a 202 survives').choices(['power', 'process']).default('power'))
   .option('--profile', 'profile the gateway under this load instead', false)
   .option('--sweep', 'bulk, connections, bytes, processes and open loop instead: loads of 2 s, 3 repeats', false)
   .option('--gateways', '1, 2, 4 and 8 gateways instead: loads of 2 s, 3 repeats', false)

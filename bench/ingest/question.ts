@@ -50,6 +50,8 @@ export interface IngestOptions {
   readonly connections: number
   /** Credential of the requests. */
   readonly credential: 'key' | 'jwt'
+  /** Of the private broker. */
+  readonly durability: 'power' | 'process'
   /** Instead of measuring: profile the gateway under this load. */
   readonly profile: boolean
   /** Instead of that: the other forms of load, see sweep.ts. */
@@ -70,13 +72,18 @@ const PROOF_EVENTS = 5_000
 export const ingest = (options: IngestOptions, signal: AbortSignal): Promise<void> =>
   privateRun(options.checkout, 'ingest', signal, (folder, processes) => answer(options, folder, processes))
 
+function resultOf({ credential, durability }: IngestOptions): string {
+  if (credential === 'jwt') return 'ingest-jwt.json'
+  return durability === 'process' ? 'ingest-process.json' : 'ingest.json'
+}
+
 async function answer(options: IngestOptions, folder: string, processes: Processes): Promise<void> {
   const { checkout, repeats, seconds, connections } = options
   const requestsFile = join(folder, 'requests.txt')
   const wrk = options.generator === 'wrk' ? await ensureWrk(checkout) : undefined
   const generator =
     wrk === undefined ? nodeGenerator(requestsFile, processes) : wrkGenerator(wrk, requestsFile, processes)
-  const ground = await prepareGround(folder, options.natsServerBin, processes)
+  const ground = await prepareGround(folder, options.natsServerBin, processes, options.durability)
   const storePort = await freePort()
   const storePid = await startStore(ground, storePort)
   const storeUrl = `http://127.0.0.1:${storePort}`
@@ -132,7 +139,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   await bench.run('ours', full)
   await runInTurns(bench, 'attributing', full, ATTRIBUTION_REPEATS)
 
-  const file = join(checkout, 'bench', 'results', options.credential === 'jwt' ? 'ingest-jwt.json' : 'ingest.json')
+  const file = join(checkout, 'bench', 'results', resultOf(options))
   const before = readResult<IngestResult>(file)
   const result = summarise({
     provenance: provenance(checkout),

@@ -47,7 +47,12 @@ export const roleMain = (role: string): string => fileURLToPath(new URL(`../../c
 const benchMain = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
 /** Starts a private nats-server with its data in `folder`, and makes the streams, the first tenant and its key. */
-export async function prepareGround(folder: string, natsServerBin: string, processes: Processes): Promise<Ground> {
+export async function prepareGround(
+  folder: string,
+  natsServerBin: string,
+  processes: Processes,
+  durability: 'power' | 'process' = 'power',
+): Promise<Ground> {
   const { files, secrets } = openInstance(join(folder, 'instance'), true)
   const port = await freePort()
   await processes.start(
@@ -55,7 +60,7 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
       port,
       user: NATS_USER,
       password: secrets.natsPassword,
-      durability: 'power',
+      durability,
     }),
   )
   const nats = { url: `nats://127.0.0.1:${port}`, user: NATS_USER, password: secrets.natsPassword }
