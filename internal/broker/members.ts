@@ -47,8 +47,8 @@ const MEMBER_CHANGES = counter(
 /** Of a member whose work another one takes over. */
 const HEARTBEAT_MS = 1_000
 /**
- * Of one that is alone: there is nobody to take over, and whoever joins, or is heard again, hears from it at once. Well
- * within the age at which the bucket forgets a member.
+ * Of a member that is alone: nobody can take its work over, and a member that joins or returns hears from it at once.
+ * Well within the age at which the bucket forgets a member.
  */
 const HEARTBEAT_ALONE_MS = 5_000
 

@@ -95,10 +95,6 @@ class Calls {
   }
 }
 
-/** Those of other tests, but for what they leave out. */
-const argsOf = (dataDir: string, port: number): string[] =>
-  upArgs(dataDir, port, []).map((arg) => (arg === 'process' ? 'power' : arg))
-
 interface Started {
   readonly up: Launched
   readonly apiKey: string
@@ -106,7 +102,7 @@ interface Started {
 }
 
 async function start(dataDir: string, port: number, args: readonly string[] = []): Promise<Started> {
-  const up = launch(UP_MAIN, { args: [...argsOf(dataDir, port), '--rate-read', '1000000', ...args] })
+  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, [], 'power'), '--rate-read', '1000000', ...args] })
   await up.line(/is ready/)
   const text = readFileSync(join(dataDir, 'credentials.json'), 'utf8')
   const { api_key: apiKey, tenant_id: tenantId } = JSON.parse(text) as Credentials
@@ -134,7 +130,7 @@ test.skipIf(reason !== undefined)(
     for (let cut = 0; cut < CUTS; cut++) {
       if (cut % 3 === 2) {
         // Of a start that is not over, nothing is known but that the next one works.
-        const up = launch(UP_MAIN, { args: argsOf(dataDir, port) })
+        const up = launch(UP_MAIN, { args: upArgs(dataDir, port, [], 'power') })
         await sleep(randomInt(START_MS_MAX))
         await cutPower(disk, calls)
         await up.exited

@@ -85,13 +85,18 @@ const FOR_A_FIRST_START: ReadonlySet<string> = new Set([
 ])
 
 /** Arguments of `up` for an instance in a folder. */
-export function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] = BACKGROUND_ROLES): string[] {
+export function upArgs(
+  dataDir: string,
+  port: number,
+  roles: readonly BackgroundRole[] = BACKGROUND_ROLES,
+  durability: 'power' | 'process' = 'process',
+): string[] {
   const without = BACKGROUND_ROLES.filter((role) => !roles.includes(role))
   return [
     ...['--port', String(port), '--intake-port', '0', '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
     ...(without.length === 0 ? [] : ['--without-roles', without.join()]),
     // No test but `faults/power-cut` cuts the power, and syncs would make the others wait for the disk.
-    ...['--durability', 'process'],
+    ...['--durability', durability],
   ]
 }
 

@@ -2,7 +2,7 @@ import type { Confidence } from '../../records/interpretation.js'
 import { listMessages, type NamedMessage } from './list-messages.js'
 
 /**
- * What calls that name their service themselves tell of their trace: one entry per batch, trace, service and time.
+ * Which services the calls of a trace name: one entry per batch, trace, service and time.
  * Learning one twice has no further effect.
  */
 export interface LearnedFact {

@@ -24,7 +24,7 @@ export interface Libchdb {
 
   /**
    * Makes each write to the file, or to files that are made in the folder from now on, survive a power cut before it
-   * returns, whoever writes.
+   * returns, whichever code writes.
    *
    * @returns false where the system or the file system cannot
    */

@@ -189,7 +189,7 @@ function wordsOfVendors(models: readonly EnergyModel[]): Map<string, string> {
   return words
 }
 
-/** The vendor whose own model a row describes; undefined for open weights, whoever serves them. */
+/** The vendor whose own model a row describes; undefined for open weights, on any provider. */
 const vendorOfRow = ({ row, foundBy }: EnergyModel): string | undefined =>
   foundBy === 'family' || row.startsWith('huggingface/') ? undefined : row.slice(0, row.indexOf('/'))
 

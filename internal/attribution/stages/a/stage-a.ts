@@ -20,7 +20,7 @@ export interface StageADeps extends RowDeps, EvidenceDeps {
  * whether an event is new, and drops a repeat even if its content differs.
  *
  * A call of a trace that does not name its service itself goes to the trace's actor (`stages/t/`), and so does what the
- * other calls of a trace tell of it. An event without a trace that the facts do not resolve goes to
+ * other calls of a trace show about it. An event without a trace that the facts do not resolve goes to
  * `invocations.b.<same partition>`.
  *
  * An event of another partition goes to that one's mailbox, where it is decided on: a spool of before the number of

@@ -4,7 +4,7 @@ import { capConfidence } from '../../../records/interpretation.js'
 import type { LearnedFact } from '../../actor/trace-facts.js'
 import { inheritedOwner, type Resolution, STRENGTH, undatedName } from './evidence.js'
 
-/** Calls that happened further apart than this by their own account are told separately. */
+/** Calls whose own times are further apart than this have separate entries. */
 const APART_MS = 60 * 60 * 1000
 
 /** What a resolved call tells the other calls of its trace. */

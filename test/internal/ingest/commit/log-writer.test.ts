@@ -96,7 +96,7 @@ test('the keys of a message are stored after it and before the answer, and a mes
   await from.close()
 })
 
-test('while the broker is away both go to the spool, and reach the log in their order once it is back', async () => {
+test('while the broker is unavailable both go to the spool, and they reach the log in order afterwards', async () => {
   isUp = false
   const from = await writer()
 

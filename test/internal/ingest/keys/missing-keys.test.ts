@@ -14,7 +14,7 @@ function missing(...recordedAtMs: readonly number[]) {
   const keys = new MissingKeys({
     async hasKeysBetween(fromMs, toMs) {
       asked.push(`${(fromMs - NOW_MS) / HOUR_MS} to ${(toMs - NOW_MS) / HOUR_MS}`)
-      if (failures-- > 0) throw new Error('the read model is away')
+      if (failures-- > 0) throw new Error('the read model is unavailable')
       setImmediate(() => answered())
       return recordedAtMs.some((atMs) => atMs >= fromMs && atMs < toMs)
     },
