@@ -1,8 +1,9 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * The Idempotency-Keys that gateways admitted: one message per group of events that the log has, of 25 bytes per key
- * (`internal/ingest/keys/admitted-keys.ts`). A gateway writes it after the group and before it answers.
+ * The Idempotency-Keys that gateways admitted, 25 bytes each (`internal/ingest/keys/admitted-keys.ts`). A gateway writes
+ * them after the group of events that they belong to, and before it answers: those of several groups in one message, if
+ * they were written meanwhile.
  *
  * Every gateway reads the whole stream at its start, and then what the others write.
  */

@@ -96,6 +96,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
       subjects.push(subject)
       return commit
     },
+    storeKeys: async (): Promise<Commit> => ({ kind: 'stored' }),
     close: async () => undefined,
   }
   const fingerprints = new BodyFingerprint(SECRET.subarray(0, 16))

@@ -5,7 +5,7 @@ import type { Admission } from '../../invocations/invocation-group.js'
 import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
 import { SENDER_BYTES } from '../keys/admitted-keys.js'
 import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './commit-group.js'
-import type { LogWriter } from './log-writer.js'
+import type { Commit, LogWriter } from './log-writer.js'
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */
 const WAITING_EVENTS_MAX = 50_000
@@ -129,18 +129,24 @@ export class GroupCommit {
     queue.isWriting = true
     const end = WRITE_SECONDS.startTimer()
     const messageId = `${this.run}.${this.groupsWritten++}`
-    const result = await this.writer.store(queue.subject, payloadOf(group), messageId, group.keys.payload)
+    const { payload: keys } = group.keys
+    const stored = await this.writer.store(queue.subject, payloadOf(group), messageId, keys)
     end()
-    if (result.kind === 'stored' && result.sequence !== undefined) this.onStored(queue.partition, result.sequence)
     GROUP_EVENTS.observe(group.events)
+    if (stored.areBytesHeld !== true) this.buffers.release(group)
+    const isInLog = stored.kind === 'stored' && stored.sequence !== undefined
+    if (isInLog) this.onStored(queue.partition, stored.sequence)
+    // The next group is written while the keys of this one are.
     queue.isWriting = false
+    if (queue.waiting.length > 0) this.scheduleFlush()
+    this.settle(group, isInLog && keys !== undefined ? await this.writer.storeKeys(keys, messageId) : stored)
+  }
+
+  private settle(group: OpenGroup, result: Commit): void {
     this.waitingEvents -= group.events
     this.waitingBytes -= group.length
-    if (result.areBytesHeld !== true) this.buffers.release(group)
     for (const settler of group.settlers) settler.foresee(group)
     for (const settler of group.settlers) settler.settled(result, group)
-    // At the end of this event-loop iteration: events that arrive until then join the group.
-    if (queue.waiting.length > 0) this.scheduleFlush()
     if (this.waitingEvents === 0) {
       for (const resolve of this.idleListeners) resolve()
       this.idleListeners = []

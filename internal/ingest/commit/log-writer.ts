@@ -4,6 +4,7 @@ import { STREAM_FULL } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
+import { SharedKeys } from './shared-keys.js'
 import { ATTEMPT_MS, type SpoolDelivery } from './spool-delivery.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
@@ -23,9 +24,15 @@ export type Commit = (
 export interface LogWriter {
   /**
    * @param payload must not change until the outcome is known, and not afterwards if it is held
-   * @param keys the Idempotency-Keys of its events, which KEYS gets after it: a message of `admitted-keys.ts`
+   * @param keys the Idempotency-Keys of its events, a message of `admitted-keys.ts`: a message that goes to the spool
+   *   takes them along; of one that the log has (the result has its sequence), `storeKeys` is to follow
    */
   store(subject: string, payload: Uint8Array, messageId: string, keys?: Uint8Array): Promise<Commit>
+  /**
+   * Stores the keys of a message that the log has. Not before: a key that is known without its event would swallow the
+   * repeat of a lost request.
+   */
+  storeKeys(keys: Uint8Array, messageId: string): Promise<Commit>
   close(): Promise<void>
 }
 
@@ -60,24 +67,17 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
     }
   }
 
+  const sharedKeys = new SharedKeys((record) => delivery.deliverKeys(record))
+
   return {
     async store(subject, payload, messageId, keys) {
       const message = { subject, payload, messageId }
-      const keyMessage = keys && { subject: KEYS_SUBJECT, payload: keys, messageId: `${messageId}.k` }
+      const keyMessage = keys && { subject: KEYS_SUBJECT, payload: keys, messageId: idOfKeys(messageId) }
       const both = keyMessage === undefined ? [message] : [message, keyMessage]
       if (!isBrokerUp() || !spool.isEmpty) return spoolIt(both)
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
         case 'stored':
-          // After the group: a key that is known without its event would swallow the repeat of a lost request.
-          if (keyMessage !== undefined) {
-            const appended = await delivery.deliverKeys(keyMessage)
-            if (appended.kind === 'failed') {
-              log.error({ err: appended.error }, 'keys could not be written to the spool')
-              const detail = 'The keys cannot be published, and writing them to the spool failed.'
-              return { kind: 'unavailable', detail, areBytesHeld: true }
-            }
-          }
           return { kind: 'stored', sequence: result.sequence }
         case 'refused':
           // Full means unprocessed: the spool would only hide it.
@@ -93,12 +93,21 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       }
     },
 
+    async storeKeys(keys, messageId) {
+      const stored = await sharedKeys.store(keys, idOfKeys(messageId))
+      if (stored.kind !== 'failed') return { kind: 'stored' }
+      log.error({ err: stored.error }, 'keys could not be written to the spool')
+      return { kind: 'unavailable', detail: 'The keys cannot be published, and writing them to the spool failed.' }
+    },
+
     async close() {
       await delivery.close()
       await Promise.all([spool.close(), keySpool.close()])
     },
   }
 }
+
+const idOfKeys = (messageId: string): string => `${messageId}.k`
 
 export interface OrphanSpools {
   readonly spools: readonly Spool[]

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { bytesOf } from '../../../../internal/ids/key-hash.js'
 import type { Settler } from '../../../../internal/ingest/commit/commit-group.js'
 import { GroupCommit } from '../../../../internal/ingest/commit/group-commit.js'
@@ -17,6 +17,7 @@ function heldLog() {
     keys: Uint8Array | undefined
     settle: (commit: Commit) => void
   }[] = []
+  const keyWrites: { messageId: string; settle: (commit: Commit) => void }[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
     store: (subject, payload, messageId, keys) =>
@@ -25,10 +26,16 @@ function heldLog() {
         writes.push({ subject, payload, models, messageId, keys, settle })
         for (const arrived of arrivals.splice(0)) arrived()
       }),
+    storeKeys: (_, messageId) =>
+      new Promise((settle) => {
+        keyWrites.push({ messageId, settle })
+        for (const arrived of arrivals.splice(0)) arrived()
+      }),
     close: async () => undefined,
   }
+  /** Of a message, or of keys. */
   const nextWrite = (): Promise<void> => new Promise((resolve) => arrivals.push(resolve))
-  return { writer, writes, nextWrite }
+  return { writer, writes, keyWrites, nextWrite }
 }
 
 const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
@@ -144,6 +151,36 @@ test('while a message is in flight the next group fills, and is sent after the a
 
   expect(writes.map(({ models }) => models)).toEqual([['a'], ['b', 'c', 'd']])
   expect(new Set(writes.map(({ messageId }) => messageId)).size).toBe(2)
+})
+
+test('the next group is written while the keys of a group are, and the group is settled after them', async () => {
+  const { writer, writes, keyWrites, nextWrite } = heldLog()
+  const groups = new GroupCommit(writer, 1)
+  const told: string[] = []
+  const key = { hash: Buffer.alloc(16), fingerprint: Buffer.alloc(8), flags: 0 }
+  const add = (text: string, own: typeof key | undefined) =>
+    groups.add(0, { ...eventOf(text), key: own }, textOf(text), undefined, {
+      foresee: () => undefined,
+      settled: ({ kind }) => told.push(`${text} ${kind}`),
+    })
+  const first = nextWrite()
+  add('a', key)
+  await first
+  add('b', undefined)
+  const keys = nextWrite()
+  writes[0]?.settle({ kind: 'stored', sequence: 1 })
+  await keys
+  expect(keyWrites.map(({ messageId }) => messageId)).toEqual([writes[0]?.messageId])
+  const second = nextWrite()
+  await second
+  writes[1]?.settle({ kind: 'stored', sequence: 2 })
+  await vi.waitFor(() => expect(told).toEqual(['b stored']))
+  expect(groups.waiting).toBe(1)
+
+  keyWrites[0]?.settle({ kind: 'unavailable', detail: '' })
+  await groups.idle()
+
+  expect(told).toEqual(['b stored', 'a unavailable'])
 })
 
 test('group commit refuses events beyond its limit, and accepts them again below it', async () => {

@@ -68,7 +68,15 @@ async function writer({ keyBytesMax = 2 ** 20, keyFiles = localFiles } = {}) {
   const { spool: keySpool } = await open(await temporaryFolder(), { bytesMax: keyBytesMax, files: keyFiles })
   const deps = { publisher: { publish: publisher }, spool, keySpool, isBrokerUp: () => isUp, partitions: 2, log }
   const delivery = new SpoolDelivery(deps)
-  return { ...createLogWriter({ ...deps, delivery }), spool, keySpool, delivery } satisfies OpenWriter
+  const { store, storeKeys, close } = createLogWriter({ ...deps, delivery })
+  const storeBoth: LogWriter['store'] = async (subject, payload, messageId, keys) => {
+    const stored = await store(subject, payload, messageId, keys)
+    const isInLog = stored.kind === 'stored' && stored.sequence !== undefined
+    if (!isInLog || keys === undefined) return stored
+    const withKeys = await storeKeys(keys, messageId)
+    return withKeys.kind === 'stored' ? stored : withKeys
+  }
+  return { store: storeBoth, storeKeys, close, spool, keySpool, delivery } satisfies OpenWriter
 }
 
 const read = (stream: string, subject: string) =>
