@@ -14,6 +14,7 @@ import { createClaims, LEASE_MS } from '../../internal/http/mutations/claims.js'
 import { createMutations } from '../../internal/http/mutations/mutations.js'
 import type { OpenHttp } from '../../internal/http/open-http.js'
 import { createCursorCodec } from '../../internal/http/resource/pages.js'
+import { turnNow } from '../../internal/http/turn-clock.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAdmission } from '../../internal/ingest/open-ingest.js'
 import { countReceived } from '../../internal/ingest/received/received-counts.js'
@@ -64,7 +65,9 @@ async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHtt
   // New at each start, so that no message for a previous process of this gateway reaches this one.
   const gatewayName = `gateway-${role.member}`
   const received = countReceived({ ...role, bucket: await role.broker.bucket(RECEIVED), isBrokerUp })
-  return { brokerWatch, shared: { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf, received } }
+  // That of the server: a budget charged by two clocks would refuse whoever comes with the slower one.
+  const clock = turnNow
+  return { brokerWatch, shared: { ...role, clock, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf, received } }
 }
 
 export async function openGateway(role: GatewayRole, http: OpenHttp) {

@@ -34,6 +34,10 @@ export interface AdmissionGatewayOptions {
   readonly commits?: readonly Commit[]
   /** Default: silent. */
   readonly log?: Logger
+  /** Default: the real one. */
+  readonly clock?: () => number
+  /** Awaited by each lookup in the read model. */
+  readonly onLookup?: () => Promise<void>
   /** The log replies to nothing before `release`. */
   readonly isLogHeld?: boolean
 }
@@ -100,8 +104,9 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     close: async () => undefined,
   }
   const fingerprints = new BodyFingerprint(SECRET.subarray(0, 16))
-  const findRecorded = async () =>
-    new Map(
+  const findRecorded = async () => {
+    await options.onLookup?.()
+    return new Map(
       (recorded ?? []).map(({ key, body, flags }) => {
         const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
         hashIdempotencyKey(ids.sip, 0, key, hash)
@@ -110,6 +115,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
         return [hexOf(hash), { fingerprint: bytesOf(fingerprint), flags, admittedAtMs }]
       }),
     )
+  }
   const keys = index()
   const inFlight = new InFlight<Answer>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
   const received = new PendingCounts()
@@ -131,12 +137,13 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     isDiscoveryOnly: () => false,
     retainedFromMs: () => Date.UTC(2020, 0, 1),
     received,
-    clock: Date.now,
+    clock: options.clock ?? Date.now,
     log,
   }
   const kept = <T extends BulkRecord | ObservationRecord>() => ({
     async findRecord(keyHex: string) {
       lookups++
+      await options.onLookup?.()
       return records.get(keyHex) as T | undefined
     },
     keepRecord: async (keyHex: string, record: T) => void records.set(keyHex, record),

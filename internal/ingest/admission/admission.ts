@@ -216,7 +216,8 @@ class SingleEvent implements KeyKnown, Settler, EventText {
     const { request, deps } = this
     const { exchange, caller } = request
     if (this.checked === undefined) {
-      const limited = this.isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
+      // As of now: while this waited, others may have used what the budget has gained since its arrival.
+      const limited = this.isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, deps.clock())
       const refused = limited ?? deps.tenantShares.refusal(caller.tenantId)
       if (refused !== undefined) return exchange.replyProblem(refused)
       const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())

@@ -142,7 +142,7 @@ async function admit(
   const record = await deps.findRecord(keyHex)
   if (record?.fingerprint === fingerprintHex) return { answer: accepted(observed), isReplay: true }
   if (record !== undefined) return refused(KEY_CONFLICT)
-  const limited = takeFrom(caller.budgets.ingest, 1, receivedAtMs)
+  const limited = takeFrom(caller.budgets.ingest, 1, deps.clock())
   if (limited !== undefined) return refused(limited)
 
   const id = observationIdBytes(deps.idsOf(tenantId), event.event_id)
