@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type Broker, connectBroker } from '../internal/broker/connect.js'
 import { type Layout, openStreams, partitionsOf, watchPartitions } from '../internal/broker/layout.js'
@@ -63,7 +64,9 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
   readonly storeConnection: StoreConnection
   /** Connects with its first query. */
   readonly store: ClickHouseClient
-  /** Aborts when the process is asked to stop. */
+  /** Aborts when the process is asked to stop; it may go on serving for a while (`stopped`). */
+  readonly leaving: AbortSignal
+  /** Aborts when the process stops. */
   readonly signal: AbortSignal
   /** Ends the process when a KV watch is lost, since its copy becomes stale. The supervisor restarts the process. */
   readonly onLost: (cause: unknown) => void
@@ -73,8 +76,12 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
   readonly signingKey: (name: Parameters<typeof signingKey>[2]) => Promise<Uint8Array>
   /** Joins the live processes of the role, which share its work. @param parts of the work, if not all of it */
   readonly join: (parts?: readonly string[]) => Promise<Membership>
-  /** Resolves when the process is asked to stop; `signal` has aborted then. */
-  readonly stopped: () => Promise<void>
+  /**
+   * Resolves when the process stops; `signal` has aborted then.
+   *
+   * @param drainSeconds how long it goes on serving after SIGTERM, until load balancers have noticed that it leaves
+   */
+  readonly stopped: (drainSeconds?: number) => Promise<void>
   /** Leaves the members and closes the connections. To be called when everything else is drained. */
   readonly close: () => Promise<void>
 }
@@ -135,6 +142,7 @@ export async function connectRole<N extends SettingName>(
   }
   const store = connectStore({ ...storeConnection, ...options })
   const signingKeys = await broker.bucket(SIGNING_KEYS)
+  const leaving = new AbortController()
   const stopping = new AbortController()
   // Every loop that pauses listens to it.
   setMaxListeners(0, stopping.signal)
@@ -150,6 +158,7 @@ export async function connectRole<N extends SettingName>(
     layout,
     storeConnection,
     store,
+    leaving: leaving.signal,
     signal: stopping.signal,
     onLost,
     exitOnOtherPartitions: () =>
@@ -163,8 +172,13 @@ export async function connectRole<N extends SettingName>(
       membership = await joinMembers(await broker.bucket(MEMBERS), name, member, onLost, parts)
       return membership
     },
-    async stopped() {
-      await stopSignal()
+    async stopped(drainSeconds = 0) {
+      await stopSignal(async () => {
+        leaving.abort()
+        if (drainSeconds > 0) log.info({ drain_seconds: drainSeconds }, 'draining')
+        await sleep(drainSeconds * 1_000)
+      })
+      leaving.abort()
       stopping.abort()
     },
     async close() {

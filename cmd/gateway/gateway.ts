@@ -27,6 +27,7 @@ export const GATEWAY_SETTINGS = [
   'port',
   'intakePort',
   'sqlPort',
+  'drainSeconds',
   'mode',
   'baseUrl',
   'errorDocsUrl',

@@ -20,7 +20,7 @@ import { openRoutes } from './routes.js'
 Object.assign(process.env, PARSER_ENVIRONMENT)
 runMain('gateway', async () => {
   const configured = configureRole('gateway', GATEWAY_SETTINGS)
-  const http = await openHttp(configured.config, configured.log)
+  const http = openHttp(configured.config)
   const extraCa = readExtraCa(configured.config.webhookCaFile)
   const role = await connectRole(configured, { decidesPartitions: true, makesSpans: true })
   const gateway = await openGateway(role, http)
@@ -30,18 +30,22 @@ runMain('gateway', async () => {
     authenticator,
     partnerAuthenticator,
     credentialsAwayMs: credentials.awayMs,
+    leaving: role.leaving,
     log: role.log,
   })
   setBuildInfo(serviceVersion(), describeBuild(server.build))
   role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
+  const { readiness } = routes
+  const beside = { ...configured.config, leaving: role.leaving }
+  const { errorDocsUrl } = http
   const intake = await startIntake(
-    { ...configured.config, port: configured.config.intakePort },
+    { ...beside, port: beside.intakePort, health: { errorDocsUrl, readiness: () => readiness('ingestion') } },
     [...otlpRoutes(gateway), ...adapterRoutes()],
     {
       authenticator,
       credentialsAwayMs: credentials.awayMs,
       admission: gateway.admission.deps,
-      errorDocsUrl: http.errorDocsUrl,
+      errorDocsUrl,
       log: role.log,
     },
   )
@@ -57,7 +61,7 @@ runMain('gateway', async () => {
   )
 
   const sql = await openSql(
-    { ...configured.config, port: configured.config.sqlPort },
+    { ...beside, port: beside.sqlPort, health: { errorDocsUrl, readiness } },
     {
       ...gateway,
       findUser: gateway.access.sqlUsers.get,
@@ -66,7 +70,7 @@ runMain('gateway', async () => {
     },
   )
 
-  await role.stopped()
+  await role.stopped(configured.config.drainSeconds)
   await probing
   await Promise.all([server.drain(), intake.drain(), sql.drain()])
   await gateway.drain()

@@ -10,7 +10,7 @@ import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
 import { openExportRoutes } from '../../internal/exports/export-routes.js'
 import { openScheduleRoutes } from '../../internal/exports/schedules/schedule-routes.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
-import { healthRoutes, watchStore } from '../../internal/http/health.js'
+import { healthRoutes, type ReadinessOf, readinessOf, watchStore } from '../../internal/http/health.js'
 import { withDescription } from '../../internal/http/openapi/openapi-routes.js'
 import { rateLimitRoutes } from '../../internal/http/rate-limit-routes.js'
 import { readsWithinRegion } from '../../internal/http/residency-guard.js'
@@ -29,6 +29,7 @@ import type { Gateway } from './gateway.js'
 
 export interface OpenRoutes {
   readonly routes: readonly Route[]
+  readonly readiness: ReadinessOf
   close(): Promise<void>
 }
 
@@ -54,13 +55,17 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
     keptDays: config.eventLogDays,
   }
   const blobs = await openBlobs(config)
-  const routes = [
-    ...healthRoutes({
+  const readiness = readinessOf(
+    {
       broker: gateway.brokerWatch,
       store: watchStore(store, gateway.clock),
       credentials: access.credentials,
       ...admission.space,
-    }),
+    },
+    gateway.leaving,
+  )
+  const routes = [
+    ...healthRoutes(readiness),
     ...errorPageRoutes(gateway.baseUrl.startsWith('https:')),
     ...consoleRoutes(gateway.builtConsole, gateway.baseUrl, config.intakePort),
     ...admission.routes,
@@ -103,5 +108,5 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
     ...readsWithinRegion(eventLogRoutes({ ...gateway, ...eventLog }), gateway),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
   ]
-  return { routes: withDescription(gateway, routes), close: reports.close }
+  return { routes: withDescription(gateway, routes), readiness, close: reports.close }
 }

@@ -17,6 +17,7 @@ export const UP_SETTINGS = [
   'port',
   'intakePort',
   'sqlPort',
+  'drainSeconds',
   'mode',
   'logLevel',
   'logFormat',

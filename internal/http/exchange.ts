@@ -14,6 +14,8 @@ import { turnNow } from './turn-clock.js'
 
 /** Callbacks from an exchange to its server. */
 export interface ExchangeHooks {
+  /** Whether the process is about to stop: each reply then ends its connection, so that the client opens another. */
+  readonly isLeaving: boolean
   /**
    * Reserves memory for a body that arrives in chunks or is decoded; false when all tenants together, or this one, hold
    * too much already. `settled` releases it.
@@ -33,8 +35,9 @@ export interface ExchangeHooks {
 let answering: HttpResponse
 let answerHead: Buffer = Buffer.alloc(0)
 let answerBody: string | Uint8Array = ''
+let isLastAnswer = false
 const writeAnswer = (): void => {
-  answering.writeStatus(answerHead).end(answerBody)
+  answering.writeStatus(answerHead).end(answerBody, isLastAnswer)
 }
 
 /**
@@ -237,13 +240,14 @@ export class Exchange {
     if (this.isUnframed) {
       const whole = head + this.commonLines()
       const kept = typeof body === 'string' ? body : Buffer.from(body)
-      this.nextTurn(statusOf(head), () => this.response.writeStatus(whole).end(kept))
+      this.nextTurn(statusOf(head), () => this.response.writeStatus(whole).end(kept, this.hooks.isLeaving))
       return
     }
     this.settle(statusOf(head))
     answering = this.response
     answerHead = headBytes(head, this.commonLines())
     answerBody = body
+    isLastAnswer = this.hooks.isLeaving
     this.response.cork(writeAnswer)
   }
 
@@ -281,7 +285,7 @@ export class Exchange {
         let [isTaken, isDone] = [false, false]
         const from = this.response.getWriteOffset()
         this.response.cork(() => {
-          if (!hasBegun) this.response.writeStatus(head + this.commonLines())
+          if (!hasBegun) this.response.writeStatus(head + this.commonLines() + this.closeLine())
           ;[isTaken, isDone] = this.response.tryEnd(part, size)
         })
         hasBegun = true
@@ -309,7 +313,7 @@ export class Exchange {
   /** A reply without a body, and without a Content-Length. */
   replyEmpty(head: string): void {
     if (this.isSettled) return
-    const whole = head + this.commonLines()
+    const whole = head + this.commonLines() + this.closeLine()
     const write = (): void => {
       this.response.writeStatus(whole).endWithoutBody()
     }
@@ -349,6 +353,11 @@ export class Exchange {
   private commonLines(): string {
     const lines = this.budget === undefined ? '' : this.budget.headerLines(turnNow())
     return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
+  }
+
+  /** Of replies that uWebSockets.js cannot end together with their connection: the client does so. */
+  private closeLine(): string {
+    return this.hooks.isLeaving ? '\r\nConnection: close' : ''
   }
 
   /** Our own span in the trace (W3C Trace Context). */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
 import type { StreamCapacity } from '../broker/stream-capacity.js'
 import { EVENT_BYTES_MAX } from '../invocations/limits.js'
-import { problem } from '../problems/problem-catalogue.js'
+import { type Problem, problem } from '../problems/problem-catalogue.js'
 import { timeText } from '../text/answer-fields.js'
 import { readQuery } from '../text/query-string.js'
 import { json, type Operation } from './contract/operation.js'
@@ -53,35 +53,55 @@ export interface HealthDeps {
   readonly spool: { readonly isEmpty: boolean; hasCapacityFor(bytes: number): boolean }
 }
 
+/** The answer of `/readyz`, or the 503. @param surface undefined: all */
+export type ReadinessOf = (surface?: 'ingestion') => ReadyAnswer | Problem
+
+export interface ReadyAnswer {
+  readonly status: 'ready' | 'degraded'
+  readonly dependencies: readonly Dependency[]
+}
+
 /**
- * `/healthz`: the process runs. `/readyz`: the dependencies respond; 503 when one is down, with the status of each. A
- * full stream refuses events but affects nothing else: that is `degraded`. `/readyz?surface=ingestion` checks only
- * whether events can be admitted.
+ * The dependencies respond: else 503, with the status of each. A full stream refuses events but affects nothing else:
+ * that is `degraded`. The surface `ingestion` checks only whether events can be admitted. A process that is about to
+ * stop is `draining`, although it still serves: load balancers choose others from then on.
  */
-export function healthRoutes({ broker, store, credentials, logCapacity, spool }: HealthDeps): readonly Route[] {
+export function readinessOf(deps: HealthDeps, leaving?: AbortSignal): ReadinessOf {
+  const { broker, store, credentials, logCapacity, spool } = deps
   // While the spool is not empty, new events are appended to it: it needs capacity even after the broker is back.
   const canAdmit = (): boolean => {
     const goesToLog = broker.awayMs() === 0 && spool.isEmpty
     const hasCapacity = goesToLog ? logCapacity.has(EVENT_BYTES_MAX) : spool.hasCapacityFor(EVENT_BYTES_MAX)
     return hasCapacity && credentials.awayMs() <= CREDENTIALS_TRUSTED_MS
   }
+  return (surface) => {
+    const dependencies = [broker.current(), store.current(), credentials.current()]
+    const isUp = dependencies.every(({ status }) => status === 'up')
+    if (leaving?.aborted === true) return unready('The service is about to stop.', 'draining', dependencies)
+    if (!(surface === 'ingestion' ? canAdmit() : isUp)) {
+      return unready('A required dependency is unavailable.', 'unready', dependencies)
+    }
+    return { status: isUp && canAdmit() ? 'ready' : 'degraded', dependencies }
+  }
+}
+
+const READINESSES = ['unready', 'draining'] as const
+const unready = (
+  detail: string,
+  readiness: (typeof READINESSES)[number],
+  dependencies: readonly Dependency[],
+): Problem => problem('SERVICE_UNAVAILABLE', detail, { retryAfterSeconds: 1, members: { readiness, dependencies } })
+
+/** `/healthz`: the process runs. `/readyz`: it is ready. */
+export function healthRoutes(readiness: ReadinessOf): readonly Route[] {
   const ready = (exchange: Exchange): void => {
     const read = readQuery(exchange.query, ['surface'])
     if (!read.ok) return exchange.replyProblem(read.problem)
     const { surface } = read.values
     if (surface !== undefined && surface !== 'ingestion') return exchange.replyProblem(NO_SUCH_SURFACE)
-    const dependencies = [broker.current(), store.current(), credentials.current()]
-    const isReady = surface === 'ingestion' ? canAdmit() : dependencies.every(({ status }) => status === 'up')
-    if (!isReady) {
-      return exchange.replyProblem(
-        problem('SERVICE_UNAVAILABLE', 'A required dependency is unavailable.', {
-          retryAfterSeconds: 1,
-          members: { readiness: 'unready', dependencies },
-        }),
-      )
-    }
-    const isWhole = dependencies.every(({ status }) => status === 'up') && canAdmit()
-    exchange.replyJson('200 OK', { status: isWhole ? 'ready' : 'degraded', dependencies })
+    const answer = readiness(surface)
+    if ('code' in answer) exchange.replyProblem(answer)
+    else exchange.replyJson('200 OK', answer)
   }
   return [
     {
@@ -146,7 +166,7 @@ const GET_READINESS: Operation = {
     },
   },
   problems: ['INVALID_FILTER'],
-  problemMembers: { readiness: z.literal('unready'), dependencies: z.array(dependency) },
+  problemMembers: { readiness: z.enum(READINESSES), dependencies: z.array(dependency) },
 }
 
 /** Watches the connection to the broker. */

@@ -1,8 +1,7 @@
 import { listeningUrl } from '../config/listening-url.js'
 import { ConfigError } from '../config/settings.js'
-import type { Logger } from '../telemetry/log.js'
 import type { Route } from './route.js'
-import { type RunningServer, type ServerDeps, serve, serveUnready } from './server.js'
+import { type RunningServer, type ServerDeps, serve } from './server.js'
 import { readTls } from './tls.js'
 
 export interface HttpSettings {
@@ -16,16 +15,16 @@ export interface HttpSettings {
   readonly tlsKeyFile: string
 }
 
-/** A listening port that replies 503 to everything but `/healthz` until `serve` is called. */
+/** Where the service will listen: not before it can serve, so that no load balancer sends it anything. */
 export interface OpenHttp {
   readonly baseUrl: string
   readonly errorDocsUrl: string
-  /** Starts serving the routes. */
+  /** @throws ConfigError when the address cannot be listened on */
   serve(routes: readonly Route[], deps: ServerDeps): Promise<RunningServer>
 }
 
-/** @throws ConfigError when the certificate cannot be read or the address cannot be listened on */
-export async function openHttp(settings: HttpSettings, log: Logger): Promise<OpenHttp> {
+/** @throws ConfigError when the certificate cannot be read */
+export function openHttp(settings: HttpSettings): OpenHttp {
   const tls = readTls(settings)
   const { host, port } = settings
   const baseUrl = settings.baseUrl === '' ? listeningUrl(host, port, tls !== undefined) : settings.baseUrl
@@ -34,14 +33,5 @@ export async function openHttp(settings: HttpSettings, log: Logger): Promise<Ope
   const portTaken = (cause: Error): never => {
     throw new ConfigError(`${cause.message}: is another process using the port?`, { cause })
   }
-  const stopUnready = await serveUnready(address, log).catch(portTaken)
-  return {
-    baseUrl,
-    errorDocsUrl,
-    async serve(routes, deps) {
-      const server = await serve(address, routes, deps).catch(portTaken)
-      stopUnready()
-      return server
-    },
-  }
+  return { baseUrl, errorDocsUrl, serve: (routes, deps) => serve(address, routes, deps).catch(portTaken) }
 }

@@ -4,6 +4,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
+import { answerHealth, type ListenerHealth } from './listener-health.js'
 import { followTlsFiles, readTls, type TlsFiles } from './tls.js'
 
 export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'> {
@@ -14,6 +15,9 @@ export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'
   readonly name: string
   /** Of the head of a request. Default: Node's 16 kB. */
   readonly headBytesMax?: number
+  readonly health: ListenerHealth
+  /** Aborts when the process is about to stop: each answer then ends its connection. */
+  readonly leaving: AbortSignal
 }
 
 export interface RunningListener {
@@ -36,12 +40,16 @@ const DRAIN_POLL_MS = 50
  * A port that another process has costs this listener and nothing else: it is logged.
  */
 export async function listenBesideApi(
-  { host, port, name, headBytesMax, ...settings }: OwnListenerSettings,
+  { host, port, name, headBytesMax, health, leaving, ...settings }: OwnListenerSettings,
   onRequest: RequestListener,
   log: Logger,
 ): Promise<RunningListener> {
   if (port === 0) return NOT_LISTENING
-  const server = createListener(readTls(settings), onRequest, name, headBytesMax, log)
+  const answer: RequestListener = (message, response) => {
+    if (leaving.aborted) response.setHeader('Connection', 'close')
+    if (!answerHealth(message, response, health)) onRequest(message, response)
+  }
+  const server = createListener(readTls(settings), answer, name, headBytesMax, log)
   try {
     await listening(server, host, port)
   } catch (cause) {

@@ -33,6 +33,8 @@ export interface ServerDeps {
   readonly partnerAuthenticator?: Authenticator
   /** For how long the credential mirror has been stale; 0 while it is current. */
   readonly credentialsAwayMs: () => number
+  /** Aborts when the process is about to stop. */
+  readonly leaving?: AbortSignal
   readonly log: Logger
 }
 
@@ -52,13 +54,15 @@ export async function serve(
   routes: readonly Route[],
   deps: ServerDeps,
 ): Promise<RunningServer> {
-  const open = new OpenRequests(deps.log, new AccessLog(deps.log))
+  const open = new OpenRequests(deps.log)
+  deps.leaving?.addEventListener('abort', () => open.leave(), { once: true })
   const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }
   const listening = await listenAndFollow(settings, (app) => register(app, settings, routes, served, open), deps.log)
   return {
     port: listening.port,
     build: listening.build,
     drain: () => {
+      open.leave()
       listening.close()
       return open.none()
     },
@@ -103,17 +107,21 @@ function register(
 
 /** Counts open requests and replies to those that fail. */
 class OpenRequests implements ExchangeHooks {
+  isLeaving = false
   private count = 0
   /** For bodies over 64 KiB. */
   private readonly memory = new BodyMemory()
   private whenNone: (() => void) | undefined
   private readonly log: Logger
-  private readonly accessLog: AccessLog | undefined
+  private readonly accessLog: AccessLog
 
-  /** @param accessLog undefined: refusals are not logged */
-  constructor(log: Logger, accessLog?: AccessLog) {
+  constructor(log: Logger) {
     this.log = log
-    this.accessLog = accessLog
+    this.accessLog = new AccessLog(log)
+  }
+
+  leave(): void {
+    this.isLeaving = true
   }
 
   opened(): void {
@@ -130,7 +138,7 @@ class OpenRequests implements ExchangeHooks {
   }
 
   notable(answer: NotableAnswer): void {
-    this.accessLog?.note(answer)
+    this.accessLog.note(answer)
   }
 
   failed(exchange: Exchange, cause: unknown, isAnswered = false): void {
@@ -302,29 +310,6 @@ function fail(exchange: Exchange, cause: unknown, log: Logger): void {
 
 function logFailure({ traceId, path, loggedPath = path }: Exchange, cause: unknown, log: Logger): void {
   log.error({ err: cause, trace_id: traceId, path: loggedPath }, 'request failed unexpectedly')
-}
-
-/**
- * Listens while the service starts: `/healthz` replies 200, everything else 503. Each reply closes its connection, so
- * that the next request opens a new one and reaches the service once it is ready.
- *
- * @returns stops listening
- */
-export async function serveUnready(settings: ServerSettings, log: Logger): Promise<() => void> {
-  const { app, uws } = createApp(settings)
-  const open = new OpenRequests(log)
-  app.get('/healthz', (response, request) =>
-    beginExchange(response, request, settings, open)?.replyJson('200 OK', { status: 'ok' }),
-  )
-  app.any('/*', (response, request) => {
-    beginExchange(response, request, settings, open)?.refuseAndClose(
-      problem('SERVICE_UNAVAILABLE', 'The service is starting and not connected to its broker yet.', {
-        retryAfterSeconds: 1,
-      }),
-    )
-  })
-  const socket = await listen(app, settings)
-  return () => uws.us_listen_socket_close(socket)
 }
 
 function createApp({ tls, build = newestBuild() }: ServerSettings) {

@@ -45,16 +45,22 @@ const DRAIN_MS_MAX = 10_000
 /**
  * Resolves when the process is asked to stop: on SIGTERM, on SIGINT, or when its supervisor exits. After that the
  * process exits within `DRAIN_MS_MAX`, drained or not.
+ *
+ * @param leave called on SIGTERM, by which a process is ended while others take its place: it goes on serving until this
+ *   resolves, or until it is asked once more. Nothing takes the place of what ends with a terminal or its supervisor.
  */
-export async function stopSignal(): Promise<void> {
+export async function stopSignal(leave: () => Promise<void> = async () => undefined): Promise<void> {
   isServing = true
-  await new Promise<void>((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
-    onSupervisorExit(resolve)
-  })
+  if ((await nextAsked()) === 'SIGTERM') await Promise.race([leave(), nextAsked()])
   setTimeout(() => process.exit(0), DRAIN_MS_MAX).unref()
 }
+
+const nextAsked = (): Promise<'SIGTERM' | 'SIGINT' | 'supervisor'> =>
+  new Promise((resolve) => {
+    process.once('SIGTERM', resolve)
+    process.once('SIGINT', resolve)
+    onSupervisorExit(() => resolve('supervisor'))
+  })
 
 /** Repeats an attempt until it succeeds. Logs the first failure and every tenth after it. @throws ConfigError */
 export async function untilAvailable<T>(what: string, attempt: () => Promise<T>, log: Logger): Promise<T> {

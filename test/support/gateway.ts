@@ -13,9 +13,10 @@ export async function launchGateway(
   service: Instance,
   port: number,
   environment: Record<string, string> = {},
+  args: readonly string[] = ['--intake-port', '0'],
 ): Promise<Launched> {
   const process = launch(GATEWAY_MAIN, {
-    args: ['--port', String(port), '--intake-port', '0', '--data-dir', join(service.dataDir, 'second')],
+    args: ['--port', String(port), ...args, '--data-dir', join(service.dataDir, 'second')],
     env: { ...gatewayEnvironment(service), ...environment },
   })
   await process.line(/"listening"/)

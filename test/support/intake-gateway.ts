@@ -11,6 +11,7 @@ import type { InvocationEvent } from '../../internal/invocations/invocation-sche
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { type AdmissionGatewayOptions, startAdmissionGateway } from './admission-gateway.js'
+import { BESIDE_API } from './beside-api.js'
 import { TENANT } from './scope-keys.js'
 
 const ids = deriveTenantIds(new Uint8Array(32).fill(7), TENANT)
@@ -43,7 +44,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     useOf: () => ({ atMs: 0 }),
   })
   const port = await freePort()
-  const settings = { host: '127.0.0.1', port, tlsCertFile: '', tlsKeyFile: '' }
+  const settings = { ...BESIDE_API, port }
   const intake = await startIntake(settings, routes, {
     authenticator,
     credentialsAwayMs: () => credentialsAwayMs,

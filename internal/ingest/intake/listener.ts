@@ -1,13 +1,8 @@
-import type { Config } from '../../config/settings.js'
-import { listenBesideApi, type RunningListener } from '../../http/own-listener.js'
+import { listenBesideApi, type OwnListenerSettings, type RunningListener } from '../../http/own-listener.js'
 import { type IntakeDeps, intakeRequests } from './intake-requests.js'
 import type { IntakeRoute } from './intake-route.js'
 
-export interface IntakeSettings extends Config<'tlsCertFile' | 'tlsKeyFile'> {
-  readonly host: string
-  /** 0: there is no intake. */
-  readonly port: number
-}
+export type IntakeSettings = Omit<OwnListenerSettings, 'name' | 'headBytesMax'>
 
 /**
  * Listens for what others send, beside the API: exporters of OpenTelemetry always send `Transfer-Encoding: chunked`,

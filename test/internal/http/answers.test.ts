@@ -3,15 +3,11 @@ import { z } from 'zod'
 import type { Operation } from '../../../internal/http/contract/operation.js'
 import { errorPageRoutes } from '../../../internal/http/error-pages.js'
 import type { Route } from '../../../internal/http/route.js'
-import { serveUnready } from '../../../internal/http/server.js'
-import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { PROBLEMS } from '../../../internal/problems/problem-catalogue.js'
-import { createLog } from '../../../internal/telemetry/log.js'
 import { rawExchange, rawRequest, rawText } from '../../support/raw-http.js'
 import { TENANT } from '../../support/scope-keys.js'
 import { serveRoutes } from '../../support/serve-routes.js'
 
-const log = createLog('test', 'silent')
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`
 
@@ -221,20 +217,4 @@ describe('the page of an error code', () => {
   test('of an unknown code gets a 404', async () => {
     expect((await fetch(`${url}/docs/errors/NO_SUCH_CODE`)).status).toBe(404)
   })
-})
-
-test('a starting service is live but not ready, and replies with problem details', async () => {
-  const port = await freePort()
-  const stop = await serveUnready({ host: '127.0.0.1', port, errorDocsUrl: 'http://docs/errors' }, log)
-  const [alive, ready, other] = await Promise.all(
-    ['/healthz', '/readyz', '/v1/attribution'].map((path) => fetch(`http://127.0.0.1:${port}${path}`)),
-  )
-  stop()
-
-  expect(alive?.status).toBe(200)
-  for (const answer of [ready, other]) {
-    expect(answer?.status).toBe(503)
-    expect(answer?.headers.get('content-type')).toBe('application/problem+json')
-    expect(answer?.headers.get('retry-after')).toBe('1')
-  }
 })

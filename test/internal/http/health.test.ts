@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type DependencyWatch, healthRoutes, watchDependency } from '../../../internal/http/health.js'
+import { type DependencyWatch, healthRoutes, readinessOf, watchDependency } from '../../../internal/http/health.js'
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { publicServer } from '../../support/public-server.js'
@@ -16,6 +16,7 @@ let credentials: DependencyWatch
 let spool: Awaited<ReturnType<typeof open>>['spool']
 let hasLogRoom = true
 let server: RunningServer
+const leaving = new AbortController()
 
 beforeAll(async () => {
   const watched = (watch: () => DependencyWatch): DependencyWatch => ({
@@ -24,20 +25,24 @@ beforeAll(async () => {
     awayMs: () => watch().awayMs(),
   })
   const { deps } = publicServer('/', () => undefined)
-  const routes = healthRoutes({
-    broker: watched(() => broker),
-    store: watched(() => store),
-    credentials: watched(() => credentials),
-    logCapacity: { has: () => hasLogRoom },
-    spool: {
-      get isEmpty() {
-        return spool.isEmpty
+  const readiness = readinessOf(
+    {
+      broker: watched(() => broker),
+      store: watched(() => store),
+      credentials: watched(() => credentials),
+      logCapacity: { has: () => hasLogRoom },
+      spool: {
+        get isEmpty() {
+          return spool.isEmpty
+        },
+        hasCapacityFor: (bytes) => spool.hasCapacityFor(bytes),
       },
-      hasCapacityFor: (bytes) => spool.hasCapacityFor(bytes),
     },
-  })
-  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
+    leaving.signal,
+  )
+  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, healthRoutes(readiness), {
     ...deps,
+    leaving: leaving.signal,
     log: createLog('test', 'silent'),
   })
 })
@@ -130,4 +135,18 @@ test.each([
   ['?surface=%FF', 'MALFORMED_REQUEST'],
 ])('the readiness probe replies 400 to %s', async (query, code) => {
   expect(await asked(query)).toEqual([400, code])
+})
+
+test('a service that is about to stop is draining, and each of its answers ends the connection', async () => {
+  const ask = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`)
+  const before = await ask('/healthz')
+  leaving.abort()
+
+  for (const query of ['', '?surface=ingestion']) {
+    const answer = await ask(`/readyz${query}`)
+    expect([answer.status, answer.headers.get('connection')]).toEqual([503, 'close'])
+    expect(await answer.json()).toMatchObject({ error_code: 'SERVICE_UNAVAILABLE', readiness: 'draining' })
+  }
+  expect(before.headers.get('connection')).not.toBe('close')
+  expect((await ask('/healthz')).status).toBe(200)
 })

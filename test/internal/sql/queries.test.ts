@@ -15,6 +15,7 @@ import { VIEW_COLUMNS } from '../../../internal/store/queries/sql/sql-views.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { METRICS, readAll } from '../../../internal/telemetry/metrics.js'
+import { BESIDE_API } from '../../support/beside-api.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const TENANT = 'tnt_one'
@@ -76,7 +77,7 @@ afterAll(async () => {
 
 const listenOn = (port: number, limits: SqlLimits): Promise<RunningSql> =>
   openSql(
-    { host: '127.0.0.1', port, tlsCertFile: '', tlsKeyFile: '' },
+    { ...BESIDE_API, port },
     {
       storeConnection: store.connection,
       limits,

@@ -10,6 +10,7 @@ import { UNNAMED_SENDER } from '../../../../internal/ingest/received/sender.js'
 import { Tally } from '../../../../internal/ingest/received/tally.js'
 import { decodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
+import { BESIDE_API } from '../../../support/beside-api.js'
 import {
   type IntakeGateway,
   type IntakeGatewayOptions,
@@ -359,7 +360,7 @@ test('a failure of a route is a 500 without its words', async () => {
 
 test('a port that is taken leaves the intake off', async () => {
   const gateway = await start()
-  const settings = { host: '127.0.0.1', port: gateway.port, tlsCertFile: '', tlsKeyFile: '' }
+  const settings = { ...BESIDE_API, port: gateway.port }
   const other = await startIntake(settings, [], {
     authenticator: { authenticate: () => expect.unreachable(), forget: () => undefined },
     credentialsAwayMs: () => 0,
