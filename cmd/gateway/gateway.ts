@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { openAccess } from '../../internal/access/open-access.js'
 import { createAuditSink } from '../../internal/audit/audit-sink.js'
+import { clientAddresses } from '../../internal/auth/addresses.js'
 import { rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { partitionsOf } from '../../internal/broker/layout.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
@@ -28,6 +29,7 @@ export const GATEWAY_SETTINGS = [
   'intakePort',
   'sqlPort',
   'drainSeconds',
+  'trustedProxies',
   'mode',
   'baseUrl',
   'errorDocsUrl',
@@ -68,7 +70,9 @@ async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHtt
   const received = countReceived({ ...role, bucket: await role.broker.bucket(RECEIVED), isBrokerUp })
   // That of the server: a budget charged by two clocks would refuse whoever comes with the slower one.
   const clock = turnNow
-  return { brokerWatch, shared: { ...role, clock, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf, received } }
+  const clientAddressOf = clientAddresses(role.config.trustedProxies)
+  const shared = { ...role, clock, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf, received, clientAddressOf }
+  return { brokerWatch, shared }
 }
 
 export async function openGateway(role: GatewayRole, http: OpenHttp) {

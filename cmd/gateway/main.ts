@@ -35,19 +35,12 @@ runMain('gateway', async () => {
   })
   setBuildInfo(serviceVersion(), describeBuild(server.build))
   role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
-  const { readiness } = routes
   const beside = { ...configured.config, leaving: role.leaving }
-  const { errorDocsUrl } = http
+  const healthOf = (surface?: 'ingestion') => ({ ...http, readiness: () => routes.readiness(surface) })
   const intake = await startIntake(
-    { ...beside, port: beside.intakePort, health: { errorDocsUrl, readiness: () => readiness('ingestion') } },
+    { ...beside, port: beside.intakePort, health: healthOf('ingestion') },
     [...otlpRoutes(gateway), ...adapterRoutes()],
-    {
-      authenticator,
-      credentialsAwayMs: credentials.awayMs,
-      admission: gateway.admission.deps,
-      errorDocsUrl,
-      log: role.log,
-    },
+    { ...gateway, authenticator, credentialsAwayMs: credentials.awayMs, admission: gateway.admission.deps },
   )
 
   const probing = openProbe(
@@ -61,7 +54,7 @@ runMain('gateway', async () => {
   )
 
   const sql = await openSql(
-    { ...beside, port: beside.sqlPort, health: { errorDocsUrl, readiness } },
+    { ...beside, port: beside.sqlPort, health: healthOf() },
     {
       ...gateway,
       findUser: gateway.access.sqlUsers.get,

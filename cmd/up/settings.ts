@@ -18,6 +18,7 @@ export const UP_SETTINGS = [
   'intakePort',
   'sqlPort',
   'drainSeconds',
+  'trustedProxies',
   'mode',
   'logLevel',
   'logFormat',

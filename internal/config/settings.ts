@@ -229,6 +229,7 @@ export const SETTINGS = {
   region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
   logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   logFormat: choice('log-format', 'auto', ['auto', 'json', 'text']), // auto: text at a terminal, else JSON
+  trustedProxies: list('trusted-proxies', parseNetworks), // whose X-Forwarded-For names the client
   baseUrl: base(url('base-url', '', ['http:', 'https:'])),
   errorDocsUrl: base(text('error-docs-url', '')),
   tlsCertFile: text('tls-cert-file', ''),

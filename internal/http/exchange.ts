@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { randomBytes } from 'node:crypto'
-import { plainAddress } from '../auth/addresses.js'
+import { type ClientAddressOf, plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
 import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
@@ -16,6 +16,8 @@ import { turnNow } from './turn-clock.js'
 export interface ExchangeHooks {
   /** Whether the process is about to stop: each reply then ends its connection, so that the client opens another. */
   readonly isLeaving: boolean
+  /** Of the client, behind proxies that are trusted. */
+  readonly clientAddressOf: ClientAddressOf
   /**
    * Reserves memory for a body that arrives in chunks or is decoded; false when all tenants together, or this one, hold
    * too much already. `settled` releases it.
@@ -91,7 +93,7 @@ export class Exchange {
   private trace = ''
   /** Undefined before it is decided whether the request is sampled; null if it is not. */
   private begunSpan: BegunSpan | null | undefined
-  private peer: string | undefined
+  private client: string | undefined
   private heldBytes = 0
   private heldFor: string | null = null
 
@@ -135,15 +137,18 @@ export class Exchange {
     this.whenAborted = stop
   }
 
-  /** Address of the peer. To read it after the handler returned, call `keepAddress` within the handler. */
+  /** Address of the client. To read it after the handler returned, call `keepAddress` within the handler. */
   get address(): string {
-    this.peer ??= plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString('latin1'))
-    return this.peer
+    this.client ??= this.hooks.clientAddressOf(
+      plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString('latin1')),
+      this.headers.forwardedFor,
+    )
+    return this.client
   }
 
   /** uWebSockets.js drops the address when the client disconnects. */
   keepAddress(): void {
-    this.peer ??= this.address
+    this.client ??= this.address
   }
 
   /** 32 hex digits: from the caller's traceparent, otherwise generated. */

@@ -13,6 +13,7 @@ export interface HttpSettings {
   readonly errorDocsUrl: string
   readonly tlsCertFile: string
   readonly tlsKeyFile: string
+  readonly trustedProxies: readonly string[]
 }
 
 /** Where the service will listen: not before it can serve, so that no load balancer sends it anything. */
@@ -26,10 +27,10 @@ export interface OpenHttp {
 /** @throws ConfigError when the certificate cannot be read */
 export function openHttp(settings: HttpSettings): OpenHttp {
   const tls = readTls(settings)
-  const { host, port } = settings
+  const { host, port, trustedProxies } = settings
   const baseUrl = settings.baseUrl === '' ? listeningUrl(host, port, tls !== undefined) : settings.baseUrl
   const errorDocsUrl = settings.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : settings.errorDocsUrl
-  const address = { host, port, errorDocsUrl, tls }
+  const address = { host, port, errorDocsUrl, tls, trustedProxies }
   const portTaken = (cause: Error): never => {
     throw new ConfigError(`${cause.message}: is another process using the port?`, { cause })
   }

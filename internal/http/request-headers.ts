@@ -11,6 +11,8 @@ export interface RequestHeaders {
   apiKey: string
   idempotencyKey: string
   traceparent: string
+  /** All fields of X-Forwarded-For, in their order. */
+  forwardedFor: string
 }
 
 /** A literal: copying an object costs several times as much, and every request needs one. */
@@ -24,6 +26,7 @@ const noHeaders = (): RequestHeaders => ({
   apiKey: '',
   idempotencyKey: '',
   traceparent: '',
+  forwardedFor: '',
 })
 export const NO_HEADERS: Readonly<RequestHeaders> = noHeaders()
 
@@ -87,9 +90,13 @@ function keep(name: string, value: string): number {
       reading.contentLength = value
       return BITS['content-length']
     case 15:
-      if (name !== 'idempotency-key') return NOT_OURS
-      reading.idempotencyKey = value
-      return BITS['idempotency-key']
+      if (name === 'idempotency-key') {
+        reading.idempotencyKey = value
+        return BITS['idempotency-key']
+      }
+      // Each proxy may add a field of its own.
+      if (name === 'x-forwarded-for') reading.forwardedFor += reading.forwardedFor === '' ? value : `,${value}`
+      return NOT_OURS
     case 16:
       if (name !== 'content-encoding') return NOT_OURS
       reading.contentEncoding = value

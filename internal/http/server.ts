@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
-import { addressBudgets } from '../auth/addresses.js'
+import { addressBudgets, type ClientAddressOf, clientAddresses } from '../auth/addresses.js'
 import type { Authenticator, Caller } from '../auth/authenticate.js'
 import type { RateLimit } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
@@ -21,6 +21,8 @@ export interface ServerSettings {
   readonly errorDocsUrl: string
   /** Rate limit per address over all public routes. Default: that of `addressBudgets`. */
   readonly addressLimit?: RateLimit
+  /** Networks of proxies whose X-Forwarded-For counts, in CIDR notation. Default: none. */
+  readonly trustedProxies?: readonly string[]
   /** Enables HTTPS. The files may be replaced at any time. */
   readonly tls?: TlsFiles | undefined
   /** Default: the newest build that loads. */
@@ -54,7 +56,7 @@ export async function serve(
   routes: readonly Route[],
   deps: ServerDeps,
 ): Promise<RunningServer> {
-  const open = new OpenRequests(deps.log)
+  const open = new OpenRequests(deps.log, clientAddresses(settings.trustedProxies ?? []))
   deps.leaving?.addEventListener('abort', () => open.leave(), { once: true })
   const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }
   const listening = await listenAndFollow(settings, (app) => register(app, settings, routes, served, open), deps.log)
@@ -108,6 +110,7 @@ function register(
 /** Counts open requests and replies to those that fail. */
 class OpenRequests implements ExchangeHooks {
   isLeaving = false
+  readonly clientAddressOf: ClientAddressOf
   private count = 0
   /** For bodies over 64 KiB. */
   private readonly memory = new BodyMemory()
@@ -115,8 +118,9 @@ class OpenRequests implements ExchangeHooks {
   private readonly log: Logger
   private readonly accessLog: AccessLog
 
-  constructor(log: Logger) {
+  constructor(log: Logger, clientAddressOf: ClientAddressOf) {
     this.log = log
+    this.clientAddressOf = clientAddressOf
     this.accessLog = new AccessLog(log)
   }
 

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { addressBudgets, plainAddress } from '../auth/addresses.js'
+import { addressBudgets, type ClientAddressOf } from '../auth/addresses.js'
 import type { Mode } from '../auth/api-keys.js'
 import type { AuditEntry, AuditSink } from '../auth/audit-entry.js'
 import type { Budgets } from '../auth/rate-limits.js'
 import { type StoredSqlUser, sqlUserOf, sqlUserStatus } from '../auth/sql-users.js'
 import { AccessLog, SLOW_MS } from '../http/access-log.js'
+import { addressOfMessage } from '../http/message-address.js'
 import { listenBesideApi, type OwnListenerSettings, type RunningListener } from '../http/own-listener.js'
 import { countsOfListener } from '../http/request-metrics.js'
 import { traceIdOf } from '../http/trace-id.js'
@@ -27,6 +28,7 @@ interface SqlDeps extends RunQueryDeps {
   readonly findUser: (id: string) => StoredSqlUser | undefined
   /** For how long the copies of credentials have been stale; 0 while they are current. */
   readonly credentialsAwayMs: () => number
+  readonly clientAddressOf: ClientAddressOf
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   readonly instanceRegion: string | null
@@ -87,7 +89,7 @@ async function answer(
   deps: SqlDeps,
   { failuresOf, queries }: Shared,
 ): Promise<void> {
-  const sourceAddress = peerOf(message)
+  const sourceAddress = addressOfMessage(message, deps.clientAddressOf)
   const user = admit(message, address, deps, (nowMs) => failuresOf(sourceAddress, nowMs).take(1, nowMs))
   const disconnected = new AbortController()
   response.once('close', () => disconnected.abort())
@@ -110,10 +112,6 @@ async function answer(
     throw refused
   }
 }
-
-/** Node writes IPv4 addresses of an IPv6 socket in another way than uWebSockets.js. */
-const peerOf = ({ socket }: IncomingMessage): string =>
-  plainAddress(socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
 /** @param onFailure counts a failed attempt of the address; milliseconds to wait when there were too many */
 function admit(

@@ -48,6 +48,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
   const intake = await startIntake(settings, routes, {
     authenticator,
     credentialsAwayMs: () => credentialsAwayMs,
+    clientAddressOf: (peer) => peer,
     admission: gateway.admission,
     errorDocsUrl: 'http://localhost/docs/errors',
     log: createLog('test', 'silent'),

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { addressBudgets, plainAddress } from '../../auth/addresses.js'
+import { addressBudgets, type ClientAddressOf } from '../../auth/addresses.js'
 import type { Authenticator, Caller, Credentials } from '../../auth/authenticate.js'
 import type { Budget } from '../../auth/rate-limits.js'
 import { AccessLog, SLOW_MS } from '../../http/access-log.js'
 import { BodyMemory } from '../../http/body-memory.js'
+import { addressOfMessage } from '../../http/message-address.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import { countsOfListener, type RequestCounts } from '../../http/request-metrics.js'
 import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
@@ -30,6 +31,7 @@ export interface IntakeDeps {
   readonly authenticator: Authenticator
   /** For how long the credential mirror has been stale; 0 while it is current. */
   readonly credentialsAwayMs: () => number
+  readonly clientAddressOf: ClientAddressOf
   readonly admission: AdmissionDeps
   readonly errorDocsUrl: string
   readonly log: Logger
@@ -50,7 +52,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
   return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = (message.url ?? '').replace(/[?#].*$/s, '')
     const route = routeAt.get(path)
-    const address = addressOf(message)
+    const address = addressOfMessage(message, deps.clientAddressOf)
     const request = new IntakeExchange(message, response, path, route, deps, { memory, buffers, accessLog, counts })
     try {
       if (route === undefined) {
@@ -268,10 +270,6 @@ function rateLimitHeaders(budget: Budget | undefined, nowMs: number): Record<str
   const lines = budget?.headerLines(nowMs).trim().split('\r\n') ?? []
   return Object.fromEntries(lines.map((line) => line.split(': ')))
 }
-
-/** Node writes an IPv4-mapped address in its short form. */
-const addressOf = ({ socket }: IncomingMessage): string =>
-  plainAddress(socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
 const NO_SUCH_PATH = problem('NOT_FOUND', 'No such path on the intake port; the API has a port of its own.')
 const CREDENTIALS_AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be verified right now.', {

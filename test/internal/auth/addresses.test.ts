@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressBudgets, networkOf, plainAddress } from '../../../internal/auth/addresses.js'
+import { addressBudgets, clientAddresses, networkOf, plainAddress } from '../../../internal/auth/addresses.js'
 import { KeyedBudgets } from '../../../internal/auth/keyed-budgets.js'
 
 const NOW_MS = 1_700_000_000_000
@@ -9,6 +10,10 @@ test.each([
   ['0000:0000:0000:0000:0000:ffff:c000:0207', '192.0.2.7'],
   ['2001:0db8:0001:0002:0003:0004:0005:0006', '2001:0db8:0001:0002'],
   ['0000:0000:0000:0000:0000:0000:0000:0001', '0000:0000:0000:0000'],
+  ['::1', '0000:0000:0000:0000'],
+  ['2001:db8:1:2::6', '2001:0db8:0001:0002'],
+  ['2001:DB8::5:6%eth0', '2001:0db8:0000:0000'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
 ])('%s counts as %s', (address, network) => {
   expect(networkOf(plainAddress(address))).toBe(network)
 })
@@ -53,4 +58,36 @@ test('KeyedBudgets keeps an exhausted budget that is still in use and drops the 
 
   expect(budgets.of('a', NOW_MS).remaining(NOW_MS)).toBe(0)
   expect(budgets.of('b', NOW_MS).remaining(NOW_MS)).toBe(5)
+})
+
+const behindProxies = clientAddresses(['10.0.0.0/8', '2001:db8:ff::/48'])
+
+test.each([
+  ['192.0.2.7', '198.51.100.1', '192.0.2.7', 'a peer that is no proxy'],
+  ['10.0.0.1', '', '10.0.0.1', 'a proxy that says nothing'],
+  ['10.0.0.1', '198.51.100.1', '198.51.100.1', 'one proxy'],
+  ['10.0.0.1', ' 198.51.100.1 , 10.0.0.2', '198.51.100.1', 'two proxies'],
+  ['10.0.0.1', '203.0.113.9, 198.51.100.1', '198.51.100.1', 'what the caller wrote itself'],
+  ['10.0.0.1', '198.51.100.1:4711', '198.51.100.1', 'a port'],
+  ['10.0.0.1', '[2001:db8::1]:4711', '2001:0db8:0000:0000:0000:0000:0000:0001', 'a port of IPv6'],
+  ['10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1', 'a mapped address'],
+  ['10.0.0.1', '198.51.100.1, unknown', '10.0.0.1', 'an entry that is no address'],
+  ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3', 'a client within the network of the proxies'],
+  ['2001:0db8:00ff:0000:0000:0000:0000:0001', '198.51.100.1', '198.51.100.1', 'a proxy of IPv6'],
+])('%s that forwards for "%s" speaks for %s: %s', (peer, forwardedFor, client) => {
+  expect(behindProxies(peer, forwardedFor)).toBe(client)
+})
+
+test('what a caller writes into X-Forwarded-For never changes its address', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.ipV4(), fc.array(fc.constantFrom('10.0.0.2', '10.9.9.9')), (written, own, proxies) => {
+      fc.pre(!own.startsWith('10.'))
+      const forwarded = [own, ...proxies].join(', ')
+      expect(behindProxies('10.0.0.1', `${written}, ${forwarded}`)).toBe(own)
+    }),
+  )
+})
+
+test('without trusted proxies the connection counts', () => {
+  expect(clientAddresses([])('127.0.0.1', '198.51.100.1')).toBe('127.0.0.1')
 })

@@ -21,6 +21,7 @@ beforeEach(async () => {
       errorDocsUrl: 'https://docs.example/errors',
       // So slow that no token is refilled while the test runs.
       addressLimit: { perSecond: 0.001, burst: 5 },
+      trustedProxies: ['127.0.0.0/8'],
     },
     [
       { method: 'get', path: '/public', access: 'public', operation, handle },
@@ -53,6 +54,14 @@ test('the rate limit per address covers all public routes except probes', async 
   expect(Number(limited.headers.get('ratelimit-reset'))).toBeGreaterThan(0)
   expect(await limited.json()).toMatchObject({ error_code: 'RATE_LIMITED', tenant_id: null })
   for (let i = 0; i < 10; i++) expect((await ask('/probe')).status).toBe(200)
+})
+
+test('behind a trusted proxy the limit is that of the address that it names', async () => {
+  const from = (...addresses: string[]) =>
+    ask('/public', { headers: addresses.map((address) => ['x-forwarded-for', address]) })
+  for (let i = 0; i < 5; i++) await from(`203.0.113.${i}`, '198.51.100.1')
+
+  expect([(await from('198.51.100.1')).status, (await from('198.51.100.2')).status]).toEqual([429, 200])
 })
 
 test('a request without the scope costs as much as one with it', async () => {

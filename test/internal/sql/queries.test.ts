@@ -84,6 +84,7 @@ const listenOn = (port: number, limits: SqlLimits): Promise<RunningSql> =>
       mode: 'production',
       findUser: (id) => users.get(id),
       credentialsAwayMs: () => awayMs,
+      clientAddressOf: (peer) => peer,
       budgetsOf: budgetsCache(rateLimitsOf({ ingest: 1, read: 1, report: 1_000, control: 1, token: 1 })),
       residencyRegionOf: () => region,
       instanceRegion: 'eu-central-1',

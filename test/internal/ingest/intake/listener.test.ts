@@ -364,6 +364,7 @@ test('a port that is taken leaves the intake off', async () => {
   const other = await startIntake(settings, [], {
     authenticator: { authenticate: () => expect.unreachable(), forget: () => undefined },
     credentialsAwayMs: () => 0,
+    clientAddressOf: (peer) => peer,
     admission: gateway.admission,
     errorDocsUrl: '',
     log: createLog('test', 'silent'),
