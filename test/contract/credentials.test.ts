@@ -6,8 +6,14 @@ import { type Credential, credentialsFor } from '../support/contract/credentials
 import type { DescribedOperation } from '../support/contract/described.js'
 import { EVERY_NTH, openTarget, send, type Target } from '../support/contract/target.js'
 import { wireEvent } from '../support/gateway.js'
+import { drawn } from '../support/run/rings.js'
 
-/** Every operation with every kind of credential: a status for each cell of that table. */
+/**
+ * Every operation with every kind of credential: a status for each cell of that table. The inner ring looks at a fifth
+ * of the cells, of each row and of each column, and at all of another tenant.
+ */
+const ONE_IN = 5 / drawn(5)
+const OTHER_TENANT = "other tenant's key"
 
 let target: Target
 let credentials: readonly Credential[]
@@ -60,11 +66,13 @@ test('every operation answers every kind of credential with the status that its 
   const cells: Cell[] = []
   const table: Cell[] = []
   const faults: unknown[] = []
-  for (const operation of target.described.operations.filter((_, at) => at % EVERY_NTH === 0)) {
+  const asked = target.described.operations.filter((_, at) => at % EVERY_NTH === 0)
+  for (const [row, operation] of asked.entries()) {
     const withNone = outcomeOf(
       await ask(operation, { name: 'none', headers: {}, worth: new Set(), tenantId: undefined }),
     )
-    for (const credential of credentials) {
+    for (const [column, credential] of credentials.entries()) {
+      if ((row + column) % ONE_IN !== 0 && credential.name !== OTHER_TENANT) continue
       const answer = await ask(operation, credential)
       const cell = { operation: operation.id, credential: credential.name }
       cells.push({ ...cell, outcome: outcomeOf(answer) })
@@ -85,7 +93,7 @@ test('every operation answers every kind of credential with the status that its 
 test('a tenant id in query, header or body changes neither whose data is written nor whose is read', async () => {
   const { base_url } = target.credentials
   const own = credentials.find(({ name }) => name === 'all scopes')
-  const other = credentials.find(({ name }) => name === "other tenant's key")
+  const other = credentials.find(({ name }) => name === OTHER_TENANT)
   const get = (path: string, asker: Credential | undefined, named: Credential | undefined): Promise<Answer> =>
     send(base_url, { method: 'GET', path, headers: { ...asker?.headers, 'x-tenant-id': named?.tenantId ?? 'tnt_x' } })
 
