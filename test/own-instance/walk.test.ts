@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SORT_FIELDS } from '../../internal/filters/filter-fields.js'
 import { type Ask, type Asked, askAs, refusalOf } from '../support/ask.js'
+import { listed } from '../support/attributed.js'
 import { wireEvent } from '../support/gateway.js'
+import { someOf } from '../support/run/rings.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /**
@@ -51,9 +53,7 @@ beforeAll(async () => {
     for (const { invocation_id } of json.results) ids.add(idOf(invocation_id))
   }
   // Each part of the stream is attributed in its order: what came last is there last.
-  for (const id of [...ids].slice(-200)) {
-    while ((await ask('GET', `/v1/attribution/${id}`)).status !== 200) await sleep(500)
-  }
+  await listed(ask, [...ids].slice(-200))
   seeded = ids
 }, 600_000 + RECORDS)
 afterAll(() => service.stop())
@@ -132,7 +132,7 @@ test(
   async () => {
     const writers = [inserting(), changing(), changing()]
 
-    const sorts = SORT_FIELDS.map((field, i) => `sort=${i % 2 === 0 ? '-' : ''}${field}`)
+    const sorts = someOf(SORT_FIELDS).map((field, i) => `sort=${i % 2 === 0 ? '-' : ''}${field}`)
     const walker = async (): Promise<void> => {
       for (let sort = sorts.shift(); sort !== undefined; sort = sorts.shift()) expectEachOnce(await walk(sort))
     }

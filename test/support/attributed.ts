@@ -11,8 +11,9 @@ export type ShownRecord = any
 export const listedAll = async (ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> =>
   listed(ask, await send(ask, calls))
 
-async function listed(ask: Ask, invocationIds: readonly string[]): Promise<ShownRecord[]> {
-  const ids = invocationIds.map((id) => id.replace('inv_', 'attr_'))
+/** Waits for records, by their ids or those of their calls. */
+export async function listed(ask: Ask, someIds: readonly string[]): Promise<ShownRecord[]> {
+  const ids = someIds.map((id) => id.replace('inv_', 'attr_'))
   const found = new Map<string, ShownRecord>()
   for (let from = 0; from < ids.length; from += IDS_MAX) {
     const some = ids.slice(from, from + IDS_MAX)

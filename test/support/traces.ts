@@ -4,10 +4,18 @@ import { join, relative } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Broker } from '../../internal/broker/connect.js'
 
+/** By text: the same few thousand are looked for in each of thousands of messages. */
+const known = new Map<string, readonly string[]>()
+
 /** The encodings in which a text may be stored. */
-const spellingsOf = (text: string): readonly string[] => {
+function spellingsOf(text: string): readonly string[] {
+  const found = known.get(text)
+  if (found !== undefined) return found
   const bytes = Buffer.from(text)
-  return [text, bytes.toString('hex'), bytes.toString('base64url').slice(0, -1), encodeURIComponent(text)]
+  const spellings = [text, bytes.toString('hex'), bytes.toString('base64url').slice(0, -1), encodeURIComponent(text)]
+  const different = [...new Set(spellings)]
+  known.set(text, different)
+  return different
 }
 
 /** The texts that these bytes contain. */

@@ -8,6 +8,7 @@ import { listRecords } from '../../../internal/store/queries/records/list-record
 import { settle } from '../../../internal/store/settling.js'
 import { storedRows } from '../../../internal/store/stored-rows.js'
 import { RECORD_TABLES, SORTED_COPIES } from '../../../internal/store/tables/sorted-copies.js'
+import { someOf } from '../../support/run/rings.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const NEVER = new AbortController().signal
@@ -59,11 +60,11 @@ async function expectMonths(months: readonly string[]): Promise<void> {
 }
 
 /**
- * The ids of all records by each sort, and of those of one provider, one of them ascending and the other descending.
+ * The ids of all records by each sort (by every third in the inner ring), and of those of one provider, one of them ascending and the other descending.
  */
 async function allPages(copied: CopiedInstants): Promise<readonly (readonly string[])[]> {
   const answers: string[][] = []
-  for (const [i, field] of SORT_FIELDS.entries()) {
+  for (const [i, field] of someOf(SORT_FIELDS).entries()) {
     for (const [j, conditions] of [ALL, PROVIDER].entries()) {
       const sort = { field, isDescending: (i + j) % 2 === 0 }
       const limits = { after: undefined, limit: 2 * TOTAL, snapshotMs: SNAPSHOT_MS }

@@ -10,6 +10,13 @@ export const RUNS_BOTH_RINGS = process.env['TEST_RING'] === 'all'
 /** How many cases a property draws of those that it is worth: the inner ring draws a fifth. */
 export const drawn = (cases: number): number => (RUNS_BOTH_RINGS ? cases : Math.ceil(cases / 5))
 
+/** Of many that are alike, such as the steps at which something crashes: the inner ring tries every third. */
+export const someOf = <T>(all: readonly T[]): readonly T[] =>
+  RUNS_BOTH_RINGS ? all : all.filter((_, at) => at % 3 === 0)
+
+/** The numbers from one. */
+export const someUpTo = (last: number): readonly number[] => someOf(Array.from({ length: last }, (_, at) => at + 1))
+
 /**
  * The files of the outer ring, each with what it alone would catch. Most take ten seconds of processor time and more,
  * and the inner ring holds a part of what they do.

@@ -4,6 +4,7 @@ import { CLAIM_MS, ClaimLost, ProgressHold } from '../../../../internal/exports/
 import { type RunnerDeps, runSchedule } from '../../../../internal/exports/schedules/runner.js'
 import { secretOf, storedDestination } from '../../../../internal/exports/schedules/schedule.js'
 import { byPeople, costOf, newTenant } from '../../../support/export-jobs.js'
+import { someUpTo } from '../../../support/run/rings.js'
 import { digestOf, launchBucket, SECRET_KEY } from '../../../support/s3-bucket.js'
 import {
   DESTINATION,
@@ -143,7 +144,7 @@ describe('a closed period', () => {
     await bench.settle(await bench.schedule(tenant), counting.deps)
     expect(counting.calls()).toBeGreaterThan(9)
 
-    for (let nth = 1; nth <= counting.calls(); nth++) {
+    for (const nth of someUpTo(counting.calls())) {
       bench.now = START
       const schedule = await bench.schedule(tenant)
       const { deps } = crashingAt(nth, `exporter-${nth}`)

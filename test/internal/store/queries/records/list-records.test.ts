@@ -26,7 +26,7 @@ import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../../internal/store/sn
 import { INDEXES_OF_GRANULES } from '../../../../../internal/store/tables/record-storage.js'
 import { RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
 import { fieldText, inOrder, meets } from '../../../../support/record-oracle.js'
-import { drawn } from '../../../../support/run/rings.js'
+import { drawn, someOf } from '../../../../support/run/rings.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
@@ -243,9 +243,9 @@ describe('the pages of a question', () => {
         expect(end).toBeGreaterThan(20)
         for (const limit of [end, Math.ceil(end / 3), end + 1, end - 1]) {
           // The ends of some values: to walk them all takes minutes.
-          const found = await walk({ sort, limit, sample, enough: 6 * end })
+          const found = await walk({ sort, limit, sample, enough: drawn(6) * end })
           expect(found).toEqual(sorted.slice(0, found.length).map(({ id }) => id))
-          expect(found.length).toBeGreaterThanOrEqual(Math.min(6 * end, ROWS))
+          expect(found.length).toBeGreaterThanOrEqual(Math.min(drawn(6) * end, ROWS))
         }
       }
     },
@@ -513,7 +513,7 @@ describe('the pages of a tenant that has closed more versions than are held in m
     await holdWhatIsThere(15)
   })
 
-  test.each(['event_time', 'provider', 'owner'] as const)('have each record once, by %s', async (field) => {
+  test.each(someOf(['provider', 'event_time', 'owner'] as const))('have each record once, by %s', async (field) => {
     // Pages that end among what was closed, and a few long ones.
     for (const limit of [200, 1_000]) {
       const sort = { field, isDescending: limit === 200 }
