@@ -74,6 +74,11 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/sandbox.test.ts': 'a sandbox that lacks a kind of record, credentials of the other mode that work',
   'test/own-instance/oauth-two-gateways.test.ts':
     'a token, code or revocation that one gateway knows and another does not',
+  'test/own-instance/repeated-events.test.ts':
+    'a second record of an event that comes to another gateway later, or in bulk (`two-gateways` sends it at once)',
+  'test/own-instance/energy-tables.test.ts':
+    'an accepted energy table that computes no call, or one that is undone and goes on (`price-proposals`: of prices)',
+  'test/product/reported-cases.test.ts': 'a cost that another product was reported to get wrong (where the cases are)',
   'test/own-instance/price-books.test.ts': 'an import that reprices existing records, or accepts a suspicious row',
   'test/own-instance/sentinel.test.ts': 'a threshold of a budget emitted twice, or never, by sentinels that are killed',
   'test/product/exports.test.ts': 'an export that HTTP orders or downloads wrongly (the engine tests hold its content)',
