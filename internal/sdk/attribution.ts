@@ -1,61 +1,106 @@
 /**
- * The client library: records the calls of an OpenAI or Anthropic client, or any others, at the Attribution Service.
+ * The client library: records the calls of clients of AI providers at the Attribution Service.
  *
- *     const attribution = new Attribution({ baseUrl, apiKey, context: { attributed_service: 'search' } })
- *     const openai = attribution.wrapOpenAi(new OpenAI())
+ *     const attribution = new Attribution({ baseUrl, apiKey, context: { service: 'search' } })
+ *     const openai = attribution.wrap(new OpenAI())
  *
- * Calls are sent in the background. Prompts and completions are neither read nor sent.
+ * Calls are sent in the background. Prompts and completions are neither kept nor sent.
  */
-import type { CallContext, ModelCall } from './event.js'
-import { member, textIn } from './event.js'
+import { type AiMiddleware, aiMiddleware } from './ai-middleware.js'
+import { currentScope, currentTrace, fieldsOf, runIn, type Scope, withScope } from './context.js'
+import { type CallContext, type ModelCall, quietly } from './event.js'
+import { ObservedCall } from './observed-call.js'
+import { type Fetch, isObserved, type Observer, observedFetch } from './observed-fetch.js'
+import type { RequestFacts, SentRequest } from './request.js'
 import { Sender, type SenderCounts, type SenderOptions } from './sender.js'
-import { anthropicFacts, anthropicPartFacts, openAiFacts, openAiPartFacts } from './usage.js'
-import { type Dialect, wrapClient } from './wrap.js'
+import { observeSession, wrapLive } from './sessions.js'
 
+export type { Scope } from './context.js'
 export type { CallContext, ModelCall } from './event.js'
 export type { SenderCounts, SenderProblem } from './sender.js'
 
 export interface AttributionOptions extends SenderOptions {
   /** Of every call, unless a call states otherwise. */
-  readonly context?: CallContext | undefined
+  readonly context?: Scope | undefined
+  /** Whether the provider is asked for the usage of streamed chats, which it does not state otherwise. Default: true. */
+  readonly asksForUsage?: boolean | undefined
+}
+
+/** Of one client. */
+export interface WrapOptions extends Scope {
+  /** Who serves it, where host and headers do not say so. */
+  readonly provider?: string | undefined
 }
 
 export class Attribution {
   private readonly sender: Sender
-  private readonly context: CallContext
+  private readonly scope: Scope
+  private readonly asksForUsage: boolean
 
-  constructor({ context = {}, ...options }: AttributionOptions) {
+  constructor({ context = {}, asksForUsage = true, ...options }: AttributionOptions) {
     this.sender = new Sender(options)
-    this.context = context
+    this.scope = context
+    this.asksForUsage = asksForUsage
   }
 
   /** Records a call. It returns at once, and never throws. */
-  record(call: ModelCall, context: CallContext = {}): void {
-    this.sender.record(call, { ...this.context, ...context })
+  record(call: ModelCall, context: Scope = {}): void {
+    const scope = withScope(withScope(this.scope, currentScope()), context)
+    this.sender.record(call, { ...currentTrace(undefined), ...fieldsOf(scope) })
   }
 
   /**
-   * Records every call of an OpenAI client, or one for an API like it.
+   * Records every call of a client of OpenAI, Anthropic or Google, of any other that makes its requests with a `fetch`
+   * of its own, or every answer of a realtime session.
    *
-   * @param provider who serves it, such as `azure.ai.openai`
    * @returns the same client
    */
-  wrapOpenAi<T extends object>(client: T, context: CallContext = {}, provider = OPENAI.provider): T {
-    const where = { ...regionOfHost(client), ...context }
-    return wrapClient(client, { ...OPENAI, provider }, (call) => this.record(call, where))
+  wrap<T extends object>(client: T, options: WrapOptions = {}): T {
+    quietly(() => {
+      const parts = client as { fetch?: unknown; apiClient?: unknown; live?: unknown; on?: unknown }
+      if (typeof parts.fetch === 'function') {
+        if (!isObserved(parts.fetch as Fetch)) parts.fetch = this.fetch(options, parts.fetch as Fetch)
+      } else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
+      else if (typeof parts.on === 'function') observeSession(client, this.recordIn(options))
+    })
+    return client
   }
 
-  /** Records every call of an Anthropic client. @returns the same client */
-  wrapAnthropic<T extends object>(client: T, context: CallContext = {}, provider = ANTHROPIC.provider): T {
-    return wrapClient(client, { ...ANTHROPIC, provider }, (call) => this.record(call, context))
+  /** A `fetch` for clients that take one: every call that they make with it is recorded. */
+  fetch(options: WrapOptions = {}, original: Fetch = globalThis.fetch): Fetch {
+    const observer: Observer = {
+      begin: (request, facts) => this.begin(request, facts, options),
+      asksForUsage: this.asksForUsage,
+    }
+    return observedFetch(original, observer)
   }
 
-  /** Sends what waits. Resolves when the service has answered. */
+  /** For `wrapLanguageModel` and `wrapEmbeddingModel` of the AI SDK. */
+  middleware(options: WrapOptions = {}): AiMiddleware {
+    return aiMiddleware(this.recordIn(options))
+  }
+
+  /** Who and what causes the calls that are made within a function, also after it has waited. */
+  context<R>(scope: Scope, callback: () => R): R {
+    return runIn(scope, callback)
+  }
+
+  /** @deprecated `wrap` */
+  wrapOpenAi<T extends object>(client: T, context: CallContext = {}, provider?: string): T {
+    return this.wrap(client, { ...context, provider })
+  }
+
+  /** @deprecated `wrap` */
+  wrapAnthropic<T extends object>(client: T, context: CallContext = {}, provider?: string): T {
+    return this.wrap(client, { ...context, provider })
+  }
+
+  /** Sends what waits, for ten seconds at most. */
   flush(): Promise<void> {
     return this.sender.flush()
   }
 
-  /** Sends what waits, for ten seconds at most; for the application's end. Otherwise `beforeExit` does so. */
+  /** Sends what waits, for ten seconds at most, and records no more. The end of the process sends by itself. */
   close(): Promise<void> {
     return this.sender.close()
   }
@@ -63,35 +108,45 @@ export class Attribution {
   get counts(): SenderCounts {
     return this.sender.state
   }
-}
 
-/** The region of a client for `https://eu.api.openai.com/v1`: OpenAI charges more there. */
-function regionOfHost(client: object): CallContext {
-  const region = /^https:\/\/([a-z]{2})\.api\.openai\.com(?:[:/]|$)/.exec(textIn(client, 'baseURL') ?? '')?.[1]
-  return region === undefined ? {} : { region }
-}
+  private begin(request: SentRequest, { model }: RequestFacts, options: WrapOptions): ObservedCall {
+    const { provider, ...scope }: WrapOptions = withScope(withScope(this.scope, options), currentScope())
+    const trace = currentTrace(request.headers.get('traceparent') ?? undefined)
+    const { method, url, headers, signal } = request
+    let onEnd: () => void = () => undefined
+    scope.waitUntil?.(
+      new Promise<void>((resolve) => {
+        onEnd = resolve
+      }).then(() => this.sender.flush()),
+    )
+    return new ObservedCall(
+      { request: { method, url, headers, signal }, model, provider, context: { ...trace, ...fieldsOf(scope) } },
+      (call, context) => this.sender.record(call, context),
+      () => onEnd(),
+    )
+  }
 
-const OPENAI: Dialect = {
-  provider: 'openai',
-  methods: ['chat.completions.create', 'responses.create', 'embeddings.create', 'completions.create'],
-  answerFacts: openAiFacts,
-  partFacts: openAiPartFacts,
-  // A streamed chat states its usage only when asked, in a last chunk without choices.
-  askForUsage(parameters) {
-    const options = member(parameters, 'stream_options')
-    const isChat = member(parameters, 'messages') !== undefined || member(parameters, 'prompt') !== undefined
-    if (!isChat || member(options, 'include_usage') !== undefined) return undefined
-    return { ...parameters, stream_options: { ...(options as object | undefined), include_usage: true } }
-  },
-  isUsageOnly(part) {
-    const choices = member(part, 'choices')
-    return Array.isArray(choices) && choices.length === 0 && typeof member(part, 'usage') === 'object'
-  },
-}
+  private readonly recordIn =
+    (options: WrapOptions) =>
+    (call: ModelCall): void => {
+      const { provider, ...scope } = options
+      this.record(provider === undefined ? call : { ...call, provider }, scope)
+    }
 
-const ANTHROPIC: Dialect = {
-  provider: 'anthropic',
-  methods: ['messages.create', 'beta.messages.create'],
-  answerFacts: anthropicFacts,
-  partFacts: anthropicPartFacts,
+  /** Google's client takes a `fetch`; its first major has none, and makes all requests by one method. */
+  private wrapGoogle(client: { apiClient?: unknown; live?: unknown }, options: WrapOptions): void {
+    const api = client.apiClient as {
+      getFetch?: () => unknown
+      apiCall?: Fetch
+      clientOptions: { httpOptions?: object }
+    }
+    if (typeof api.getFetch === 'function') {
+      const given = api.getFetch() as Fetch | undefined
+      if (given !== undefined && isObserved(given)) return
+      api.clientOptions.httpOptions = { ...api.clientOptions.httpOptions, fetch: this.fetch(options, given) } as object
+    } else if (api.apiCall !== undefined && !isObserved(api.apiCall)) {
+      api.apiCall = this.fetch(options, api.apiCall.bind(api))
+    }
+    wrapLive(client.live, this.recordIn(options))
+  }
 }

@@ -20,9 +20,13 @@ export interface ModelCall
     | 'provider_usage'
     | 'service_tier'
     | 'speed'
+    | 'served_from_cache'
     | 'region'
+    | 'estimated_cost_usd'
     | 'latency_ms'
     | 'response_id'
+    | 'request_id'
+    | 'attempt'
     | 'outcome'
     | 'usage_basis'
   > {
@@ -52,17 +56,20 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
-/** As the service names them; one that it does not know would refuse the event. */
-const SERVICE_TIERS: Readonly<Record<string, NonNullable<InvocationEvent['service_tier']>>> = {
-  standard: 'standard',
-  default: 'standard',
-  batch: 'batch',
-  flex: 'flex',
-  priority: 'priority',
+/** An amount of US dollars as the service takes it, without the noise of a double; undefined for what is no amount. */
+export function decimalText(value: unknown): string | undefined {
+  const amount = typeof value === 'string' ? Number.parseFloat(value) : value
+  if (typeof amount !== 'number' || !(amount > 0 && amount < 1e12)) return undefined
+  const decimals = Math.min(18, Math.max(0, 14 - Math.floor(Math.log10(amount))))
+  const text = amount.toFixed(decimals)
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }
 
-/** The tier that served a call; undefined where the service knows no such tier. */
-export function tierIn(value: unknown): InvocationEvent['service_tier'] | undefined {
-  const tier = textIn(value, 'service_tier')
-  return tier === undefined ? undefined : SERVICE_TIERS[tier]
+/** Whatever an unknown client does, its caller gets its answer. */
+export function quietly<T>(task: () => T): T | undefined {
+  try {
+    return task()
+  } catch {
+    return undefined
+  }
 }

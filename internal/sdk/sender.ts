@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { stated } from './context.js'
 import type { CallContext, ModelCall } from './event.js'
+import { unwatchEnd, type Waiting, watchEnd } from './process-end.js'
+import { sendFromChild } from './send-from-child.js'
 
 export interface SenderOptions {
   /** Of the service, such as `https://attribution.example.com`. */
@@ -11,7 +12,7 @@ export interface SenderOptions {
   readonly flushEveryMs?: number | undefined
   /** Calls kept while the service cannot be reached; further ones are dropped and counted. Default: 10,000. */
   readonly queueMax?: number | undefined
-  /** Told when calls are dropped or refused. Default: nobody. */
+  /** Told when calls are dropped or refused. Default: a warning on the console, one in an hour at most. */
   readonly onProblem?: ((problem: SenderProblem) => void) | undefined
   /** Default: that of the platform. */
   readonly fetch?: typeof fetch | undefined
@@ -31,10 +32,14 @@ export interface SenderCounts {
 }
 
 const BATCH_MAX = 500
+const QUEUE_CHARACTERS_MAX = 16_000_000
 const REQUEST_MS_MAX = 10_000
 const RETRY_MS_MIN = 250
 const RETRY_MS_MAX = 30_000
-const CLOSE_MS_MAX = 10_000
+const FLUSH_MS_MAX = 10_000
+/** At the end of the process: what stops it expects that to take a few seconds. */
+const END_MS_MAX = 3_000
+const WARN_EVERY_MS = 3_600_000
 
 interface Batch {
   /** The same over all attempts, as the events' ids are: a repeated request changes nothing. */
@@ -46,12 +51,21 @@ interface Batch {
 export class Sender {
   private readonly options: SenderOptions
   private readonly queue: string[] = []
+  private queuedCharacters = 0
   private readonly counts = { recorded: 0, sent: 0, lost: 0 }
-  private timer: NodeJS.Timeout | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
   private sending: Promise<void> | undefined
-  private readonly closing = new AbortController()
-  /** While calls wait, an application that has nothing else to do sends them before it ends. */
-  private readonly atExit = (): void => void this.flush()
+  private isAway = false
+  private warnedAt = Number.NEGATIVE_INFINITY
+  private isClosed = false
+  /** Ends the request or the wait that is under way. */
+  private interrupt: () => void = () => undefined
+  private readonly waiting: Waiting = {
+    send: () => this.flush(END_MS_MAX),
+    sendNow: () => {
+      if (!this.isAway) this.counts.sent += sendFromChild(this.target, this.takeAll(), END_MS_MAX)
+    },
+  }
 
   constructor(options: SenderOptions) {
     this.options = options
@@ -60,57 +74,70 @@ export class Sender {
   /** Takes a call and returns at once. */
   record(call: ModelCall, context: CallContext): void {
     this.counts.recorded++
-    if (this.closing.signal.aborted) return this.lose(1, 'the client is closed')
-    if (this.queue.length >= (this.options.queueMax ?? 10_000)) return this.lose(1, 'too many calls wait to be sent')
-    if (this.queue.length === 0) process.once('beforeExit', this.atExit)
-    this.queue.push(
-      JSON.stringify({
-        event_id: randomUUID(),
-        ingestion_layer: 'application',
-        ingestion_timestamp: new Date().toISOString(),
-        ...stated(context),
-        ...stated(call),
-      }),
-    )
-    if (this.queue.length >= BATCH_MAX) void this.flush()
-    else this.timer ??= setTimeout(() => void this.flush(), this.options.flushEveryMs ?? 1_000).unref()
+    if (this.isClosed) return this.lose(1, 'the client is closed')
+    const isFull = this.queue.length >= (this.options.queueMax ?? 10_000)
+    if (isFull || this.queuedCharacters > QUEUE_CHARACTERS_MAX) return this.lose(1, 'too many calls wait to be sent')
+    if (this.queue.length === 0) watchEnd(this.waiting)
+    const line = JSON.stringify({
+      ingestion_layer: 'application',
+      ...stated(context),
+      ...stated(call),
+      event_id: call.event_id ?? crypto.randomUUID(),
+      ingestion_timestamp: call.ingestion_timestamp ?? new Date().toISOString(),
+    })
+    this.queue.push(line)
+    this.queuedCharacters += line.length
+    if (this.queue.length >= BATCH_MAX) void this.sendSoon()
+    else this.timer ??= detached(() => void this.sendSoon(), this.options.flushEveryMs ?? 1_000)
   }
 
-  /** Sends what waits. Resolves when it has been sent, or will never be. */
-  flush(): Promise<void> {
-    clearTimeout(this.timer)
-    this.timer = undefined
-    this.sending ??= this.sendAll().finally(() => {
-      this.sending = undefined
-      if (this.queue.length === 0) process.off('beforeExit', this.atExit)
+  /** Sends what waits. Resolves when it has been sent, or will never be, and after `msMax` at the latest. */
+  async flush(msMax = FLUSH_MS_MAX): Promise<void> {
+    // Its end would be the end of a process that does nothing else.
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const isLate = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, msMax)
     })
-    return this.sending
+    await Promise.race([this.sendSoon(), isLate])
+    clearTimeout(timer)
   }
 
   /** Sends what waits, for ten seconds at most, and takes no further calls. */
   async close(): Promise<void> {
-    const timeout = new AbortController()
-    await Promise.race([
-      this.flush(),
-      sleep(CLOSE_MS_MAX, undefined, { signal: timeout.signal }).catch(() => undefined),
-    ])
-    timeout.abort()
-    this.closing.abort()
-    if (this.queue.length > 0)
-      this.lose(this.queue.splice(0).length, 'the client was closed before the service answered')
+    await this.flush()
+    this.isClosed = true
+    this.interrupt()
+    const left = this.takeAll().length
+    if (left > 0) this.lose(left, 'the client was closed before the service answered')
+    unwatchEnd(this.waiting)
   }
 
   get state(): SenderCounts {
     return { ...this.counts, waiting: this.queue.length }
   }
 
+  private sendSoon(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.sending ??= this.sendAll().finally(() => {
+      this.sending = undefined
+      if (this.queue.length === 0) unwatchEnd(this.waiting)
+    })
+    return this.sending
+  }
+
+  private takeAll(): readonly string[] {
+    this.queuedCharacters = 0
+    return this.queue.splice(0)
+  }
+
   private async sendAll(): Promise<void> {
     while (this.queue.length > 0) {
-      const batch = { idempotencyKey: randomUUID(), lines: this.queue.slice(0, BATCH_MAX) }
+      const batch = { idempotencyKey: crypto.randomUUID(), lines: this.queue.slice(0, BATCH_MAX) }
       const refused = await this.send(batch)
       if (refused === undefined) return
       // They stay in the queue until they are answered, and count against its limit.
-      this.queue.splice(0, batch.lines.length)
+      for (const line of this.queue.splice(0, batch.lines.length)) this.queuedCharacters -= line.length
       this.counts.sent += batch.lines.length - refused.count
       if (refused.count > 0) this.lose(refused.count, refused.why)
     }
@@ -120,9 +147,10 @@ export class Sender {
   private async send(batch: Batch): Promise<{ readonly count: number; readonly why: string } | undefined> {
     for (let attempt = 0; ; attempt++) {
       const answer = await this.request(batch)
-      if (this.closing.signal.aborted) return undefined
+      if (this.isClosed) return undefined
+      this.isAway = answer.status === 0 || answer.status >= 500
       if (answer.status === 202) return { count: rejectedIn(answer.text), why: 'the service rejected calls' }
-      const mayPass = answer.status === 0 || answer.status === 409 || answer.status === 429 || answer.status >= 500
+      const mayPass = this.isAway || answer.status === 409 || answer.status === 429
       if (!mayPass) {
         return {
           count: batch.lines.length,
@@ -130,25 +158,21 @@ export class Sender {
         }
       }
       const backoffMs = Math.random() * Math.min(RETRY_MS_MIN * 2 ** attempt, RETRY_MS_MAX)
-      await sleep(Math.max(backoffMs, answer.retryAfterMs), undefined, {
-        ref: false,
-        signal: this.closing.signal,
-      }).catch(() => undefined)
-      if (this.closing.signal.aborted) return undefined
+      await this.sleep(Math.max(backoffMs, answer.retryAfterMs))
+      if (this.isClosed) return undefined
     }
   }
 
   private async request({ idempotencyKey, lines }: Batch) {
+    const controller = new AbortController()
+    this.interrupt = () => controller.abort()
+    const timer = detached(this.interrupt, REQUEST_MS_MAX)
     try {
-      const response = await (this.options.fetch ?? fetch)(new URL('/api/v1/invocations', this.options.baseUrl), {
+      const response = await (this.options.fetch ?? fetch)(this.target.url, {
         method: 'POST',
-        headers: {
-          'content-type': 'application/x-ndjson',
-          'idempotency-key': idempotencyKey,
-          'x-api-key': this.options.apiKey,
-        },
+        headers: { ...this.target.headers, 'idempotency-key': idempotencyKey },
         body: lines.join('\n'),
-        signal: AbortSignal.any([AbortSignal.timeout(REQUEST_MS_MAX), this.closing.signal]),
+        signal: controller.signal,
       })
       const retryAfterS = Number(response.headers.get('retry-after') ?? 0)
       return {
@@ -158,21 +182,51 @@ export class Sender {
       }
     } catch {
       return { status: 0, text: '', retryAfterMs: 0 }
+    } finally {
+      clearTimeout(timer)
     }
+  }
+
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = detached(resolve, ms)
+      this.interrupt = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  private get target() {
+    const { baseUrl, apiKey } = this.options
+    const url = String(new URL('/api/v1/invocations', baseUrl))
+    return { url, headers: { 'content-type': 'application/x-ndjson', 'x-api-key': apiKey } }
   }
 
   private lose(lost: number, message: string): void {
     this.counts.lost += lost
     try {
-      this.options.onProblem?.({ message, lost })
+      if (this.options.onProblem !== undefined) this.options.onProblem({ message, lost })
+      else this.warn(message)
     } catch {
       // The application's own handler must not stop the sending.
     }
   }
+
+  private warn(message: string): void {
+    if (performance.now() - this.warnedAt < WARN_EVERY_MS) return
+    this.warnedAt = performance.now()
+    // biome-ignore lint/suspicious/noConsole: the application has no other log that is known here
+    console.warn(`attribution: ${message} (${this.counts.lost} calls without a record)`)
+  }
 }
 
-const stated = (fields: object): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+/** A timer that keeps no process alive. */
+function detached(task: () => void, ms: number): ReturnType<typeof setTimeout> {
+  const timer = setTimeout(task, ms)
+  if (typeof timer === 'object') timer.unref()
+  return timer
+}
 
 function rejectedIn(text: string): number {
   const found = /"rejected":\s*(\d+)/.exec(text)?.[1]

@@ -1,6 +1,6 @@
+import { siteOf } from '../../sdk/hosts.js'
 import { isCancellation, type Outcome } from '../../text/call-words.js'
 import type { Selected, Wanted } from '../../text/select-json.js'
-import { siteOf } from '../../valuation/names/hosts.js'
 import { type ResolvedProvider, resolveProvider } from '../../valuation/names/resolve-provider.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'

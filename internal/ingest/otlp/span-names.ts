@@ -1,6 +1,6 @@
 import { canonicalProvider } from '../../records/provider-names.js'
+import { hostOf } from '../../sdk/hosts.js'
 import { SERVICE_TIERS, type ServiceTier, SPEEDS, type Speed } from '../../text/call-words.js'
-import { hostOf } from '../../valuation/names/hosts.js'
 import { modelName, type ResolvedProvider, resolveProvider } from '../../valuation/names/resolve-provider.js'
 import { nameOf } from '../adapters/fields.js'
 import { membersOf } from './labels.js'

@@ -5,8 +5,8 @@
  * Whole names, hosts and forms of names count, never a part of a word. What is inferred is named as an assumption.
  */
 import { canonicalProvider, isFramework, isGateway, isUnspecified, providerName } from '../../records/provider-names.js'
+import { siteOf } from '../../sdk/hosts.js'
 import { isModelText, MODEL_TEXT } from '../../text/plain-text.js'
-import { siteOf } from './hosts.js'
 import { providerOfModels } from './model-vendors.js'
 
 /** What a sender states of a call. */

@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { validateInvocation } from '../../../internal/invocations/validate-invocation.js'
-import { Attribution } from '../../../internal/sdk/attribution.js'
+import { Attribution, type WrapOptions } from '../../../internal/sdk/attribution.js'
 import { type Provider, SECRET_TEXT, startProvider } from './provider.js'
 
 let provider: Provider
@@ -42,10 +42,10 @@ const events = () =>
   })
 
 const openai = () =>
-  attribution.wrapOpenAi(new OpenAI({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }), {
+  attribution.wrap(new OpenAI({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }), {
     attributed_identity: 'ann',
   })
-const anthropic = () => attribution.wrapAnthropic(new Anthropic({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }))
+const anthropic = () => attribution.wrap(new Anthropic({ baseURL: provider.url, apiKey: 'k', maxRetries: 0 }))
 const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user' as const, content: 'a-secret-prompt' }] }
 const CHAT_FACTS = {
   provider: 'openai',
@@ -104,12 +104,14 @@ describe('a client of OpenAI', () => {
     expect(events()).toEqual([expect.objectContaining(CHAT_FACTS)])
   })
 
-  test('has a stream recorded that its reader left, without counts that nobody knows', async () => {
-    for await (const _ of await openai().chat.completions.create({ ...chat, stream: true })) break
+  test('has a stream recorded at once that its reader left, without counts that nobody knows', async () => {
+    const asked = { ...chat, model: 'endless', stream: true as const }
+    for await (const _ of await openai().chat.completions.create(asked)) break
+    expect(attribution.counts.recorded).toBe(1)
     await attribution.flush()
 
     expect(sent).toHaveLength(1)
-    expect(sent[0]).toMatchObject({ requested_model: 'gpt-4o-mini', served_model: 'gpt-4o-mini-2024-07-18' })
+    expect(sent[0]).toMatchObject({ requested_model: 'endless', served_model: 'gpt-4o-mini-2024-07-18' })
     expect(sent[0]).toMatchObject({ outcome: 'cancelled' })
     expect(sent[0]).not.toHaveProperty('provider_usage')
   })
@@ -155,7 +157,7 @@ describe('a client of OpenAI', () => {
   })
 
   test('is recorded once when it is wrapped twice', async () => {
-    await attribution.wrapOpenAi(openai()).chat.completions.create(chat)
+    await attribution.wrap(openai()).chat.completions.create(chat)
     await attribution.flush()
 
     expect(sent).toHaveLength(1)
@@ -197,14 +199,15 @@ describe('a client of Anthropic', () => {
   })
 })
 
+/** Calls an API whose answer is this. */
+async function answered(answer: object, url = 'https://api.openai.com/v1/responses', options: WrapOptions = {}) {
+  const fetching = attribution.fetch(options, async () => Response.json(answer))
+  const init = { method: 'POST', body: JSON.stringify({ model: 'm', input: 'a-secret-prompt' }) }
+  return (await fetching(url, init)).json()
+}
+
 describe('the usage of an answer', () => {
-  const wrapped = (usage: object) => {
-    const create = () => ({ model: 'm', usage })
-    return {
-      openai: attribution.wrapOpenAi({ responses: { create } }),
-      anthropic: attribution.wrapAnthropic({ messages: { create } }),
-    }
-  }
+  const MESSAGES = 'https://api.anthropic.com/v1/messages'
 
   test('is sent as numbers, and read by the service', async () => {
     const written = {
@@ -223,8 +226,8 @@ describe('the usage of an answer', () => {
         { type: 'message', input_tokens: 23_000, output_tokens: 1_000, cache_creation: { text: 'a-secret' } },
       ],
     }
-    wrapped(written).openai.responses.create()
-    wrapped(compacted).anthropic.messages.create()
+    await answered({ usage: written })
+    await answered({ usage: compacted }, MESSAGES)
     await attribution.flush()
 
     expect(bodies).not.toContain('secret')
@@ -236,15 +239,13 @@ describe('the usage of an answer', () => {
 
   test('names the place that the provider charges for: its own statement, else the regional host', async () => {
     const usage = { input_tokens: 1, output_tokens: 1 }
-    const at = (baseURL: string, context = {}) =>
-      attribution.wrapOpenAi({ baseURL, chat: { completions: { create: () => ({ usage }) } } }, context)
     for (const inference_geo of ['us', 'global', 'not_available', null]) {
-      wrapped({ ...usage, inference_geo }).anthropic.messages.create()
+      await answered({ usage: { ...usage, inference_geo } }, MESSAGES)
     }
     for (const host of ['jp.api.openai.com', 'api.openai.com', 'jp.api.openai.com.example']) {
-      at(`https://${host}/v1`).chat.completions.create()
+      await answered({ usage }, `https://${host}/v1/responses`)
     }
-    at('https://eu.api.openai.com/v1', { region: 'de' }).chat.completions.create()
+    await answered({ usage }, 'https://eu.api.openai.com/v1/responses', { region: 'de' })
     await attribution.flush()
 
     const nowhere = undefined
@@ -257,9 +258,9 @@ describe('the usage of an answer', () => {
   test('keeps to the bounds of the service, whatever a client answers', async () => {
     const pass = { input_tokens: 1, output_tokens: 1, deep: { deeper: { deepest: 1 } }, list: [{ a: 1 }] }
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`count_${index}`, index]))
-    const odd = { text: 'a-secret', below: -1, huge: 1e300, not: Number.NaN, list: [1, 'a-secret', null] }
-    wrapped({ iterations: Array(400).fill(pass), ...odd }).anthropic.messages.create()
-    wrapped({ ...odd, ...many }).openai.responses.create()
+    const odd = { text: 'a-secret', below: -1, huge: 1e300, list: [1, 'a-secret', null], prompt: 3, 'a b': 1 }
+    await answered({ usage: { iterations: Array(400).fill(pass), ...odd } }, MESSAGES)
+    await answered({ id: 'x'.repeat(300), service_tier: 'unheard-of', usage: { ...odd, ...many } })
     await attribution.flush()
 
     expect(bodies).not.toContain('secret')
@@ -268,7 +269,7 @@ describe('the usage of an answer', () => {
 })
 
 test('an object that is no such client stays as it is', () => {
-  const frozen = Object.freeze({ chat: { completions: { create: () => 7 } } })
-  expect(attribution.wrapOpenAi(frozen).chat.completions.create()).toBe(7)
-  expect(attribution.wrapAnthropic({})).toEqual({})
+  const frozen = Object.freeze({ fetch: () => 7 })
+  expect(attribution.wrap(frozen).fetch()).toBe(7)
+  expect(attribution.wrap({})).toEqual({})
 })

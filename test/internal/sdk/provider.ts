@@ -91,6 +91,7 @@ export async function startProvider(): Promise<Provider> {
         return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' })
+      if (body.model === 'endless') return void response.write(`data: ${JSON.stringify(answer[0])}\n\n`)
       for (const part of answer) {
         const name = 'type' in part ? `event: ${part.type}\n` : ''
         response.write(`${name}data: ${JSON.stringify(part)}\n\n`)

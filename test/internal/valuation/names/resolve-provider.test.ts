@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalProvider, providerName } from '../../../../internal/records/provider-names.js'
-import { HOSTS, siteOf } from '../../../../internal/valuation/names/hosts.js'
-import { MODEL_FORMS, providerOfModels } from '../../../../internal/valuation/names/model-vendors.js'
+import { HOSTS, siteOf } from '../../../../internal/sdk/hosts.js'
+import { MODEL_FORMS } from '../../../../internal/sdk/model-forms.js'
+import { providerOfModels } from '../../../../internal/valuation/names/model-vendors.js'
 import { modelName, resolveProvider } from '../../../../internal/valuation/names/resolve-provider.js'
 
 const resolve = (provider: string | undefined, model?: string, host?: string) =>

@@ -1,0 +1,140 @@
+/**
+ * A middleware of the AI SDK, in all its forms since version 5. It reads what the provider answered, where the model
+ * passes that on, else what the AI SDK made of it.
+ */
+import { Answer } from './answer.js'
+import { statedIn } from './answer-scanner.js'
+import { type ModelCall, member, quietly, textIn } from './event.js'
+import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
+import type { Outcome } from './observed-call.js'
+import { passThrough } from './pass-through.js'
+
+/** Form of a middleware; the AI SDK names its version by a member that has another value in each. */
+export interface AiMiddleware {
+  readonly specificationVersion: never
+  transformParams<P extends object>(options: { readonly type?: string; readonly params: P }): Promise<P>
+  wrapGenerate<R>(options: { doGenerate(): PromiseLike<R>; readonly model: object }): Promise<R>
+  wrapStream<R>(options: { doStream(): PromiseLike<R>; readonly params: object; readonly model: object }): Promise<R>
+  wrapEmbed<R>(options: { doEmbed(): PromiseLike<R>; readonly model: object }): Promise<R>
+}
+
+type Record = (call: ModelCall) => void
+
+export function aiMiddleware(record: Record): AiMiddleware {
+  /** Parameters of streams whose caller did not ask for the provider's own chunks. */
+  const asking = new WeakSet<object>()
+  const whole = async <R>(model: object, answer: () => PromiseLike<R>): Promise<R> => {
+    const call = new AiCall(model, record)
+    const result = await call.answered(answer)
+    call.end('success')
+    return result
+  }
+  return {
+    specificationVersion: undefined as never,
+    async transformParams({ type, params }) {
+      if (type !== 'stream' || member(params, 'includeRawChunks') === true) return params
+      const more = { ...params, includeRawChunks: true }
+      asking.add(more)
+      return more
+    },
+    wrapGenerate: ({ doGenerate, model }) => whole(model, doGenerate),
+    wrapEmbed: ({ doEmbed, model }) => whole(model, doEmbed),
+    async wrapStream({ doStream, params, model }) {
+      const call = new AiCall(model, record)
+      const result = await call.answered(doStream)
+      const parts = member(result, 'stream') as ReadableStream<object>
+      return { ...result, stream: observedParts(parts, call, asking.has(params)) }
+    },
+  }
+}
+
+function observedParts(parts: ReadableStream<object>, call: AiCall, isAsked: boolean): ReadableStream<object> {
+  return passThrough(() => parts, {
+    see(part) {
+      quietly(() => call.see(part))
+      return isAsked && member(part, 'type') === 'raw' ? undefined : part
+    },
+    end: () => call.end('success'),
+    fail: () => call.end('error'),
+    abandon: () => call.end('cancelled'),
+  })
+}
+
+class AiCall {
+  private readonly model: object
+  private readonly record: Record
+  private readonly startedAt = performance.now()
+  private readonly timestamp = new Date().toISOString()
+  private readonly answer = new Answer()
+  private headers: HeaderFacts | undefined
+  private isEnded = false
+
+  constructor(model: object, record: Record) {
+    this.model = model
+    this.record = record
+  }
+
+  /** What a failed request cost nothing for is not recorded. */
+  async answered<R>(answer: () => PromiseLike<R>): Promise<R> {
+    try {
+      const result = await answer()
+      quietly(() => this.seeResult(result))
+      return result
+    } catch (cause) {
+      if (/abort|timeout/i.test((cause as Error | undefined)?.name ?? '')) this.end('cancelled')
+      throw cause
+    }
+  }
+
+  /** A part of a stream: a chunk of the provider's, ids, or the end. */
+  see(part: unknown): void {
+    const type = member(part, 'type')
+    if (type === 'raw') for (const stated of statedIn(member(part, 'rawValue'))) this.answer.add(stated)
+    else if (type === 'response-metadata') this.seeIds(part)
+    else if (type === 'finish') this.seeUsage(part)
+  }
+
+  end(outcome: Outcome): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    quietly(() => {
+      const { provider, ...ofHeaders } = this.headers ?? factsOfHeaders(new Headers())
+      this.record({
+        ingestion_timestamp: this.timestamp,
+        provider: provider !== undefined && !provider.includes('.') ? provider : this.named('provider'),
+        requested_model: this.named('modelId'),
+        latency_ms: Math.round(performance.now() - this.startedAt),
+        ...this.answer.facts(),
+        ...ofHeaders,
+        outcome: this.answer.outcome ?? outcome,
+      })
+    })
+  }
+
+  private seeResult(result: unknown): void {
+    const response = member(result, 'response')
+    const headers = member(response, 'headers') as ConstructorParameters<typeof Headers>[0]
+    if (headers !== undefined) this.headers = factsOfHeaders(new Headers(headers))
+    for (const stated of statedIn(member(response, 'body'))) this.answer.add(stated)
+    this.seeIds(response)
+    this.seeUsage(result)
+  }
+
+  private seeIds(response: unknown): void {
+    const facts = this.answer.facts()
+    const id = textIn(response, 'id')
+    const model = textIn(response, 'modelId')
+    if (facts.response_id === undefined && id !== undefined) this.answer.add({ id })
+    if (facts.served_model === undefined && model !== undefined) this.answer.add({ model })
+  }
+
+  /** Version 6 and later pass on the provider's own. */
+  private seeUsage(result: unknown): void {
+    const usage = member(result, 'usage')
+    if (!this.answer.hasUsage && usage !== undefined) this.answer.add({ usage: member(usage, 'raw') ?? usage })
+  }
+
+  private named(name: string): string {
+    return textIn(this.model, name) ?? 'unknown'
+  }
+}

@@ -1,0 +1,145 @@
+import { Answer, type Stated } from './answer.js'
+import { derivedId } from './derived-id.js'
+import { type CallContext, decimalText, type ModelCall, quietly } from './event.js'
+import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
+import { sellerOf } from './provider.js'
+import type { SentRequest } from './request.js'
+
+export type Outcome = NonNullable<ModelCall['outcome']>
+
+/** What is known of a call when it begins. */
+export interface BegunCall {
+  readonly request: Omit<SentRequest, 'body'>
+  /** Undefined for a request that calls no model. */
+  readonly model: string | undefined
+  /** As the application states it. */
+  readonly provider: string | undefined
+  readonly context: CallContext
+}
+
+/** Calls whose answer has not ended. At the end of the process, they are recorded as far as they came. */
+export const openCalls = new Set<ObservedCall>()
+
+/** One request, from its begin to the end of its answer: recorded once, or not at all. */
+export class ObservedCall {
+  private readonly begun: BegunCall
+  private readonly record: (call: ModelCall, context: CallContext) => void
+  private readonly onEnd: () => void
+  private readonly startedAt = performance.now()
+  private readonly timestamp = new Date().toISOString()
+  private readonly answer = new Answer()
+  private headers: HeaderFacts = NO_HEADERS
+  private isStreamed = false
+  private readers = 1
+  private readonly onAbort = (): void => this.end('cancelled')
+
+  constructor(begun: BegunCall, record: (call: ModelCall, context: CallContext) => void, onEnd: () => void) {
+    this.begun = begun
+    this.record = record
+    this.onEnd = onEnd
+    openCalls.add(this)
+    begun.request.signal?.addEventListener('abort', this.onAbort, { once: true })
+  }
+
+  answered(headers: Headers, isStreamed: boolean): void {
+    this.headers = factsOfHeaders(headers)
+    this.isStreamed = isStreamed
+  }
+
+  /** A part of the answer. */
+  see(stated: Stated): void {
+    this.answer.add(stated)
+  }
+
+  /** One of many answers in a file: the results of a batch. */
+  seeOne(stated: Stated): void {
+    const answer = new Answer()
+    answer.add(stated)
+    if (answer.hasUsage) this.recordAnswer(answer, 'success', true)
+  }
+
+  copied(): void {
+    this.readers++
+  }
+
+  /** A reader left before the end. */
+  abandon(): void {
+    if (--this.readers === 0) this.end('cancelled')
+  }
+
+  /** The request, or the reading of its answer, threw. What never reached the provider costs nothing. */
+  fail(cause: unknown): void {
+    if (NOT_SENT.has(codeOf(cause))) this.drop()
+    else this.end(isAbort(cause) ? 'cancelled' : 'error')
+  }
+
+  end(outcome: Outcome): void {
+    if (!this.close()) return
+    quietly(() => {
+      const { answer, begun } = this
+      // What is only fetched was recorded when it was created.
+      const isFetched = begun.request.method === 'GET' && !answer.isDeferred
+      const isCut = outcome !== 'success' || this.isStreamed
+      if (answer.hasUsage ? !isFetched : begun.model !== undefined && isCut) {
+        this.recordAnswer(answer, outcome, answer.isDeferred)
+      }
+    })
+    this.onEnd()
+  }
+
+  /** A failure of the provider costs nothing. */
+  drop(): void {
+    if (this.close()) this.onEnd()
+  }
+
+  private close(): boolean {
+    this.begun.request.signal?.removeEventListener('abort', this.onAbort)
+    return openCalls.delete(this)
+  }
+
+  private recordAnswer(answer: Answer, outcome: Outcome, isSameWhenSeenAgain: boolean): void {
+    const { request, model, provider, context } = this.begun
+    const { region, ...facts } = answer.facts()
+    const seller = sellerOf(request, this.headers.provider, answer.api, [facts.served_model, model])
+    const retries = Number(request.headers.get('x-stainless-retry-count') ?? 0)
+    const call: ModelCall = {
+      event_id: isSameWhenSeenAgain && facts.response_id != null ? derivedId(facts.response_id) : undefined,
+      ingestion_timestamp: this.timestamp,
+      requested_model: model ?? facts.served_model ?? 'unknown',
+      latency_ms: Math.round(performance.now() - this.startedAt),
+      ...facts,
+      provider: provider ?? seller.provider,
+      region: region ?? context.region ?? seller.region,
+      outcome: answer.outcome ?? outcome,
+      request_id: this.headers.request_id,
+      served_from_cache: this.headers.served_from_cache,
+      estimated_cost_usd:
+        this.headers.estimated_cost_usd ?? (seller.provider === 'openrouter' ? decimalText(answer.cost) : undefined),
+      attempt: retries > 0 ? retries + 1 : undefined,
+    }
+    this.record(call, context)
+  }
+}
+
+const NO_HEADERS: HeaderFacts = {
+  request_id: undefined,
+  estimated_cost_usd: undefined,
+  served_from_cache: undefined,
+  provider: undefined,
+}
+
+const NOT_SENT: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function codeOf(cause: unknown): unknown {
+  const { code, cause: inner } = (cause ?? {}) as { code?: unknown; cause?: unknown }
+  return typeof code === 'string' || inner === undefined ? code : codeOf(inner)
+}
+
+const isAbort = (cause: unknown): boolean => /abort|timeout/i.test((cause as Error | undefined)?.name ?? '')

@@ -1,0 +1,58 @@
+import { quietly } from './event.js'
+import type { ObservedCall } from './observed-call.js'
+import { observeResponse } from './observed-response.js'
+import { factsOfRequest, type RequestFacts, type SentRequest, sentRequest } from './request.js'
+
+export interface Observer {
+  /** @returns undefined for a request that is not observed */
+  readonly begin: (request: SentRequest, facts: RequestFacts) => ObservedCall | undefined
+  /** Whether streamed chats are asked for their usage. */
+  readonly asksForUsage: boolean
+}
+
+export type Fetch = typeof fetch
+
+const observed = new WeakSet<Fetch>()
+export const isObserved = (fetch: Fetch): boolean => observed.has(fetch)
+
+/** Hosts that refuse a request which asks for the usage of a stream. */
+const refusing = new Set<string>()
+
+/**
+ * The same `fetch`, whose answers are observed while they are read. Clients of providers make all their calls with it,
+ * so that their methods, promises, streams and errors stay as they are.
+ */
+export function observedFetch(original: Fetch, observer: Observer): Fetch {
+  const fetching: Fetch = async (input, init) => {
+    const request = quietly(() => sentRequest(input, init))
+    const facts = request === undefined ? undefined : quietly(() => factsOfRequest(request))
+    if (request === undefined || facts === undefined) return original(input, init)
+    const call = quietly(() => observer.begin(request, facts))
+    if (call === undefined) return original(input, init)
+
+    const isAsking = observer.asksForUsage && facts.asking !== undefined && !refusing.has(request.url.host)
+    try {
+      const response = await original(input, isAsking ? { ...init, body: facts.asking as string } : init)
+      if (!isAsking || !(await isRefusal(response))) return seen(response, call, isAsking)
+      refusing.add(request.url.host)
+      return seen(await original(input, init), call, false)
+    } catch (cause) {
+      call.fail(cause)
+      throw cause
+    }
+  }
+  observed.add(fetching)
+  return fetching
+}
+
+function seen(response: Response, call: ObservedCall, isAsked: boolean): Response {
+  if (response.ok) quietly(() => observeResponse(response, call, isAsked))
+  else call.drop()
+  return response
+}
+
+/** Whether a provider refuses what its caller did not ask for. */
+async function isRefusal(response: Response): Promise<boolean> {
+  if (response.status !== 400 && response.status !== 422) return false
+  return /stream_options|include_usage/.test(await response.clone().text())
+}

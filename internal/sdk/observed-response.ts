@@ -1,0 +1,136 @@
+import { AnswerScanner, statedIn } from './answer-scanner.js'
+import { quietly } from './event.js'
+import type { ObservedCall } from './observed-call.js'
+import { passThrough } from './pass-through.js'
+import { UsageChunkFilter } from './usage-chunk.js'
+
+/** A response that nobody reads is a call all the same. */
+const unread = new FinalizationRegistry<ObservedCall>((call) => call.abandon())
+
+/**
+ * Observes whatever way a response is read by. It stays the same object, which is read no sooner and no faster than its
+ * reader asks for.
+ *
+ * @param isAsked the last chunk, with the usage, is what the caller did not ask for
+ */
+export function observeResponse(response: Response, call: ObservedCall, isAsked: boolean): void {
+  const type = response.headers.get('content-type') ?? ''
+  // Sound, images, files.
+  if (type !== '' && !/json|event-stream/.test(type)) return call.end('success')
+  call.answered(response.headers, type.includes('event-stream'))
+  observeReads(response, call, { isFile: /jsonl|ndjson/.test(type), isAsked })
+}
+
+interface Form {
+  /** Lines are answers of their own. */
+  readonly isFile: boolean
+  readonly isAsked: boolean
+}
+
+const READS = ['text', 'arrayBuffer', 'bytes', 'blob'] as const
+
+function observeReads(response: Response, call: ObservedCall, form: Form): void {
+  unread.register(response, call)
+  const body = Object.getOwnPropertyDescriptor(response, 'body')
+  const original = () =>
+    body === undefined ? Reflect.get(Object.getPrototypeOf(response), 'body', response) : body.value
+  const scanner = () => new AnswerScanner((stated) => (form.isFile ? call.seeOne(stated) : call.see(stated)))
+  let observed: ReadableStream | undefined
+  const observedBody = () => {
+    const stream = original()
+    if (typeof stream?.getReader !== 'function') return observedNodeStream(stream, call, scanner())
+    observed ??= observedStream(original, call, scanner(), form.isAsked)
+    return observed
+  }
+  Object.defineProperty(response, 'body', { configurable: true, enumerable: true, get: observedBody })
+
+  const observeRead = (name: (typeof READS)[number] | 'json', see: (value: unknown) => unknown): void => {
+    const read = response[name as 'json'] as (() => Promise<unknown>) | undefined
+    if (typeof read !== 'function') return
+    const reading = async (): Promise<unknown> => {
+      if (form.isAsked) return (new Response(observedBody())[name as 'json'] as () => Promise<unknown>)()
+      const value = await read.call(response).catch((cause: unknown) => {
+        call.fail(cause)
+        throw cause
+      })
+      await quietlyAwaited(() => see(value))
+      call.end('success')
+      return value
+    }
+    define(response, name, reading)
+  }
+  observeRead('json', (value) => statedIn(value).map((stated) => call.see(stated)))
+  for (const name of READS) observeRead(name, async (value) => scanner().push(await bytesOf(value)))
+  const copy = response.clone
+  define(response, 'clone', () => {
+    const cloned = copy.call(response)
+    quietly(() => {
+      call.copied()
+      observeReads(cloned, call, form)
+    })
+    return cloned
+  })
+}
+
+const define = (response: Response, name: string, value: unknown): void => {
+  Object.defineProperty(response, name, { configurable: true, writable: true, value })
+}
+
+async function quietlyAwaited(task: () => unknown): Promise<void> {
+  try {
+    await task()
+  } catch {
+    // Whatever an answer holds, its caller gets it.
+  }
+}
+
+const encoder = new TextEncoder()
+
+async function bytesOf(value: unknown): Promise<Uint8Array> {
+  if (typeof value === 'string') return encoder.encode(value)
+  if (value instanceof Blob) return new Uint8Array(await value.arrayBuffer())
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : (value as Uint8Array)
+}
+
+function observedStream(
+  source: () => ReadableStream<Uint8Array>,
+  call: ObservedCall,
+  scanner: AnswerScanner,
+  isAsked: boolean,
+): ReadableStream<Uint8Array> {
+  const filter = isAsked ? new UsageChunkFilter() : undefined
+  return passThrough(source, {
+    see(bytes) {
+      if (bytes !== undefined) quietly(() => scanner.push(bytes))
+      const passed = filter === undefined ? bytes : filter.passed(bytes)
+      return passed?.length === 0 ? undefined : passed
+    },
+    end: () => call.end('success'),
+    fail: (cause) => call.fail(cause),
+    abandon: () => call.abandon(),
+  })
+}
+
+/** The body of `node-fetch`: what iterates it is observed. */
+function observedNodeStream(stream: AsyncIterable<Uint8Array> | null, call: ObservedCall, scanner: AnswerScanner) {
+  if (stream === null || stream === undefined || Object.hasOwn(stream, Symbol.asyncIterator)) return stream
+  const iterate = stream[Symbol.asyncIterator]
+  return Object.defineProperty(stream, Symbol.asyncIterator, {
+    async *value() {
+      let isDone = false
+      try {
+        for await (const chunk of { [Symbol.asyncIterator]: iterate.bind(stream) }) {
+          quietly(() => scanner.push(chunk))
+          yield chunk
+        }
+        isDone = true
+      } catch (cause) {
+        call.fail(cause)
+        throw cause
+      } finally {
+        if (isDone) call.end('success')
+        else call.abandon()
+      }
+    },
+  })
+}

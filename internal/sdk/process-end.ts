@@ -1,0 +1,77 @@
+/** What waits when a process of Node ends is sent first. On the edge, none of this is there. */
+
+interface NodeProcess {
+  on(event: string, listener: (signal: Signal) => void): void
+  off(event: string, listener: (signal: Signal) => void): void
+  listenerCount(event: string): number
+  kill(pid: number, signal: string): void
+  readonly pid: number
+}
+type Signal = (typeof SIGNALS)[number]
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+/** Something that sends, while it has something to send. */
+export interface Waiting {
+  /** Sends in bounded time. */
+  readonly send: () => Promise<void>
+  /** The same when nothing asynchronous runs any more. */
+  readonly sendNow: () => void
+}
+
+interface Ends {
+  readonly waiting: Set<Waiting>
+  watch(): void
+  unwatch(): void
+}
+
+function endsOf(node: NodeProcess): Ends {
+  const waiting = new Set<Waiting>()
+  let isWatching = false
+  const sendAll = async (): Promise<void> => void (await Promise.all([...waiting].map(({ send }) => send())))
+  // Once only: what cannot be sent must not keep the process alive.
+  const onBeforeExit = (): void => {
+    node.off('beforeExit', onBeforeExit)
+    void sendAll()
+  }
+  const onExit = (): void => {
+    for (const { sendNow } of waiting) sendNow()
+  }
+  /** An application that does not handle the signal ends by it as before, a little later. */
+  const onSignal = (signal: Signal): void => {
+    unwatch()
+    const isHandled = node.listenerCount(signal) > 0
+    void sendAll().finally(() => {
+      if (!isHandled) node.kill(node.pid, signal)
+    })
+  }
+  const watch = (): void => {
+    if (isWatching) return
+    isWatching = true
+    node.on('beforeExit', onBeforeExit)
+    node.on('exit', onExit)
+    for (const signal of SIGNALS) node.on(signal, onSignal)
+  }
+  const unwatch = (): void => {
+    isWatching = false
+    node.off('beforeExit', onBeforeExit)
+    node.off('exit', onExit)
+    for (const signal of SIGNALS) node.off(signal, onSignal)
+  }
+  return { waiting, watch, unwatch }
+}
+
+const node = (globalThis as { process?: Partial<NodeProcess> }).process
+/** One for the whole process: of two copies of the library, one would take the other's listener for the application's. */
+const KEY = Symbol.for('attribution-service.ends')
+const shared = globalThis as unknown as Record<symbol, Ends | undefined>
+if (typeof node?.on === 'function' && typeof node.off === 'function') shared[KEY] ??= endsOf(node as NodeProcess)
+const ends = shared[KEY]
+
+export function watchEnd(waiting: Waiting): void {
+  ends?.waiting.add(waiting)
+  ends?.watch()
+}
+
+export function unwatchEnd(waiting: Waiting): void {
+  if (ends?.waiting.delete(waiting) === true && ends.waiting.size === 0) ends.unwatch()
+}

@@ -1,0 +1,108 @@
+/** What a request says of the call that it makes, and the usage that it asks for. Nothing that was said is read. */
+import { quietly } from './event.js'
+
+/** A request as it is passed to `fetch`. */
+export interface SentRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly signal: AbortSignal | undefined
+  /** Undefined where it is no text: a form, a stream. */
+  readonly body: string | undefined
+}
+
+export function sentRequest(input: unknown, init: RequestInit | undefined): SentRequest {
+  const request = typeof input === 'object' && input !== null && 'url' in input ? (input as Request) : undefined
+  return {
+    method: (init?.method ?? request?.method ?? 'GET').toUpperCase(),
+    url: new URL(request?.url ?? String(input)),
+    headers: headersOf(init?.headers ?? request?.headers),
+    signal: init?.signal ?? request?.signal ?? undefined,
+    body: typeof init?.body === 'string' ? init.body : undefined,
+  }
+}
+
+/** As they are: to copy them costs more than all else here. */
+const headersOf = (headers: RequestInit['headers']): Headers =>
+  headers instanceof Headers ? headers : new Headers(headers)
+
+/** What decides on the record of a call, by its request. */
+export interface RequestFacts {
+  /** Undefined for a request that calls no model. */
+  readonly model: string | undefined
+  /** The body to send instead, so that a streamed chat states its usage; undefined where it needs no change. */
+  readonly asking: string | undefined
+}
+
+export function factsOfRequest({ method, url, headers, body }: SentRequest): RequestFacts {
+  if (method !== 'POST') return { model: undefined, asking: undefined }
+  const members = body?.startsWith('{') ? topMembers(body, NAMES) : new Map<string, Member>()
+  const ofPath = MODEL_IN_PATH.exec(url.pathname)?.[1]
+  const model = nameOf(members.get('model')?.text) ?? (ofPath === undefined ? undefined : decodeURIComponent(ofPath))
+  const isStreamedChat = members.get('stream')?.text.trim() === 'true' && /\/completions$/.test(url.pathname)
+  // A signature or a length belongs to the body as it is.
+  const isFixed = headers.has('content-length') || headers.get('authorization')?.startsWith('AWS4-') === true
+  const asking = isStreamedChat && !isFixed ? askingBody(body as string, members.get('stream_options')) : undefined
+  return { model, asking }
+}
+
+const NAMES: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options'])
+/** Gemini's, Vertex AI's and Azure's requests name the model in their path. */
+const MODEL_IN_PATH = /\/(?:models|deployments|model)\/([^/:]+)/
+
+function nameOf(text: string | undefined): string | undefined {
+  const name = text === undefined ? undefined : quietly(() => JSON.parse(text) as unknown)
+  return typeof name === 'string' && name !== '' && name.length <= 256 ? name : undefined
+}
+
+/** A streamed chat states its usage only when asked, in a last chunk without choices. */
+function askingBody(body: string, options: Member | undefined): string | undefined {
+  if (options === undefined) return `{"stream_options":{"include_usage":true},${body.slice(1)}`
+  const stated = quietly(() => JSON.parse(options.text) as unknown)
+  if (typeof stated !== 'object' || stated === null || 'include_usage' in stated) return undefined
+  const asking = JSON.stringify({ ...stated, include_usage: true })
+  return `${body.slice(0, options.at)}${asking}${body.slice(options.at + options.text.length)}`
+}
+
+interface Member {
+  readonly text: string
+  readonly at: number
+}
+
+/** Some members of a JSON object. All others are stepped over, texts by `indexOf`. */
+function topMembers(text: string, names: ReadonlySet<string>): ReadonlyMap<string, Member> {
+  const found = new Map<string, Member>()
+  let depth = 0
+  let key = ''
+  let valueFrom = -1
+  const end = (at: number): void => {
+    if (valueFrom >= 0 && names.has(key)) found.set(key, { text: text.slice(valueFrom, at), at: valueFrom })
+    valueFrom = -1
+  }
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x22) {
+      const close = endOfText(text, at + 1)
+      if (depth === 1 && valueFrom < 0) key = close - at > KEY_LENGTH_MAX ? '' : text.slice(at + 1, close)
+      at = close
+    } else if (code === 0x7b || code === 0x5b) depth++
+    else if (code === 0x7d || code === 0x5d) {
+      if (--depth === 0) end(at)
+    } else if (depth === 1 && code === 0x3a) valueFrom = at + 1
+    else if (depth === 1 && code === 0x2c) end(at)
+  }
+  return found
+}
+const KEY_LENGTH_MAX = 20
+
+/** @returns the place of the quote that ends a text */
+function endOfText(text: string, start: number): number {
+  for (let at = start; ; ) {
+    const quote = text.indexOf('"', at)
+    if (quote < 0) return text.length
+    let backslashes = 0
+    while (quote - 1 - backslashes >= start && text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++
+    if (backslashes % 2 === 0) return quote
+    at = quote + 1
+  }
+}

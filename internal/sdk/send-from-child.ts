@@ -1,0 +1,34 @@
+import { builtin } from './context.js'
+
+/** Reads the request from its input, since arguments are seen by others. */
+const SCRIPT = `
+const { url, headers, body } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
+fetch(url, { method: 'POST', headers, body }).then((answer) => process.exit(answer.status === 202 ? 0 : 1), () => process.exit(1))
+`
+
+/**
+ * Sends from a child process and waits for it: within `exit`, Node runs nothing asynchronous. Does nothing where there
+ * are no child processes, or the program is not Node's.
+ *
+ * @returns how many were sent
+ */
+export function sendFromChild(
+  { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
+  lines: readonly string[],
+  msMax: number,
+): number {
+  const { process: node } = globalThis as { process?: NodeJS.Process }
+  const spawnSync = builtin('node:child_process')?.['spawnSync'] as SpawnSync | undefined
+  if (lines.length === 0 || node === undefined || 'electron' in node.versions || 'bun' in node.versions) return 0
+  try {
+    const { NODE_OPTIONS: _, ...env } = node.env
+    const input = JSON.stringify({ url, headers, body: lines.join('\n') })
+    const { status } = spawnSync?.(node.execPath, ['-e', SCRIPT], { env, input, timeout: msMax, stdio: STDIO }) ?? {}
+    return status === 0 ? lines.length : 0
+  } catch {
+    return 0
+  }
+}
+
+const STDIO = ['pipe', 'ignore', 'ignore'] as const
+type SpawnSync = (file: string, args: readonly string[], options: object) => { readonly status?: number | null }

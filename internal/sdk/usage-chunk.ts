@@ -1,0 +1,91 @@
+import { Answer } from './answer.js'
+import { AnswerScanner } from './answer-scanner.js'
+
+const LINE_FEED = 0x0a
+const EVENT_BYTES_MAX = 1_000_000
+const encoder = new TextEncoder()
+const USAGE = encoder.encode('"usage"')
+const NULL = encoder.encode('null')
+
+/**
+ * Takes out of a streamed chat what its caller did not ask for: the last event, which has only the usage, and
+ * `"usage": null` in all others. Holds the begin of an event until its end has come.
+ */
+export class UsageChunkFilter {
+  private held: Uint8Array = new Uint8Array(0)
+
+  /** @returns what may pass on @param bytes undefined at the end */
+  passed(bytes: Uint8Array | undefined): Uint8Array {
+    if (bytes === undefined) return this.take(this.held.length)
+    this.held = joined([this.held, bytes])
+    const passed: Uint8Array[] = []
+    for (;;) {
+      const end = endOfEvent(this.held)
+      if (end === undefined) break
+      const event = this.take(end)
+      if (!isUsageOnly(event)) passed.push(withoutNullUsage(event))
+    }
+    // No such event is the usage.
+    if (this.held.length > EVENT_BYTES_MAX) passed.push(this.take(this.held.length))
+    // What was passed on is its reader's, who may transfer it.
+    this.held = this.held.slice()
+    return joined(passed)
+  }
+
+  private take(length: number): Uint8Array {
+    const taken = this.held.subarray(0, length)
+    this.held = this.held.subarray(length)
+    return taken
+  }
+}
+
+/** Where the empty line after an event ends. */
+function endOfEvent(bytes: Uint8Array): number | undefined {
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    const next = bytes[at + 1] === 0x0d ? at + 2 : at + 1
+    if (bytes[next] === LINE_FEED) return next + 1
+  }
+  return undefined
+}
+
+function isUsageOnly(event: Uint8Array): boolean {
+  let isOnly = false
+  new AnswerScanner((stated) => {
+    isOnly = Answer.isUsageOnly(stated)
+  }).push(event)
+  return isOnly
+}
+
+/** A quote within a text would be escaped, so that this is a member. */
+function withoutNullUsage(event: Uint8Array): Uint8Array {
+  const key = placeOf(USAGE, event)
+  if (key < 0) return event
+  let from = key - 1
+  while (isSpace(event[from])) from--
+  let value = key + USAGE.length
+  while (isSpace(event[value]) || event[value] === 0x3a) value++
+  if (event[from] !== 0x2c || !isAt(NULL, event, value)) return event
+  return joined([event.subarray(0, from), event.subarray(value + NULL.length)])
+}
+
+const isSpace = (byte: number | undefined): boolean => byte === 0x20
+
+function placeOf(wanted: Uint8Array, bytes: Uint8Array): number {
+  const first = wanted[0] as number
+  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) if (isAt(wanted, bytes, at)) return at
+  return -1
+}
+
+const isAt = (wanted: Uint8Array, bytes: Uint8Array, at: number): boolean =>
+  wanted.every((byte, place) => bytes[at + place] === byte)
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0] as Uint8Array
+  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
