@@ -1,0 +1,271 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Attribution } from '../../../internal/sdk/attribution.js'
+import { openCalls } from '../../../internal/sdk/observed-call.js'
+
+const CHATS = 'https://api.openai.com/v1/chat/completions'
+const BODY = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }] })
+const STREAMED = JSON.stringify({ model: 'gpt-4o', stream: true, messages: [] })
+const usage = { prompt_tokens: 3, completion_tokens: 2 }
+const CHAT = { id: 'chatcmpl-1', model: 'gpt-4o-2024-08-06', choices: [{ index: 0 }], usage }
+const encoder = new TextEncoder()
+
+let sent: Record<string, unknown>[]
+let attribution: Attribution
+const recorded = async () => {
+  await attribution.flush()
+  return sent
+}
+beforeEach(() => {
+  sent = []
+  attribution = new Attribution({
+    baseUrl: 'http://service.test',
+    apiKey: 'ak_test',
+    fetch: async (_, init) => {
+      sent.push(
+        ...String(init?.body)
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      )
+      return new Response('{"accepted":1,"rejected":0}', { status: 202 })
+    },
+  })
+})
+
+/** Calls an API that answers so. */
+const call = (
+  answer: Response | Error | ((init?: RequestInit) => Promise<Response>),
+  init: RequestInit = {},
+  url = CHATS,
+) => {
+  const original = async (_: unknown, given?: RequestInit) => {
+    if (answer instanceof Error) throw answer
+    return typeof answer === 'function' ? answer(given) : answer
+  }
+  return attribution.fetch({}, original as typeof fetch)(url, { method: 'POST', body: BODY, ...init })
+}
+
+const EVENTS = { headers: { 'content-type': 'text/event-stream' } }
+const eventOf = (data: object) => encoder.encode(`data: ${JSON.stringify(data)}\n\n`)
+/** A stream that counts how often it was asked for more. */
+function source(chunks: readonly Uint8Array[], end: (controller: ReadableStreamDefaultController) => void) {
+  const seen = { pulls: 0, cancelled: undefined as unknown }
+  const left = [...chunks]
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        seen.pulls++
+        const next = left.shift()
+        if (next === undefined) end(controller)
+        else controller.enqueue(next)
+      },
+      cancel(reason) {
+        seen.cancelled = reason
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { seen, response: new Response(stream, EVENTS) }
+}
+const PARTS = [
+  eventOf({ id: 'chatcmpl-1', model: 'gpt-4o', choices: [{ index: 0 }] }),
+  eventOf({ choices: [{}], usage }),
+]
+const close = (controller: ReadableStreamDefaultController) => controller.close()
+
+describe('a response', () => {
+  test('stays the same object with the same values, whichever way it is read', async () => {
+    for (const read of ['json', 'text', 'arrayBuffer', 'blob'] as const) {
+      const original = Response.json(CHAT)
+      const response = await call(original)
+      expect(response).toBe(original)
+      expect(await response[read]()).toEqual(await Response.json(CHAT)[read]())
+      expect(response.bodyUsed).toBe(true)
+    }
+    const whole = await call(Response.json(CHAT))
+    expect(await new Response(whole.body).json()).toEqual(CHAT)
+    expect(await recorded()).toHaveLength(5)
+    expect(new Set(sent.map((each) => JSON.stringify(each['provider_usage'])))).toEqual(
+      new Set([JSON.stringify(usage)]),
+    )
+  })
+
+  test('is recorded once with all its copies', async () => {
+    const response = await call(Response.json(CHAT))
+    const copy = response.clone()
+    expect([await copy.json(), await response.text()]).toEqual([CHAT, JSON.stringify(CHAT)])
+    expect(await recorded()).toHaveLength(1)
+  })
+
+  test('is read only when its reader asks, and no faster', async () => {
+    const { seen, response } = source(PARTS, close)
+    const reader = (await call(response)).body?.getReader()
+    expect(seen.pulls).toBe(0)
+    expect((await reader?.read())?.value).toBe(PARTS[0])
+    expect(seen.pulls).toBe(1)
+    await reader?.read()
+    expect(seen.pulls).toBe(2)
+    expect(attribution.counts.recorded).toBe(0)
+    expect((await reader?.read())?.done).toBe(true)
+    expect(attribution.counts.recorded).toBe(1)
+  })
+
+  test('that its reader leaves is recorded at once, and its source is cancelled for the same reason', async () => {
+    const { seen, response } = source(PARTS, close)
+    const reader = (await call(response)).body?.getReader()
+    await reader?.read()
+    await reader?.cancel('enough')
+
+    expect(seen.cancelled).toBe('enough')
+    expect(attribution.counts.recorded).toBe(1)
+    expect(await recorded()).toMatchObject([
+      { served_model: 'gpt-4o', response_id: 'chatcmpl-1', outcome: 'cancelled' },
+    ])
+  })
+
+  test('that breaks off throws the same, and is recorded with what is known', async () => {
+    const cause = new Error('cut')
+    const { response } = source(PARTS, (controller) => controller.error(cause))
+    await expect((await call(response)).text()).rejects.toBe(cause)
+    expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'error' }])
+  })
+
+  test('whose request is aborted is recorded at once, also when nobody reads it', async () => {
+    const controller = new AbortController()
+    const { response } = source(PARTS, close)
+    await call(response, { signal: controller.signal })
+    controller.abort()
+    expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'cancelled' }])
+  })
+
+  test('of a stream without any usage is recorded, and of a whole answer without any is not', async () => {
+    await (await call(source([eventOf({ id: 'c', choices: [{}] })], close).response)).text()
+    await (await call(Response.json({ id: 'modr-1', model: 'omni-moderation-latest', results: [] }))).json()
+    await (await call(new Response('sound', { headers: { 'content-type': 'audio/mpeg' } }))).arrayBuffer()
+    expect(await recorded()).toMatchObject([{ outcome: 'success', response_id: 'c' }])
+    expect(openCalls.size).toBe(0)
+  })
+
+  test('that is fetched again is recorded where it was created without usage, as one event', async () => {
+    const get = { method: 'GET', body: null }
+    const url = 'https://api.openai.com/v1/responses/resp_1'
+    const response = { id: 'resp_1', object: 'response', background: false, usage }
+    const batch = { id: 'batch_1', object: 'batch', model: 'gpt-4o', usage }
+    for (const answer of [response, { ...response, background: true }, { ...response, background: true }, batch]) {
+      await (await call(Response.json(answer), get, url)).json()
+    }
+    const [one, again, third] = await recorded()
+
+    expect(sent).toHaveLength(3)
+    expect(one?.['event_id']).toBe(again?.['event_id'])
+    expect(third).toMatchObject({ response_id: 'batch_1', service_tier: 'batch' })
+  })
+
+  test('with the results of a batch is a call for each line', async () => {
+    const line = (id: string) => ({
+      custom_id: id,
+      result: { type: 'succeeded', message: { id, model: 'claude', usage } },
+    })
+    const lines = `${JSON.stringify(line('msg_1'))}\n${JSON.stringify({ result: { type: 'expired' } })}\n${JSON.stringify(line('msg_2'))}\n`
+    const file = new Response(lines, { headers: { 'content-type': 'application/x-jsonl' } })
+    const url = 'https://api.anthropic.com/v1/messages/batches/b/results'
+    expect(await (await call(file, { method: 'GET', body: null }, url)).text()).toBe(lines)
+    expect(await recorded()).toMatchObject([{ response_id: 'msg_1', provider: 'anthropic' }, { response_id: 'msg_2' }])
+  })
+})
+
+describe('a request', () => {
+  test('that fails throws the same; what the provider refused, or never got, costs nothing', async () => {
+    const refused = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
+    await expect(call(refused)).rejects.toBe(refused)
+    await call(new Response('{"error":{}}', { status: 429 }))
+    expect(await recorded()).toEqual([])
+
+    const reset = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })
+    await expect(call(reset)).rejects.toBe(reset)
+    const late = new DOMException('late', 'TimeoutError')
+    await expect(call(late)).rejects.toBe(late)
+    expect(await recorded()).toMatchObject([{ outcome: 'error' }, { outcome: 'cancelled' }])
+    expect(openCalls.size).toBe(0)
+  })
+
+  test('is sent again as it was where a provider refuses to be asked for usage, which is then not asked', async () => {
+    const bodies: unknown[] = []
+    const strict = async (init?: RequestInit): Promise<Response> => {
+      bodies.push(init?.body)
+      if (String(init?.body).includes('stream_options')) {
+        return Response.json({ detail: 'extra fields not permitted: stream_options' }, { status: 422 })
+      }
+      return source([eventOf({ choices: [] })], close).response
+    }
+    for (let i = 0; i < 2; i++)
+      await (await call(strict, { body: STREAMED }, 'https://strict.test/v1/chat/completions')).text()
+
+    expect(bodies.map((body) => body === STREAMED)).toEqual([false, true, true])
+    expect(await recorded()).toHaveLength(2)
+  })
+
+  test('is not changed where the setting says so', async () => {
+    const quiet = new Attribution({ baseUrl: 'http://service.test', apiKey: 'k', asksForUsage: false })
+    const bodies: unknown[] = []
+    const fetching = quiet.fetch({}, async (_, init) => {
+      bodies.push(init?.body)
+      return Response.json(CHAT)
+    })
+    await fetching(CHATS, { method: 'POST', body: STREAMED })
+    expect(bodies).toEqual([STREAMED])
+  })
+
+  test('whose body or address is of an odd form is passed on as it is', async () => {
+    const seen: unknown[] = []
+    const fetching = attribution.fetch({}, async (input, init) => {
+      seen.push(input, init)
+      return new Response(null, { status: 204 })
+    })
+    const form = { method: 'POST', body: new FormData() }
+    for (const [input, init] of [
+      ['/relative', undefined],
+      [CHATS, form],
+    ] as const)
+      await fetching(input, init)
+    expect(seen).toEqual(['/relative', undefined, CHATS, form])
+  })
+})
+
+describe('who sold a call', () => {
+  const seller = async (url: string, model: string, headers: Record<string, string> = {}) => {
+    const body = JSON.stringify({ model, messages: [] })
+    await (await call(Response.json({ id: 'x', usage }, { headers }), { body }, url)).json()
+    return (await recorded()).at(-1)?.['provider']
+  }
+
+  test('is told by the host, by the headers of a gateway, or by the model', async () => {
+    expect(await seller('https://corp.openai.azure.com/openai/deployments/d/chat/completions', 'd')).toBe('azure')
+    expect(await seller('http://127.0.0.1:8787/v1/chat/completions', 'm', { 'x-portkey-provider': 'anthropic' })).toBe(
+      'anthropic',
+    )
+    const base = { 'x-litellm-model-api-base': 'https://api.mistral.ai/v1' }
+    expect(await seller('http://litellm:4000/v1/chat/completions', 'fast', base)).toBe('mistral')
+    expect(await seller('http://proxy/v1/chat/completions', 'claude-haiku-4-5')).toBe('anthropic')
+    expect(await seller('http://vllm:8000/v1/chat/completions', 'my-llama')).toBe('unknown')
+  })
+
+  test('is known beside what a gateway says of cost, call and cache', async () => {
+    const answer = (headers: Record<string, string>, more = {}) =>
+      call(Response.json({ ...CHAT, ...more }, { headers }))
+    await (await answer({ 'x-litellm-call-id': 'call-1', 'x-litellm-response-cost': '0.00021779999999999998' })).json()
+    await (await answer({ 'x-litellm-cache-key': 'k', 'x-litellm-response-cost': '0.0' })).json()
+    await (await answer({ 'apim-request-id': 'apim-1' })).json()
+    const routed = { ...usage, cost: 1.5e-7, is_byok: false }
+    await (
+      await call(Response.json({ ...CHAT, usage: routed }), {}, 'https://openrouter.ai/api/v1/chat/completions')
+    ).json()
+
+    expect(await recorded()).toMatchObject([
+      { request_id: 'call-1', estimated_cost_usd: '0.0002178' },
+      { served_from_cache: true },
+      { request_id: 'apim-1' },
+      { provider: 'openrouter', estimated_cost_usd: '0.00000015' },
+    ])
+    expect(sent[1]).not.toHaveProperty('estimated_cost_usd')
+  })
+})

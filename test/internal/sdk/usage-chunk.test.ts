@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { UsageChunkFilter } from '../../../internal/sdk/usage-chunk.js'
+
+const encoder = new TextEncoder()
+
+function passed(text: string, length: number): string {
+  const filter = new UsageChunkFilter()
+  const decoder = new TextDecoder()
+  const bytes = encoder.encode(text)
+  let all = ''
+  for (let at = 0; at < bytes.length; at += length) {
+    all += decoder.decode(filter.passed(bytes.slice(at, at + length)), { stream: true })
+  }
+  return all + decoder.decode(filter.passed(undefined))
+}
+
+const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`
+const said = (content: string) => ({ id: 'c', choices: [{ index: 0, delta: { content } }] })
+
+test('the caller sees the stream that would have come unasked, however it is cut', () => {
+  const texts = fc.array(fc.oneof(fc.string(), fc.constant('{"choices":[],"usage":null}\n\n')), { maxLength: 5 })
+  fc.assert(
+    fc.property(
+      texts,
+      fc.integer({ min: 1, max: 60 }),
+      fc.constantFrom('\n\n', '\r\n\r\n'),
+      (contents, length, end) => {
+        const as = (events: readonly object[]) => events.map((each) => event(each).replace('\n\n', end)).join('')
+        const unasked = as(contents.map(said))
+        const asked = as(contents.map((content) => ({ ...said(content), usage: null })))
+        const done = `data: [DONE]${end}`
+        const usage = as([{ id: 'c', choices: [], usage: { prompt_tokens: 3 } }])
+
+        expect(passed(`${asked}${usage}${done}`, length)).toBe(`${unasked}${done}`)
+      },
+    ),
+  )
+})
+
+test('usage beside what was said stays, as does what follows the last event', () => {
+  const text = `${event({ ...said('x'), usage: { prompt_tokens: 3 } })}${event({ usage: null })}data: {"cut`
+
+  expect(passed(text, 7)).toBe(text)
+})
+
+test('an event without end is held up to a megabyte only', () => {
+  const filter = new UsageChunkFilter()
+  const long = new Uint8Array(600_000).fill(0x61)
+
+  expect(filter.passed(long)).toHaveLength(0)
+  expect(filter.passed(long)).toHaveLength(1_200_000)
+})
