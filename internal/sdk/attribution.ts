@@ -113,17 +113,15 @@ export class Attribution {
     const { provider, ...scope }: WrapOptions = withScope(withScope(this.scope, options), currentScope())
     const trace = currentTrace(request.headers.get('traceparent') ?? undefined)
     const { method, url, headers, signal } = request
-    let onEnd: () => void = () => undefined
+    let onEnd: (() => void) | undefined
     scope.waitUntil?.(
       new Promise<void>((resolve) => {
         onEnd = resolve
       }).then(() => this.sender.flush()),
     )
-    return new ObservedCall(
-      { request: { method, url, headers, signal }, model, provider, context: { ...trace, ...fieldsOf(scope) } },
-      (call, context) => this.sender.record(call, context),
-      () => onEnd(),
-    )
+    const context = { ...trace, ...fieldsOf(scope) }
+    const begun = { request: { method, url, headers, signal }, model, provider, context, onEnd }
+    return new ObservedCall(begun, this.sender)
   }
 
   private readonly recordIn =

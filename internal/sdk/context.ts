@@ -19,7 +19,7 @@ export const withScope = (outer: Scope, inner: Scope): Scope => ({
 /** The fields of an event that a scope states. */
 export function fieldsOf({ service, identity, session, waitUntil, ...fields }: Scope): CallContext {
   const { attributed_service = service, attributed_identity = identity, tags } = fields
-  const ofSession = session === undefined ? {} : { session_id: session }
+  const ofSession: Readonly<Record<string, string>> = session === undefined ? {} : { session_id: session }
   const isTagged = tags != null || session !== undefined
   return stated({
     ...fields,

@@ -15,29 +15,33 @@ export interface BegunCall {
   /** As the application states it. */
   readonly provider: string | undefined
   readonly context: CallContext
+  readonly onEnd: (() => void) | undefined
 }
 
-/** Calls whose answer has not ended. At the end of the process, they are recorded as far as they came. */
-export const openCalls = new Set<ObservedCall>()
+/** What takes the record of a call, and knows which calls have begun. */
+export interface Recorder {
+  opened(call: ObservedCall): void
+  ended(call: ObservedCall): void
+  record(call: ModelCall, context: CallContext): void
+}
 
 /** One request, from its begin to the end of its answer: recorded once, or not at all. */
 export class ObservedCall {
   private readonly begun: BegunCall
-  private readonly record: (call: ModelCall, context: CallContext) => void
-  private readonly onEnd: () => void
+  private readonly recorder: Recorder
   private readonly startedAt = performance.now()
   private readonly timestamp = new Date().toISOString()
   private readonly answer = new Answer()
   private headers: HeaderFacts = NO_HEADERS
   private isStreamed = false
   private readers = 1
+  private isEnded = false
   private readonly onAbort = (): void => this.end('cancelled')
 
-  constructor(begun: BegunCall, record: (call: ModelCall, context: CallContext) => void, onEnd: () => void) {
+  constructor(begun: BegunCall, recorder: Recorder) {
     this.begun = begun
-    this.record = record
-    this.onEnd = onEnd
-    openCalls.add(this)
+    this.recorder = recorder
+    recorder.opened(this)
     begun.request.signal?.addEventListener('abort', this.onAbort, { once: true })
   }
 
@@ -74,7 +78,8 @@ export class ObservedCall {
   }
 
   end(outcome: Outcome): void {
-    if (!this.close()) return
+    if (this.isEnded) return
+    this.isEnded = true
     quietly(() => {
       const { answer, begun } = this
       // What is only fetched was recorded when it was created.
@@ -84,17 +89,20 @@ export class ObservedCall {
         this.recordAnswer(answer, outcome, answer.isDeferred)
       }
     })
-    this.onEnd()
+    this.close()
   }
 
   /** A failure of the provider costs nothing. */
   drop(): void {
-    if (this.close()) this.onEnd()
+    if (this.isEnded) return
+    this.isEnded = true
+    this.close()
   }
 
-  private close(): boolean {
+  private close(): void {
     this.begun.request.signal?.removeEventListener('abort', this.onAbort)
-    return openCalls.delete(this)
+    this.recorder.ended(this)
+    this.begun.onEnd?.()
   }
 
   private recordAnswer(answer: Answer, outcome: Outcome, isSameWhenSeenAgain: boolean): void {
@@ -117,7 +125,7 @@ export class ObservedCall {
         this.headers.estimated_cost_usd ?? (seller.provider === 'openrouter' ? decimalText(answer.cost) : undefined),
       attempt: retries > 0 ? retries + 1 : undefined,
     }
-    this.record(call, context)
+    this.recorder.record(call, context)
   }
 }
 

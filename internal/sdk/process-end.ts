@@ -12,6 +12,8 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Something that sends, while it has something to send. */
 export interface Waiting {
+  /** Takes what has not ended as far as it came. */
+  readonly end: () => void
   /** Sends in bounded time. */
   readonly send: () => Promise<void>
   /** The same when nothing asynchronous runs any more. */
@@ -29,20 +31,24 @@ function endsOf(node: NodeProcess): Ends {
   let isWatching = false
   const sendAll = async (): Promise<void> => void (await Promise.all([...waiting].map(({ send }) => send())))
   // Once only: what cannot be sent must not keep the process alive.
+  const endAll = (): void => {
+    for (const { end } of waiting) end()
+  }
   const onBeforeExit = (): void => {
     node.off('beforeExit', onBeforeExit)
+    endAll()
     void sendAll()
   }
   const onExit = (): void => {
+    endAll()
     for (const { sendNow } of waiting) sendNow()
   }
-  /** An application that does not handle the signal ends by it as before, a little later. */
+  /** An application that does not handle the signal ends by it as before, a little later. Another one has time. */
   const onSignal = (signal: Signal): void => {
-    unwatch()
-    const isHandled = node.listenerCount(signal) > 0
-    void sendAll().finally(() => {
-      if (!isHandled) node.kill(node.pid, signal)
-    })
+    for (const each of SIGNALS) node.off(each, onSignal)
+    if (node.listenerCount(signal) > 0) return void sendAll()
+    endAll()
+    void sendAll().finally(() => node.kill(node.pid, signal))
   }
   const watch = (): void => {
     if (isWatching) return

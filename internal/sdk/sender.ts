@@ -41,6 +41,10 @@ const FLUSH_MS_MAX = 10_000
 const END_MS_MAX = 3_000
 const WARN_EVERY_MS = 3_600_000
 
+interface OpenCall {
+  end(outcome: 'cancelled'): void
+}
+
 interface Batch {
   /** The same over all attempts, as the events' ids are: a repeated request changes nothing. */
   readonly idempotencyKey: string
@@ -60,15 +64,31 @@ export class Sender {
   private isClosed = false
   /** Ends the request or the wait that is under way. */
   private interrupt: () => void = () => undefined
+  /** Calls that have begun. */
+  private readonly open = new Set<OpenCall>()
   private readonly waiting: Waiting = {
+    end: () => {
+      for (const call of this.open) call.end('cancelled')
+    },
     send: () => this.flush(END_MS_MAX),
     sendNow: () => {
-      if (!this.isAway) this.counts.sent += sendFromChild(this.target, this.takeAll(), END_MS_MAX)
+      if (!this.isAway) this.counts.sent += sendFromChild(this.request(), this.takeAll(), END_MS_MAX)
     },
   }
 
   constructor(options: SenderOptions) {
     this.options = options
+  }
+
+  /** A call that will be recorded when it ends, or with the process. */
+  opened(call: OpenCall): void {
+    this.open.add(call)
+    watchEnd(this.waiting)
+  }
+
+  ended(call: OpenCall): void {
+    this.open.delete(call)
+    this.unwatchIfIdle()
   }
 
   /** Takes a call and returns at once. */
@@ -121,9 +141,13 @@ export class Sender {
     this.timer = undefined
     this.sending ??= this.sendAll().finally(() => {
       this.sending = undefined
-      if (this.queue.length === 0) unwatchEnd(this.waiting)
+      this.unwatchIfIdle()
     })
     return this.sending
+  }
+
+  private unwatchIfIdle(): void {
+    if (this.queue.length === 0 && this.open.size === 0) unwatchEnd(this.waiting)
   }
 
   private takeAll(): readonly string[] {
@@ -146,7 +170,7 @@ export class Sender {
   /** Tries until the service answers. @returns undefined when the client was closed meanwhile */
   private async send(batch: Batch): Promise<{ readonly count: number; readonly why: string } | undefined> {
     for (let attempt = 0; ; attempt++) {
-      const answer = await this.request(batch)
+      const answer = await this.answerTo(batch)
       if (this.isClosed) return undefined
       this.isAway = answer.status === 0 || answer.status >= 500
       if (answer.status === 202) return { count: rejectedIn(answer.text), why: 'the service rejected calls' }
@@ -163,14 +187,15 @@ export class Sender {
     }
   }
 
-  private async request({ idempotencyKey, lines }: Batch) {
+  private async answerTo({ idempotencyKey, lines }: Batch) {
     const controller = new AbortController()
     this.interrupt = () => controller.abort()
     const timer = detached(this.interrupt, REQUEST_MS_MAX)
     try {
-      const response = await (this.options.fetch ?? fetch)(this.target.url, {
+      const { url, headers } = this.request(idempotencyKey)
+      const response = await (this.options.fetch ?? fetch)(url, {
         method: 'POST',
-        headers: { ...this.target.headers, 'idempotency-key': idempotencyKey },
+        headers,
         body: lines.join('\n'),
         signal: controller.signal,
       })
@@ -197,10 +222,14 @@ export class Sender {
     })
   }
 
-  private get target() {
+  private request(idempotencyKey: string = crypto.randomUUID()) {
     const { baseUrl, apiKey } = this.options
-    const url = String(new URL('/api/v1/invocations', baseUrl))
-    return { url, headers: { 'content-type': 'application/x-ndjson', 'x-api-key': apiKey } }
+    const headers = {
+      'content-type': 'application/x-ndjson',
+      'idempotency-key': idempotencyKey,
+      'x-api-key': apiKey,
+    }
+    return { url: String(new URL('/api/v1/invocations', baseUrl)), headers }
   }
 
   private lose(lost: number, message: string): void {

@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Provider, startProvider } from '../internal/sdk/provider.js'
+import { newTenantOfProduct } from '../support/product.js'
+import { atEnd } from '../support/run/at-end.js'
+import type { Instance } from '../support/service.js'
+
+/** The JavaScript client library as others install it: packed, into a folder that has nothing else. */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const BYTES_MAX = 60_000
+const run = promisify(execFile)
+
+let service: Instance
+let provider: Provider
+let folder: string
+let archive: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'attribution-client-'))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
+  ;[service, provider] = await Promise.all([newTenantOfProduct(), startProvider()])
+  await run(process.execPath, [join(ROOT, 'deploy', 'setup', 'client-package.mjs'), join(folder, 'packed')])
+  const name = readdirSync(join(folder, 'packed')).find((file) => file.endsWith('.tgz'))
+  archive = join(folder, 'packed', name ?? '')
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], { cwd: folder })
+  symlinkSync(join(ROOT, 'node_modules', 'openai'), join(folder, 'node_modules', 'openai'))
+})
+
+test('it is small, needs no other package, and has the version of the product', () => {
+  const { dependencies, version } = JSON.parse(
+    readFileSync(join(folder, 'node_modules', 'attribution-service-client', 'package.json'), 'utf8'),
+  )
+
+  expect(statSync(archive).size).toBeLessThan(BYTES_MAX)
+  expect(dependencies).toBeUndefined()
+  expect(version).toBe(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version)
+})
+
+const ESM = "import { Attribution } from 'attribution-service-client'\nimport OpenAI from 'openai'\n"
+const CJS = "const { Attribution } = require('attribution-service-client')\nconst OpenAI = require('openai')\n"
+const TEN_LINES = `
+async function call() {
+  const attribution = new Attribution({
+    baseUrl: process.env.ATTRIBUTION_URL,
+    apiKey: process.env.ATTRIBUTION_API_KEY,
+    context: { service: process.env.SERVICE },
+  })
+  const openai = attribution.wrap(new OpenAI({ baseURL: process.env.PROVIDER, apiKey: 'k' }))
+  await openai.chat.completions.create({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] })
+}
+`
+
+/** Runs a program in the folder. @returns how it ended */
+async function ran(name: string, program: string): Promise<{ readonly code?: unknown; readonly signal?: unknown }> {
+  writeFileSync(join(folder, name), program)
+  const env = {
+    ...process.env,
+    ATTRIBUTION_URL: service.baseUrl,
+    ATTRIBUTION_API_KEY: service.credentials.api_key,
+    SERVICE: name,
+    PROVIDER: provider.url,
+  }
+  return run(process.execPath, [name], { cwd: folder, env, timeout: 60_000 }).then(
+    () => ({ code: 0 }),
+    (error: { code?: unknown; signal?: unknown }) => ({ code: error.code, signal: error.signal }),
+  )
+}
+
+async function costsOf(name: string): Promise<readonly string[]> {
+  for (;;) {
+    const response = await fetch(`${service.baseUrl}/v1/attribution?filter[service][eq]=${name}`, {
+      headers: { 'x-api-key': service.credentials.api_key },
+    })
+    const { data = [] } = (await response.json()) as { data?: readonly { cost_usd: string }[] }
+    if (data.length > 0) return data.map(({ cost_usd }) => cost_usd)
+    await sleep(50)
+  }
+}
+
+describe('a call is a record, however its program ends', () => {
+  test.each([
+    ['by itself', 'itself.mjs', `${ESM}${TEN_LINES}await call()`, { code: 0 }],
+    ['as CommonJS', 'common.cjs', `${CJS}${TEN_LINES}call()`, { code: 0 }],
+    ['at once', 'exit.mjs', `${ESM}${TEN_LINES}await call(); process.exit(3)`, { code: 3 }],
+    ['by an error', 'error.mjs', `${ESM}${TEN_LINES}await call(); throw new Error('x')`, { code: 1 }],
+    [
+      'by a signal',
+      'signal.mjs',
+      `${ESM}${TEN_LINES}await call(); setInterval(() => {}, 1000); process.kill(process.pid, 'SIGTERM')`,
+      { signal: 'SIGTERM' },
+    ],
+    [
+      'by a signal that it handles itself',
+      'handled.mjs',
+      `${ESM}${TEN_LINES}await call(); process.on('SIGTERM', () => process.exit(5)); setInterval(() => {}, 1000)
+       process.kill(process.pid, 'SIGTERM')`,
+      { code: 5 },
+    ],
+    [
+      'while its answer is read',
+      'reading.mjs',
+      `${ESM}${TEN_LINES.replace("model: 'gpt-4o-mini',", "model: 'endless', stream: true,")}await call(); process.exit(0)`,
+      { code: 0 },
+    ],
+  ])('%s', async (_, name, program, end) => {
+    expect(await ran(name, program)).toMatchObject(end)
+    // An answer that was not read to its end states no counts.
+    expect(await costsOf(name)).toEqual([name === 'reading.mjs' ? '0' : '0.000285'])
+  })
+})
