@@ -12,8 +12,9 @@ import type { Instance } from '../support/service.js'
 
 /** The client libraries against the running product. */
 
-const LIBRARY = fileURLToPath(new URL('../../deploy/clients/python/attribution_service.py', import.meta.url))
-const CALLS = fileURLToPath(new URL('../deploy/clients/calls.py', import.meta.url))
+const PYTHONPATH = fileURLToPath(new URL('../../deploy/clients/python', import.meta.url))
+const CALLS = fileURLToPath(new URL('../deploy/clients/python/calls.py', import.meta.url))
+const PYTHON_ENV = { ...process.env, PYTHONPATH, PYTHONDONTWRITEBYTECODE: '1' }
 
 interface Shown {
   readonly service: string
@@ -57,8 +58,8 @@ describe('calls of a wrapped client are records with their price', () => {
   })
 
   test('from Python, synchronous and not, streamed and not, until the program ends', async () => {
-    const env = { ...process.env, BASE_URL: service.baseUrl, API_KEY: service.credentials.api_key }
-    const { stdout } = await promisify(execFile)('python3', [CALLS, LIBRARY], { env, timeout: 60_000 })
+    const env = { ...PYTHON_ENV, BASE_URL: service.baseUrl, API_KEY: service.credentials.api_key }
+    const { stdout } = await promisify(execFile)('python3', [CALLS], { env, timeout: 60_000 })
 
     expect(JSON.parse(stdout)).toEqual({ recorded: 8 })
     const records = await recordsOf('python-search', 8)
@@ -91,15 +92,12 @@ test('both libraries and the examples agree on which deliveries are signed', asy
   ]
   const { isSigned } = await import('../../internal/sdk/webhooks.js')
   const script = `
-import importlib.util, json, sys
-sys.dont_write_bytecode = True
-spec = importlib.util.spec_from_file_location("attribution_service", sys.argv[1])
-library = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(library)
+import json, sys
+from attribution_service import is_signed
 secrets = ["whsec_b", "whsec_a"]
-signed = [library.is_signed(sys.argv[2].encode(), header, secrets) for header in json.loads(sys.argv[3])]
-print(json.dumps(signed))`
-  const { stdout } = await promisify(execFile)('python3', ['-c', script, LIBRARY, body, JSON.stringify(cases)])
+print(json.dumps([is_signed(sys.argv[1].encode(), header, secrets) for header in json.loads(sys.argv[2])]))`
+  const run = ['-c', script, body, JSON.stringify(cases)]
+  const { stdout } = await promisify(execFile)('python3', run, { env: PYTHON_ENV })
 
   expect(JSON.parse(stdout)).toEqual([true, false, false, false, false])
   expect(cases.map((header) => isSigned(body, header, ['whsec_b', 'whsec_a']))).toEqual(JSON.parse(stdout))

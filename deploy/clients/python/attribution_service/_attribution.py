@@ -1,0 +1,184 @@
+import atexit
+import functools
+import logging
+import os
+import signal
+import sys
+import time
+import uuid
+import weakref
+from datetime import datetime, timezone
+from typing import Any, Dict, Mapping, Optional, TypeVar
+
+from . import _context
+from ._call import Call, Origin
+from ._http import notice_leaving, observed
+from ._sender import Counts, OnProblem, Sender
+
+_log = logging.getLogger("attribution_service")
+T = TypeVar("T")
+Fields = Mapping[str, Any]
+
+
+class Attribution:
+    """Sends calls in the background. Further arguments are who and what causes all of them, as in `context`."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        flush_seconds: float = 1.0,
+        close_seconds: float = 5.0,
+        queue_max: int = 10_000,
+        on_problem: Optional[OnProblem] = None,
+        asks_for_usage: bool = True,
+        **context: Any,
+    ) -> None:
+        self._sender = Sender(base_url, api_key, flush_seconds, queue_max, on_problem)
+        self._close_seconds = close_seconds
+        self._asks_for_usage = asks_for_usage
+        self._context = _context.fields_of(**context)
+        self._open_calls: Dict[int, Call] = {}
+        _open.add(self)
+        _close_at_end()
+
+    context = staticmethod(_context.context)
+
+    def record(self, provider: str, requested_model: str, **fields: Any) -> None:
+        """Takes a call and returns at once. `fields` are those of the event; `None` is the same as absent."""
+        trace = _quietly(_context.current_trace) or {}
+        self._record(provider, requested_model, trace, self._context, _context.current(), fields)
+
+    def wrap(self, client: T, *, provider: Optional[str] = None, **context: Any) -> T:
+        """Records every call of a client of OpenAI, Anthropic, Google or another one that sends with httpx.
+
+        A client of httpx itself is returned anew, for SDKs that take one as `http_client`; any other one is the same.
+        `provider`: who serves the calls, where neither host nor answer tell.
+        """
+        return self._wrap(client, None, provider, context)
+
+    def wrap_openai(self, client: T, provider: Optional[str] = None, **context: Any) -> T:
+        """As `wrap`. What neither host, answer nor model tells is OpenAI's."""
+        return self._wrap(client, "openai", provider, context)
+
+    def wrap_anthropic(self, client: T, provider: Optional[str] = None, **context: Any) -> T:
+        """As `wrap`. What neither host, answer nor model tells is Anthropic's."""
+        return self._wrap(client, "anthropic", provider, context)
+
+    def flush(self, seconds: float = 10.0) -> bool:
+        """Sends what waits, and waits for it. Returns whether all of it was answered in time."""
+        return self._sender.flush(seconds)
+
+    def close(self) -> None:
+        """Records the streams that are still open, sends what waits, for `close_seconds` at most, and takes no more."""
+        for call in list(self._open_calls.values()):
+            _quietly(call.end, "cancelled")
+        self._sender.close(self._close_seconds)
+
+    @property
+    def counts(self) -> Counts:
+        return self._sender.counts
+
+    def _wrap(self, client: T, api: Optional[str], provider: Optional[str], context: Fields) -> T:
+        """An unknown client works as before."""
+        try:
+            fields = _context.fields_of(**context)
+            package = type(client).__module__.partition(".")[0]
+            api = api or _APIS.get(package)
+
+            def record(provider: str, model: str, facts: Fields, around: Fields) -> Optional[bytes]:
+                return self._record(provider, model, facts, self._context, fields, around)
+
+            origin = Origin(record, self._sender.withdraw, self._open_calls, api, provider)
+
+            def begin(request: Any) -> Call:
+                trace = _context.current_trace(request.headers.get("traceparent"))
+                return Call(origin, request, _context.merged(trace, _context.current()))
+
+            if hasattr(client, "send") and hasattr(client, "build_request"):
+                same: T = observed(client, begin, self._asks_for_usage)
+                return same
+            self._observe(client, begin)
+            notice_leaving(sys.modules.get(package))
+            for name in ("copy", "with_options"):
+                copied = getattr(client, name, None)
+                if copied is not None and not hasattr(copied, "_attributed"):
+                    setattr(client, name, _wrapping(copied, lambda copy: self._wrap(copy, api, provider, context)))
+        except Exception:
+            _log.warning("a %s is not recorded", type(client).__name__, exc_info=True)
+        return client
+
+    def _observe(self, client: Any, begin: Any) -> None:
+        owner = getattr(client, "_api_client", client)
+        for name in ("_client", "_httpx_client", "_async_httpx_client"):
+            http = getattr(owner, name, None)
+            if hasattr(http, "build_request"):
+                setattr(owner, name, observed(http, begin, self._asks_for_usage))
+
+    def _record(self, provider: str, model: str, facts: Fields, *scopes: Fields) -> Optional[bytes]:
+        try:
+            event = {
+                "event_id": str(uuid.uuid4()),
+                "ingestion_layer": "application",
+                "ingestion_timestamp": time.time(),
+            }
+            event = {**_context.merged(event, facts, *scopes), "provider": provider, "requested_model": model}
+            if isinstance(event["ingestion_timestamp"], float):
+                at = datetime.fromtimestamp(event["ingestion_timestamp"], timezone.utc)
+                event["ingestion_timestamp"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return self._sender.add({name: value for name, value in event.items() if value is not None})
+        except Exception:
+            self._sender.refuse()
+            return None
+
+
+# Whose API a client speaks, where nothing else tells who serves it.
+_APIS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
+
+
+def _wrapping(copied: Any, wrap: Any) -> Any:
+    @functools.wraps(copied)
+    def copy(*arguments: Any, **options: Any) -> Any:
+        return wrap(copied(*arguments, **options))
+
+    copy._attributed = True  # type: ignore[attr-defined]
+    return copy
+
+
+def _quietly(task: Any, *arguments: Any) -> Any:
+    try:
+        return task(*arguments)
+    except Exception:
+        return None
+
+
+# The end of the process
+
+_open: "weakref.WeakSet[Attribution]" = weakref.WeakSet()
+_is_closing_at_end = False
+
+
+def _close_at_end() -> None:
+    global _is_closing_at_end
+    if _is_closing_at_end:
+        return
+    _is_closing_at_end = True
+    atexit.register(_close_all)
+    try:
+        # Without a handler, the signal ends the process at once, and what `atexit` knows is not run.
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _on_sigterm)
+    except ValueError:
+        pass  # Only the main thread may.
+
+
+def _on_sigterm(number: int, _frame: Any) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    _close_all()
+    os.kill(os.getpid(), number)
+
+
+def _close_all() -> None:
+    for each in list(_open):
+        _quietly(each.close)

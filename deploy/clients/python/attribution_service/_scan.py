@@ -1,0 +1,169 @@
+"""Finds what an answer says about itself in its bytes as they pass.
+
+JSON, lines of JSON, a list of answers, or the events of a stream. Everything else, what was said above all, is stepped
+over and never becomes text: one match leads from a bracket to the next, over all texts and numbers between.
+"""
+
+import re
+from typing import Callable, Dict, List, Optional
+
+OnAnswer = Callable[[Dict[str, str], Optional[bytes]], None]
+
+# Members that are read.
+_WANTED = {
+    b"id",
+    b"responseId",
+    b"model",
+    b"modelVersion",
+    b"type",
+    b"object",
+    b"provider",
+    b"service_tier",
+    b"status",
+    b"background",
+}
+_USAGES = {b"usage", b"usageMetadata"}
+# Objects that hold the answer within an event of a stream, or within a line of a batch.
+_HOLDERS = {b"response", b"message", b"interaction", b"result"}
+_HOLDERS_DEEP = 3
+_TEXT_MAX = 512
+_USAGE_MAX = 65_536
+
+_REST = rb'[^"\\]*(?:\\.[^"\\]*)*"'
+_TEXT_REST = re.compile(_REST, re.DOTALL)
+_MEMBER = re.compile(rb'[^"{}\[\]]*(?:"(' + _REST[:-1] + rb')"(\s*:(\s*true\b)?)?|[{}\[\]])', re.DOTALL)
+_OVER = re.compile(rb'[^"{}\[\]]*(?:"' + _REST + rb'[^"{}\[\]]*)*', re.DOTALL)
+_QUOTE = ord('"')
+_OPENING = b"{["
+
+
+class Scanner:
+    """Calls `on_answer` at the end of each answer, with the members that it states and the text of its usage."""
+
+    def __init__(self, on_answer: OnAnswer, is_stream: bool = False) -> None:
+        self._on_answer = on_answer
+        self._is_stream = is_stream
+        self._is_known = False
+        self._depth = 0
+        self._key = b""
+        self._stated: Dict[str, str] = {}
+        self._depths: Dict[str, int] = {}
+        self._usage: Optional[bytes] = None
+        # Brackets that are open within a member that is stepped over, and its bytes if it is a usage.
+        self._inner = 0
+        self._parts: Optional[List[bytes]] = None
+        self._is_in_text = False
+        self._held = b""
+
+    def feed(self, data: bytes) -> None:
+        if self._held:
+            data, self._held = self._held + data, b""
+        at = begin = 0
+        end = len(data)
+        while at < end:
+            if self._is_in_text:
+                rest = _TEXT_REST.match(data, at)
+                if rest is None:
+                    # A backslash at the end belongs to what comes next.
+                    at = end - (end - len(data.rstrip(b"\\"))) % 2
+                    break
+                self._is_in_text = False
+                at = rest.end()
+            elif self._inner:
+                at = self._step_over(data, at, begin)
+            elif self._depth == 0:
+                at = self._next_answer(data, at)
+            else:
+                at = self._member(data, at)
+                begin = at - 1
+                if self._held:
+                    return
+        if self._parts is not None:
+            self._take(data[begin:at])
+        self._held = data[at:]
+
+    def _next_answer(self, data: bytes, at: int) -> int:
+        """Between answers there are names of events, `data:` and line ends, or the commas of a list."""
+        at = data.find(b"{", at)
+        if at < 0:
+            return len(data)
+        if self._is_stream and self._is_known:
+            # Nearly all events of a stream are a line with a word of what is said.
+            line_end = data.find(b"\n", at)
+            if line_end >= 0 and data.find(b'"usage', at, line_end) < 0 and data.find(b'"error"', at, line_end) < 0:
+                return line_end
+        self._depth = 1
+        return at + 1
+
+    def _step_over(self, data: bytes, at: int, begin: int) -> int:
+        over = _OVER.match(data, at)
+        at = over.end() if over else len(data)
+        if at == len(data):
+            return at
+        if data[at] == _QUOTE:
+            self._is_in_text = True
+            return at + 1
+        self._inner += 1 if data[at] in _OPENING else -1
+        if self._inner == 0 and self._parts is not None:
+            self._take(data[begin : at + 1])
+            parts, self._parts = self._parts, None
+            if self._depth >= self._depths.get("usage", 0):
+                self._depths["usage"] = self._depth
+                self._usage = b"".join(parts) or None
+        return at + 1
+
+    def _member(self, data: bytes, at: int) -> int:
+        found = _MEMBER.match(data, at)
+        if found is None:
+            at = data.find(b'"', at)
+            if at < 0:
+                return len(data)
+            # A long text is one of what was said.
+            self._is_in_text = len(data) - at > _TEXT_MAX
+            if not self._is_in_text:
+                self._held = data[at:]
+            return at + 1
+        text = found[1]
+        if text is not None:
+            if found[2] is not None:
+                self._key = text
+                if found[3] is not None:
+                    self._state(b"true")
+            elif len(text) <= _TEXT_MAX:
+                # Whether a text is a key shows only after it.
+                if not data[found.end() :].strip():
+                    self._held = data[found.start(1) - 1 :]
+                    return found.end()
+                self._state(text)
+            return found.end()
+        bracket = data[found.end() - 1 : found.end()]
+        if bracket == b"{" and self._key in _HOLDERS and self._depth < _HOLDERS_DEEP:
+            self._depth += 1
+        elif bracket in (b"{", b"["):
+            self._inner = 1
+            self._parts = [] if bracket == b"{" and self._key in _USAGES else None
+        elif bracket == b"}":
+            self._depth -= 1
+            if self._depth == 0:
+                self._end()
+        self._key = b""
+        return found.end()
+
+    def _state(self, value: bytes) -> None:
+        if self._key in _WANTED:
+            name = self._key.decode()
+            # What an object further in says is of the answer; its outer one is an event.
+            if self._depth >= self._depths.get(name, 0) and not (name == "type" and self._depth > 1):
+                self._depths[name] = self._depth
+                self._stated[name] = value.decode(errors="replace")
+        self._key = b""
+
+    def _take(self, part: bytes) -> None:
+        if self._parts is not None and sum(map(len, self._parts)) + len(part) <= _USAGE_MAX:
+            self._parts.append(part)
+
+    def _end(self) -> None:
+        stated, usage = self._stated, self._usage
+        self._stated, self._depths, self._usage = {}, {}, None
+        self._is_known = True
+        self._on_answer(stated, usage)

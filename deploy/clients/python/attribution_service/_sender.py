@@ -1,0 +1,261 @@
+"""Sends events in the background, in batches, again until the service answers."""
+
+import collections
+import json
+import logging
+import os
+import random
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+import weakref
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+
+OnProblem = Callable[[str, int], Any]
+
+_BATCH_MAX = 500
+_QUEUE_BYTES_MAX = 32 * 1024 * 1024
+_REQUEST_SECONDS_MAX = 10
+_RETRY_SECONDS_MAX = 30.0
+_LOG_SECONDS = 3600.0
+_log = logging.getLogger("attribution_service")
+
+
+class Counts(NamedTuple):
+    """Calls since the process began: `recorded` is what was sent, lost, or waits."""
+
+    recorded: int
+    sent: int
+    lost: int
+    waiting: int
+
+
+class Sender:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        flush_seconds: float,
+        queue_max: int,
+        on_problem: Optional[OnProblem],
+    ) -> None:
+        self._url = base_url.rstrip("/") + "/api/v1/invocations"
+        self._api_key = api_key
+        self._flush_seconds = flush_seconds
+        self._queue_max = queue_max
+        self._on_problem = on_problem
+        self._opener: Optional[urllib.request.OpenerDirector] = None
+        self._logged_at = -_LOG_SECONDS
+        self._start_empty()
+        _senders.add(self)
+
+    def _start_empty(self) -> None:
+        """In a forked child, too: its parent sends what waited, and no thread survives a fork."""
+        self._changed = threading.Condition()
+        self._queue: Deque[bytes] = collections.deque()
+        self._queue_bytes = 0
+        self._recorded = self._sent = self._lost = 0
+        self._thread: Optional[threading.Thread] = None
+        self._is_closed = False
+        self._flushing = 0
+        self._in_flight = 0
+
+    @property
+    def counts(self) -> Counts:
+        with self._changed:
+            return Counts(self._recorded, self._sent, self._lost, len(self._queue))
+
+    def add(self, event: Dict[str, Any]) -> Optional[bytes]:
+        """Takes an event and returns at once, with its line if it was taken."""
+        line = json.dumps(event, separators=(",", ":")).encode()
+        with self._changed:
+            self._recorded += 1
+            is_full = len(self._queue) >= self._queue_max or self._queue_bytes + len(line) > _QUEUE_BYTES_MAX
+            if self._is_closed or is_full:
+                self._lose(1, "the client is closed" if self._is_closed else "too many calls wait to be sent")
+                return None
+            self._queue.append(line)
+            self._queue_bytes += len(line)
+            if self._thread is None:
+                self._start_thread()
+            elif len(self._queue) in (1, _BATCH_MAX):
+                self._changed.notify_all()
+            return line
+
+    def withdraw(self, line: bytes) -> bool:
+        """Takes an event back, unless it is being sent."""
+        with self._changed:
+            try:
+                del self._queue[self._queue.index(line, self._in_flight)]
+            except ValueError:
+                return False
+            self._queue_bytes -= len(line)
+            self._recorded -= 1
+            return True
+
+    def refuse(self) -> None:
+        with self._changed:
+            self._recorded += 1
+            self._lose(1, "the call could not be recorded")
+
+    def flush(self, seconds: float) -> bool:
+        """Sends what waits, and waits for it. Returns whether all of it was answered in time."""
+        ends_at = time.monotonic() + seconds
+        with self._changed:
+            self._flushing += 1
+            self._changed.notify_all()
+            try:
+                while self._queue and time.monotonic() < ends_at:
+                    if self._thread is not None and self._thread.is_alive():
+                        self._changed.wait(max(0.0, ends_at - time.monotonic()))
+                    else:
+                        # No thread can be started once the interpreter ends.
+                        self._send_first(ends_at)
+            finally:
+                self._flushing -= 1
+            return not self._queue
+
+    def close(self, seconds: float) -> None:
+        """Sends what waits, and takes no further events."""
+        if self._is_closed:
+            return
+        self.flush(seconds)
+        with self._changed:
+            self._is_closed = True
+            left = len(self._queue)
+            self._queue.clear()
+            self._queue_bytes = 0
+            if left > 0:
+                self._lose(left, "the client was closed before the service answered")
+            self._changed.notify_all()
+
+    # The background thread
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._run, name="attribution", daemon=True)
+        try:
+            thread.start()
+            self._thread = thread
+        except RuntimeError:
+            return
+        # A process of `multiprocessing` ends without running what `atexit` knows.
+        processes, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+        if processes is not None and util is not None and processes.parent_process() is not None:
+            util.Finalize(None, self.flush, args=(5.0,), exitpriority=10)
+
+    def _run(self) -> None:
+        with self._changed:
+            while not self._is_closed:
+                if not self._queue:
+                    self._changed.wait()
+                    continue
+                if len(self._queue) < _BATCH_MAX and not self._flushing:
+                    self._changed.wait(self._flush_seconds)
+                if self._queue:
+                    self._send_first(None)
+
+    def _send_first(self, ends_at: Optional[float]) -> None:
+        """Sends a batch; it leaves the queue when it is answered, and counts against its limit until then."""
+        lines = [self._queue[index] for index in range(min(_BATCH_MAX, len(self._queue)))]
+        queue = self._queue
+        self._in_flight = len(lines)
+        self._changed.release()
+        try:
+            answered, refused, why = self._send(lines, ends_at)
+        finally:
+            self._changed.acquire()
+            self._in_flight = 0
+        if self._is_closed or queue is not self._queue:
+            return
+        for _ in range(answered):
+            self._queue_bytes -= len(self._queue.popleft())
+        self._sent += answered - refused
+        if refused > 0:
+            self._lose(refused, why)
+        self._changed.notify_all()
+
+    def _send(self, lines: List[bytes], ends_at: Optional[float]) -> Tuple[int, int, str]:
+        """Tries until the service answers. Returns how many events it answered, refused, and why."""
+        # The same over all attempts, as the events' ids are: a repeated request changes nothing.
+        key = str(uuid.uuid4())
+        attempt = 0
+        while not self._is_closed:
+            status, text, retry_after = self._request(lines, key)
+            if status == 202:
+                return len(lines), _rejected_in(text), "the service rejected calls: %s" % text[:300]
+            if status in (400, 413, 415, 422):
+                # One of them may be the cause for all.
+                if len(lines) > 1:
+                    return self._send(lines[: len(lines) // 2], ends_at)
+                return 1, 1, "the service refused calls (%d): %s" % (status, text[:300])
+            self._log("calls wait: the service answers %s" % (status or "nothing"))
+            # A wrong key or address is mended while calls wait.
+            backoff = random.random() * min(0.25 * 2**attempt, _RETRY_SECONDS_MAX)
+            attempt = min(attempt + 1, 16)
+            pause = max(backoff, retry_after)
+            if ends_at is not None and time.monotonic() + pause >= ends_at:
+                break
+            with self._changed:
+                if not self._is_closed:
+                    self._changed.wait(pause)
+        return 0, 0, ""
+
+    def _request(self, lines: List[bytes], key: str) -> Tuple[int, str, float]:
+        headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": key, "X-API-Key": self._api_key}
+        try:
+            # Reading the system's certificates takes milliseconds: once.
+            if self._opener is None:
+                self._opener = urllib.request.build_opener()
+            request = urllib.request.Request(self._url, data=b"\n".join(lines), headers=headers, method="POST")
+            with self._opener.open(request, timeout=_REQUEST_SECONDS_MAX) as response:
+                return response.status, response.read().decode(errors="replace"), 0.0
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode(errors="replace"), _seconds(error.headers.get("Retry-After"))
+        except Exception:
+            return 0, "", 0.0
+
+    def _lose(self, lost: int, message: str) -> None:
+        self._lost += lost
+        self._log("calls were lost: " + message)
+        try:
+            if self._on_problem is not None:
+                self._on_problem(message, lost)
+        except Exception:
+            pass  # The application's own handler must not stop the sending.
+
+    def _log(self, message: str) -> None:
+        """A line in an hour, whatever happens."""
+        now = time.monotonic()
+        if now - self._logged_at >= _LOG_SECONDS:
+            self._logged_at = now
+            _log.warning("%s (%d recorded, %d sent, %d lost)", message, self._recorded, self._sent, self._lost)
+
+
+_senders: "weakref.WeakSet[Sender]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for sender in list(_senders):
+        sender._start_empty()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _rejected_in(text: str) -> int:
+    try:
+        return int(json.loads(text).get("rejected", 0))
+    except Exception:
+        return 0
+
+
+def _seconds(text: Optional[str]) -> float:
+    try:
+        return min(max(float(text or 0), 0.0), _RETRY_SECONDS_MAX)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { HOSTS } from '../../../internal/valuation/names/hosts.js'
+import { MODEL_FORMS } from '../../../internal/valuation/names/model-vendors.js'
+
+const PACKAGE = new URL('../../../deploy/clients/python/', import.meta.url)
+const TESTS = fileURLToPath(new URL('python', import.meta.url))
+
+const python = (...args: readonly string[]) =>
+  promisify(execFile)('python3', args, {
+    cwd: TESTS,
+    env: { ...process.env, PYTHONPATH: fileURLToPath(PACKAGE), PYTHONDONTWRITEBYTECODE: '1' },
+    timeout: 300_000,
+  })
+
+test('the tests of the Python client pass, without any package', async () => {
+  const { stderr } = await python('-m', 'unittest', '--verbose')
+
+  expect(stderr).toMatch(/\nOK\n$/)
+})
+
+test('the Python client knows the hosts and forms of models that the service knows', async () => {
+  const script = 'import json; from attribution_service._names import *; print(json.dumps([HOSTS, MODEL_FORMS]))'
+  const [hosts, forms] = JSON.parse((await python('-c', script)).stdout) as [unknown, [string, string][]]
+
+  expect(hosts).toEqual(
+    Object.fromEntries(
+      HOSTS.map(({ host, provider = null, region }) => [
+        host,
+        [provider, region?.source.replaceAll('\\/', '/') ?? null],
+      ]),
+    ),
+  )
+  expect(forms).toEqual(MODEL_FORMS.map(({ form, provider }) => [form.source.replaceAll('\\/', '/'), provider]))
+})
+
+test('the version of the Python client is that of the service', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const { stdout } = await python('-c', 'import attribution_service; print(attribution_service.__version__)')
+
+  expect(stdout.trim()).toBe(version)
+  expect(readFileSync(new URL('pyproject.toml', PACKAGE), 'utf8')).toContain(`\nversion = "${version}"\n`)
+})
