@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { HOSTS } from '../../../internal/valuation/names/hosts.js'
-import { MODEL_FORMS } from '../../../internal/valuation/names/model-vendors.js'
+import { HOSTS } from '../../../internal/sdk/hosts.js'
+import { MODEL_FORMS } from '../../../internal/sdk/model-forms.js'
 
 const PACKAGE = new URL('../../../deploy/clients/python/', import.meta.url)
 const TESTS = fileURLToPath(new URL('python', import.meta.url))
