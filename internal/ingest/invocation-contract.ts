@@ -52,19 +52,26 @@ export const INGEST_INVOCATIONS: Operation = {
   summary: 'Ingest one invocation event, or many',
   description:
     `One event as a JSON object of at most ${EVENT_BYTES_MAX} bytes, or up to ${BULK_EVENTS_MAX} as a JSON ` +
-    `array or as NDJSON, ${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding: gzip\` may pack. A 202 ` +
-    'means that every event which was not rejected is stored. An event_id is accepted once in seven days. ' +
-    'Unknown fields are ignored; fields under which prompts or completions travel are refused.',
+    'array, as NDJSON or one object after the other, also under the media type `application/json`: ' +
+    `${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding: gzip\` may pack. A 202 means that every event which ` +
+    'was not rejected is stored; an event that is rejected costs no other. An event_id is accepted once in seven ' +
+    'days. Unknown fields are ignored; fields under which prompts or completions travel are refused.',
+  withoutKey: 'Required with a single event; optional with an array, NDJSON or several objects.',
   body: {
     contents: {
       'application/json': {
         schema: z.union([invocationEvent, z.array(invocationEvent).min(1).max(BULK_EVENTS_MAX)]),
         example: EXAMPLE_EVENT,
       },
-      'application/x-ndjson': {
-        schema: z.string().meta({ description: 'One event per line.' }),
-        example: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
-      },
+      ...Object.fromEntries(
+        ['application/x-ndjson', 'application/ndjson', 'application/jsonl'].map((mediaType) => [
+          mediaType,
+          {
+            schema: z.string().meta({ description: 'One event per line.' }),
+            example: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
+          },
+        ]),
+      ),
     },
   },
   replies: {

@@ -4,15 +4,17 @@ import { takeFrom } from '../http/rate-limit.js'
 import type { Route } from '../http/route.js'
 import { BULK_BYTES_MAX } from '../invocations/limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
-import { admitSingle, keyOf } from './admission/admission.js'
+import { type AdmitSeveral, admitSingle, keyOf } from './admission/admission.js'
 import { KEY_REQUIRED, OTHER_CHARSET } from './admission/answers.js'
+import { holdsSeveral } from './bulk/body-elements.js'
 import { admitBulk, type BulkDeps } from './bulk/bulk.js'
-import { isBulk, readingOf } from './bulk/bulk-body.js'
+import { holdsLines, isBulk, isReadable, readingOf } from './bulk/bulk-body.js'
 import { INGEST_INVOCATIONS } from './invocation-contract.js'
 
 /**
- * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, optionally gzip. A 202 means that the log,
- * or the spool while the log is unavailable, holds every event that was accepted.
+ * `POST /api/v1/invocations`: one event under an Idempotency-Key, or many as a JSON array, NDJSON or concatenated JSON,
+ * optionally gzip, which need none: each event has its id. A 202 means that the log, or the spool while the log is
+ * unavailable, holds every event that was accepted.
  */
 export const admissionRoutes = (deps: BulkDeps): readonly Route[] => [
   {
@@ -40,28 +42,43 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
     deps.received.refused(caller, '', what.code, deps.clock())
     exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
   }
-  if (key === undefined) return refuse(KEY_REQUIRED)
-  const { contentType, contentEncoding } = exchange.headers
+  const { contentType, contentEncoding, idempotencyKey } = exchange.headers
+  if (key === undefined && (idempotencyKey !== '' || contentType === '')) return refuse(KEY_REQUIRED)
   if (contentType !== 'application/json' && !isSupported(contentType)) return refuse(OTHER_MEDIA_TYPE)
+  const headers = { contentType, contentEncoding }
   exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
+    const isMany = isBulk(headers, bytes)
+    if (key === undefined) {
+      if (!isMany && !holdsLines(bytes)) return refuse(KEY_REQUIRED)
+      return watch(
+        exchange,
+        admitBulk({ exchange, caller }, headers, areLent ? Buffer.copyBytesFrom(bytes) : bytes, deps),
+      )
+    }
     const fingerprint = new Int32Array(2)
     const isAscii = deps.fingerprints.of(bytes, fingerprint)
-    fingerprint[0] = (fingerprint[0] ?? 0) ^ readingOf({ contentType, contentEncoding })
+    fingerprint[0] = (fingerprint[0] ?? 0) ^ readingOf(headers)
     const request = { exchange, caller, key, fingerprint }
-    if (isBulk({ contentType, contentEncoding }, bytes)) {
+    if (isMany) {
       const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
-      return watch(exchange, admitBulk(request, { contentType, contentEncoding }, kept, deps))
+      return watch(exchange, admitBulk(request, headers, kept, deps))
     }
-    admitSingle(request, bytes, deps, isAscii)
+    admitSingle(request, bytes, deps, isAscii, false, admitSeveral)
   })
+}
+
+const admitSeveral: AdmitSeveral<BulkDeps> = (request, bytes, isPaid, deps) => {
+  if (!holdsSeveral(bytes)) return false
+  const { exchange } = request
+  watch(exchange, admitBulk(request, exchange.headers, Buffer.copyBytesFrom(bytes), deps, isPaid))
+  return true
 }
 
 const OTHER_MEDIA_TYPE = problem(
   'UNSUPPORTED_MEDIA_TYPE',
   'Send application/json, one event or an array, or application/x-ndjson, in UTF-8.',
 )
-const isSupported = (contentType: string): boolean =>
-  /^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
+const isSupported = (contentType: string): boolean => isReadable(contentType) && !OTHER_CHARSET.test(contentType)
 
 function watch(exchange: Exchange, work: Promise<void>): void {
   work.catch((cause: unknown) => exchange.fail(cause))

@@ -39,7 +39,8 @@ export class JsonScanner {
   private readonly open = new Uint8Array(DEPTH_MAX)
   private readonly refusesControls: boolean
 
-  /** @param refusesControls in strings: a closing quote is then likely missing. Otherwise a long string costs little */
+  /** @param refusesControls in strings, and what may not follow one: a closing quote is then likely missing. Otherwise a
+   * long string costs little */
   constructor(bytes: Buffer, refusesControls: boolean) {
     this.bytes = bytes
     this.refusesControls = refusesControls
@@ -118,6 +119,9 @@ export class JsonScanner {
       switch (byte) {
         case QUOTE:
           at = this.stringEnd(at) - 1
+          if (this.refusesControls && !this.mayFollowString(at + 1)) {
+            throw new NotJson(at, 'something follows a string that may not')
+          }
           break
         case OPEN_ARRAY:
         case OPEN_OBJECT:
@@ -134,6 +138,15 @@ export class JsonScanner {
       }
     }
     throw new NotJson(length, 'the array does not end')
+  }
+
+  /** Where the closing quote of a string is missing, the opening one of the next looks like it. */
+  private mayFollowString(from: number): boolean {
+    const { bytes } = this
+    let at = from
+    while (at < bytes.length && isBlank(bytes[at] as number)) at++
+    const byte = bytes[at]
+    return byte === COLON || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || byte === undefined
   }
 
   /** @param from the offset of the opening quote @returns the offset behind the closing one */

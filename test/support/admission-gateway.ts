@@ -48,7 +48,7 @@ export interface AdmissionGateway {
   readonly admission: AdmissionDeps
   /** What it counts as received. */
   readonly received: PendingCounts
-  post(body: string | Buffer, key: string, headers?: Record<string, string>, path?: string): Promise<Posted>
+  post(body: string | Buffer, key: string | undefined, headers?: Record<string, string>, path?: string): Promise<Posted>
   /** Messages that the log holds. */
   readonly stored: readonly Uint8Array[]
   /** Their subjects. */

@@ -48,14 +48,11 @@ export async function postTo(
   address: string,
   apiKey: string,
   body: string | Buffer,
-  key: string,
+  key: string | undefined,
   headers: Record<string, string> = {},
 ): Promise<Posted> {
-  const answer = await fetch(address, {
-    method: 'POST',
-    body,
-    headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'idempotency-key': key, ...headers },
-  })
+  const own = { 'x-api-key': apiKey, 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) }
+  const answer = await fetch(address, { method: 'POST', body, headers: { ...own, ...headers } })
   return {
     status: answer.status,
     isReplay: answer.headers.get('idempotency-replayed') === 'true',

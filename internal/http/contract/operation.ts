@@ -72,6 +72,8 @@ export interface Operation {
   readonly parameters?: Parameters
   readonly query?: Parameters
   readonly body?: BodyContract
+  /** When the Idempotency-Key of a change may be left out; absent: never. */
+  readonly withoutKey?: string
   readonly replies: Readonly<Partial<Record<ReplyStatus, ReplyContract>>>
   /** Problems that do not follow from the declaration. */
   readonly problems?: readonly ErrorCode[]

@@ -80,7 +80,7 @@ function describeRoute(route: Route, draft: Draft): object {
   const parameters = [
     ...parametersIn('path', operation.parameters, draft),
     ...parametersIn('query', operation.query, draft),
-    ...(needsKey(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(needsKey(route) ? [describeKey(operation)] : []),
   ]
   return {
     operationId: operation.id,
@@ -94,6 +94,11 @@ function describeRoute(route: Route, draft: Draft): object {
     responses: { ...describeReplies(route, draft), ...describeProblems(route, draft) },
   }
 }
+
+const describeKey = ({ withoutKey }: Operation): object =>
+  withoutKey === undefined
+    ? { $ref: '#/components/parameters/IdempotencyKey' }
+    : { ...IDEMPOTENCY_KEY, required: false, description: `${IDEMPOTENCY_KEY.description} ${withoutKey}` }
 
 const securityOf = (route: Route): object[] => {
   if (route.access === 'public') return []

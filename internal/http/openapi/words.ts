@@ -26,8 +26,8 @@ Prompt and completion content is refused anywhere in a request.
 **Collections** are paged by \`cursor\` and \`limit\` (1 to 200, default 50). \`next_cursor\` is absent on the last page. A
 cursor is bound to the tenant and the query, and valid for one hour.
 
-**Idempotency.** POST, PATCH and DELETE require an \`Idempotency-Key\`. Repeating a request (same method, path and body, byte by
-byte) with the same key within 24 hours has no further effect: it gets the original reply with \`Idempotency-Replayed: true\`.
+**Idempotency.** POST, PATCH and DELETE require an \`Idempotency-Key\`, except many events in one request, which are known by
+their event_id. Repeating a request (same method, path and body, byte by byte) with the same key within 24 hours has no further effect: it gets the original reply with \`Idempotency-Replayed: true\`.
 A different body, or the same bytes with another media type or content coding, is IDEMPOTENCY_CONFLICT. A duplicate waits up
 to two seconds for the original request, then gets IDEMPOTENCY_IN_PROGRESS. Successes and final refusals are stored; 400, 401,
 403, schema failures, 429 and 5xx are not, so that a corrected retry works.

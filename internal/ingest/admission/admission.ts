@@ -29,6 +29,7 @@ import {
   type EventIds,
   type EventText,
   identify,
+  MALFORMED,
   newEventIds,
 } from './check-event.js'
 import { type KeyedRequest, type KeyLock, type KeyLockDeps, withKeyLock } from './key-lock.js'
@@ -140,31 +141,43 @@ export function admitKey(
 }
 
 /**
+ * Takes over the body of a request that is no single event, if it holds several.
+ *
+ * @param bytes read only within this call
+ * @param isPaid whether the caller's budget was already charged
+ * @returns whether it has
+ */
+export type AdmitSeveral<Deps> = (request: KeyedRequest, bytes: Buffer, isPaid: boolean, deps: Deps) => boolean
+
+/**
  * Admits one event sent on its own, or refuses it with a problem.
  *
  * @param bytes read only within this call
  * @param isAscii if already known
  * @param isPaid whether the caller's budget was already charged
+ * @param orSeveral asked before a body is refused that is no JSON value
  */
-export function admitSingle(
+export function admitSingle<Deps extends AdmissionDeps>(
   request: KeyedRequest,
   bytes: Buffer,
-  deps: AdmissionDeps,
+  deps: Deps,
   isAscii?: boolean,
   isPaid = false,
+  orSeveral?: AdmitSeveral<Deps>,
 ): void {
-  new SingleEvent(request, bytes, deps, isAscii, isPaid).admit()
+  new SingleEvent(request, bytes, deps, isAscii, isPaid, orSeveral).admit()
 }
 
 /** One object per request instead of one closure per outcome: many requests are in flight at once. */
-class SingleEvent implements KeyKnown, Settler, EventText {
+class SingleEvent<Deps extends AdmissionDeps> implements KeyKnown, Settler, EventText {
   bytes: Buffer
   readonly start = 0
   readonly end: number
   private readonly request: KeyedRequest
-  private readonly deps: AdmissionDeps
+  private readonly deps: Deps
   private readonly isAscii: boolean | undefined
   private readonly isPaid: boolean
+  private readonly orSeveral: AdmitSeveral<Deps> | undefined
   private readonly receivedAtMs: number
   /** Set once the event is checked and the budget charged, which happens once. */
   private checked: CheckedEvent | undefined
@@ -174,9 +187,10 @@ class SingleEvent implements KeyKnown, Settler, EventText {
   constructor(
     request: KeyedRequest,
     bytes: Buffer,
-    deps: AdmissionDeps,
+    deps: Deps,
     isAscii: boolean | undefined,
     isPaid: boolean,
+    orSeveral: AdmitSeveral<Deps> | undefined,
   ) {
     this.request = request
     this.bytes = bytes
@@ -184,6 +198,7 @@ class SingleEvent implements KeyKnown, Settler, EventText {
     this.deps = deps
     this.isAscii = isAscii
     this.isPaid = isPaid
+    this.orSeveral = orSeveral
     this.receivedAtMs = deps.clock()
   }
 
@@ -207,6 +222,7 @@ class SingleEvent implements KeyKnown, Settler, EventText {
     const ids = newEventIds()
     // The first request's answer must not be shown to everybody who has its bytes.
     const refused = identify(this, request.caller, deps, this.receivedAtMs, ids)
+    if (refused === KEY_CONFLICT && this.orSeveral?.(request, this.bytes, false, deps) === true) return
     if (refused !== undefined) return request.exchange.replyProblem(refused)
     deps.received.ofApi(request.caller).accept(true, this.receivedAtMs)
     reply(request.exchange, accepted(ids, flags), true)
@@ -222,6 +238,7 @@ class SingleEvent implements KeyKnown, Settler, EventText {
       if (refused !== undefined) return exchange.replyProblem(refused)
       const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())
       if ('code' in checked) {
+        if (checked === MALFORMED && this.orSeveral?.(request, this.bytes, true, deps) === true) return
         EVENT_COUNTS.rejected++
         deps.received.ofApi(caller).reject(reasonOf(checked), this.receivedAtMs)
         return exchange.replyProblem(checked)

@@ -140,4 +140,4 @@ const DISCOVERY_ONLY = problem('VALIDATION_FAILED', 'The event does not match it
   errors: [{ pointer: '/ingestion_layer', detail: 'must not be a source that only discovers traffic' }],
 })
 
-const MALFORMED = problem('MALFORMED_REQUEST', 'The event is not valid JSON in UTF-8.')
+export const MALFORMED = problem('MALFORMED_REQUEST', 'The event is not valid JSON in UTF-8.')

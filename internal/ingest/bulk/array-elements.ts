@@ -2,11 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CLOSE_ARRAY, JsonScanner, NotJson } from '../../text/json-scanner.js'
 import { type EventRanges, SLICE_BYTES, skipBlanks, skipBlanksInTurns, trimBlanks } from './event-ranges.js'
 
-/** `broken` says at which byte, and why. */
-export type FoundElements =
-  | { readonly kind: 'found' }
-  | { readonly kind: 'too_many' }
-  | { readonly kind: 'broken'; readonly offset: number; readonly reason: string }
+export type FoundElements = 'found' | 'too_many' | 'broken'
 
 /**
  * Finds the elements of a JSON array without parsing them, so that one that is malformed does not cost the others.
@@ -20,11 +16,11 @@ export type FoundElements =
  * @param bytes must not change until this has settled
  * @param from the offset of the opening bracket
  */
-export async function findElements(bytes: Buffer, from: number, ranges: EventRanges): Promise<FoundElements> {
+export async function findArrayElements(bytes: Buffer, from: number, ranges: EventRanges): Promise<FoundElements> {
   try {
     return await addElements(bytes, from, ranges)
   } catch (cause) {
-    if (cause instanceof NotJson) return { kind: 'broken', offset: cause.at, reason: cause.reason }
+    if (cause instanceof NotJson) return 'broken'
     throw cause
   }
 }
@@ -38,8 +34,8 @@ async function addElements(bytes: Buffer, from: number, ranges: EventRanges): Pr
   for (;;) {
     const end = json.elementEnd(at)
     const trimmedEnd = trimBlanks(bytes, at, end)
-    if (trimmedEnd === at) return { kind: 'broken', offset: end, reason: 'an element is missing' }
-    if (!ranges.add(at, trimmedEnd)) return { kind: 'too_many' }
+    if (trimmedEnd === at) return 'broken'
+    if (!ranges.add(at, trimmedEnd)) return 'too_many'
     if (bytes[end] === CLOSE_ARRAY) return checkEnd(bytes, end + 1)
     const blanksEnd = Math.min(length, end + 1 + SLICE_BYTES)
     at = skipBlanks(bytes, end + 1, blanksEnd)
@@ -53,6 +49,5 @@ async function addElements(bytes: Buffer, from: number, ranges: EventRanges): Pr
 
 async function checkEnd(bytes: Buffer, from: number): Promise<FoundElements> {
   const at = await skipBlanksInTurns(bytes, from, bytes.length)
-  if (at === bytes.length) return { kind: 'found' }
-  return { kind: 'broken', offset: at, reason: 'something follows the array' }
+  return at === bytes.length ? 'found' : 'broken'
 }

@@ -1,11 +1,11 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../invocations/limits.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
+import { OPEN_ARRAY, OPEN_OBJECT } from '../../text/json-scanner.js'
 import type { EventText } from '../admission/check-event.js'
-import { findElements } from './array-elements.js'
+import { findElements, holdsSeveral } from './body-elements.js'
 import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'
 import { type InflatingFor, inflateGzip } from './inflate.js'
-import { findLines } from './ndjson-lines.js'
 
 /** One event of a bulk body. */
 export interface BulkItem extends EventText {
@@ -23,7 +23,7 @@ export interface BulkItems extends Iterable<BulkItem> {
 export type BulkBody =
   /** At least one event. Use an item before requesting the next one. */
   | { readonly kind: 'bulk'; readonly items: BulkItems }
-  /** `application/json` that is no array: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
+  /** `application/json` that is one object: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
   | { readonly kind: 'event'; readonly bytes: Buffer }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
@@ -34,7 +34,7 @@ export interface BodyHeaders {
 
 type MediaType = 'json' | 'ndjson'
 
-const OPEN_ARRAY = 0x5b
+export const isReadable = (contentType: string): boolean => mediaTypeOf(contentType) !== undefined
 
 /**
  * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array, of an event's
@@ -55,11 +55,11 @@ export function readingOf({ contentType, contentEncoding }: BodyHeaders): number
 }
 
 /**
- * Reads the body of a bulk request: NDJSON or a JSON array, optionally gzip.
+ * Reads the body of a bulk request: NDJSON, a JSON array or concatenated JSON, optionally gzip.
  *
- * Finds where each event begins and ends and parses none, so that the caller can process the events in slices. An error
- * within one event rejects that event; unclear event boundaries or an exceeded limit refuse the request:
- * PAYLOAD_TOO_LARGE, MALFORMED_REQUEST, UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
+ * Finds where each event begins and ends and parses none, so that the caller can process the events in slices. What is
+ * wrong with one event rejects that event, wherever it stands; an exceeded limit refuses the request:
+ * PAYLOAD_TOO_LARGE, MALFORMED_REQUEST (gzip), UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
  *
  * Besides the body and its inflated form it holds 8 bytes per event. Inflation runs off the event loop, and the
  * search yields to it.
@@ -89,29 +89,34 @@ const codingOf = (contentEncoding: string): string => contentEncoding.trim().toL
 
 function mediaTypeOf(contentType: string): MediaType | undefined {
   if (contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType)) return 'json'
-  if (/^application\/x-ndjson\s*(;|$)/i.test(contentType)) return 'ndjson'
+  if (LINES.test(contentType)) return 'ndjson'
   return undefined
 }
 
+/** The names that senders have for NDJSON. */
+const LINES = /^application\/(x-)?(ndjson|jsonl|jsonlines|json-lines)\s*(;|$)/i
+
+/** Whether JSON without an Idempotency-Key is NDJSON all the same: several objects, or one whose line ends. */
+export function holdsLines(bytes: Buffer): boolean {
+  const begin = skipBlanks(bytes, 0, bytes.length)
+  const isLine = bytes[begin] === OPEN_OBJECT && bytes[bytes.length - 1] === LINE_FEED
+  return isLine || holdsSeveral(bytes)
+}
+const LINE_FEED = 0x0a
+
+/** The body of a bulk request, whose events are one per line or one behind the other. */
+export const linesIn = (bytes: Buffer): Promise<BulkBody> => findEvents('ndjson', bytes)
+
 async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody> {
-  const ranges = new EventRanges()
   const begin = await skipBlanksInTurns(bytes, 0, bytes.length)
   if (begin === bytes.length) return noEvents()
-  if (mediaType === 'ndjson') return (await findLines(bytes, begin, ranges)) ? bulk(bytes, ranges) : tooMany()
-  if (bytes[begin] !== OPEN_ARRAY) {
-    if (bytes.length <= EVENT_BYTES_MAX) return { kind: 'event', bytes }
-    return { kind: 'refused', problem: EVENT_TOO_LARGE }
+  const isLines = mediaType === 'ndjson'
+  if (!isLines && bytes[begin] !== OPEN_ARRAY && !holdsSeveral(bytes)) {
+    return bytes.length <= EVENT_BYTES_MAX ? { kind: 'event', bytes } : { kind: 'refused', problem: EVENT_TOO_LARGE }
   }
-
-  const found = await findElements(bytes, begin, ranges)
-  switch (found.kind) {
-    case 'found':
-      return ranges.count === 0 ? noEvents() : bulk(bytes, ranges)
-    case 'too_many':
-      return tooMany()
-    case 'broken':
-      return refused('MALFORMED_REQUEST', `The body is not a JSON array: at byte ${found.offset} ${found.reason}.`)
-  }
+  const ranges = new EventRanges()
+  if (!(await findElements(bytes, begin, isLines, ranges))) return tooMany()
+  return ranges.count === 0 ? noEvents() : bulk(bytes, ranges)
 }
 
 const bulk = (bytes: Buffer, ranges: EventRanges): BulkBody => ({

@@ -1,3 +1,4 @@
+import type { Caller } from '../../auth/authenticate.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import { hexOf } from '../../ids/key-hash.js'
 import { WAS_DUPLICATE } from '../../invocations/invocation-group.js'
@@ -11,46 +12,76 @@ import {
   WAS_BULK,
   whenKeyIsKnown,
 } from '../admission/admission.js'
-import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
+import { type Answer, KEY_CONFLICT, KEY_REQUIRED, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
 import { type KeyedRequest, withKeyLock } from '../admission/key-lock.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { UNNAMED_SENDER } from '../received/sender.js'
 import { reasonOf, Tally } from '../received/tally.js'
 import { admitEach, nextTurn, SLICE } from './admit-each.js'
-import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
+import { type BodyHeaders, type BulkBody, type BulkItems, holdsLines, linesIn, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 
+/** Without an Idempotency-Key a repeat is recognised by the ids of its events alone. */
+type UnkeyedRequest = Pick<KeyedRequest, 'exchange' | 'caller'> & { readonly key?: undefined }
+
 /**
- * Admits a bulk request: each event by itself, all under one Idempotency-Key. 202 when the log holds every event that
- * was not rejected, with one result per event; 422 when none is accepted, 503 when the log did not store all: a
- * repeat with the same key recognises the stored events by their event_id.
+ * Admits a bulk request: each event by itself, all under its Idempotency-Key, if it has one. 202 when the log holds
+ * every event that was not rejected, with one result per event; 422 when none is accepted, 503 when the log did not
+ * store all: a repeat recognises the stored events by their event_id.
  *
  * The caller's budget is charged for one event before the body is read, whatever the outcome: a small body may be
  * costly to open. The other events are charged once they are counted, and only if the request is not a replay.
  *
  * @param bytes must not change any more
+ * @param isPaid whether the first event is charged already
  */
 export async function admitBulk(
-  request: KeyedRequest,
+  request: KeyedRequest | UnkeyedRequest,
   headers: BodyHeaders,
   bytes: Buffer,
   deps: BulkDeps,
+  isPaid = false,
 ): Promise<void> {
-  const { exchange, caller, key, fingerprint } = request
-  const { ingest } = caller.budgets
-  const exhausted = takeFrom(ingest, 1, deps.clock())
+  const { exchange, caller } = request
+  const exhausted = isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, deps.clock())
   if (exhausted !== undefined) return exchange.replyProblem(exhausted)
   const body = await openBulkBody(headers, bytes, exchange)
   if (exchange.isSettled) return
+  if (request.key === undefined) return admitUnkeyed(request, body, deps)
   if (body.kind === 'refused') return refuseUnlessUsed(body.problem, request, deps)
   if (body.kind === 'event') return admitSingle(request, body.bytes, deps, undefined, true)
+  return admitKeyed(request, body.items, deps)
+}
 
+async function admitUnkeyed(request: UnkeyedRequest, opened: BulkBody, deps: BulkDeps): Promise<void> {
+  const { exchange, caller } = request
+  const body = opened.kind === 'event' && holdsLines(opened.bytes) ? await linesIn(opened.bytes) : opened
+  if (body.kind !== 'bulk') {
+    const problem = body.kind === 'event' ? KEY_REQUIRED : body.problem
+    deps.received.refused(caller, '', problem.code, deps.clock())
+    return exchange.replyProblem(problem)
+  }
+  const limited = chargeRest(caller, body.items.count, deps)
+  if (limited !== undefined) return exchange.replyProblem(limited)
+  const { answer } = await admitItems(request, body.items, deps)
+  reply(exchange, answer, false)
+}
+
+/** Charges all events but the first, which was paid before the body was opened. */
+function chargeRest({ budgets: { ingest } }: Caller, count: number, deps: BulkDeps): Problem | undefined {
+  // A request that exceeds the whole budget is refused as such, although its remainder might fit.
+  const limited = takeFrom(ingest, count > ingest.limit ? count : count - 1, deps.clock())
+  // It has to wait for all of it, the first unit included, which its repeat pays again.
+  return limited && (takeFrom(ingest, count, deps.clock()) ?? limited)
+}
+
+async function admitKeyed(request: KeyedRequest, items: BulkItems, deps: BulkDeps): Promise<void> {
+  const { exchange, caller, key, fingerprint } = request
   const [keyHex, fingerprintHex] = [hexOf(key), hexOf(fingerprint)]
-  const { items } = body
 
   /** Looks for the record of the key, which is its durable memory; the index may be younger. */
   const lookUp = async (fresh: () => void): Promise<void> => {
@@ -69,9 +100,8 @@ export async function admitBulk(
 
   const begin = (): void =>
     withKeyLock(request, deps, (turn) => {
-      const work = items.count <= deps.groups.eventsAvailable ? admitItems(request, items, deps) : full()
       fail(
-        work
+        admitItems(request, items, deps)
           .then(async ({ answer, firstId, record }) => {
             if (firstId !== undefined && record !== undefined) {
               admitKey(request, firstId, WAS_BULK, record.receivedAtMs, deps)
@@ -89,11 +119,8 @@ export async function admitBulk(
   const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
 
   await lookUp(() => {
-    // A request that exceeds the whole budget is refused as such, although its remainder might fit.
-    const cost = items.count > ingest.limit ? items.count : items.count - 1
-    const limited = takeFrom(ingest, cost, deps.clock())
-    // It has to wait for all of it, the first unit included, which its repeat pays again.
-    if (limited !== undefined) return exchange.replyProblem(takeFrom(ingest, items.count, deps.clock()) ?? limited)
+    const limited = chargeRest(caller, items.count, deps)
+    if (limited !== undefined) return exchange.replyProblem(limited)
     begin()
   })
 }
@@ -122,10 +149,9 @@ interface Admitted {
   readonly record?: Omit<BulkRecord, 'fingerprint'>
 }
 
-const full = async (): Promise<Admitted> => ({ answer: { kind: 'refused', problem: TOO_MUCH } })
-
-async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
-  const refused = deps.tenantShares.refusal(request.caller.tenantId)
+async function admitItems(request: KeyedRequest | UnkeyedRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
+  const isFull = items.count > deps.groups.eventsAvailable
+  const refused = isFull ? TOO_MUCH : deps.tenantShares.refusal(request.caller.tenantId)
   if (refused !== undefined) return { answer: { kind: 'refused', problem: refused } }
   const receivedAtMs = deps.clock()
   const results = new BulkResults(items.count)
@@ -134,7 +160,9 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   let firstId: Uint8Array | undefined
   const missed = await admitEach(items, senderOf(request), receivedAtMs, deps, {
     // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
-    keyFor: (isKnown) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
+    ...(request.key !== undefined && {
+      keyFor: (isKnown: boolean) => carried(request, isKnown ? WAS_BULK | WAS_DUPLICATE : WAS_BULK),
+    }),
     accept(ids, isDuplicate) {
       firstId ??= Uint8Array.from(ids.id)
       results.accept(ids, isDuplicate)

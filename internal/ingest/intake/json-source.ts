@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { InvocationEvent } from '../../invocations/invocation-schema.js'
 import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
 import { JsonSelector, type Selected, type WantedMembers } from '../../text/select-json.js'
-import { findElements } from '../bulk/array-elements.js'
+import { findElements } from '../bulk/body-elements.js'
 import { EventRanges, SLICE_BYTES, skipBlanksInTurns } from '../bulk/event-ranges.js'
-import { findLines } from '../bulk/ndjson-lines.js'
 import { tellingName } from '../received/field-names.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { invalid, Tally } from '../received/tally.js'
@@ -58,7 +57,7 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
     path: `/intake/${name}`,
     writeProblem: asProblemJson,
     async read(body, request) {
-      const found = await findPayloads(body, (from, end) => selector.select(body, from, end) !== undefined)
+      const found = await findPayloads(body)
       if ('code' in found) return { kind: 'refused', problem: found }
       const reading = new Reading(new Tally(senderByUserAgent(request.header('user-agent'), 'gateway')))
       let sliceEnd = SLICE_BYTES
@@ -159,49 +158,11 @@ class Reading {
   }
 }
 
-const OPEN_ARRAY = 0x5b
-const OPEN_OBJECT = 0x7b
-const LINE_FEED = 0x0a
-
-/**
- * Where the payloads of a body begin and end. An empty body holds none: some tools test an address with one.
- *
- * @param isObject whether the bytes of a range are one JSON object
- */
-async function findPayloads(
-  body: Buffer,
-  isObject: (from: number, end: number) => boolean,
-): Promise<EventRanges | Problem> {
+/** Where the payloads of a body begin and end. An empty body holds none: some tools test an address with one. */
+async function findPayloads(body: Buffer): Promise<EventRanges | Problem> {
   const ranges = new EventRanges()
   const start = await skipBlanksInTurns(body, 0, body.length)
-  if (start === body.length) return ranges
-  const feed = body.indexOf(LINE_FEED, start)
-  if (body[start] === OPEN_ARRAY) {
-    const found = await findElements(body, start, ranges)
-    if (found.kind === 'found') return ranges
-    if (found.kind === 'too_many') return TOO_MANY
-    // The first line of a log may begin with a bracket, too.
-    if (hasObjectLine(body, feed)) return linesOf(body, start)
-    return problem('MALFORMED_REQUEST', `The body is not a JSON array: at byte ${found.offset} ${found.reason}.`)
-  }
-  // A single object may be written on many lines.
-  const hasLines = feed >= 0 && (body[start] !== OPEN_OBJECT || isObject(start, feed) || !isObject(start, body.length))
-  if (hasLines) return linesOf(body, start)
-  ranges.add(start, body.length)
-  return ranges
-}
-
-async function linesOf(body: Buffer, start: number): Promise<EventRanges | Problem> {
-  const ranges = new EventRanges()
-  return (await findLines(body, start, ranges)) ? ranges : TOO_MANY
-}
-
-/** Whether an object begins at the start of a line: those of an array that is broken are indented. */
-function hasObjectLine(body: Buffer, firstFeed: number): boolean {
-  for (let feed = firstFeed; feed >= 0; feed = body.indexOf(LINE_FEED, feed + 1)) {
-    if (body[feed + 1] === OPEN_OBJECT) return true
-  }
-  return false
+  return (await findElements(body, start, false, ranges)) ? ranges : TOO_MANY
 }
 
 const TOO_MANY = problem('PAYLOAD_TOO_LARGE', 'The body may hold at most 5000 payloads.')

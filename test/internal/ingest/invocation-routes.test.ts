@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
 import { decodeGroup, WAS_DUPLICATE } from '../../../internal/invocations/invocation-group.js'
 import { invocationsSubject } from '../../../streams/invocations.js'
@@ -48,7 +48,7 @@ test.each([
 
 test.each<[string, string, Record<string, string>, string]>([
   ['no event', '[]', {}, 'VALIDATION_FAILED'],
-  ['half an array', '[{', {}, 'MALFORMED_REQUEST'],
+  ['half an array', '[{', {}, 'VALIDATION_FAILED'],
   ['too many lines', '{}\n'.repeat(5_001), ndjson, 'PAYLOAD_TOO_LARGE'],
   ['no gzip', 'some text', gzip, 'MALFORMED_REQUEST'],
   ['a coding that nobody takes', event(), { 'content-encoding': 'br' }, 'UNSUPPORTED_MEDIA_TYPE'],
@@ -75,7 +75,7 @@ test('a used key that only the index knows, with a bulk body that would be refus
 })
 
 test.each([
-  ['no event', `${event()}\n${event()}`],
+  ['no event', 'text'],
   ['no object', '7'],
   ['an event without an id', event({ event_id: undefined })],
   ['an event whose id is no UUID', event({ event_id: '7' })],
@@ -106,7 +106,7 @@ test.each([
   ['a bomb', gzipSync(Buffer.alloc(6 * 1024 * 1024, ' ')), gzip, 413],
   ['blanks', gzipSync(Buffer.alloc(5 * 1024 * 1024, ' ')), { ...gzip, ...ndjson }, 422],
   ['no gzip', Buffer.from('some text that is not packed'), gzip, 400],
-  ['half an array', Buffer.from(`[${event()}`), {}, 400],
+  ['half an array', Buffer.from('[{'), {}, 422],
   ['more than one event may have', Buffer.alloc(65 * 1024, ' '), {}, 422],
 ])('a body that cannot be taken is paid for before it is opened: %s', async (_, body, headers, status) => {
   await start({ ingestPerSecond: 0.5 })
@@ -276,4 +276,107 @@ test('each event that is received is counted once: accepted, duplicate or refuse
     Object.fromEntries([...reasons.entries()].map(([reason, { count }]) => [reason, count]))
   expect(shown(counts.rejected)).toEqual({ invalid_input_tokens: 1, invalid_provider: 2, malformed: 2 })
   expect(shown(counts.refusedRequests)).toEqual({ idempotency_key_required: 1 })
+})
+
+describe('without an Idempotency-Key', () => {
+  const resultsOf = ({ text }: Posted) => JSON.parse(text) as Record<'accepted' | 'rejected', number>
+  const [one, two] = [event(), event()]
+
+  test.each<[string, string | Buffer, Record<string, string>]>([
+    ['an array', `[${one},${two}]`, {}],
+    ['lines', `${one}\n${two}\n`, ndjson],
+    ['lines of other media types', `${one}\n${two}`, { 'content-type': 'application/jsonl' }],
+    ['lines under the media type of JSON', `${one}\n${two}\n`, {}],
+    ['objects one behind the other', `${one}${two}`, {}],
+    ['lines, packed, under the media type of JSON', gzipSync(`${one}\n${two}\n`), gzip],
+  ])('%s is taken, and its repeat recognised by the ids of its events', async (_, body, headers) => {
+    await start()
+
+    const answers = [await gateway.post(body, undefined, headers), await gateway.post(body, undefined, headers)]
+
+    expect(answers.map(verdictOf)).toEqual([
+      [202, false],
+      [202, false],
+    ])
+    expect(answers.map(resultsOf)).toMatchObject([
+      { accepted: 2, rejected: 0, results: [{ duplicate: false }, { duplicate: false }] },
+      { accepted: 2, rejected: 0, results: [{ duplicate: true }, { duplicate: true }] },
+    ])
+    expect(gateway.records.size).toBe(0)
+  })
+
+  test('one line is taken, also under the media type of JSON', async () => {
+    await start()
+
+    const answers = [await gateway.post(`${one}\n`, undefined), await gateway.post(two, undefined, ndjson)]
+
+    expect(answers.map(resultsOf)).toMatchObject([{ accepted: 1 }, { accepted: 1 }])
+  })
+
+  test.each<[string, string | Buffer, Record<string, string>]>([
+    ['one event', one, {}],
+    ['one event on several lines', JSON.stringify(JSON.parse(one), null, 2), {}],
+    ['one event, packed', gzipSync(one), gzip],
+    ['nothing', '', {}],
+  ])('%s is refused', async (_, body, headers) => {
+    await start({ ingestPerSecond: 0.5 })
+
+    const answers = [await gateway.post(body, undefined, headers), await gateway.post(body, undefined, headers)]
+
+    expect(answers.map(verdictOf)).toEqual([
+      [400, 'IDEMPOTENCY_KEY_REQUIRED'],
+      [429, 'RATE_LIMITED'],
+    ])
+  })
+
+  test('a key that is none is refused with any body', async () => {
+    await start()
+
+    const answer = await gateway.post(`${one}\n${two}\n`, 'static', ndjson)
+
+    expect(verdictOf(answer)).toEqual([400, 'IDEMPOTENCY_KEY_REQUIRED'])
+  })
+})
+
+test('lines under the media type of JSON are many events under one key, and replayed as such', async () => {
+  await start()
+  const [key, body] = [randomUUID(), `${event()}\n${event()}\n`]
+
+  const answers = [await gateway.post(body, key), await gateway.post(body, key)]
+
+  expect(answers.map(verdictOf)).toEqual([
+    [202, false],
+    [202, true],
+  ])
+  expect(answers.map(({ text }) => JSON.parse(text))).toMatchObject([{ accepted: 2 }, { accepted: 2 }])
+})
+
+test.each<[string, (all: readonly string[]) => string, Record<string, string>]>([
+  ['lines', (all) => all.join('\n'), ndjson],
+  ['lines under the media type of JSON', (all) => all.join('\n'), {}],
+  ['an array', (all) => `[${all.join(',')}]`, {}],
+  ['an array without an end', (all) => `[${all.join(',')}`, {}],
+])('in %s a bad element costs only itself, is named in the answer, and counted', async (_, write, headers) => {
+  await start()
+  const bad = ['{"event_id":"trunc', 'Traceback (most recent call last):', event({ provider: undefined })]
+  let sent = 0
+
+  for (const place of [0, 1, 2]) {
+    for (const each of bad) {
+      const all = [event(), event()]
+      all.splice(place, 0, each)
+      const { status, text } = await gateway.post(write(all), undefined, headers)
+      sent++
+
+      expect([status, JSON.parse(text)]).toMatchObject([202, { accepted: 2, rejected: 1 }])
+      expect(JSON.parse(text).results[place]).toMatchObject({ index: place, error_code: expect.any(String) })
+    }
+  }
+
+  const counts = [...gateway.received.take()].flatMap(([, sources]) => [...sources.all()].map(({ counts }) => counts))
+  expect(counts.map(({ accepted }) => accepted)).toEqual([2 * sent])
+  expect(Object.fromEntries(counts.flatMap(({ rejected }) => [...rejected.entries()]))).toMatchObject({
+    malformed: { count: 6 },
+    invalid_provider: { count: 3 },
+  })
 })

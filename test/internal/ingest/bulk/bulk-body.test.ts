@@ -52,42 +52,31 @@ describe('a JSON array', () => {
   })
 
   test.each([
-    ['[{"a":1}', 'the array does not end'],
-    ['[{"a":1},', 'an element is missing|the array does not end'],
-    ['[', 'the array does not end'],
-    ['[{"a":1},]', 'an element is missing'],
-    ['[,{"a":1}]', 'an element is missing'],
-    ['[{"a":1},,{"a":1}]', 'an element is missing'],
-    ['[{"a":1}]]', 'something follows'],
-    ['[{"a":1}],', 'something follows'],
-    ['[] x', 'something follows'],
-    ['[1][2]', 'something follows'],
-    ['[{"a":1]}', 'brackets do not match'],
-    ['[[1}]', 'brackets do not match'],
-    ['[1}]', 'brackets do not match'],
-    ['[{"a":"x},{"b":"y"}]', 'a string does not end'],
-    ['["x\\', 'a string does not end'],
-    ['["x\n"]', 'a bare control character'],
-    ['["x},\n{"y":"z"}]', 'a bare control character'],
-  ])('%j leaves the boundaries unclear: nothing of it is taken', async (text, reason) => {
-    const body = await openText(JSON_BODY, text)
-
-    expect(body).toMatchObject({ kind: 'refused', problem: { code: MALFORMED } })
-    expect(body.kind === 'refused' && body.problem.detail).toMatch(new RegExp(reason))
-  })
-
-  test('the refusal shows nothing of the body', async () => {
-    const body = await openText(JSON_BODY, '[{"prompt":"a secret"]')
-
-    expect(JSON.stringify(body)).not.toMatch(/secret|prompt/)
+    ['[{"a":1}', [{ a: 1 }]],
+    ['[{"a":1},', [{ a: 1 }]],
+    ['[{"a":1},]', [{ a: 1 }]],
+    ['[,{"a":1}]', [MALFORMED, { a: 1 }]],
+    ['[{"a":1},,{"a":1}]', [{ a: 1 }, { a: 1 }]],
+    ['[{"a":1}]]', [{ a: 1 }]],
+    ['[{"a":1}] x', [{ a: 1 }, MALFORMED]],
+    ['[{"a":1}][{"b":2}]', [{ a: 1 }, { b: 2 }]],
+    ['[{"a":1]},{"b":2}]', [MALFORMED, { b: 2 }]],
+    ['[{"a":"x},{"b":"y"}]', [MALFORMED, { b: 'y' }]],
+    ['["x},\n{"y":"z"}]', [MALFORMED, { y: 'z' }]],
+    ['[{"a":1},{"b":[{"c":2}', [{ a: 1 }, MALFORMED]],
+    ['[', [MALFORMED]],
+    ['[{', [MALFORMED]],
+    ['["x\\', [MALFORMED]],
+  ])('%j: what is wrong with the array costs no element that is right', async (text, expected) => {
+    expect(outcomes(await openText(JSON_BODY, text))).toEqual(expected)
   })
 
   test('nesting is followed to 1,000 levels', async () => {
     const nested = (depth: number): string => `[${'['.repeat(depth)}${']'.repeat(depth)},2]`
 
     expect(outcomes(await openText(JSON_BODY, nested(1_000)))[1]).toBe(2)
-    expect(refusal(await openText(JSON_BODY, nested(1_001)))).toBe(MALFORMED)
-    expect(refusal(await openText(JSON_BODY, '['.repeat(BULK_BYTES_MAX)))).toBe(MALFORMED)
+    expect(outcomes(await openText(JSON_BODY, nested(1_001)))).toHaveLength(1)
+    expect(outcomes(await openText(JSON_BODY, '['.repeat(BULK_BYTES_MAX)))).toEqual(['PAYLOAD_TOO_LARGE'])
   })
 
   test('invalid UTF-8 is the problem of the element that holds it', async () => {
@@ -150,10 +139,10 @@ describe('NDJSON', () => {
   test.each([
     ['{"a":1\n{"b":2}', [MALFORMED, { b: 2 }]],
     ['{"a":"x\n{"b":2}', [MALFORMED, { b: 2 }]],
-    ['{"a":1}{"c":1}\n{"b":2}', [MALFORMED, { b: 2 }]],
-    ['{"a":1}\r{"c":1}\n{"b":2}', [MALFORMED, { b: 2 }]],
+    ['{"a":1} {"c":\n{"b":2}', [{ a: 1 }, MALFORMED, { b: 2 }]],
     ['\ufeff{"a":1}\n{"b":2}', [MALFORMED, { b: 2 }]],
-    ['[\n{"b":2}\n]', [MALFORMED, { b: 2 }, MALFORMED]],
+    ['text\n{"b":2}', [MALFORMED, { b: 2 }]],
+    ['[2026-11-28] text\n{"b":2}', [MALFORMED, { b: 2 }]],
   ])('%j: a malformed line is its own problem', async (text, expected) => {
     expect(outcomes(await openText(NDJSON_BODY, text))).toEqual(expected)
   })
@@ -234,6 +223,9 @@ describe('headers', () => {
     ['APPLICATION/JSON', 'identity'],
     ['application/x-ndjson;charset=utf-8', ''],
     ['application/x-ndjson', 'GZIP'],
+    ['application/ndjson', ''],
+    ['application/jsonl', ''],
+    ['application/x-jsonlines; charset=utf-8', ''],
   ])('%s, %s is taken', async (contentType, contentEncoding) => {
     const bytes = Buffer.from('[1]')
 
@@ -245,7 +237,6 @@ describe('headers', () => {
   test.each([
     ['', ''],
     ['text/plain', ''],
-    ['application/jsonl', ''],
     ['application/x-ndjsonish', ''],
     ['application/json', 'br'],
     ['application/json', 'deflate'],
@@ -255,7 +246,14 @@ describe('headers', () => {
     expect(refusal(await open({ contentType, contentEncoding }, Buffer.from('[1]')))).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
-  test('JSON that is not an array is one event, inflated and not parsed', async () => {
+  test('JSON that holds several objects is many events, also under the media type of one', async () => {
+    for (const text of ['{"a":1}\n{"b":2}\n', '{"a":1}{"b":2}', '{\n "a":1\n}\n{"b":2}', '[{"a":1}][{"b":2}]']) {
+      expect(outcomes(await openText(JSON_BODY, text))).toEqual([{ a: 1 }, { b: 2 }])
+    }
+    expect(outcomes(await openText(JSON_BODY, 'started\n{"b":2}\n'))).toEqual([MALFORMED, { b: 2 }])
+  })
+
+  test('JSON that is one object is one event, inflated and not parsed', async () => {
     const bytes = Buffer.from(' {"a":1')
 
     expect(await open(JSON_BODY, bytes)).toEqual({ kind: 'event', bytes })
@@ -293,12 +291,13 @@ describe('for any values', () => {
     )
   })
 
-  test('lines give what JSON.parse gives', async () => {
+  test('lines, and objects one behind the other, give what JSON.parse gives', async () => {
     await fc.assert(
-      fc.asyncProperty(lists, fc.constantFrom('\n', '\r\n', '\n\n \n'), async (list, feed) => {
-        const text = list.map((value) => JSON.stringify(value)).join(feed)
+      fc.asyncProperty(lists, fc.constantFrom('\n', '\r\n', '\n\n \n', '', ' '), async (list, feed) => {
+        const objects = list.map((value) => ({ value }))
+        const text = objects.map((value) => JSON.stringify(value)).join(feed)
 
-        expect(outcomes(await openText(NDJSON_BODY, text))).toEqual(list)
+        expect(outcomes(await openText(NDJSON_BODY, text))).toEqual(objects)
       }),
       { numRuns: 300 },
     )
@@ -333,7 +332,7 @@ describe('for any values', () => {
     }
   }
 
-  test('a mutated array is taken whole exactly when JSON.parse takes it, with the same values', async () => {
+  test('an array gives what JSON.parse gives, and a mutated one without an error nothing else', async () => {
     await fc.assert(
       fc.asyncProperty(lists, mutations, async (list, all) => {
         const bytes = mutate(JSON.stringify(list), all)
@@ -341,37 +340,29 @@ describe('for any values', () => {
 
         const body = await open(JSON_BODY, bytes)
 
-        if (body.kind === 'event') {
-          expect(Array.isArray(expected)).toBe(false)
-          return
-        }
-        if (body.kind === 'refused') {
-          if (body.problem.code === MALFORMED) expect(expected).toBeUndefined()
-          else expect(expected === undefined || (Array.isArray(expected) && expected.length === 0)).toBe(true)
-          return
-        }
-        const found = outcomes(body)
-        if (found.includes(MALFORMED)) expect(expected).toBeUndefined()
-        else expect(found).toEqual(expected)
+        if (body.kind === 'event') expect(Array.isArray(expected)).toBe(false)
+        else if (body.kind === 'refused') {
+          expect(expected === undefined || (Array.isArray(expected) && expected.length === 0)).toBe(true)
+        } else if (Array.isArray(expected)) expect(outcomes(body)).toEqual(expected)
+        else expect(expected).toBeUndefined()
       }),
       { numRuns: 2_000 },
     )
   })
 
-  test('mutated lines give a value exactly where JSON.parse of that line does', async () => {
+  test('mutated lines give each line that is an object', async () => {
     await fc.assert(
       fc.asyncProperty(lists, mutations, async (list, all) => {
-        const bytes = mutate(list.map((value) => JSON.stringify(value)).join('\n'), all)
-        const lines = bytes
-          .toString('latin1')
-          .split('\n')
-          .filter((line) => !/^[ \t\r]*$/.test(line))
+        const objects = list.map((value) => ({ value }))
+        const bytes = mutate(objects.map((value) => JSON.stringify(value)).join('\n'), all)
+        const lines = bytes.toString('latin1').split('\n')
 
         const body = await open(NDJSON_BODY, bytes)
 
         const expected = lines.map((line) => parsed(Buffer.from(line, 'latin1')))
-        if (body.kind === 'refused') expect(lines).toEqual([])
-        else expect(outcomes(body)).toEqual(expected.map((value) => (value === undefined ? MALFORMED : value)))
+        const good = expected.filter((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+        if (body.kind === 'refused') expect(good).toEqual([])
+        else expect(outcomes(body)).toEqual(expect.arrayContaining(good))
       }),
       { numRuns: 1_000 },
     )

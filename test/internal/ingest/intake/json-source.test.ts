@@ -59,10 +59,10 @@ describe('a body', () => {
     expect(await read(body)).toMatchObject({ ids, rejected: 0 })
   })
 
-  test.each([`[\n  ${one},\n  ${two}`, `[${one}, ${two}`, '[2026-11-24] started'])(
-    'that is only the beginning of an array is refused: %s',
+  test.each([`[\n  ${one},\n  ${two}`, `[${one}, ${two}`, `${one}${two}`, `[${one}]\n[${two}]`])(
+    'that is no array and no lines holds what it holds: %s',
     async (body) => {
-      expect(await read(body)).toBe('MALFORMED_REQUEST')
+      expect(await read(body)).toMatchObject({ ids: ['one', 'two'], rejected: 0 })
     },
   )
 
