@@ -71,6 +71,20 @@ export class Budget {
     return cost > this.limit ? Number.POSITIVE_INFINITY : waitMs
   }
 
+  /**
+   * Takes `cost` unless there is a debt, however much it is: what exceeds the burst becomes one. For what its sender
+   * cannot split, so that it is delayed and never refused for good.
+   *
+   * @returns 0 when taken, else the milliseconds until the debt is repaid
+   */
+  takeOrOwe(cost: number, nowMs: number): number {
+    const waitMs = this.wholeAtMs - this.burstMs - nowMs
+    if (waitMs > 1e-6) return waitMs
+    this.charge(cost, nowMs)
+    if (this.sharing.isShared) this.sharing.onTaken(this, cost)
+    return 0
+  }
+
   /** Milliseconds until one can be taken; 0 when one can be taken now. */
   waitMs(nowMs: number): number {
     const waitMs = Math.max(this.wholeAtMs, nowMs) + this.costMs - this.burstMs - nowMs

@@ -15,6 +15,16 @@ export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem |
     const detail = `The rate limit allows at most ${budget.limit} events in one request; split it.`
     return problem('PAYLOAD_TOO_LARGE', detail)
   }
+  return limitedFor(budget, waitMs, nowMs)
+}
+
+/** Charges what its sender cannot split: a 429 with its Retry-After only while there is a debt. */
+export function takeOrOwe(budget: Budget, cost: number, nowMs: number): Problem | undefined {
+  const waitMs = budget.takeOrOwe(cost, nowMs)
+  return waitMs === 0 ? undefined : limitedFor(budget, waitMs, nowMs)
+}
+
+function limitedFor(budget: Budget, waitMs: number, nowMs: number): Problem {
   // Not before RateLimit-Reset, when the budget grows, and never 0.
   const resetSeconds = Math.max(1, budget.resetSeconds(nowMs))
   return problem('RATE_LIMITED', 'Rate limit exceeded; retry later.', {

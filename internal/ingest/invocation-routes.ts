@@ -7,9 +7,10 @@ import { type Problem, problem } from '../problems/problem-catalogue.js'
 import { type AdmitSeveral, admitSingle, keyOf } from './admission/admission.js'
 import { KEY_REQUIRED, OTHER_CHARSET } from './admission/answers.js'
 import { holdsSeveral } from './bulk/body-elements.js'
-import { admitBulk, type BulkDeps } from './bulk/bulk.js'
+import { admitBulk, type BulkDeps, type BulkRequest } from './bulk/bulk.js'
 import { holdsLines, isBulk, isReadable, readingOf } from './bulk/bulk-body.js'
 import { INGEST_INVOCATIONS } from './invocation-contract.js'
+import { shippedRows } from './shippers/shipped-row.js'
 
 /**
  * `POST /api/v1/invocations`: one event under an Idempotency-Key, or many as a JSON array, NDJSON or concatenated JSON,
@@ -50,28 +51,27 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
     const isMany = isBulk(headers, bytes)
     if (key === undefined) {
       if (!isMany && !holdsLines(bytes)) return refuse(KEY_REQUIRED)
-      return watch(
-        exchange,
-        admitBulk({ exchange, caller }, headers, areLent ? Buffer.copyBytesFrom(bytes) : bytes, deps),
-      )
+      return admitMany({ exchange, caller }, bytes, areLent, deps)
     }
     const fingerprint = new Int32Array(2)
     const isAscii = deps.fingerprints.of(bytes, fingerprint)
     fingerprint[0] = (fingerprint[0] ?? 0) ^ readingOf(headers)
     const request = { exchange, caller, key, fingerprint }
-    if (isMany) {
-      const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
-      return watch(exchange, admitBulk(request, headers, kept, deps))
-    }
+    if (isMany) return admitMany(request, bytes, areLent, deps)
     admitSingle(request, bytes, deps, isAscii, false, admitSeveral)
   })
 }
 
 const admitSeveral: AdmitSeveral<BulkDeps> = (request, bytes, isPaid, deps) => {
   if (!holdsSeveral(bytes)) return false
-  const { exchange } = request
-  watch(exchange, admitBulk(request, exchange.headers, Buffer.copyBytesFrom(bytes), deps, isPaid))
+  admitMany(request, bytes, true, deps, isPaid)
   return true
+}
+
+function admitMany(request: BulkRequest, bytes: Buffer, areLent: boolean, deps: BulkDeps, isPaid?: boolean): void {
+  const { exchange } = request
+  const sent = { headers: exchange.headers, bytes: areLent ? Buffer.copyBytesFrom(bytes) : bytes, shippedRows }
+  admitBulk(request, sent, deps, isPaid).catch((cause: unknown) => exchange.fail(cause))
 }
 
 const OTHER_MEDIA_TYPE = problem(
@@ -79,7 +79,3 @@ const OTHER_MEDIA_TYPE = problem(
   'Send application/json, one event or an array, or application/x-ndjson, in UTF-8.',
 )
 const isSupported = (contentType: string): boolean => isReadable(contentType) && !OTHER_CHARSET.test(contentType)
-
-function watch(exchange: Exchange, work: Promise<void>): void {
-  work.catch((cause: unknown) => exchange.fail(cause))
-}

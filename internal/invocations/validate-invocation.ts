@@ -24,8 +24,8 @@ export interface TextShape {
   readonly bytesMin: number
 }
 
-/** Of a text that does hold more: unknown fields, nulls, a provider's usage object. */
-const NO_SHAPE: TextShape = { members: -1, bytesMin: Number.NaN }
+/** Of a text that does hold more: unknown fields, nulls, a provider's usage object, values in another form. */
+export const NO_SHAPE: TextShape = { members: -1, bytesMin: Number.NaN }
 
 const errorsOf = compileSchema(invocationEvent)
 const KNOWN_FIELDS = new Set(Object.keys(invocationEvent.shape))

@@ -3,7 +3,7 @@ import { partitionOf } from '../../ids/event-partition.js'
 import { ID_BYTES, invocationIdBytes, isUuid, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { ParsedEvent, TextRange } from '../../invocations/entry-bytes.js'
 import { readUsualMembers, readUsualText, type WrittenMember } from '../../invocations/hot-reader.js'
-import { validateInvocation } from '../../invocations/validate-invocation.js'
+import { NO_SHAPE, validateInvocation } from '../../invocations/validate-invocation.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { KEY_CONFLICT } from './answers.js'
 import type { Lane } from './lane.js'
@@ -24,6 +24,8 @@ export interface EventText extends TextRange {
   readonly written?: { readonly members: readonly WrittenMember[]; readonly count: number }
   /** Parses it; undefined when it is not JSON in UTF-8. */
   value(): unknown
+  /** What a value that is no event means as a line of a shipper; absent where only events come. */
+  shipped?(value: unknown): unknown
 }
 
 /** The two ids of an event, 16 bytes each. */
@@ -73,11 +75,15 @@ export function checkEvent(
 
   const value = text.value()
   if (value === undefined) return MALFORMED
-  const validation = validateInvocation(value, receivedAtMs, retainedFromMs)
+  const asSent = validateInvocation(value, receivedAtMs, retainedFromMs)
+  const shipped = asSent.ok ? undefined : text.shipped?.(value)
+  const validation = shipped === undefined ? asSent : validateInvocation(shipped, receivedAtMs, retainedFromMs)
   if (!validation.ok) {
     return problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors: validation.errors })
   }
-  const { event, shape } = validation
+  const { event } = validation
+  // The log then holds what was read, not the text.
+  const shape = shipped === undefined ? validation.shape : NO_SHAPE
   const refused = refusalOf(caller, event.ingestion_layer, deps)
   if (refused !== undefined) return refused
   setIds(ids, tenant, uuidBytes(event.event_id, eventIdBytes))
@@ -108,13 +114,19 @@ export function identify(
     setIds(ids, tenant, usual.uuid)
     return undefined
   }
-  const { event_id: eventId, ingestion_layer: ingestionLayer } = (text.value() ?? {}) as Readonly<
-    Record<string, unknown>
-  >
-  if (typeof eventId !== 'string' || !isUuid(eventId) || typeof ingestionLayer !== 'string') return KEY_CONFLICT
+  const value = text.value()
+  const known = identityIn(value) ?? (text.shipped && identityIn(text.shipped(value)))
+  if (known === undefined) return KEY_CONFLICT
+  const { eventId, ingestionLayer } = known
   if (!mayIngest(caller, ingestionLayer)) return LAYER_REFUSED
   setIds(ids, tenant, uuidBytes(eventId, eventIdBytes))
   return undefined
+}
+
+function identityIn(value: unknown): { eventId: string; ingestionLayer: string } | undefined {
+  const { event_id: eventId, ingestion_layer: layer } = (value ?? {}) as Readonly<Record<string, unknown>>
+  const isKnown = typeof eventId === 'string' && isUuid(eventId) && typeof layer === 'string'
+  return isKnown ? { eventId, ingestionLayer: layer } : undefined
 }
 
 function setIds(ids: EventIds, tenant: TenantIds, uuid: Uint8Array): void {

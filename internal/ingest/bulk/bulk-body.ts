@@ -27,6 +27,16 @@ export type BulkBody =
   | { readonly kind: 'event'; readonly bytes: Buffer }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
+/** Begins a pass over a body, and then reads each value that is no event as the line of a shipper, in their order. */
+export type ShippedRows = () => (value: unknown) => unknown
+
+export interface SentBody {
+  readonly headers: BodyHeaders
+  /** Must not change any more: a chunk that uWebSockets.js lent has to be copied first. */
+  readonly bytes: Buffer
+  readonly shippedRows: ShippedRows
+}
+
 export interface BodyHeaders {
   readonly contentType: string
   readonly contentEncoding: string
@@ -64,10 +74,10 @@ export function readingOf({ contentType, contentEncoding }: BodyHeaders): number
  * Besides the body and its inflated form it holds 8 bytes per event. Inflation runs off the event loop, and the
  * search yields to it.
  *
- * @param bytes must not change any more: a chunk that uWebSockets.js lent has to be copied first
  * @param request holds the inflated form; without memory for it: RATE_LIMITED
  */
-export async function openBulkBody(headers: BodyHeaders, bytes: Buffer, request: InflatingFor): Promise<BulkBody> {
+export async function openBulkBody(sent: SentBody, request: InflatingFor): Promise<BulkBody> {
+  const { headers, bytes, shippedRows } = sent
   const mediaType = mediaTypeOf(headers.contentType)
   if (mediaType === undefined) {
     return refused('UNSUPPORTED_MEDIA_TYPE', 'Send application/json or application/x-ndjson.')
@@ -79,9 +89,10 @@ export async function openBulkBody(headers: BodyHeaders, bytes: Buffer, request:
   if (bytes.length > BULK_BYTES_MAX) {
     return refused('PAYLOAD_TOO_LARGE', `The body may have at most ${BULK_BYTES_MAX} bytes.`)
   }
-  if (coding !== 'gzip' || bytes.length === 0) return findEvents(mediaType, bytes)
+  if (coding !== 'gzip' || bytes.length === 0) return findEvents(mediaType, bytes, shippedRows)
   const inflated = await inflateGzip(bytes, BULK_BYTES_MAX, request)
-  return inflated.ok ? findEvents(mediaType, inflated.bytes) : { kind: 'refused', problem: inflated.problem }
+  if (!inflated.ok) return { kind: 'refused', problem: inflated.problem }
+  return findEvents(mediaType, inflated.bytes, shippedRows)
 }
 
 const CODINGS = ['', 'identity', 'gzip']
@@ -105,9 +116,10 @@ export function holdsLines(bytes: Buffer): boolean {
 const LINE_FEED = 0x0a
 
 /** The body of a bulk request, whose events are one per line or one behind the other. */
-export const linesIn = (bytes: Buffer): Promise<BulkBody> => findEvents('ndjson', bytes)
+export const linesIn = (bytes: Buffer, shippedRows: ShippedRows): Promise<BulkBody> =>
+  findEvents('ndjson', bytes, shippedRows)
 
-async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody> {
+async function findEvents(mediaType: MediaType, bytes: Buffer, shippedRows: ShippedRows): Promise<BulkBody> {
   const begin = await skipBlanksInTurns(bytes, 0, bytes.length)
   if (begin === bytes.length) return noEvents()
   const isLines = mediaType === 'ndjson'
@@ -116,16 +128,15 @@ async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody
   }
   const ranges = new EventRanges()
   if (!(await findElements(bytes, begin, isLines, ranges))) return tooMany()
-  return ranges.count === 0 ? noEvents() : bulk(bytes, ranges)
+  return ranges.count === 0 ? noEvents() : bulk(bytes, ranges, shippedRows)
 }
 
-const bulk = (bytes: Buffer, ranges: EventRanges): BulkBody => ({
+const bulk = (bytes: Buffer, ranges: EventRanges, shippedRows: ShippedRows): BulkBody => ({
   kind: 'bulk',
-  items: { count: ranges.count, [Symbol.iterator]: () => itemsOf(bytes, ranges) },
+  items: { count: ranges.count, [Symbol.iterator]: () => itemsOf(ranges, new Item(bytes, shippedRows())) },
 })
 
-function* itemsOf(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void> {
-  const item = new Item(bytes)
+function* itemsOf(ranges: EventRanges, item: Item): Generator<BulkItem, void> {
   for (let index = 0; index < ranges.count; index++) {
     item.index = index
     item.start = ranges.start(index)
@@ -141,9 +152,11 @@ class Item implements BulkItem {
   start = 0
   end = 0
   private texts: Texts | undefined
+  readonly shipped: (value: unknown) => unknown
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, shipped: (value: unknown) => unknown) {
     this.bytes = bytes
+    this.shipped = shipped
   }
 
   get problem(): Problem | undefined {

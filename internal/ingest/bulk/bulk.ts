@@ -1,5 +1,5 @@
 import type { Caller } from '../../auth/authenticate.js'
-import { takeFrom } from '../../http/rate-limit.js'
+import { takeFrom, takeOrOwe } from '../../http/rate-limit.js'
 import { hexOf } from '../../ids/key-hash.js'
 import { WAS_DUPLICATE } from '../../invocations/invocation-group.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
@@ -19,7 +19,15 @@ import type { KeptRecords } from '../keys/kept-records.js'
 import { UNNAMED_SENDER } from '../received/sender.js'
 import { reasonOf, Tally } from '../received/tally.js'
 import { admitEach, nextTurn, SLICE } from './admit-each.js'
-import { type BodyHeaders, type BulkBody, type BulkItems, holdsLines, linesIn, openBulkBody } from './bulk-body.js'
+import {
+  type BulkBody,
+  type BulkItems,
+  holdsLines,
+  linesIn,
+  openBulkBody,
+  type SentBody,
+  type ShippedRows,
+} from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
 
@@ -27,6 +35,7 @@ export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 
 /** Without an Idempotency-Key a repeat is recognised by the ids of its events alone. */
 type UnkeyedRequest = Pick<KeyedRequest, 'exchange' | 'caller'> & { readonly key?: undefined }
+export type BulkRequest = KeyedRequest | UnkeyedRequest
 
 /**
  * Admits a bulk request: each event by itself, all under its Idempotency-Key, if it has one. 202 when the log holds
@@ -36,30 +45,28 @@ type UnkeyedRequest = Pick<KeyedRequest, 'exchange' | 'caller'> & { readonly key
  * The caller's budget is charged for one event before the body is read, whatever the outcome: a small body may be
  * costly to open. The other events are charged once they are counted, and only if the request is not a replay.
  *
- * @param bytes must not change any more
  * @param isPaid whether the first event is charged already
  */
-export async function admitBulk(
-  request: KeyedRequest | UnkeyedRequest,
-  headers: BodyHeaders,
-  bytes: Buffer,
-  deps: BulkDeps,
-  isPaid = false,
-): Promise<void> {
+export async function admitBulk(request: BulkRequest, sent: SentBody, deps: BulkDeps, isPaid = false): Promise<void> {
   const { exchange, caller } = request
   const exhausted = isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, deps.clock())
   if (exhausted !== undefined) return exchange.replyProblem(exhausted)
-  const body = await openBulkBody(headers, bytes, exchange)
+  const body = await openBulkBody(sent, exchange)
   if (exchange.isSettled) return
-  if (request.key === undefined) return admitUnkeyed(request, body, deps)
+  if (request.key === undefined) return admitUnkeyed(request, body, sent.shippedRows, deps)
   if (body.kind === 'refused') return refuseUnlessUsed(body.problem, request, deps)
   if (body.kind === 'event') return admitSingle(request, body.bytes, deps, undefined, true)
   return admitKeyed(request, body.items, deps)
 }
 
-async function admitUnkeyed(request: UnkeyedRequest, opened: BulkBody, deps: BulkDeps): Promise<void> {
+async function admitUnkeyed(
+  request: UnkeyedRequest,
+  opened: BulkBody,
+  shippedRows: ShippedRows,
+  deps: BulkDeps,
+): Promise<void> {
   const { exchange, caller } = request
-  const body = opened.kind === 'event' && holdsLines(opened.bytes) ? await linesIn(opened.bytes) : opened
+  const body = opened.kind === 'event' && holdsLines(opened.bytes) ? await linesIn(opened.bytes, shippedRows) : opened
   if (body.kind !== 'bulk') {
     const problem = body.kind === 'event' ? KEY_REQUIRED : body.problem
     deps.received.refused(caller, '', problem.code, deps.clock())
@@ -71,12 +78,10 @@ async function admitUnkeyed(request: UnkeyedRequest, opened: BulkBody, deps: Bul
   reply(exchange, answer, false)
 }
 
-/** Charges all events but the first, which was paid before the body was opened. */
+/** Charges all events but the first, which was paid before the body was opened. Shippers cannot split what they send. */
 function chargeRest({ budgets: { ingest } }: Caller, count: number, deps: BulkDeps): Problem | undefined {
-  // A request that exceeds the whole budget is refused as such, although its remainder might fit.
-  const limited = takeFrom(ingest, count > ingest.limit ? count : count - 1, deps.clock())
-  // It has to wait for all of it, the first unit included, which its repeat pays again.
-  return limited && (takeFrom(ingest, count, deps.clock()) ?? limited)
+  const limited = takeOrOwe(ingest, count - 1, deps.clock())
+  return limited && { ...limited, detail: `None of the ${count} events is accepted; send them again later.` }
 }
 
 async function admitKeyed(request: KeyedRequest, items: BulkItems, deps: BulkDeps): Promise<void> {
@@ -149,7 +154,7 @@ interface Admitted {
   readonly record?: Omit<BulkRecord, 'fingerprint'>
 }
 
-async function admitItems(request: KeyedRequest | UnkeyedRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
+async function admitItems(request: BulkRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
   const isFull = items.count > deps.groups.eventsAvailable
   const refused = isFull ? TOO_MUCH : deps.tenantShares.refusal(request.caller.tenantId)
   if (refused !== undefined) return { answer: { kind: 'refused', problem: refused } }

@@ -32,6 +32,15 @@ describe('a budget of requests', () => {
     expect(budget.take(2, START_MS)).toBe(0)
   })
 
+  test('lets a cost above its burst become a debt, during which nothing is taken', () => {
+    const budget = new Budget({ perSecond: 2_000, burst: 4_000 })
+
+    expect(budget.takeOrOwe(8_192, START_MS)).toBe(0)
+    expect(budget.takeOrOwe(1, START_MS)).toBeCloseTo(2_096)
+    expect(budget.take(1, START_MS + 2_096)).toBeGreaterThan(0)
+    expect(budget.takeOrOwe(8_192, START_MS + 2_097)).toBe(0)
+  })
+
   test('returns Infinity for a cost above its burst', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
 

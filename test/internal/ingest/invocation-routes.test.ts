@@ -137,16 +137,17 @@ test('a bulk request costs as much as its events, and its replay as much as one'
   ])
 })
 
-test('a bulk request that the budget can never hold is a 413, even by one event: a repeat would not help', async () => {
+test('of a bulk request that costs more than the budget holds, the rest is a debt: later, it is taken as well', async () => {
   await start({ ingestPerSecond: 1 })
+  const body = `[${event()},${event()},${event()}]`
 
-  const never = await gateway.post(`[${event()},${event()},${event()}]`, randomUUID())
+  const answers = [await gateway.post(body, randomUUID()), await gateway.post(body, undefined)]
 
-  expect([...verdictOf(never), (JSON.parse(never.text) as { detail: string }).detail]).toEqual([
-    413,
-    'PAYLOAD_TOO_LARGE',
-    expect.stringContaining('at most 2 events'),
+  expect(answers.map(verdictOf)).toEqual([
+    [202, false],
+    [429, 'RATE_LIMITED'],
   ])
+  expect(answers[1]?.headers.get('retry-after')).toBe('2')
 })
 
 test('events of a tenant with the lane go there, alone and in bulk, and are counted; repeats do not', async () => {
@@ -379,4 +380,46 @@ test.each<[string, (all: readonly string[]) => string, Record<string, string>]>(
     malformed: { count: 6 },
     invalid_provider: { count: 3 },
   })
+})
+
+test('lines of a shipper are taken as the events that they mean, two equal ones as two, and their repeats known', async () => {
+  await start()
+  const line = event({ event_id: undefined, estimated_cost_usd: 0.0055, latency_ms: 12.5, served_model: '', host: 'h' })
+  const body = `${line}\n${line}\n${JSON.stringify({ message: line, timestamp: '2026-11-28T22:00:01Z' })}\n`
+  const key = randomUUID()
+
+  const answers = []
+  for (const each of [undefined, undefined, key, key]) answers.push(await gateway.post(body, each, ndjson))
+
+  expect(answers.map(verdictOf)).toEqual([
+    [202, false],
+    [202, false],
+    [202, false],
+    [202, true],
+  ])
+  const results = answers.map(({ text }) => JSON.parse(text).results as { event_id: string; duplicate: boolean }[])
+  const ids = results.map((each) => each.map(({ event_id }) => event_id))
+  expect(new Set(ids[0]).size).toBe(3)
+  for (const repeated of ids) expect(repeated).toEqual(ids[0])
+  expect(results.map((each) => each.map(({ duplicate }) => duplicate))).toEqual([
+    [false, false, false],
+    ...Array(3).fill([true, true, true]),
+  ])
+  const stored = gateway.stored.flatMap((message) => decodeGroup(message, 1).map((entry) => entry.event))
+  expect(stored).toHaveLength(4)
+  for (const each of stored) {
+    expect(each).toMatchObject({ estimated_cost_usd: '0.0055', latency_ms: 13 })
+    for (const added of ['host', 'message', 'timestamp', 'served_model']) expect(each).not.toHaveProperty(added)
+  }
+})
+
+test('a single event stays as strict as it was', async () => {
+  await start()
+
+  const answers = []
+  for (const odd of [{ estimated_cost_usd: 0.0055 }, { event_id: undefined }, { served_model: '' }]) {
+    answers.push(await gateway.post(event(odd), randomUUID()))
+  }
+
+  expect(answers.map(({ status }) => status)).toEqual([422, 422, 422])
 })
