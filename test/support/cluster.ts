@@ -31,7 +31,7 @@ export interface ClusterOptions {
   /** The disk of a server's streams; a place in its folder unless it is given. */
   readonly diskOf?: (server: number) => string
   /** Whether a server syncs each write before it acknowledges it. */
-  readonly syncs?: boolean
+  readonly syncs?: (server: number) => boolean
 }
 
 /**
@@ -41,7 +41,7 @@ export interface ClusterOptions {
 export async function launchCluster({
   through = async (port) => port,
   diskOf,
-  syncs = false,
+  syncs = () => false,
 }: ClusterOptions = {}): Promise<Cluster> {
   const names = ['n0', 'n1', 'n2']
   const ports = await Promise.all(names.map(() => freePort()))
@@ -61,7 +61,7 @@ export async function launchCluster({
       `server_name: ${name}
 listen: "127.0.0.1:${ports[i]}"
 pid_file: ${JSON.stringify(pidFile)}
-jetstream { store_dir: ${JSON.stringify(join(diskOf?.(i) ?? folder, 'data'))}, max_file_store: 64GB${syncs ? ', sync_interval: always' : ''} }
+jetstream { store_dir: ${JSON.stringify(join(diskOf?.(i) ?? folder, 'data'))}, max_file_store: 64GB${syncs(i) ? ', sync_interval: always' : ''} }
 cluster { name: test, listen: "127.0.0.1:${routePorts[i]}", routes: [${routes[i]}], no_advertise: true }
 `,
     )
