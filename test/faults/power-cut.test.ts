@@ -104,7 +104,9 @@ interface Started {
 }
 
 async function start(dataDir: string, port: number, args: readonly string[] = []): Promise<Started> {
-  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, ['exporter'], 'power'), '--rate-read', '1000000', ...args] })
+  const up = launch(UP_MAIN, {
+    args: [...upArgs(dataDir, port, ['exporter'], 'power'), '--rate-read', '1000000', ...args],
+  })
   await up.line(/is ready/)
   const text = readFileSync(join(dataDir, 'credentials.json'), 'utf8')
   const { api_key: apiKey, tenant_id: tenantId } = JSON.parse(text) as Credentials
