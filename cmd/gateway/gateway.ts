@@ -28,6 +28,7 @@ export const GATEWAY_SETTINGS = [
   'port',
   'intakePort',
   'sqlPort',
+  'httpParser',
   'drainSeconds',
   'trustedProxies',
   'mode',
@@ -61,7 +62,7 @@ const instanceLimitsOf = ({ config }: GatewayRole) =>
   })
 
 /** What every part of a gateway takes. */
-async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHttp) {
+async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl, httpBuild }: OpenHttp) {
   const brokerWatch = watchBroker(role.broker, role.clock)
   const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
   const idsOf = tenantIdsCache(await role.signingKey('ids'))
@@ -71,7 +72,18 @@ async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHtt
   // That of the server: a budget charged by two clocks would refuse whoever comes with the slower one.
   const clock = turnNow
   const clientAddressOf = clientAddresses(role.config.trustedProxies)
-  const shared = { ...role, clock, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf, received, clientAddressOf }
+  const shared = {
+    ...role,
+    clock,
+    isBrokerUp,
+    gatewayName,
+    baseUrl,
+    errorDocsUrl,
+    httpBuild,
+    idsOf,
+    received,
+    clientAddressOf,
+  }
   return { brokerWatch, shared }
 }
 

@@ -3,7 +3,7 @@
  * without the broker for a while (spool). Without the read model it admits, and answers reads with 503.
  */
 import { serviceVersion } from '../../internal/config/version.js'
-import { describeBuild, PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
+import { PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
 import { openHttp } from '../../internal/http/open-http.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/adapter-routes.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
@@ -31,10 +31,11 @@ runMain('gateway', async () => {
     partnerAuthenticator,
     credentialsAwayMs: credentials.awayMs,
     leaving: role.leaving,
+    readiness: routes.readiness,
     log: role.log,
   })
-  setBuildInfo(serviceVersion(), describeBuild(server.build))
-  role.log.info({ port: server.port, http: describeBuild(server.build), node: process.version }, 'listening')
+  setBuildInfo(serviceVersion(), http.httpBuild)
+  role.log.info({ port: server.port, http: http.httpBuild, node: process.version }, 'listening')
   const beside = { ...configured.config, leaving: role.leaving }
   const healthOf = (surface?: 'ingestion') => ({ ...http, readiness: () => routes.readiness(surface) })
   const intake = await startIntake(

@@ -1,7 +1,7 @@
 /** What comes before a process is started: the settings, the data folder, and the ports. */
 import { readConfig, requireMetricsToken } from '../../internal/config/settings.js'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
-import { describeBuild, newestBuild } from '../../internal/http/builds.js'
+import { buildOf, describeBuild } from '../../internal/http/builds.js'
 import { environmentsFor, sharedSettings } from '../../internal/local/supervisor/environment.js'
 import { chooseAddresses } from '../../internal/local/supervisor/role-addresses.js'
 import {
@@ -20,7 +20,7 @@ export async function claimInstance(print: (line: string) => void) {
   unknownVariables(process.env).forEach(print)
   const configured = readConfig(UP_SETTINGS, process.argv.slice(2), process.env)
   // Here, since the gateway would only say it in its log, again and again.
-  const http = describeBuild(newestBuild())
+  const http = describeBuild(buildOf(configured.httpParser))
   // An operator who keeps the keys elsewhere names them in the settings.
   const ownsMasterKey = configured.masterKey === '' && configured.masterKeyFile === ''
   const { files, secrets } = openInstance(configured.dataDir, ownsMasterKey)

@@ -17,6 +17,7 @@ export const UP_SETTINGS = [
   'port',
   'intakePort',
   'sqlPort',
+  'httpParser',
   'drainSeconds',
   'trustedProxies',
   'mode',

@@ -215,6 +215,7 @@ export const SETTINGS = {
   port: integer('port', 8080, 0, 65_535),
   intakePort: integer('intake-port', 4318, 0, 65_535), // that of OTLP/HTTP; 0: no intake
   sqlPort: integer('sql-port', 0, 0, 65_535), // 0: no SQL
+  httpParser: choice('http-parser', 'auto', ['auto', 'node']), // node: complete, as proxies need; slower
   drainSeconds: integer('drain-seconds', 5, 0, 3_600), // after SIGTERM; longer than balancers take to notice
   metricsPort: integer('metrics-port', 0, 0, 65_535), // 0: no metrics
   metricsHost: text('metrics-host', '127.0.0.1'),

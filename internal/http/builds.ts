@@ -1,5 +1,6 @@
 /**
- * The builds of uWebSockets.js, the parser and server of HTTP, and the newest that this process can load.
+ * The builds of uWebSockets.js, the parser and server of HTTP, the newest that this process can load, and Node's own
+ * server in their form.
  *
  * A build is native code for some versions of Node and of the C library, so that no one of them runs everywhere. Where
  * they come from is in `SECURITY.md`; how they differ, in `deploy/decisions/http-parser.md`.
@@ -8,15 +9,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { ConfigError } from '../config/settings.js'
+import { nodeHttp } from './node-http.js'
 
 export interface Build {
-  readonly name: 'upstream' | '20.57' | '20.30'
+  readonly name: 'upstream' | '20.57' | '20.30' | 'node'
   readonly version: string
   readonly uws: typeof import('uWebSockets.js')
 }
 
 interface Source {
-  readonly name: Build['name']
+  readonly name: Exclude<Build['name'], 'node'>
   /** The folder in node_modules. */
   readonly folder: string
   /** The name in its package.json. An official release and 20.30 are installed in the same folder. */
@@ -74,8 +76,13 @@ function load({ name, folder, packageName, binaries }: Source): Build | string {
   }
 }
 
+const NODE: Build = { name: 'node', version: process.versions.node, uws: nodeHttp as never }
+
 /** Every build that loads here, newest first. A process serves with one of them; tests serve with each. */
-export const loadableBuilds = (): Build[] => SOURCES.map(load).filter((loaded) => typeof loaded !== 'string')
+export const loadableBuilds = (): Build[] => [...SOURCES.map(load).filter((loaded) => typeof loaded !== 'string'), NODE]
+
+/** @throws ConfigError as `newestBuild` */
+export const buildOf = (parser: 'auto' | 'node'): Build => (parser === 'node' ? NODE : newestBuild())
 
 let newest: Build | undefined
 
@@ -92,7 +99,7 @@ export function newestBuild(): Build {
     reasons.push(`${source.name} ${loaded}`)
   }
   throw new ConfigError(
-    `no build of uWebSockets.js runs here: ${reasons.join('; ')}. Use Node 22 or 24 on a system with glibc ` +
+    `no build of uWebSockets.js runs here: ${reasons.join('; ')}. Set --http-parser node, or use Node 22 or 24 on a system with glibc ` +
       '2.38 or newer (Debian 13, Ubuntu 24.04), Node 20 on any with glibc, or install an official release ' +
       '(deploy/docs/operating.md)',
   )
@@ -100,4 +107,4 @@ export function newestBuild(): Build {
 
 /** For a log line or a terminal. */
 export const describeBuild = ({ name, version }: Build): string =>
-  `uWebSockets.js ${name === 'upstream' ? `${version} (upstream)` : name}`
+  name === 'node' ? `Node ${version}` : `uWebSockets.js ${name === 'upstream' ? `${version} (upstream)` : name}`

@@ -16,6 +16,8 @@ import { turnNow } from './turn-clock.js'
 export interface ExchangeHooks {
   /** Whether the process is about to stop: each reply then ends its connection, so that the client opens another. */
   readonly isLeaving: boolean
+  /** Whether the parser sees where each request ends. uWebSockets.js decodes chunked bodies leniently, for instance. */
+  readonly isStrict: boolean
   /** Of the client, behind proxies that are trusted. */
   readonly clientAddressOf: ClientAddressOf
   /**
@@ -79,8 +81,8 @@ export class Exchange {
   private readonly begunMs = turnNow()
   private settled = false
   /**
-   * Neither Content-Length nor Transfer-Encoding is visible: a body may be hidden, so that the reply waits for the next
-   * turn.
+   * No Content-Length is visible: a body may be hidden, or end elsewhere than a proxy in front has seen, so that the
+   * reply waits for the next turn.
    */
   private readonly isUnframed: boolean
   private isReplied = false
@@ -107,7 +109,7 @@ export class Exchange {
     this.response = response
     this.request = request
     this.headers = headers
-    this.isUnframed = headers.contentLength === '' && headers.transferEncoding === ''
+    this.isUnframed = headers.contentLength === '' && !hooks.isStrict
     this.errorDocsUrl = errorDocsUrl
     this.hooks = hooks
     this.path = request.getUrl()
@@ -198,6 +200,7 @@ export class Exchange {
    * connection closed. Lent bytes are valid only within `then`.
    */
   readBody(bytesMax: number, then: (bytes: Buffer, areLent: boolean) => void): void {
+    if (this.headers.transferEncoding !== '') return this.readChunks(bytesMax, then)
     const announced = Number(this.headers.contentLength)
     if (!Number.isSafeInteger(announced) || announced < 0) {
       this.refuseAndClose(problem('MALFORMED_REQUEST', 'Content-Length is not a valid integer.'))
@@ -227,6 +230,28 @@ export class Exchange {
     })
   }
 
+  /** A body of unknown length; its memory is held as it comes. */
+  private readChunks(bytesMax: number, then: (bytes: Buffer, areLent: boolean) => void): void {
+    let body = Buffer.alloc(0)
+    let size = 0
+    this.response.onData((chunk, isLast) => {
+      if (this.isSettled) return
+      const needed = size + chunk.byteLength
+      if (needed > bytesMax) return this.refuseAndClose(tooLarge(bytesMax))
+      if (needed > body.length) {
+        const grown = Math.min(bytesMax, Math.max(needed, 2 * body.length, CHUNKED_BYTES_FIRST))
+        if (!this.hold(grown)) return this.refuseAndClose(TOO_MANY_BODIES)
+        const before = body
+        body = Buffer.allocUnsafeSlow(grown)
+        before.copy(body, 0, 0, size)
+      }
+      // uWebSockets.js reuses the chunk's memory after this call.
+      body.set(new Uint8Array(chunk), size)
+      size = needed
+      if (isLast) this.guard(then, body.subarray(0, size), false)
+    })
+  }
+
   /** An exception in a uWebSockets.js callback would end the process. */
   private guard(then: (bytes: Buffer, areLent: boolean) => void, bytes: Buffer, areLent: boolean): void {
     try {
@@ -245,14 +270,14 @@ export class Exchange {
     if (this.isUnframed) {
       const whole = head + this.commonLines()
       const kept = typeof body === 'string' ? body : Buffer.from(body)
-      this.nextTurn(statusOf(head), () => this.response.writeStatus(whole).end(kept, this.hooks.isLeaving))
+      this.nextTurn(statusOf(head), () => this.response.writeStatus(whole).end(kept, this.isLast))
       return
     }
     this.settle(statusOf(head))
     answering = this.response
     answerHead = headBytes(head, this.commonLines())
     answerBody = body
-    isLastAnswer = this.hooks.isLeaving
+    isLastAnswer = this.isLast
     this.response.cork(writeAnswer)
   }
 
@@ -360,9 +385,14 @@ export class Exchange {
     return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
   }
 
+  /** Whether the connection ends with the reply: what stands behind a chunked body could be another request to a proxy. */
+  private get isLast(): boolean {
+    return this.hooks.isLeaving || (this.headers.transferEncoding !== '' && !this.hooks.isStrict)
+  }
+
   /** Of replies that uWebSockets.js cannot end together with their connection: the client does so. */
   private closeLine(): string {
-    return this.hooks.isLeaving ? '\r\nConnection: close' : ''
+    return this.isLast ? '\r\nConnection: close' : ''
   }
 
   /** Our own span in the trace (W3C Trace Context). */
@@ -401,6 +431,8 @@ const LEFT = 0
 
 /** Smaller bodies usually arrive in one chunk; memory is reserved for them only otherwise. */
 const SMALL_BODY_BYTES = 64 * 1024
+
+const CHUNKED_BYTES_FIRST = 4 * 1024
 
 export const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many request bodies in flight; retry later.', {
   retryAfterSeconds: 1,

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 import { answerHealth, type ListenerHealth } from './listener-health.js'
+import { refuseUnreadable, TIMEOUTS } from './node-settings.js'
 import { followTlsFiles, readTls, type TlsFiles } from './tls.js'
 
 export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'> {
@@ -27,15 +28,13 @@ export interface RunningListener {
 
 const NOT_LISTENING: RunningListener = { drain: async () => undefined }
 
-/** A slow or silent client costs a connection for no longer than this. */
-const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 } as const
 const SILENT_MS_MAX = 90_000
 const CONNECTIONS_MAX = 2_000
 const DRAIN_POLL_MS = 50
 
 /**
  * Listens on a port beside that of the API, with its host and TLS files: Node's own HTTP server, for clients that need
- * what the API refuses, such as `Transfer-Encoding: chunked`.
+ * what uWebSockets.js reads leniently, such as `Transfer-Encoding: chunked`.
  *
  * A port that another process has costs this listener and nothing else: it is logged.
  */
@@ -78,6 +77,7 @@ function createListener(
   const options = { ...TIMEOUTS, ...(headBytesMax !== undefined && { maxHeaderSize: headBytesMax }) }
   const server =
     tls === undefined ? createServer(options, onRequest) : createTlsServer({ ...options, ...readPem(tls) }, onRequest)
+  server.on('clientError', refuseUnreadable)
   server.maxConnections = CONNECTIONS_MAX
   server.setTimeout(SILENT_MS_MAX)
   if (tls !== undefined) {

@@ -8,6 +8,7 @@ import { AccessLog, type NotableAnswer } from './access-log.js'
 import { BodyMemory } from './body-memory.js'
 import { type Build, newestBuild } from './builds.js'
 import { Exchange, type ExchangeHooks } from './exchange.js'
+import { reloadTls } from './node-http.js'
 import { limitBy, takeFrom } from './rate-limit.js'
 import { NO_HEADERS, readHeaders } from './request-headers.js'
 import { countsOf, PROBES, type RequestCounts } from './request-metrics.js'
@@ -37,6 +38,8 @@ export interface ServerDeps {
   readonly credentialsAwayMs: () => number
   /** Aborts when the process is about to stop. */
   readonly leaving?: AbortSignal
+  /** Asked by `OPTIONS /` and `OPTIONS *`, as HAProxy's plain `option httpchk` sends. Default: ready. */
+  readonly readiness?: () => Problem | { readonly status: string }
   readonly log: Logger
 }
 
@@ -45,7 +48,6 @@ export const CREDENTIALS_TRUSTED_MS = 15 * 60 * 1000
 
 export interface RunningServer {
   readonly port: number
-  readonly build: Build
   /** Accepts no new connections; resolves when every open request has its reply. */
   drain(): Promise<void>
 }
@@ -56,13 +58,18 @@ export async function serve(
   routes: readonly Route[],
   deps: ServerDeps,
 ): Promise<RunningServer> {
-  const open = new OpenRequests(deps.log, clientAddresses(settings.trustedProxies ?? []))
+  const { build = newestBuild(), trustedProxies = [] } = settings
+  const open = new OpenRequests(deps.log, clientAddresses(trustedProxies), build.name === 'node')
   deps.leaving?.addEventListener('abort', () => open.leave(), { once: true })
   const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }
-  const listening = await listenAndFollow(settings, (app) => register(app, settings, routes, served, open), deps.log)
+  const listening = await listenAndFollow(
+    settings,
+    build,
+    (app) => register(app, settings, routes, served, open),
+    deps.log,
+  )
   return {
     port: listening.port,
-    build: listening.build,
     drain: () => {
       open.leave()
       listening.close()
@@ -95,22 +102,37 @@ function register(
   }
   const beginUnknown = (response: HttpResponse, request: HttpRequest) => {
     const exchange = begin(response, request)
-    const limited = exchange && limitUnknown(exchange, served)
-    if (limited === undefined) return exchange
-    exchange?.replyProblem(limited)
+    if (exchange === undefined) return undefined
+    const refused =
+      limitUnknown(exchange, served) ?? (KNOWN_METHODS.has(request.getMethod()) ? undefined : NO_SUCH_METHOD)
+    if (refused === undefined) return exchange
+    exchange.replyProblem(refused)
     return undefined
   }
   answerOtherMethods(app, routes, beginUnknown)
+  app.options('/', (response, request) => {
+    const exchange = begin(response, request)
+    const readiness = served.readiness?.()
+    if (readiness !== undefined && 'code' in readiness) exchange?.replyProblem(readiness)
+    else exchange?.replyEmpty('204 No Content\r\nCache-Control: no-store')
+  })
   app.any('/*', (response, request) => {
     const exchange = beginUnknown(fitting(response, request), request)
     exchange?.replyProblem(problem('NOT_FOUND', 'No such path.'))
   })
 }
 
+/** Of RFC 9110 and 5789: those that a path may have or lack. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  ...['get', 'head', 'post', 'put', 'patch', 'delete', 'connect', 'options', 'trace'],
+])
+const NO_SUCH_METHOD = problem('NOT_IMPLEMENTED', 'No path of the service has this method.')
+
 /** Counts open requests and replies to those that fail. */
 class OpenRequests implements ExchangeHooks {
   isLeaving = false
   readonly clientAddressOf: ClientAddressOf
+  readonly isStrict: boolean
   private count = 0
   /** For bodies over 64 KiB. */
   private readonly memory = new BodyMemory()
@@ -118,8 +140,9 @@ class OpenRequests implements ExchangeHooks {
   private readonly log: Logger
   private readonly accessLog: AccessLog
 
-  constructor(log: Logger, clientAddressOf: ClientAddressOf) {
+  constructor(log: Logger, clientAddressOf: ClientAddressOf, isStrict: boolean) {
     this.log = log
+    this.isStrict = isStrict
     this.clientAddressOf = clientAddressOf
     this.accessLog = new AccessLog(log)
   }
@@ -258,14 +281,18 @@ function beginExchange(
     return undefined
   }
   const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open)
-  if (read.headers.transferEncoding !== '') {
-    // uWebSockets.js decodes chunked bodies leniently, so that two hops could see different bodies.
-    exchange.refuseAndClose(
-      problem('LENGTH_REQUIRED', 'Send the body with a Content-Length, not with Transfer-Encoding.'),
-    )
+  const { contentLength, transferEncoding } = read.headers
+  const isChunked = transferEncoding !== ''
+  if (isChunked && transferEncoding.toLowerCase() !== 'chunked') {
+    exchange.refuseAndClose(problem('NOT_IMPLEMENTED', 'The only Transfer-Encoding is chunked.'))
     return undefined
   }
-  if (read.headers.contentLength === '' && carriesBody(request.getMethod())) {
+  if (isChunked && contentLength !== '') {
+    // RFC 9112 section 6.1: an attempt to hide a request, as likely as not.
+    exchange.refuseAndClose(problem('MALFORMED_REQUEST', 'Content-Length and Transfer-Encoding exclude each other.'))
+    return undefined
+  }
+  if (!isChunked && contentLength === '' && carriesBody(request.getMethod())) {
     // A field with an empty name ends the header list: a length behind it is hidden, and its body would be the next
     // request.
     exchange.refuseAndClose(
@@ -316,44 +343,45 @@ function logFailure({ traceId, path, loggedPath = path }: Exchange, cause: unkno
   log.error({ err: cause, trace_id: traceId, path: loggedPath }, 'request failed unexpectedly')
 }
 
-function createApp({ tls, build = newestBuild() }: ServerSettings) {
-  const { uws } = build
-  const app = tls === undefined ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
-  return { app, uws, build }
+function createApp({ uws }: Build, tls: TlsFiles | undefined): TemplatedApp {
+  return tls === undefined ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
 }
 
 /**
  * Listens; with TLS, opens a second server on the same port whenever the certificate is replaced. New connections go to
- * the second server, open ones finish on the first.
+ * the second server, open ones finish on the first. Node's own server takes the new certificate itself.
  */
 async function listenAndFollow(
   settings: ServerSettings,
+  build: Build,
   registerRoutes: (app: TemplatedApp) => void,
   log: Logger,
-): Promise<{ readonly port: number; readonly build: Build; close(): void }> {
-  const { build = newestBuild() } = settings
+): Promise<{ readonly port: number; close(): void }> {
+  const { tls } = settings
   const { uws } = build
-  const open = (port: number): Promise<us_listen_socket> => {
-    const { app } = createApp({ ...settings, build })
+  const open = async (port: number) => {
+    const app = createApp(build, tls)
     registerRoutes(app)
-    return listen(app, { ...settings, port })
+    return { app, socket: await listen(app, { ...settings, port }) }
   }
-  let socket = await open(settings.port)
-  const port = uws.us_socket_local_port(socket)
-  const takeOver = async (): Promise<void> => {
-    const before = socket
-    socket = await open(port)
-    uws.us_listen_socket_close(before)
+  let listening = await open(settings.port)
+  const port = uws.us_socket_local_port(listening.socket)
+  const takeOver = async (files: TlsFiles): Promise<void> => {
+    const before = listening
+    if (build.name === 'node') reloadTls(before.app as never, files)
+    else {
+      listening = await open(port)
+      uws.us_listen_socket_close(before.socket)
+    }
     log.info('TLS certificate reloaded')
   }
   const refused = (cause: unknown): void => log.error({ err: cause }, 'cannot reload the TLS certificate')
-  const stopFollowing = settings.tls === undefined ? () => undefined : followTlsFiles(settings.tls, takeOver, refused)
+  const stopFollowing = tls === undefined ? () => undefined : followTlsFiles(tls, () => takeOver(tls), refused)
   return {
     port,
-    build,
     close() {
       stopFollowing()
-      uws.us_listen_socket_close(socket)
+      uws.us_listen_socket_close(listening.socket)
     },
   }
 }

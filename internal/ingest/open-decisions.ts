@@ -5,7 +5,6 @@ import { joinMembers } from '../broker/members.js'
 import type { Publisher } from '../broker/publisher.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { PublishEvent } from '../events/publish-event.js'
-import { describeBuild, newestBuild } from '../http/builds.js'
 import { turnNow } from '../http/turn-clock.js'
 import { untilAvailable } from '../process/main.js'
 import type { Logger } from '../telemetry/log.js'
@@ -45,6 +44,8 @@ export interface DecisionsSettings {
   readonly watermark: Pick<Watermark, 'doneOf'>
   /** This gateway's name among the members; a new one per start. */
   readonly gatewayName: string
+  /** Its HTTP parser, for `attribution doctor`. */
+  readonly httpBuild: string
   readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly partitions: number
   readonly clock: () => number
@@ -105,9 +106,8 @@ export async function openDecisions(
   await addSpooledKeys(orphans, keys, clock(), log)
   const delivered = deliverOrphans({ spools: orphans, delivery, log, signal: stopping })
   const bucket = await broker.bucket(MEMBERS)
-  const http = describeBuild(newestBuild())
   const isSpooling = (): boolean => [spool, ...orphans].some(({ isEmpty }) => !isEmpty)
-  const { gatewayName, onLost } = settings
+  const { gatewayName, httpBuild: http, onLost } = settings
   const members = await joinMembers(bucket, 'gateway', gatewayName, onLost, undefined, { http, isSpooling })
   settings.budgetExchange.follow(members)
 

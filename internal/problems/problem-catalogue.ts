@@ -40,6 +40,7 @@ export const PROBLEMS = {
   WEBHOOK_URL_REJECTED: { status: 422, retryable: false, title: 'The webhook address is not a public https address.' },
   RATE_LIMITED: { status: 429, retryable: true, title: 'The rate limit is exhausted.' },
   INTERNAL_ERROR: { status: 500, retryable: true, title: 'An unexpected error occurred.' },
+  NOT_IMPLEMENTED: { status: 501, retryable: false, title: 'The service does not support this.' },
   SERVICE_UNAVAILABLE: { status: 503, retryable: true, title: 'The service cannot handle this request at present.' },
 } as const
 

@@ -29,7 +29,8 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
     'Wait for Retry-After and send the same request with the same Idempotency-Key: it is answered with the ' +
     'result of the first.',
   RESIDENCY_BLOCKED: "Use the instance in the tenant's region. No scope and no request option overrides residency.",
-  LENGTH_REQUIRED: 'Send the body with a Content-Length. Transfer-Encoding is not accepted.',
+  LENGTH_REQUIRED: 'Send the body with a Content-Length, or chunked.',
+  NOT_IMPLEMENTED: 'Use a method and a transfer coding that the API description names.',
   PAYLOAD_TOO_LARGE: 'Send less per request; detail gives the limit.',
   UNSUPPORTED_MEDIA_TYPE: 'Send the Content-Type, and at most the Content-Encoding, that the operation describes.',
   RANGE_NOT_SATISFIABLE: 'Request bytes within the file: Content-Range gives its length.',

@@ -93,5 +93,6 @@ export const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'],
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
+  501: 'Not Implemented',
   503: 'Service Unavailable',
 }

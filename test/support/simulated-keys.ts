@@ -249,6 +249,7 @@ class History {
           publisher: this.publisherOf(gateway),
           publishEvent: async () => undefined,
           watermark: { doneOf: () => 0 },
+          httpBuild: 'none',
           gatewayName: gateway.name,
           budgetExchange: { follow: () => undefined },
           partitions: 2,

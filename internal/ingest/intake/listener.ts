@@ -6,7 +6,7 @@ export type IntakeSettings = Omit<OwnListenerSettings, 'name' | 'headBytesMax'>
 
 /**
  * Listens for what others send, beside the API: exporters of OpenTelemetry always send `Transfer-Encoding: chunked`,
- * which the API refuses (`deploy/decisions/intake.md`). Only the gateway process has the admission in memory, so that
+ * which costs the API a connection each time (`deploy/decisions/intake.md`). Only the gateway process has the admission in memory, so that
  * it listens there.
  */
 export function startIntake(

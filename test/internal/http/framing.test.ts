@@ -10,7 +10,9 @@ import { createLog } from '../../../internal/telemetry/log.js'
 import { rawExchange, rawRequest } from '../../support/raw-http.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
-const BUILDS = loadableBuilds().map((build) => [build.name, build] as const)
+const BUILDS = loadableBuilds()
+  .filter(({ name }) => name !== 'node')
+  .map((build) => [build.name, build] as const)
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
 const NEXT_TURN = new Promise((resolve) => setImmediate(resolve))
 

@@ -46,13 +46,14 @@ describe('the closed list', () => {
     ['UNSUPPORTED_MEDIA_TYPE', 415, false],
     ['RANGE_NOT_SATISFIABLE', 416, false],
     ['VALIDATION_FAILED', 422, false],
+    ['NOT_IMPLEMENTED', 501, false],
     ['SERVICE_UNAVAILABLE', 503, true],
   ] as const)('%s answers %i, retryable: %s', (code, status, retryable) => {
     expect(PROBLEMS[code]).toMatchObject({ status, retryable })
   })
 
   test('has no other code', () => {
-    expect(CODES).toHaveLength(26)
+    expect(CODES).toHaveLength(27)
   })
 
   test('gives every code a title of its own', () => {

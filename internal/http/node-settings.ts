@@ -1,0 +1,24 @@
+/** What Node's own HTTP servers have in common. */
+import type { Duplex } from 'node:stream'
+
+/**
+ * A slow or silent client costs a connection for no longer than this. Load balancers keep idle connections for up to a
+ * minute: whoever ends one first must not be us, who may have a request on its way.
+ */
+export const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 } as const
+
+const STATUS_OF: Readonly<Record<string, string>> = {
+  HPE_INVALID_METHOD: '501 Not Implemented',
+  HPE_INVALID_VERSION: '505 HTTP Version Not Supported',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+}
+
+/** The event `clientError`: the answer to what the parser cannot read. */
+export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') socket.destroy()
+  else {
+    const status = STATUS_OF[code] ?? '400 Bad Request'
+    socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
+  }
+}
