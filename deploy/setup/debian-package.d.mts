@@ -1,6 +1,7 @@
 export function debianSuite(release?: string): string | undefined
 export function fetchDebianPackage(wanted: {
   name: string
+  also?: readonly string[]
   suites?: readonly string[]
   into: string
   accepts?: (folder: string) => Promise<boolean>

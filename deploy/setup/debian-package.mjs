@@ -27,13 +27,14 @@ function readRelease() {
  *
  * @param {object} wanted
  * @param {string} wanted.name of the package
+ * @param {readonly string[]} [wanted.also] packages whose files are put beside its own
  * @param {readonly string[]} [wanted.suites] in the order they are tried; without it the machine's own
  * @param {string} wanted.into the folder under which the package's files are put, as `<into>/<name>/usr/...`
  * @param {(folder: string) => Promise<boolean>} [wanted.accepts] looks at the unpacked files
  * @returns {Promise<string>} the folder with the unpacked files
  * @throws {SetUpError} when this is no Debian, the mirror cannot be reached, or no suite has it
  */
-export async function fetchDebianPackage({ name, suites, into, accepts = async () => true }) {
+export async function fetchDebianPackage({ name, also = [], suites, into, accepts = async () => true }) {
   const own = debianSuite()
   const source = machineSources().find(({ suites: offered }) => own !== undefined && offered.includes(own))
   if (own === undefined || source === undefined) {
@@ -45,7 +46,7 @@ export async function fetchDebianPackage({ name, suites, into, accepts = async (
   try {
     let lastReason = ''
     for (const suite of suites ?? [own]) {
-      const result = await fetchFrom(suite, source, name, join(work, suite))
+      const result = await fetchFrom(suite, source, [name, ...also], join(work, suite))
       if (result.folder === undefined) {
         lastReason = result.reason
       } else if (await accepts(result.folder)) {
@@ -66,11 +67,11 @@ export async function fetchDebianPackage({ name, suites, into, accepts = async (
 /**
  * @param {string} suite
  * @param {import('./apt-sources.mjs').AptSource} source
- * @param {string} name
+ * @param {readonly string[]} names
  * @param {string} work a folder for this suite alone
  * @returns {Promise<{ folder: string, reason?: undefined } | { folder?: undefined, reason: string }>}
  */
-async function fetchFrom(suite, source, name, work) {
+async function fetchFrom(suite, source, names, work) {
   for (const folder of ['parts', 'lists/partial', 'cache/archives/partial', 'unpacked']) {
     mkdirSync(join(work, folder), { recursive: true })
   }
@@ -96,17 +97,20 @@ async function fetchFrom(suite, source, name, work) {
 
   const commands = [
     ['apt-get', [...options, 'update']],
-    ['apt-get', [...options, 'download', name]],
+    ['apt-get', [...options, 'download', ...names]],
   ]
   for (const [command, args] of /** @type {[string, string[]][]} */ (commands)) {
     const { code, output } = await collect(command, args, { cwd: work, env })
     if (code !== 0) return { reason: explainApt(output) }
   }
-  const archive = readdirSync(work).find((file) => file.endsWith('.deb'))
-  if (archive === undefined) return { reason: 'apt fetched nothing' }
+  const archives = readdirSync(work).filter((file) => file.endsWith('.deb'))
+  if (archives.length < names.length) return { reason: 'apt fetched nothing' }
   const folder = join(work, 'unpacked')
-  const unpacked = await collect('dpkg', ['-x', join(work, archive), folder], { env })
-  return unpacked.code === 0 ? { folder } : { reason: `dpkg -x failed: ${unpacked.output.trim().split('\n')[0]}` }
+  for (const archive of archives) {
+    const { code, output } = await collect('dpkg', ['-x', join(work, archive), folder], { env })
+    if (code !== 0) return { reason: `dpkg -x failed: ${output.trim().split('\n')[0]}` }
+  }
+  return { folder }
 }
 
 /**
