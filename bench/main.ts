@@ -8,6 +8,7 @@ import { SORT_FIELDS } from '../internal/filters/filter-fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
 import { type BackupOptions, backupQuestion } from './backup/question.js'
+import { client } from './client/question.js'
 import { type ConsoleOptions, consoleQuestion } from './console/question.js'
 import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
@@ -217,6 +218,12 @@ program
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)
   })
 
+program
+  .command('client')
+  .description('what the JavaScript client library adds to a call, and its memory while the service is away')
+  .option('--calls <count>', 'timed calls of each form', atLeast(1_000), 20_000)
+  .option('--away-calls <count>', 'calls while the service cannot be reached', atLeast(1), 1_000_000)
+  .action((options: { calls: number; awayCalls: number }) => client({ checkout: CHECKOUT, ...options }))
 program
   .command('prices')
   .description('the price book beside genai-prices and LiteLLM: eleven calls of each model; writes the guide, too')

@@ -4,6 +4,7 @@
  */
 import { Answer } from './answer.js'
 import { statedIn } from './answer-scanner.js'
+import { runObserved } from './context.js'
 import { type ModelCall, member, quietly, textIn } from './event.js'
 import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
 import type { Outcome } from './observed-call.js'
@@ -77,7 +78,7 @@ class AiCall {
   /** What a failed request cost nothing for is not recorded. */
   async answered<R>(answer: () => PromiseLike<R>): Promise<R> {
     try {
-      const result = await answer()
+      const result = await runObserved(answer)
       quietly(() => this.seeResult(result))
       return result
     } catch (cause) {

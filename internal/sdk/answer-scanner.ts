@@ -3,6 +3,8 @@
  * a stream. Everything else, what was said above all, is stepped over and never becomes text.
  */
 import type { Stated } from './answer.js'
+import { isAt, joined } from './bytes.js'
+import { quietly } from './event.js'
 
 /** Members that are read, with the most bytes that their values may have. */
 const WANTED: ReadonlyMap<string, number> = new Map([
@@ -42,6 +44,7 @@ export class AnswerScanner {
   private read = 0
   private stated: Record<string, unknown> = {}
   private readonly depthOf = new Map<string, number>()
+  private readonly last = new Map<string, { readonly bytes: Uint8Array; readonly value: unknown }>()
   private isInText = false
   private isEscaped = false
   private isKeyNext = false
@@ -62,7 +65,7 @@ export class AnswerScanner {
     if (this.from >= 0) this.from = 0
     let at = 0
     while (at < bytes.length) at = this.isInText ? this.textFrom(bytes, at) : this.next(bytes, at)
-    if (this.from >= 0) this.take(bytes, bytes.length)
+    if (this.from >= 0) this.take(bytes, bytes.length, true)
   }
 
   /** @returns where to go on */
@@ -149,26 +152,36 @@ export class AnswerScanner {
     this.left = bytesMax
   }
 
-  private take(bytes: Uint8Array, end: number): void {
+  private take(bytes: Uint8Array, end: number, isCut: boolean): void {
     this.left -= end - this.from
-    if (this.left >= 0) this.parts.push(bytes.slice(this.from, end))
-    else this.parts = []
+    if (this.left < 0) this.parts = []
+    // What goes on in the next chunk is kept; the chunk is its reader's.
+    else this.parts.push(isCut ? bytes.slice(this.from, end) : bytes.subarray(this.from, end))
   }
 
   private endValue(bytes: Uint8Array, end: number): void {
     this.isValueNext = false
     if (this.from < 0) return
-    this.take(bytes, end)
+    this.take(bytes, end, false)
     this.from = NONE
     const parts = this.parts
     this.parts = []
     // What an object further in says is of the answer; its outer one is an event.
     if (this.left < 0 || (this.depthOf.get(this.key) ?? 0) > this.read) return
     if (this.key === 'type' && this.read > 1) return
-    const value = parsed(parts)
+    const value = this.parsed(joined(parts))
     if (value === undefined || value === null) return
     this.stated[this.key] = value
     this.depthOf.set(this.key, this.read)
+  }
+
+  /** Most parts of a stream repeat what the first one says. */
+  private parsed(bytes: Uint8Array): unknown {
+    const last = this.last.get(this.key)
+    if (last !== undefined && last.bytes.length === bytes.length && isAt(last.bytes, bytes, 0)) return last.value
+    const value = quietly(() => JSON.parse(decoder.decode(bytes)) as unknown)
+    this.last.set(this.key, { bytes: bytes.slice(), value })
+    return value
   }
 
   private close(bytes: Uint8Array, at: number): void {
@@ -198,14 +211,6 @@ function structureFrom(bytes: Uint8Array, start: number): number {
 }
 
 const decoder = new TextDecoder()
-
-function parsed(parts: readonly Uint8Array[]): unknown {
-  try {
-    return JSON.parse(parts.map((part) => decoder.decode(part, { stream: true })).join('') + decoder.decode())
-  } catch {
-    return undefined
-  }
-}
 
 /** The same of an answer that was parsed already, or of each in a list. */
 export function statedIn(value: unknown): readonly Stated[] {

@@ -11,11 +11,11 @@ export type AnswerFacts = Pick<
 
 /** What is known of one call by the parts of its answer that have passed: a later one replaces an earlier one. */
 export class Answer {
-  private stated: Stated = {}
+  private readonly stated: Record<string, unknown> = {}
   private usage: Stated | undefined
 
   add(stated: Stated): void {
-    this.stated = { ...this.stated, ...stated }
+    Object.assign(this.stated, stated)
     const usage = usageIn(stated)
     if (usage !== undefined) this.usage = { ...this.usage, ...usage }
   }

@@ -7,10 +7,10 @@
  * Calls are sent in the background. Prompts and completions are neither kept nor sent.
  */
 import { type AiMiddleware, aiMiddleware } from './ai-middleware.js'
-import { currentScope, currentTrace, fieldsOf, runIn, type Scope, withScope } from './context.js'
+import { currentScope, currentTrace, fieldsOf, isObserved, runIn, type Scope, withScope } from './context.js'
 import { type CallContext, type ModelCall, quietly } from './event.js'
 import { ObservedCall } from './observed-call.js'
-import { type Fetch, isObserved, type Observer, observedFetch } from './observed-fetch.js'
+import { type Fetch, isObservedFetch, type Observer, observedFetch } from './observed-fetch.js'
 import type { RequestFacts, SentRequest } from './request.js'
 import { Sender, type SenderCounts, type SenderOptions } from './sender.js'
 import { observeSession, wrapLive } from './sessions.js'
@@ -59,7 +59,7 @@ export class Attribution {
     quietly(() => {
       const parts = client as { fetch?: unknown; apiClient?: unknown; live?: unknown; on?: unknown }
       if (typeof parts.fetch === 'function') {
-        if (!isObserved(parts.fetch as Fetch)) parts.fetch = this.fetch(options, parts.fetch as Fetch)
+        if (!isObservedFetch(parts.fetch as Fetch)) parts.fetch = this.fetch(options, parts.fetch as Fetch)
       } else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
       else if (typeof parts.on === 'function') observeSession(client, this.recordIn(options))
     })
@@ -109,7 +109,8 @@ export class Attribution {
     return this.sender.state
   }
 
-  private begin(request: SentRequest, { model }: RequestFacts, options: WrapOptions): ObservedCall {
+  private begin(request: SentRequest, { model }: RequestFacts, options: WrapOptions): ObservedCall | undefined {
+    if (isObserved()) return undefined
     const { provider, ...scope }: WrapOptions = withScope(withScope(this.scope, options), currentScope())
     const trace = currentTrace(request.headers.get('traceparent') ?? undefined)
     const { method, url, headers, signal } = request
@@ -140,9 +141,9 @@ export class Attribution {
     }
     if (typeof api.getFetch === 'function') {
       const given = api.getFetch() as Fetch | undefined
-      if (given !== undefined && isObserved(given)) return
+      if (given !== undefined && isObservedFetch(given)) return
       api.clientOptions.httpOptions = { ...api.clientOptions.httpOptions, fetch: this.fetch(options, given) } as object
-    } else if (api.apiCall !== undefined && !isObserved(api.apiCall)) {
+    } else if (api.apiCall !== undefined && !isObservedFetch(api.apiCall)) {
       api.apiCall = this.fetch(options, api.apiCall.bind(api))
     }
     wrapLive(client.live, this.recordIn(options))

@@ -10,6 +10,12 @@ export interface Scope extends CallContext {
   readonly waitUntil?: ((sent: Promise<void>) => void) | undefined
 }
 
+/** With what the library knows itself. */
+interface RunningScope extends Scope {
+  /** The call is observed by the caller of `fetch`. */
+  readonly isObserved?: boolean
+}
+
 export const withScope = (outer: Scope, inner: Scope): Scope => ({
   ...outer,
   ...stated(inner),
@@ -73,14 +79,24 @@ class SynchronousStorage<T> implements Storage<T> {
 
 /** One for the whole process: two copies of the library share it. */
 const KEY = Symbol.for('attribution-service.scope')
-const shared = globalThis as unknown as Record<symbol, Storage<Scope> | undefined>
-shared[KEY] ??= new (storageClass() ?? SynchronousStorage)<Scope>()
+const shared = globalThis as unknown as Record<symbol, Storage<RunningScope> | undefined>
+shared[KEY] ??= new (storageClass() ?? SynchronousStorage)<RunningScope>()
 const storage = shared[KEY]
 
 /** What `runIn` was called with, around the caller. */
-export const currentScope = (): Scope => storage.getStore() ?? {}
+export function currentScope(): Scope {
+  const { isObserved: _, ...scope } = running()
+  return scope
+}
 
-export const runIn = <R>(scope: Scope, callback: () => R): R => storage.run(withScope(currentScope(), scope), callback)
+const running = (): RunningScope => storage.getStore() ?? {}
+
+export const isObserved = (): boolean => running().isObserved === true
+
+/** What is called is not observed again on its way. */
+export const runObserved = <R>(callback: () => R): R => storage.run({ ...running(), isObserved: true }, callback)
+
+export const runIn = <R>(scope: Scope, callback: () => R): R => storage.run(withScope(running(), scope), callback)
 
 /**
  * The active span, by the API that all copies of OpenTelemetry share, else by the `traceparent` of the request. The call

@@ -13,7 +13,7 @@ export interface Observer {
 export type Fetch = typeof fetch
 
 const observed = new WeakSet<Fetch>()
-export const isObserved = (fetch: Fetch): boolean => observed.has(fetch)
+export const isObservedFetch = (fetch: Fetch): boolean => observed.has(fetch)
 
 /** Hosts that refuse a request which asks for the usage of a stream. */
 const refusing = new Set<string>()

@@ -1,3 +1,4 @@
+import type { Stated } from './answer.js'
 import { AnswerScanner, statedIn } from './answer-scanner.js'
 import { quietly } from './event.js'
 import type { ObservedCall } from './observed-call.js'
@@ -34,12 +35,12 @@ function observeReads(response: Response, call: ObservedCall, form: Form): void 
   const body = Object.getOwnPropertyDescriptor(response, 'body')
   const original = () =>
     body === undefined ? Reflect.get(Object.getPrototypeOf(response), 'body', response) : body.value
-  const scanner = () => new AnswerScanner((stated) => (form.isFile ? call.seeOne(stated) : call.see(stated)))
+  const onAnswer = (stated: Stated): void => (form.isFile ? call.seeOne(stated) : call.see(stated))
   let observed: ReadableStream | undefined
   const observedBody = () => {
     const stream = original()
-    if (typeof stream?.getReader !== 'function') return observedNodeStream(stream, call, scanner())
-    observed ??= observedStream(original, call, scanner(), form.isAsked)
+    if (typeof stream?.getReader !== 'function') return observedNodeStream(stream, call, new AnswerScanner(onAnswer))
+    observed ??= observedStream(original, call, onAnswer, form.isAsked)
     return observed
   }
   Object.defineProperty(response, 'body', { configurable: true, enumerable: true, get: observedBody })
@@ -60,7 +61,7 @@ function observeReads(response: Response, call: ObservedCall, form: Form): void 
     define(response, name, reading)
   }
   observeRead('json', (value) => statedIn(value).map((stated) => call.see(stated)))
-  for (const name of READS) observeRead(name, async (value) => scanner().push(await bytesOf(value)))
+  for (const name of READS) observeRead(name, async (value) => new AnswerScanner(onAnswer).push(await bytesOf(value)))
   const copy = response.clone
   define(response, 'clone', () => {
     const cloned = copy.call(response)
@@ -95,16 +96,21 @@ async function bytesOf(value: unknown): Promise<Uint8Array> {
 function observedStream(
   source: () => ReadableStream<Uint8Array>,
   call: ObservedCall,
-  scanner: AnswerScanner,
+  onAnswer: (stated: Stated) => void,
   isAsked: boolean,
 ): ReadableStream<Uint8Array> {
-  const filter = isAsked ? new UsageChunkFilter() : undefined
+  const scanner = new AnswerScanner(onAnswer)
+  const filter = new UsageChunkFilter(onAnswer)
+  const seen = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
+    if (bytes !== undefined) quietly(() => scanner.push(bytes))
+    return bytes
+  }
+  const unasked = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
+    const passed = filter.passed(bytes)
+    return passed.length === 0 ? undefined : passed
+  }
   return passThrough(source, {
-    see(bytes) {
-      if (bytes !== undefined) quietly(() => scanner.push(bytes))
-      const passed = filter === undefined ? bytes : filter.passed(bytes)
-      return passed?.length === 0 ? undefined : passed
-    },
+    see: isAsked ? unasked : seen,
     end: () => call.end('success'),
     fail: (cause) => call.fail(cause),
     abandon: () => call.abandon(),

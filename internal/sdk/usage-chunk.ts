@@ -1,10 +1,11 @@
-import { Answer } from './answer.js'
+import { Answer, type Stated } from './answer.js'
 import { AnswerScanner } from './answer-scanner.js'
+import { isAt, joined, placeOf } from './bytes.js'
 
 const LINE_FEED = 0x0a
 const EVENT_BYTES_MAX = 1_000_000
 const encoder = new TextEncoder()
-const USAGE = encoder.encode('"usage"')
+const USAGE = encoder.encode('usage"')
 const NULL = encoder.encode('null')
 
 /**
@@ -13,22 +14,34 @@ const NULL = encoder.encode('null')
  */
 export class UsageChunkFilter {
   private held: Uint8Array = new Uint8Array(0)
+  private isUsageOnly = false
+  private readonly scanner: AnswerScanner
+
+  /** @param onAnswer told of each event, as of a scanner's answers */
+  constructor(onAnswer: (stated: Stated) => void) {
+    this.scanner = new AnswerScanner((stated) => {
+      this.isUsageOnly = Answer.isUsageOnly(stated)
+      onAnswer(stated)
+    })
+  }
 
   /** @returns what may pass on @param bytes undefined at the end */
   passed(bytes: Uint8Array | undefined): Uint8Array {
     if (bytes === undefined) return this.take(this.held.length)
-    this.held = joined([this.held, bytes])
+    this.held = this.held.length === 0 ? bytes.slice() : joined([this.held, bytes])
     const passed: Uint8Array[] = []
     for (;;) {
       const end = endOfEvent(this.held)
       if (end === undefined) break
       const event = this.take(end)
-      if (!isUsageOnly(event)) passed.push(withoutNullUsage(event))
+      this.isUsageOnly = false
+      this.scanner.push(event)
+      if (!this.isUsageOnly) passed.push(withoutNullUsage(event))
     }
     // No such event is the usage.
     if (this.held.length > EVENT_BYTES_MAX) passed.push(this.take(this.held.length))
     // What was passed on is its reader's, who may transfer it.
-    this.held = this.held.slice()
+    if (this.held.length > 0) this.held = this.held.slice()
     return joined(passed)
   }
 
@@ -48,19 +61,11 @@ function endOfEvent(bytes: Uint8Array): number | undefined {
   return undefined
 }
 
-function isUsageOnly(event: Uint8Array): boolean {
-  let isOnly = false
-  new AnswerScanner((stated) => {
-    isOnly = Answer.isUsageOnly(stated)
-  }).push(event)
-  return isOnly
-}
-
 /** A quote within a text would be escaped, so that this is a member. */
 function withoutNullUsage(event: Uint8Array): Uint8Array {
   const key = placeOf(USAGE, event)
-  if (key < 0) return event
-  let from = key - 1
+  if (key < 0 || event[key - 1] !== 0x22) return event
+  let from = key - 2
   while (isSpace(event[from])) from--
   let value = key + USAGE.length
   while (isSpace(event[value]) || event[value] === 0x3a) value++
@@ -69,23 +74,3 @@ function withoutNullUsage(event: Uint8Array): Uint8Array {
 }
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20
-
-function placeOf(wanted: Uint8Array, bytes: Uint8Array): number {
-  const first = wanted[0] as number
-  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) if (isAt(wanted, bytes, at)) return at
-  return -1
-}
-
-const isAt = (wanted: Uint8Array, bytes: Uint8Array, at: number): boolean =>
-  wanted.every((byte, place) => bytes[at + place] === byte)
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0] as Uint8Array
-  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
-}

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { LIVE_CLIENTS } from '../clients/live/live-clients.js'
@@ -37,6 +38,8 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${apiKey}`,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
     ATTRIBUTION_API_KEY: apiKey,
+    ATTRIBUTION_URL: service.baseUrl,
+    ATTRIBUTION_CLIENT: fileURLToPath(new URL('../../dist/internal/sdk/attribution.js', import.meta.url)),
     ATTRIBUTION_GATEWAY_KEY: await gatewayKey(`http://127.0.0.1:${intakePort}`),
   }
 })

@@ -7,7 +7,12 @@ export interface LiveClient {
   readonly driver: readonly [program: string, ...args: readonly string[]]
 }
 
-const npm = (client: string, file: string): LiveClient => ({ client, set: 'npm', driver: [process.execPath, file] })
+const npm = (client: string, ...driver: readonly string[]): LiveClient => ({
+  client,
+  set: 'npm',
+  driver: [process.execPath, ...driver],
+})
+const own = (form: string, sdk: string): LiveClient => npm(`our client around ${sdk}`, 'own-client.mjs', form, sdk)
 const inVenv =
   (set: 'python' | 'agents' | 'litellm') =>
   (client: string, ...driver: readonly string[]): LiveClient => ({
@@ -27,6 +32,12 @@ export const LIVE_CLIENTS: readonly LiveClient[] = [
   npm('OpenLLMetry JS', 'openllmetry.mjs'),
   npm('OpenTelemetry JS contrib', 'opentelemetry-openai.mjs'),
   npm('Langfuse JS', 'langfuse.mjs'),
+  ...['openai-7', 'openai', 'openai-5'].map((sdk) => own('openai', sdk)),
+  ...['@anthropic-ai/sdk', 'anthropic-0'].map((sdk) => own('anthropic', sdk)),
+  ...['genai-3', 'genai-2', 'genai-1'].map((sdk) => own('google', sdk)),
+  npm('our client in AI SDK 7', 'own-middleware.mjs', 'ai-7', 'ai-7-openai', 'ai-7-anthropic'),
+  npm('our client in AI SDK 6', 'own-middleware.mjs', 'ai', '@ai-sdk/openai', '@ai-sdk/anthropic'),
+  npm('our client in AI SDK 5', 'own-middleware.mjs', 'ai-5', 'ai-5-openai', 'ai-5-anthropic'),
   python('Anthropic SDK, Python', 'anthropic_native.py'),
   python('OpenInference, Python', 'openinference_all.py'),
   python('OpenLLMetry, Python', 'openllmetry.py'),

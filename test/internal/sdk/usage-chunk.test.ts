@@ -5,7 +5,7 @@ import { UsageChunkFilter } from '../../../internal/sdk/usage-chunk.js'
 const encoder = new TextEncoder()
 
 function passed(text: string, length: number): string {
-  const filter = new UsageChunkFilter()
+  const filter = new UsageChunkFilter(() => undefined)
   const decoder = new TextDecoder()
   const bytes = encoder.encode(text)
   let all = ''
@@ -45,7 +45,7 @@ test('usage beside what was said stays, as does what follows the last event', ()
 })
 
 test('an event without end is held up to a megabyte only', () => {
-  const filter = new UsageChunkFilter()
+  const filter = new UsageChunkFilter(() => undefined)
   const long = new Uint8Array(600_000).fill(0x61)
 
   expect(filter.passed(long)).toHaveLength(0)

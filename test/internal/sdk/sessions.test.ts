@@ -1,0 +1,62 @@
+import { EventEmitter } from 'node:events'
+import { beforeEach, expect, test } from 'vitest'
+import { Attribution } from '../../../internal/sdk/attribution.js'
+
+let sent: Record<string, unknown>[]
+let attribution: Attribution
+beforeEach(() => {
+  sent = []
+  attribution = new Attribution({
+    baseUrl: 'http://service.test',
+    apiKey: 'ak_test',
+    fetch: async (_, init) => {
+      sent.push(
+        ...String(init?.body)
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      )
+      return new Response('{"accepted":1,"rejected":0}', { status: 202 })
+    },
+  })
+})
+
+test('each answer of a realtime session is a call of the model of the session', async () => {
+  const session = Object.assign(new EventEmitter(), {
+    url: new URL('wss://api.openai.com/v1/realtime?model=gpt-realtime'),
+  })
+  expect(attribution.wrap(session)).toBe(session)
+  const usage = { input_tokens: 5, output_tokens: 7, input_token_details: { audio_tokens: 5 } }
+  for (const event of [
+    { type: 'session.created', session: { model: 'gpt-realtime-2026-08-28' } },
+    { type: 'response.created', response: { id: 'resp_1', usage: null } },
+    { type: 'response.done', response: { id: 'resp_1', usage } },
+    { type: 'conversation.item.input_audio_transcription.completed', usage: { type: 'duration', seconds: 3 } },
+  ]) {
+    session.emit('event', event)
+  }
+  await attribution.flush()
+
+  const call = { provider: 'openai', requested_model: 'gpt-realtime-2026-08-28', outcome: 'success' }
+  expect(sent).toMatchObject([
+    { ...call, response_id: 'resp_1', provider_usage: usage },
+    { ...call, provider_usage: { type: 'duration', seconds: 3 } },
+  ])
+})
+
+test("each message of Google's Live API with a usage is a call", async () => {
+  const messages: unknown[] = []
+  const connect = async ({ callbacks }: { callbacks: { onmessage: (message: object) => void } }) => {
+    callbacks.onmessage({ serverContent: {} })
+    callbacks.onmessage({ usageMetadata: { promptTokenCount: 3, responseTokenCount: 4 } })
+    return 'session'
+  }
+  const client = attribution.wrap({ apiClient: { clientOptions: {} }, live: { connect } })
+  const parameters = { model: 'gemini-live-2.5', callbacks: { onmessage: (message: object) => messages.push(message) } }
+  expect(await client.live.connect(parameters as never)).toBe('session')
+  await attribution.flush()
+
+  expect(messages).toHaveLength(2)
+  expect(sent).toMatchObject([
+    { requested_model: 'gemini-live-2.5', provider: 'gemini', provider_usage: { responseTokenCount: 4 } },
+  ])
+})
