@@ -1,9 +1,10 @@
 """What is known of a call by the parts of its answer that have passed."""
 
+import functools
 import json
 import re
 from decimal import Context, Decimal
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 # As the service names them; one that it does not know would refuse the event.
 _SERVICE_TIERS = {
@@ -27,6 +28,8 @@ _DEPTH_MAX = 3
 _MEMBERS_MAX = 32
 _LIST_MAX = 256
 _WORD = re.compile(r"[\w.:/-]{1,64}\Z", re.ASCII)
+# Parts of a stream that each state all counts until then.
+_USAGES_MAX = 8
 # Names under which the service expects what was said.
 _CONTENT_NAME = re.compile(
     r"(?:prompt|completion|message|content|input|output|choice|generation|instruction)s?\Z", re.I
@@ -38,7 +41,7 @@ _DIGITS = Context(prec=15)
 class Answer:
     def __init__(self) -> None:
         self.stated: Dict[str, str] = {}
-        self.usage: Optional[Dict[str, Any]] = None
+        self._usages: List[bytes] = []
 
     def see(self, stated: Dict[str, str], usage: Optional[bytes]) -> None:
         """A later part replaces what an earlier one says."""
@@ -46,9 +49,20 @@ class Answer:
             return
         self.stated.update(stated)
         if usage is not None:
-            counts = json.loads(usage, parse_float=Decimal)
-            known = {name: value for name, value in counts.items() if value is not None}
-            self.usage = {**(self.usage or {}), **known}
+            if len(self._usages) == _USAGES_MAX:
+                del self._usages[1:-1]
+            self._usages.append(usage)
+
+    @property
+    def has_usage(self) -> bool:
+        return bool(self._usages)
+
+    def usage(self) -> Dict[str, Any]:
+        usage: Dict[str, Any] = {}
+        for text in self._usages:
+            counts = json.loads(text, parse_float=Decimal)
+            usage.update((name, value) for name, value in counts.items() if value is not None)
+        return usage
 
     @property
     def is_failed(self) -> bool:
@@ -78,18 +92,12 @@ class Answer:
     @property
     def api(self) -> Optional[str]:
         """Whose API this is, by its form."""
-        if "modelVersion" in self.stated or "totalTokenCount" in (self.usage or {}):
+        if "modelVersion" in self.stated:
             return "gemini"
         return "anthropic" if (self.id or "").startswith("msg_") else None
 
-    @property
-    def cost(self) -> Optional[str]:
-        """What OpenRouter charged, unless it only passed on what another bills."""
-        usage = self.usage or {}
-        return None if usage.get("is_byok") is True else decimal_text(usage.get("cost"))
-
     def fields(self) -> Dict[str, Any]:
-        usage = self.usage or {}
+        usage = self.usage()
         tier = "batch" if self.stated.get("object") == "batch" else usage.get("service_tier")
         geography = usage.get("inference_geo")
         return {
@@ -100,6 +108,8 @@ class Answer:
             # Where Anthropic processed the call; `global` and `not_available` name no place.
             "region": geography if re.fullmatch("[a-z]{2}", str(geography)) else None,
             "response_id": self.id,
+            # What OpenRouter charged, unless it only passed on what another bills.
+            "estimated_cost_usd": None if usage.get("is_byok") is True else decimal_text(usage.get("cost")),
         }
 
 
@@ -115,10 +125,15 @@ def _plain_members(members: Dict[str, Any], depth: int) -> Dict[str, Any]:
     """Counts as the provider wrote them: how they are counted is for the service to know."""
     plain: Dict[str, Any] = {}
     for name, value in members.items():
-        found = _plain(value, depth) if _WORD.match(name) and not _CONTENT_NAME.match(name) else None
+        found = _plain(value, depth) if _is_kept(name) else None
         if found is not None and len(plain) < _MEMBERS_MAX:
             plain[name] = found
     return plain
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_kept(name: str) -> bool:
+    return bool(_WORD.match(name)) and not _CONTENT_NAME.match(name)
 
 
 def _plain(value: Any, depth: int) -> Any:

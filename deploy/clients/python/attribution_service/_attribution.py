@@ -1,5 +1,6 @@
 import atexit
 import functools
+import json
 import logging
 import os
 import signal
@@ -8,7 +9,7 @@ import time
 import uuid
 import weakref
 from datetime import datetime, timezone
-from typing import Any, Dict, Mapping, Optional, TypeVar
+from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
 
 from . import _context
 from ._call import Call, Origin
@@ -47,8 +48,12 @@ class Attribution:
 
     def record(self, provider: str, requested_model: str, **fields: Any) -> None:
         """Takes a call and returns at once. `fields` are those of the event; `None` is the same as absent."""
-        trace = _quietly(_context.current_trace) or {}
-        self._record(provider, requested_model, trace, self._context, _context.current(), fields)
+        try:
+            trace = _context.current_trace()
+            stated = {**fields, "provider": provider, "requested_model": requested_model}
+            self._sender.add(_line(trace, self._context, _context.current(), stated))
+        except Exception:
+            self._sender.refuse()
 
     def wrap(self, client: T, *, provider: Optional[str] = None, **context: Any) -> T:
         """Records every call of a client of OpenAI, Anthropic, Google or another one that sends with httpx.
@@ -87,8 +92,8 @@ class Attribution:
             package = type(client).__module__.partition(".")[0]
             api = api or _APIS.get(package)
 
-            def record(provider: str, model: str, facts: Fields, around: Fields) -> Optional[bytes]:
-                return self._record(provider, model, facts, self._context, fields, around)
+            def record(facts: Callable[[], Fields], around: Fields) -> object:
+                return self._sender.add(lambda: _line(facts(), self._context, fields, around))
 
             origin = Origin(record, self._sender.withdraw, self._open_calls, api, provider)
 
@@ -116,22 +121,19 @@ class Attribution:
             if hasattr(http, "build_request"):
                 setattr(owner, name, observed(http, begin, self._asks_for_usage))
 
-    def _record(self, provider: str, model: str, facts: Fields, *scopes: Fields) -> Optional[bytes]:
-        try:
-            event = {
-                "event_id": str(uuid.uuid4()),
-                "ingestion_layer": "application",
-                "ingestion_timestamp": time.time(),
-            }
-            event = {**_context.merged(event, facts, *scopes), "provider": provider, "requested_model": model}
-            if isinstance(event["ingestion_timestamp"], float):
-                at = datetime.fromtimestamp(event["ingestion_timestamp"], timezone.utc)
-                event["ingestion_timestamp"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            return self._sender.add({name: value for name, value in event.items() if value is not None})
-        except Exception:
-            self._sender.refuse()
-            return None
 
+def _line(*scopes: Fields) -> bytes:
+    """An event, as it is sent."""
+    event = {"ingestion_layer": "application", **_context.merged(*scopes)}
+    event["event_id"] = event.get("event_id") or str(uuid.uuid4())
+    at = event.get("ingestion_timestamp") or time.time()
+    if isinstance(at, float):
+        at = datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    event["ingestion_timestamp"] = at
+    return _encode({name: value for name, value in event.items() if value is not None}).encode()
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 # Whose API a client speaks, where nothing else tells who serves it.
 _APIS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}

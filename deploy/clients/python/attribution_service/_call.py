@@ -4,7 +4,7 @@ import os
 import re
 import time
 import uuid
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ._answer import Answer, decimal_text
 from ._names import provider_of_model, site_of
@@ -24,6 +24,9 @@ _REQUEST_IDS = (
 _PROVIDERS = ("x-portkey-provider", "x-litellm-model-api-base")
 # Answered by a gateway's cache: nothing was bought.
 _CACHES = ("x-portkey-cache-status", "cf-aig-cache-status", "helicone-cache")
+_COSTS = ("x-litellm-response-cost",)
+_LITELLM_CACHE = "x-litellm-cache-key"
+_HEADERS = {name.encode() for name in ("content-type", _LITELLM_CACHE, *_REQUEST_IDS, *_PROVIDERS, *_CACHES, *_COSTS)}
 
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")
 _MODEL_IN_FORM = re.compile(rb'name="model"\r\n\r\n([^\r]{1,256})\r\n')
@@ -42,8 +45,8 @@ class Origin:
 
     def __init__(
         self,
-        record: Callable[[str, str, Dict[str, Any], Any], Optional[bytes]],
-        withdraw: Callable[[bytes], bool],
+        record: Callable[[Callable[[], Dict[str, Any]], Any], object],
+        withdraw: Callable[[object], bool],
         open_calls: "Dict[int, Call]",
         api: Optional[str],
         provider: Optional[str],
@@ -62,25 +65,24 @@ class Call:
         self._origin = origin
         self._request = request
         self._context = context
-        self._headers: Any = {}
+        self._headers: Dict[bytes, bytes] = {}
         self._begun = time.monotonic()
         self._at = time.time()
-        self._event_id = str(uuid.uuid4())
         self._process = os.getpid()
         self._is_ended = False
         self.answer = Answer()
         # Each answer of several in one body is a call of its own.
         self._are_many = False
-        self._line: Optional[bytes] = None
+        self._entry: Optional[object] = None
         origin.open_calls[id(self)] = self
 
     def answered(self, response: Any) -> Optional[Scanner]:
         """Takes what the headers say. Returns what reads the body; nothing for one that has no usage."""
-        self._headers = response.headers
+        self._headers = {name.lower(): value for name, value in response.headers.raw if name.lower() in _HEADERS}
         if response.status_code >= 400:
             self._forget()
             return None
-        kind = self._headers.get("content-type") or ""
+        kind = self._header("content-type") or ""
         self._are_many = "jsonl" in kind or "ndjson" in kind or self._request.url.path.endswith("/results")
         if not ("json" in kind or "event-stream" in kind or self._are_many):
             return None
@@ -101,7 +103,7 @@ class Call:
         self._is_ended = True
         self._origin.open_calls.pop(id(self), None)
         if not self._are_many:
-            self._line = self._record(self.answer, outcome)
+            self._entry = self._record(self.answer, outcome)
 
     def _forget(self) -> None:
         """It cost nothing."""
@@ -113,10 +115,10 @@ class Call:
         self.end("cancelled")
 
     def resume(self) -> None:
-        if self._line is not None and self._origin.withdraw(self._line):
+        if self._entry is not None and self._origin.withdraw(self._entry):
             self._is_ended = False
             self._origin.open_calls[id(self)] = self
-        self._line = None
+        self._entry = None
 
     def _see(self, stated: Dict[str, str], usage: Optional[bytes]) -> None:
         if not self._are_many:
@@ -126,58 +128,62 @@ class Call:
             answer.see(stated, usage)
             self._record(answer, "success")
 
-    def _record(self, answer: Answer, outcome: str) -> Optional[bytes]:
+    def _record(self, answer: Answer, outcome: str) -> Optional[object]:
+        """Decides whether this is a call. The rest is for the thread that sends it, which keeps nothing of the request."""
         request = self._request
+        path = request.url.path
         body = _body(request)
-        requested = _model_of(body, request)
-        is_post = request.method == "POST" and not _FREE.search(request.url.path)
+        model = _model_of(body, request)
+        is_post = request.method == "POST" and not _FREE.search(path)
         has_input = body[:1] != b"{" or _ASKS.search(body) is not None
-        if answer.usage is None:
-            is_recorded = is_post and requested is not None and has_input
-        else:
+        if answer.has_usage:
             # What is read again later was paid for once.
-            is_new = is_post and (requested is not None or (has_input and body != b""))
+            is_new = is_post and (model is not None or (has_input and body != b""))
             is_recorded = is_new or self._are_many or (answer.is_deferred and not answer.is_unfinished)
+        else:
+            is_recorded = is_post and model is not None and has_input
         if not is_recorded:
             return None
-        requested = requested or answer.model or "unknown"
-        provider, region = self._served_by(answer, requested)
+        host, latency = request.url.host, time.monotonic() - self._begun
+        return self._origin.record(lambda: self._fields(answer, outcome, host, model, latency), self._context)
+
+    def _fields(self, answer: Answer, outcome: str, host: str, model: Optional[str], latency: float) -> Dict[str, Any]:
+        requested = model or answer.model or "unknown"
+        provider, region = self._served_by(answer, requested, host)
         # What several requests answer is one call, which the service then takes once.
         is_again = answer.id is not None and (self._are_many or answer.is_deferred)
-        fields = {
-            "event_id": str(uuid.uuid5(_NAMESPACE, "%s:%s" % (provider, answer.id))) if is_again else self._event_id,
+        is_hit = (self._header(*_CACHES) or "").lower().startswith("hit")
+        fields = answer.fields()
+        return {
+            **fields,
+            "event_id": str(uuid.uuid5(_NAMESPACE, "%s:%s" % (provider, answer.id)) if is_again else uuid.uuid4()),
             "ingestion_timestamp": self._at,
-            "latency_ms": round((time.monotonic() - self._begun) * 1000),
+            "provider": provider,
+            "requested_model": requested,
+            "region": fields["region"] or region,
+            "latency_ms": round(latency * 1000),
             "request_id": self._header(*_REQUEST_IDS),
+            "estimated_cost_usd": fields["estimated_cost_usd"] or decimal_text(self._header(*_COSTS)),
+            "served_from_cache": True if is_hit or self._header(_LITELLM_CACHE) else None,
             "outcome": "error" if answer.is_failed else outcome,
-            **answer.fields(),
         }
-        fields["region"] = fields["region"] or region
-        fields["estimated_cost_usd"] = answer.cost or decimal_text(self._header("x-litellm-response-cost"))
-        if any((self._headers.get(name) or "").lower().startswith("hit") for name in _CACHES):
-            fields["served_from_cache"] = True
-        if self._headers.get("x-litellm-cache-key"):
-            fields["served_from_cache"] = True
-        return self._origin.record(provider, requested, fields, self._context)
 
-    def _served_by(self, answer: Answer, requested: str) -> Tuple[str, Optional[str]]:
+    def _served_by(self, answer: Answer, requested: str, host: str) -> Tuple[str, Optional[str]]:
         """By the host; behind a gateway by what it says; else by the models, since many speak OpenAI's API."""
-        provider, region = site_of(self._request.url.host)
-        if self._origin.provider:
-            return self._origin.provider, region
-        if provider:
-            return provider, region
+        provider, region = site_of(host)
+        if self._origin.provider or provider:
+            return self._origin.provider or str(provider), region
         stated = self._header(*_PROVIDERS) or answer.stated.get("provider") or ""
-        host = re.match(r"\w+://([^/:]+)", stated)
-        provider = site_of(host[1])[0] if host else stated.lower().replace(" ", "_")
+        url = re.match(r"\w+://([^/:]+)", stated)
+        provider = site_of(url[1])[0] if url else stated.lower().replace(" ", "_")
         by_model = provider_of_model(answer.model or "") or provider_of_model(requested)
         return provider or by_model or answer.api or self._origin.api or "unknown", region
 
     def _header(self, *names: str) -> Optional[str]:
         for name in names:
-            value = self._headers.get(name)
+            value = self._headers.get(name.encode())
             if value and len(value) <= 256:
-                return str(value)
+                return value.decode(errors="replace")
         return None
 
 
@@ -189,7 +195,7 @@ def _body(request: Any) -> bytes:
 
 
 def _model_of(body: bytes, request: Any) -> Optional[str]:
-    found = _MODEL.findall(body) if body[:1] == b"{" else _MODEL_IN_FORM.findall(body)
+    found: List[bytes] = _MODEL.findall(body) if body[:1] == b"{" else _MODEL_IN_FORM.findall(body)
     if len(found) == 1:
         return found[0].decode(errors="replace")
     if found:

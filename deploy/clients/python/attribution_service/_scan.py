@@ -10,7 +10,7 @@ from typing import Callable, Dict, List, Optional
 OnAnswer = Callable[[Dict[str, str], Optional[bytes]], None]
 
 # Members that are read.
-_WANTED = {
+_TEXTS = (
     b"id",
     b"responseId",
     b"model",
@@ -21,18 +21,28 @@ _WANTED = {
     b"service_tier",
     b"status",
     b"background",
-}
-_USAGES = {b"usage", b"usageMetadata"}
+)
+_USAGES = (b"usage", b"usageMetadata")
 # Objects that hold the answer within an event of a stream, or within a line of a batch.
-_HOLDERS = {b"response", b"message", b"interaction", b"result"}
+_HOLDERS = (b"response", b"message", b"interaction", b"result")
 _HOLDERS_DEEP = 3
 _TEXT_MAX = 512
 _USAGE_MAX = 65_536
 
-_REST = rb'[^"\\]*(?:\\.[^"\\]*)*"'
-_TEXT_REST = re.compile(_REST, re.DOTALL)
-_MEMBER = re.compile(rb'[^"{}\[\]]*(?:"(' + _REST[:-1] + rb')"(\s*:(\s*true\b)?)?|[{}\[\]])', re.DOTALL)
-_OVER = re.compile(rb'[^"{}\[\]]*(?:"' + _REST + rb'[^"{}\[\]]*)*', re.DOTALL)
+_REST = rb'[^"\\]*(?:\\.[^"\\]*)*'
+_WANTED = rb'(?:%s)"\s*:' % b"|".join(_TEXTS + _USAGES + _HOLDERS)
+# Texts and numbers, without brackets.
+_FLAT = rb'[^"{}\[\]]*(?:"' + _REST + rb'"[^"{}\[\]]*)*'
+# All but the last text, which may be a key.
+_WHOLE = re.compile(rb'(?:[^"{}\[\]]*"' + _REST + rb'"(?=[^"{}\[\]]*"))*[^"{}\[\]]*', re.DOTALL)
+_TEXT_REST = re.compile(_REST + rb'"', re.DOTALL)
+# Over all members that are not wanted, to the next that is, with its value; or to the next bracket.
+_NEXT = re.compile(
+    rb'[^"{}\[\]]*(?:"(?!' + _WANTED + rb")" + _REST + rb'"[^"{}\[\]]*)*'
+    rb'(?:"(?=' + _WANTED + rb")(" + _REST + rb')"\s*:\s*(?:"(' + _REST + rb')"|(true\b|[{\[]))?|([{}\[\]]))',
+    re.DOTALL,
+)
+_OVER = re.compile(_FLAT, re.DOTALL)
 _QUOTE = ord('"')
 _OPENING = b"{["
 
@@ -45,7 +55,6 @@ class Scanner:
         self._is_stream = is_stream
         self._is_known = False
         self._depth = 0
-        self._key = b""
         self._stated: Dict[str, str] = {}
         self._depths: Dict[str, int] = {}
         self._usage: Optional[bytes] = None
@@ -113,50 +122,45 @@ class Scanner:
         return at + 1
 
     def _member(self, data: bytes, at: int) -> int:
-        found = _MEMBER.match(data, at)
+        found = _NEXT.match(data, at)
         if found is None:
-            at = data.find(b'"', at)
-            if at < 0:
-                return len(data)
-            # A long text is one of what was said.
-            self._is_in_text = len(data) - at > _TEXT_MAX
-            if not self._is_in_text:
-                self._held = data[at:]
-            return at + 1
-        text = found[1]
+            return self._cut(data, at)
+        key, text, begin, bracket = found.groups()
+        end = found.end()
         if text is not None:
-            if found[2] is not None:
-                self._key = text
-                if found[3] is not None:
-                    self._state(b"true")
-            elif len(text) <= _TEXT_MAX:
-                # Whether a text is a key shows only after it.
-                if not data[found.end() :].strip():
-                    self._held = data[found.start(1) - 1 :]
-                    return found.end()
-                self._state(text)
-            return found.end()
-        bracket = data[found.end() - 1 : found.end()]
-        if bracket == b"{" and self._key in _HOLDERS and self._depth < _HOLDERS_DEEP:
-            self._depth += 1
-        elif bracket in (b"{", b"["):
-            self._inner = 1
-            self._parts = [] if bracket == b"{" and self._key in _USAGES else None
+            if len(text) <= _TEXT_MAX:
+                self._state(key, text)
         elif bracket == b"}":
             self._depth -= 1
             if self._depth == 0:
                 self._end()
-        self._key = b""
-        return found.end()
+        elif begin == b"true":
+            self._state(key, begin)
+        elif begin == b"{" and key in _HOLDERS and self._depth < _HOLDERS_DEEP:
+            self._depth += 1
+        elif begin is not None or bracket is not None:
+            self._inner = 1
+            self._parts = [] if begin == b"{" and key in _USAGES else None
+        elif data[end : end + 1] in (b'"', b""):
+            return self._cut(data, found.start(1) - 1)
+        return end
 
-    def _state(self, value: bytes) -> None:
-        if self._key in _WANTED:
-            name = self._key.decode()
-            # What an object further in says is of the answer; its outer one is an event.
-            if self._depth >= self._depths.get(name, 0) and not (name == "type" and self._depth > 1):
-                self._depths[name] = self._depth
-                self._stated[name] = value.decode(errors="replace")
-        self._key = b""
+    def _cut(self, data: bytes, at: int) -> int:
+        """The bytes end within a member: it is read as a whole with the next ones, unless it is what was said."""
+        if len(data) - at > 2 * _TEXT_MAX:
+            whole = _WHOLE.match(data, at)
+            at = whole.end() if whole else at
+            self._is_in_text = len(data) - at > _TEXT_MAX
+        if not self._is_in_text:
+            self._held = data[at:]
+        return at + 1
+
+    def _state(self, key: bytes, value: bytes) -> None:
+        name = key.decode()
+        # What an object further in says is of the answer; its outer one is an event.
+        if self._depth >= self._depths.get(name, 0) and not (name == "type" and self._depth > 1):
+            self._depths[name] = self._depth
+            self._stated[name] = value.decode(errors="replace")
 
     def _take(self, part: bytes) -> None:
         if self._parts is not None and sum(map(len, self._parts)) + len(part) <= _USAGE_MAX:

@@ -12,12 +12,14 @@ import urllib.error
 import urllib.request
 import uuid
 import weakref
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple, Union
 
 OnProblem = Callable[[str, int], Any]
+# An event, or what makes one: later, so that no caller waits for it.
+Line = Union[bytes, Callable[[], bytes]]
 
 _BATCH_MAX = 500
-_QUEUE_BYTES_MAX = 32 * 1024 * 1024
+_LINES_AT_ONCE = 16
 _REQUEST_SECONDS_MAX = 10
 _RETRY_SECONDS_MAX = 30.0
 _LOG_SECONDS = 3600.0
@@ -55,44 +57,40 @@ class Sender:
     def _start_empty(self) -> None:
         """In a forked child, too: its parent sends what waited, and no thread survives a fork."""
         self._changed = threading.Condition()
-        self._queue: Deque[bytes] = collections.deque()
-        self._queue_bytes = 0
+        self._queue: Deque[Line] = collections.deque()
         self._recorded = self._sent = self._lost = 0
         self._thread: Optional[threading.Thread] = None
         self._is_closed = False
         self._flushing = 0
-        self._in_flight = 0
+        # Taken out of the queue to be sent.
+        self._sending: List[Line] = []
 
     @property
     def counts(self) -> Counts:
         with self._changed:
-            return Counts(self._recorded, self._sent, self._lost, len(self._queue))
+            return Counts(self._recorded, self._sent, self._lost, len(self._queue) + len(self._sending))
 
-    def add(self, event: Dict[str, Any]) -> Optional[bytes]:
-        """Takes an event and returns at once, with its line if it was taken."""
-        line = json.dumps(event, separators=(",", ":")).encode()
+    def add(self, line: Line) -> Optional[object]:
+        """Takes an event, or what makes one, and returns at once; with what `withdraw` takes, if it was taken."""
         with self._changed:
             self._recorded += 1
-            is_full = len(self._queue) >= self._queue_max or self._queue_bytes + len(line) > _QUEUE_BYTES_MAX
-            if self._is_closed or is_full:
+            if self._is_closed or len(self._queue) + len(self._sending) >= self._queue_max:
                 self._lose(1, "the client is closed" if self._is_closed else "too many calls wait to be sent")
                 return None
             self._queue.append(line)
-            self._queue_bytes += len(line)
             if self._thread is None:
                 self._start_thread()
             elif len(self._queue) in (1, _BATCH_MAX):
                 self._changed.notify_all()
             return line
 
-    def withdraw(self, line: bytes) -> bool:
+    def withdraw(self, line: Any) -> bool:
         """Takes an event back, unless it is being sent."""
         with self._changed:
             try:
-                del self._queue[self._queue.index(line, self._in_flight)]
+                self._queue.remove(line)
             except ValueError:
                 return False
-            self._queue_bytes -= len(line)
             self._recorded -= 1
             return True
 
@@ -108,7 +106,7 @@ class Sender:
             self._flushing += 1
             self._changed.notify_all()
             try:
-                while self._queue and time.monotonic() < ends_at:
+                while (self._queue or self._sending) and time.monotonic() < ends_at:
                     if self._thread is not None and self._thread.is_alive():
                         self._changed.wait(max(0.0, ends_at - time.monotonic()))
                     else:
@@ -116,7 +114,7 @@ class Sender:
                         self._send_first(ends_at)
             finally:
                 self._flushing -= 1
-            return not self._queue
+            return not self._queue and not self._sending
 
     def close(self, seconds: float) -> None:
         """Sends what waits, and takes no further events."""
@@ -125,9 +123,9 @@ class Sender:
         self.flush(seconds)
         with self._changed:
             self._is_closed = True
-            left = len(self._queue)
+            left = len(self._queue) + len(self._sending)
             self._queue.clear()
-            self._queue_bytes = 0
+            self._sending = []
             if left > 0:
                 self._lose(left, "the client was closed before the service answered")
             self._changed.notify_all()
@@ -158,23 +156,25 @@ class Sender:
                     self._send_first(None)
 
     def _send_first(self, ends_at: Optional[float]) -> None:
-        """Sends a batch; it leaves the queue when it is answered, and counts against its limit until then."""
-        lines = [self._queue[index] for index in range(min(_BATCH_MAX, len(self._queue)))]
-        queue = self._queue
-        self._in_flight = len(lines)
+        """Sends a batch, or as much of it as the service answers in time."""
+        self._sending = [self._queue.popleft() for _ in range(min(_BATCH_MAX, len(self._queue)))]
+        sending = self._sending
         self._changed.release()
         try:
-            answered, refused, why = self._send(lines, ends_at)
+            lines = _made(sending)
+            answered, refused, why = self._send(lines, ends_at) if lines else (0, 0, "")
         finally:
             self._changed.acquire()
-            self._in_flight = 0
-        if self._is_closed or queue is not self._queue:
+        # A forked child begins anew, and what is closed has counted these.
+        if sending is not self._sending:
             return
-        for _ in range(answered):
-            self._queue_bytes -= len(self._queue.popleft())
+        self._sending = []
+        self._queue.extendleft(reversed(lines[answered:]))
         self._sent += answered - refused
         if refused > 0:
             self._lose(refused, why)
+        if len(lines) < len(sending):
+            self._lose(len(sending) - len(lines), "the call could not be recorded")
         self._changed.notify_all()
 
     def _send(self, lines: List[bytes], ends_at: Optional[float]) -> Tuple[int, int, str]:
@@ -233,6 +233,18 @@ class Sender:
         if now - self._logged_at >= _LOG_SECONDS:
             self._logged_at = now
             _log.warning("%s (%d recorded, %d sent, %d lost)", message, self._recorded, self._sent, self._lost)
+
+
+def _made(lines: List[Line]) -> List[bytes]:
+    made = []
+    for index, line in enumerate(lines):
+        try:
+            made.append(line if isinstance(line, bytes) else line())
+        except Exception:
+            continue
+        if index % _LINES_AT_ONCE == 0:
+            time.sleep(0)  # Threads of the application go first.
+    return made
 
 
 _senders: "weakref.WeakSet[Sender]" = weakref.WeakSet()

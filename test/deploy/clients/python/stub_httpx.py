@@ -54,6 +54,10 @@ class Url:
 
 
 class Headers(dict):
+    @property
+    def raw(self):
+        return [(name.encode(), value.encode()) for name, value in self.items()]
+
     def copy(self):
         return Headers(self)
 
