@@ -46,7 +46,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/reattribution.test.ts':
     'a re-attribution or revaluation job that kills interrupt, or that forgets overrides',
 
-  // Models: `own-instance/models` is in the inner ring.
+  // Models: `product/evidence-card` trains, serves and recalls one in the inner ring.
+  'test/own-instance/models.test.ts': 'a card of a model, a candidate or a restored version that is wrong',
   'test/faults/models.test.ts':
     'a damaged model that serves, a training that is doubled by kills, a slow model that stays',
   'test/own-instance/model-drift.test.ts': 'a model that goes on serving although services have changed',
@@ -65,6 +66,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/load-balancer.test.ts': 'a key that two gateways take behind an nginx as our documents set it up',
   'test/own-instance/master-key.test.ts': 'a rotation that leaves a value under the old key, or refuses requests',
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
+  'test/cmd/store/lifecycle.test.ts':
+    'a store that stops uncleanly, or does not say why it cannot start (`admission` kills one under load)',
   'test/own-instance/starting.test.ts': 'an unclear line on the terminal of a program that cannot start',
   'test/own-instance/prometheus.test.ts':
     'a query of a board that shows nothing, an alert that does not fire (with Prometheus)',
