@@ -73,7 +73,7 @@ test('pages send Strict-Transport-Security, and the session cookie is Secure', a
 })
 
 test('a sandbox fills itself over https', async () => {
-  const { code, lines } = await command(service, ['sandbox-data', '--days', '2', '--json'])
+  const { code, lines } = await command(service, ['sandbox-data', '--days', '1', '--json'])
 
   expect(code).toBe(0)
   expect(JSON.parse(lines.find((line) => line.startsWith('{')) ?? '').events).toBeGreaterThan(0)
