@@ -80,8 +80,9 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
    * Resolves when the process stops; `signal` has aborted then.
    *
    * @param drainSeconds how long it goes on serving after SIGTERM, until load balancers have noticed that it leaves
+   * @returns whether it did
    */
-  readonly stopped: (drainSeconds?: number) => Promise<void>
+  readonly stopped: (drainSeconds?: number) => Promise<boolean>
   /** Leaves the members and closes the connections. To be called when everything else is drained. */
   readonly close: () => Promise<void>
 }
@@ -173,13 +174,17 @@ export async function connectRole<N extends SettingName>(
       return membership
     },
     async stopped(drainSeconds = 0) {
+      let hasDrained = false
       await stopSignal(async () => {
         leaving.abort()
-        if (drainSeconds > 0) log.info({ drain_seconds: drainSeconds }, 'draining')
+        if (drainSeconds === 0) return
+        log.info({ drain_seconds: drainSeconds }, 'draining')
         await sleep(drainSeconds * 1_000)
+        hasDrained = true
       })
       leaving.abort()
       stopping.abort()
+      return hasDrained
     },
     async close() {
       await membership?.leave().catch((cause: unknown) => {

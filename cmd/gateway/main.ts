@@ -64,9 +64,9 @@ runMain('gateway', async () => {
     },
   )
 
-  await role.stopped(configured.config.drainSeconds)
+  const isReplaced = await role.stopped(configured.config.drainSeconds)
   await probing
-  await Promise.all([server.drain(), intake.drain(), sql.drain()])
+  await Promise.all([server, intake, sql].map((each) => each.drain(isReplaced)))
   await gateway.drain()
   await role.close()
   await gateway.records.close()

@@ -1,9 +1,11 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
+import { closeListener } from './close-listener.js'
 import { answerHealth, type ListenerHealth } from './listener-health.js'
 import { refuseUnreadable, TIMEOUTS } from './node-settings.js'
 import { followTlsFiles, readTls, type TlsFiles } from './tls.js'
@@ -22,8 +24,8 @@ export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'
 }
 
 export interface RunningListener {
-  /** Accepts no new requests; resolves when every open one has its answer. */
-  drain(): Promise<void>
+  /** As that of the API's server. */
+  drain(isReplaced?: boolean): Promise<void>
 }
 
 const NOT_LISTENING: RunningListener = { drain: async () => undefined }
@@ -57,13 +59,15 @@ export async function listenBesideApi(
   }
   log.info({ port: (server.address() as AddressInfo).port }, `${name} listening`)
   return {
-    drain: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        // Connections that are busy now are kept alive after their answers.
-        const closing = setInterval(() => server.closeIdleConnections(), DRAIN_POLL_MS)
-        server.once('close', () => clearInterval(closing))
-      }),
+    async drain(isReplaced = false) {
+      const closed = once(server, 'close')
+      if (isReplaced) await closeListener(() => server.close())
+      else server.close()
+      // Connections that are busy now are kept alive after their answers.
+      const closing = setInterval(() => server.closeIdleConnections(), DRAIN_POLL_MS)
+      await closed
+      clearInterval(closing)
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import type { Logger } from '../telemetry/log.js'
 import { AccessLog, type NotableAnswer } from './access-log.js'
 import { BodyMemory } from './body-memory.js'
 import { type Build, newestBuild } from './builds.js'
+import { closeListener } from './close-listener.js'
 import { Exchange, type ExchangeHooks } from './exchange.js'
 import { reloadTls } from './node-http.js'
 import { limitBy, takeFrom } from './rate-limit.js'
@@ -48,8 +49,12 @@ export const CREDENTIALS_TRUSTED_MS = 15 * 60 * 1000
 
 export interface RunningServer {
   readonly port: number
-  /** Accepts no new connections; resolves when every open request has its reply. */
-  drain(): Promise<void>
+  /**
+   * Accepts no new connections; resolves when every open request has its reply.
+   *
+   * @param isReplaced whether others take its place, to whom clients go without noticing
+   */
+  drain(isReplaced?: boolean): Promise<void>
 }
 
 /** @throws Error when the address cannot be listened on */
@@ -70,9 +75,10 @@ export async function serve(
   )
   return {
     port: listening.port,
-    drain: () => {
+    async drain(isReplaced = false) {
       open.leave()
-      listening.close()
+      if (isReplaced) await closeListener(listening.close)
+      else listening.close()
       return open.none()
     },
   }

@@ -109,6 +109,20 @@ describe.each(UNREACHABLE)('a terminal says what it waits for, where, and since 
     await launched.endStdin()
   })
 
+  test('gateway, and does not listen meanwhile: a load balancer would send it requests', async () => {
+    const listening = await freePort()
+    const env = roleEnvironment({
+      ATTRIBUTION_NATS_URL: `nats://127.0.0.1:${await port()}`,
+      ATTRIBUTION_STORE_URL: 'http://127.0.0.1:1',
+      ATTRIBUTION_PORT: String(listening),
+    })
+    const launched = launch(mainOf('gateway'), { env })
+    await launched.line(/waiting/)
+
+    await expect(fetch(`http://127.0.0.1:${listening}/healthz`)).rejects.toThrow('fetch failed')
+    await launched.endStdin()
+  })
+
   test('attributor, the store', async () => {
     const url = `http://127.0.0.1:${await port()}`
     const broker = await launchBroker()

@@ -16,7 +16,7 @@ export async function launchGateway(
   args: readonly string[] = ['--intake-port', '0'],
 ): Promise<Launched> {
   const process = launch(GATEWAY_MAIN, {
-    args: ['--port', String(port), ...args, '--data-dir', join(service.dataDir, 'second')],
+    args: ['--port', String(port), '--data-dir', join(service.dataDir, 'second'), ...args],
     env: { ...gatewayEnvironment(service), ...environment },
   })
   await process.line(/"listening"/)

@@ -149,7 +149,7 @@ function comingBack(
     const record = recordingOf(deps, exchange, tenantId)
     const refuse = async (detail: string): Promise<void> => {
       const refusal = problem('INVALID_CREDENTIALS', detail)
-      limits.failed(answer.network, nowMs)
+      limits.failed(answer.network, deps.clock())
       await record({ actor: null, target: clientId, refusal })
       replies.refuse(exchange, { ...request, error: 'access_denied', detail })
     }

@@ -84,7 +84,7 @@ export function signIns(deps: OAuthDeps, limits: SignInLimits) {
       return { kind: 'limited', problem: refusal, exhausted }
     }
     const fail = (refusal: Problem): Promise<void> => {
-      limits.failed(network, nowMs)
+      limits.failed(network, deps.clock())
       return record({ ...unproven, refusal })
     }
 

@@ -7,8 +7,9 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ConfigError } from '../../../internal/config/settings.js'
+import { type Build, loadableBuilds } from '../../../internal/http/builds.js'
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { readTls, type TlsFiles } from '../../../internal/http/tls.js'
 import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
@@ -19,6 +20,8 @@ const [ONE, TWO] = [makeCertificate('one'), makeCertificate('two')]
 const folder = mkdtempSync(join(tmpdir(), 'attribution-tls-'))
 const files: TlsFiles = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
 const running: RunningServer[] = []
+const BUILDS = loadableBuilds().map((each) => [each.name, each] as const)
+let build: Build
 
 beforeEach(() => writeCertificate(files, ONE))
 afterEach(() => Promise.all(running.splice(0).map((server) => server.drain())))
@@ -36,6 +39,7 @@ async function launch(): Promise<number> {
     port: await freePort(),
     errorDocsUrl: 'https://docs.example/errors',
     tls: files,
+    build,
   }
   const server = await serve(settings, routes, { ...deps, log: pino({ level: 'error' }, said) })
   running.push(server)
@@ -69,50 +73,56 @@ async function untilShown(port: number, name: string): Promise<void> {
   }
 }
 
-test('the server accepts TLS 1.2 and 1.3 with a valid certificate', async () => {
-  const port = await launch()
-
-  expect(await ask(port, new Agent())).toBe(200)
-  expect(await shownName(port, { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' })).toBe('one')
-  expect(await shownName(port, { minVersion: 'TLSv1.3' })).toBe('one')
-})
-
-test('the server refuses TLS versions below 1.2', async () => {
-  const port = await launch()
-  const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }
-
-  await expect(shownName(port, old)).rejects.toThrow('alert protocol version')
-})
-
-test('new connections get a replaced certificate, and open connections continue', async () => {
-  const port = await launch()
-  const kept = new Agent({ keepAlive: true, maxSockets: 1 })
-  expect(await ask(port, kept)).toBe(200)
-  const socket = Object.values(kept.freeSockets)[0]?.[0]
-
-  writeCertificate(files, TWO)
-  const watching = untilShown(port, 'two')
-  // The server keeps serving the open connection.
-  let isDone = false
-  void watching.then(() => {
-    isDone = true
+describe.each(BUILDS)('%s', (_, each) => {
+  beforeAll(() => {
+    build = each
   })
-  while (!isDone) expect(await ask(port, kept)).toBe(200)
 
-  expect(await ask(port, kept)).toBe(200)
-  expect(Object.values(kept.freeSockets)[0]?.[0]).toBe(socket)
-  kept.destroy()
-})
+  test('the server accepts TLS 1.2 and 1.3 with a valid certificate', async () => {
+    const port = await launch()
 
-test('the server reloads a replaced certificate only once its key is replaced too', async () => {
-  const port = await launch()
+    expect(await ask(port, new Agent())).toBe(200)
+    expect(await shownName(port, { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' })).toBe('one')
+    expect(await shownName(port, { minVersion: 'TLSv1.3' })).toBe('one')
+  })
 
-  writeCertificate(files, { cert: TWO.cert, key: ONE.key })
-  expect(await nextError()).toContain('cannot reload')
-  expect(await shownName(port)).toBe('one')
+  test('the server refuses TLS versions below 1.2', async () => {
+    const port = await launch()
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }
 
-  writeCertificate(files, TWO)
-  await untilShown(port, 'two')
+    await expect(shownName(port, old)).rejects.toThrow('alert protocol version')
+  })
+
+  test('new connections get a replaced certificate, and open connections continue', async () => {
+    const port = await launch()
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    expect(await ask(port, kept)).toBe(200)
+    const socket = Object.values(kept.freeSockets)[0]?.[0]
+
+    writeCertificate(files, TWO)
+    const watching = untilShown(port, 'two')
+    // The server keeps serving the open connection.
+    let isDone = false
+    void watching.then(() => {
+      isDone = true
+    })
+    while (!isDone) expect(await ask(port, kept)).toBe(200)
+
+    expect(await ask(port, kept)).toBe(200)
+    expect(Object.values(kept.freeSockets)[0]?.[0]).toBe(socket)
+    kept.destroy()
+  })
+
+  test('the server reloads a replaced certificate only once its key is replaced too', async () => {
+    const port = await launch()
+
+    writeCertificate(files, { cert: TWO.cert, key: ONE.key })
+    expect(await nextError()).toContain('cannot reload')
+    expect(await shownName(port)).toBe('one')
+
+    writeCertificate(files, TWO)
+    await untilShown(port, 'two')
+  })
 })
 
 test('an invalid TLS configuration is reported in one line', () => {

@@ -63,7 +63,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/faults/upgrade-by-drain.test.ts': 'an event lost or doubled by the replacement of a version',
   'test/own-instance/shippers.test.ts':
     'lines that a real shipper sends in another way than we think (the unit tests have the bodies of several)',
-  'test/own-instance/load-balancer.test.ts': 'a key that two gateways take behind an nginx as our documents set it up',
+  'test/own-instance/load-balancer.test.ts':
+    'a request that fails behind nginx, HAProxy or Envoy, as our page sets them up, while gateways are replaced',
   'test/own-instance/master-key.test.ts': 'a rotation that leaves a value under the old key, or refuses requests',
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
   'test/cmd/store/lifecycle.test.ts':

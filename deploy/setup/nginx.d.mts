@@ -1,1 +1,0 @@
-export function ensureNginx(root: string): Promise<string>

@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A turn of the event loop without work takes less; one that accepts a connection, more. */
+const QUIET_TURN_MS = 0.05
+const LOOKED_FOR_MS_MAX = 1_000
+/** In which the request of a connection that was accepted last arrives. */
+const LAST_REQUESTS_MS = 300
+
+/**
+ * Closes a listener that others still connect to. The system resets connections that wait to be accepted then, so that
+ * it is closed right behind a turn of the event loop that has accepted all of them and had nothing else to do.
+ */
+export async function closeListener(close: () => void): Promise<void> {
+  const deadline = performance.now() + LOOKED_FOR_MS_MAX
+  for (;;) {
+    const before = performance.now()
+    await new Promise(setImmediate)
+    const now = performance.now()
+    if (now - before < QUIET_TURN_MS || now > deadline) break
+  }
+  close()
+  await sleep(LAST_REQUESTS_MS)
+}

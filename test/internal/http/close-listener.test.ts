@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import { expect, test } from 'vitest'
+import { closeListener } from '../../../internal/http/close-listener.js'
+
+/** In a thread of their own, clients that ask on a new connection each time until they cannot connect. */
+const CLIENTS = `
+const { connect } = require('node:net')
+const { parentPort, workerData: port } = require('node:worker_threads')
+const ask = () => new Promise((resolve) => {
+  const socket = connect({ host: '127.0.0.1', port }, () => socket.write('hello'))
+  let got = ''
+  socket.on('data', (part) => { got += part })
+  socket.on('error', ({ syscall, code }) => resolve(syscall === 'connect' ? 'not connected' : code))
+  socket.once('close', () => resolve(got))
+})
+const outcomes = {}
+const client = async () => {
+  for (let outcome = ''; outcome !== 'not connected'; ) {
+    outcome = await ask()
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    if (outcomes.served === 100) parentPort.postMessage('going')
+  }
+}
+Promise.all(Array.from({ length: 4 }, client)).then(() => parentPort.postMessage(outcomes))
+`
+
+test('of clients that connect all the time, none is cut: each is served or cannot connect', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end('served'))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const clients = new Worker(CLIENTS, { eval: true, workerData: (server.address() as AddressInfo).port })
+  const outcomes = new Promise<Record<string, number>>((resolve) => {
+    clients.on('message', (message) => typeof message === 'object' && resolve(message))
+  })
+  await once(clients, 'message')
+
+  // Long enough for others to connect meanwhile, who wait to be accepted.
+  const until = performance.now() + 20
+  while (performance.now() < until);
+  await closeListener(() => server.close())
+
+  expect(Object.keys(await outcomes).sort()).toEqual(['not connected', 'served'])
+})
