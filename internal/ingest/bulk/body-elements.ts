@@ -116,8 +116,8 @@ class LooseElements {
       const end = isLine ? this.lineTextEnd : this.objectEnd(at)
       if (end !== undefined) return end
     }
-    if (!isLines) return this.nextBehindOther(at)
-    return this.isOnePerLine ? this.lineTextEnd : Math.min(this.lineTextEnd, this.nextBehindOther(at))
+    if (!isLines) return this.nextBehindOther(at, bytes.length)
+    return this.isOnePerLine ? this.lineTextEnd : this.nextBehindOther(at, this.lineTextEnd)
   }
 
   private readLine(at: number): void {
@@ -152,7 +152,7 @@ class LooseElements {
   private reachOf(at: number): number {
     const { bytes, isLines } = this
     // A body of many objects that do not end would be looked through once for each.
-    if (this.wasted > WASTED_MAX * bytes.length) return isLines ? this.lineEnd : this.nextBehindOther(at)
+    if (this.wasted > WASTED_MAX * bytes.length) return isLines ? this.lineEnd : this.nextBehindOther(at, bytes.length)
     if (!isLines) return bytes.length
     if (this.nextObjectLine < at) {
       const next = bytes.indexOf(OBJECT_LINE, at)
@@ -161,16 +161,15 @@ class LooseElements {
     return this.nextObjectLine
   }
 
-  /** @returns where the next object begins: behind a comma or another one, with a member */
-  private nextBehindOther(from: number): number {
-    const { bytes } = this
-    const { length } = bytes
+  /** @returns where the next object begins, before `to`: behind a comma or another one, with a member */
+  private nextBehindOther(from: number, to: number): number {
+    const bytes = this.bytes.subarray(0, to)
     for (let at = bytes.indexOf(OPEN_OBJECT, from + 1); at >= 0; at = bytes.indexOf(OPEN_OBJECT, at + 1)) {
       const before = bytes[trimBlanks(bytes, from, at) - 1]
       const isNext = before === COMMA || before === CLOSE_OBJECT
-      if (isNext && bytes[skipBlanks(bytes, at + 1, length)] === QUOTE) return at
+      if (isNext && bytes[skipBlanks(bytes, at + 1, to)] === QUOTE) return at
     }
-    return length
+    return to
   }
 }
 
