@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BULK_EVENTS_MAX } from '../../internal/invocations/limits.js'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { isAlive } from '../support/alive.js'
 import { freeze, thaw } from '../support/freeze.js'
@@ -203,7 +204,7 @@ describe('many events in one request', () => {
 
   test('a bulk request gets 422 with pointers if no event is valid, also if empty, and 413 if too large', async () => {
     const none = await post(JSON.stringify([wireEvent({ provider: 5 }), 7]))
-    const many = await post(JSON.stringify(Array.from({ length: 5_001 }, () => ({}))))
+    const many = await post(JSON.stringify(Array.from({ length: BULK_EVENTS_MAX + 1 }, () => ({}))))
     const bomb = await post(gzipSync(Buffer.alloc(50 * 1024 * 1024, ' ')), randomUUID(), { 'content-encoding': 'gzip' })
 
     expect([none.status, none.body.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([

@@ -5,7 +5,7 @@ import { OPEN_ARRAY, OPEN_OBJECT } from '../../text/json-scanner.js'
 import type { EventText } from '../admission/check-event.js'
 import { findElements, holdsSeveral } from './body-elements.js'
 import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'
-import { type InflatingFor, inflateGzip } from './inflate.js'
+import { type InflatingFor, inflateDeflate, inflateGzip } from './inflate.js'
 
 /** One event of a bulk body. */
 export interface BulkItem extends EventText {
@@ -60,12 +60,12 @@ export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buf
  * Plain JSON is 0, whose fingerprint is that of its bytes.
  */
 export function readingOf({ contentType, contentEncoding }: BodyHeaders): number {
-  const isGzip = contentEncoding !== '' && codingOf(contentEncoding) === 'gzip'
-  return (mediaTypeOf(contentType) === 'ndjson' ? 1 : 0) + (isGzip ? 2 : 0)
+  const coding = contentEncoding === '' ? '' : codingOf(contentEncoding)
+  return (mediaTypeOf(contentType) === 'ndjson' ? 1 : 0) + (coding === 'gzip' ? 2 : coding === 'deflate' ? 4 : 0)
 }
 
 /**
- * Reads the body of a bulk request: NDJSON, a JSON array or concatenated JSON, optionally gzip.
+ * Reads the body of a bulk request: NDJSON, a JSON array or concatenated JSON, plain, gzip or deflate.
  *
  * Finds where each event begins and ends and parses none, so that the caller can process the events in slices. What is
  * wrong with one event rejects that event, wherever it stands; an exceeded limit refuses the request:
@@ -84,19 +84,21 @@ export async function openBulkBody(sent: SentBody, request: InflatingFor): Promi
   }
   const coding = codingOf(headers.contentEncoding)
   if (!CODINGS.includes(coding)) {
-    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed or with Content-Encoding: gzip.')
+    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed or with Content-Encoding: gzip or deflate.')
   }
   if (bytes.length > BULK_BYTES_MAX) {
     return refused('PAYLOAD_TOO_LARGE', `The body may have at most ${BULK_BYTES_MAX} bytes.`)
   }
-  if (coding !== 'gzip' || bytes.length === 0) return findEvents(mediaType, bytes, shippedRows)
-  const inflated = await inflateGzip(bytes, BULK_BYTES_MAX, request)
+  const isPacked = coding === 'gzip' || coding === 'deflate'
+  if (!isPacked || bytes.length === 0) return findEvents(mediaType, bytes, shippedRows)
+  const inflated = await (coding === 'gzip' ? inflateGzip : inflateDeflate)(bytes, BULK_BYTES_MAX, request)
   if (!inflated.ok) return { kind: 'refused', problem: inflated.problem }
   return findEvents(mediaType, inflated.bytes, shippedRows)
 }
 
-const CODINGS = ['', 'identity', 'gzip']
-const codingOf = (contentEncoding: string): string => contentEncoding.trim().toLowerCase()
+const CODINGS = ['', 'identity', 'gzip', 'deflate']
+/** `x-gzip` is the same as `gzip` (RFC 9110 section 8.4.1.3). */
+const codingOf = (contentEncoding: string): string => contentEncoding.trim().toLowerCase().replace(/^x-/, '')
 
 function mediaTypeOf(contentType: string): MediaType | undefined {
   if (contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType)) return 'json'

@@ -15,7 +15,7 @@ interface Rejected {
 
 /** Field errors in the answer to a request without any accepted event. */
 const ERRORS_MAX = 100
-/** Of one event among many: fewer than of one that comes alone, since there may be five thousand. */
+/** Of one event among many: fewer than of one that comes alone, since there may be thousands. */
 const EVENT_ERRORS_MAX = 5
 /** For all events together; later errors are reported by code only. */
 const ERROR_BYTES_MAX = 1024 * 1024

@@ -4,14 +4,21 @@ import { BULK_EVENTS_MAX } from '../../invocations/limits.js'
 /** Bytes scanned before yielding to the event loop: about half a millisecond. */
 export const SLICE_BYTES = 256 * 1024
 
+const RANGES_USUAL = 1_024
+
 /** Byte ranges of the events of a bulk body: two numbers per event. */
 export class EventRanges {
-  private readonly offsets = new Uint32Array(2 * BULK_EVENTS_MAX)
+  private offsets = new Uint32Array(2 * RANGES_USUAL)
   count = 0
 
   /** @returns false when there are too many */
   add(start: number, end: number): boolean {
     if (this.count === BULK_EVENTS_MAX) return false
+    if (2 * this.count === this.offsets.length) {
+      const longer = new Uint32Array(2 * this.offsets.length)
+      longer.set(this.offsets)
+      this.offsets = longer
+    }
     this.offsets[2 * this.count] = start
     this.offsets[2 * this.count + 1] = end
     this.count++

@@ -1,4 +1,4 @@
-import { createGunzip } from 'node:zlib'
+import { createGunzip, createInflate } from 'node:zlib'
 import { type Exchange, TOO_MANY_BODIES } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 
@@ -46,8 +46,7 @@ export function inflateGzip(
       size += chunk.length
       if (size <= bytesMax && !request.isSettled) return
       gunzip.destroy()
-      const detail = `The inflated body may have at most ${bytesMax} bytes.`
-      resolve({ ok: false, problem: problem('PAYLOAD_TOO_LARGE', detail) })
+      resolve({ ok: false, problem: tooLong(bytesMax) })
     })
     gunzip.on('error', () => resolve(malformed(BROKEN)))
     gunzip.on('end', () => {
@@ -61,6 +60,34 @@ export function inflateGzip(
   })
 }
 
+/**
+ * Inflates a body of Content-Encoding `deflate`, likewise. It does not say how long it will be: memory is held as it
+ * comes.
+ */
+export function inflateDeflate(bytes: Buffer, bytesMax: number, request: InflatingFor): Promise<Inflated> {
+  return new Promise((resolve) => {
+    const inflate = createInflate({ chunkSize: CHUNK_BYTES })
+    const parts: Buffer[] = []
+    let size = 0
+    const refuse = (what: Problem): void => {
+      inflate.destroy()
+      resolve({ ok: false, problem: what })
+    }
+    inflate.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > bytesMax || request.isSettled) return refuse(tooLong(bytesMax))
+      if (!request.hold(chunk.length)) return refuse(TOO_MANY_BODIES)
+      parts.push(chunk)
+    })
+    inflate.on('error', () => resolve(malformed('The body is not valid deflate, or is truncated.')))
+    inflate.on('end', () => resolve({ ok: true, bytes: Buffer.concat(parts, size) }))
+    inflate.end(bytes)
+  })
+}
+
 const BROKEN = 'The body is not valid gzip, or is truncated.'
+
+const tooLong = (bytesMax: number): Problem =>
+  problem('PAYLOAD_TOO_LARGE', `The inflated body may have at most ${bytesMax} bytes.`)
 
 const malformed = (detail: string): Inflated => ({ ok: false, problem: problem('MALFORMED_REQUEST', detail) })

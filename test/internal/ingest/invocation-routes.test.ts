@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
 import { decodeGroup, WAS_DUPLICATE } from '../../../internal/invocations/invocation-group.js'
+import { BULK_BYTES_MAX, BULK_EVENTS_MAX } from '../../../internal/invocations/limits.js'
 import { invocationsSubject } from '../../../streams/invocations.js'
 import {
   type AdmissionGateway,
@@ -49,7 +50,7 @@ test.each([
 test.each<[string, string, Record<string, string>, string]>([
   ['no event', '[]', {}, 'VALIDATION_FAILED'],
   ['half an array', '[{', {}, 'VALIDATION_FAILED'],
-  ['too many lines', '{}\n'.repeat(5_001), ndjson, 'PAYLOAD_TOO_LARGE'],
+  ['too many lines', '{}\n'.repeat(BULK_EVENTS_MAX + 1), ndjson, 'PAYLOAD_TOO_LARGE'],
   ['no gzip', 'some text', gzip, 'MALFORMED_REQUEST'],
   ['a coding that nobody takes', event(), { 'content-encoding': 'br' }, 'UNSUPPORTED_MEDIA_TYPE'],
 ])('a used key with a bulk body that would be refused is a conflict: %s', async (_, body, headers, code) => {
@@ -103,8 +104,8 @@ test('a conflict that only the read model knew is one still when that is unavail
 })
 
 test.each([
-  ['a bomb', gzipSync(Buffer.alloc(6 * 1024 * 1024, ' ')), gzip, 413],
-  ['blanks', gzipSync(Buffer.alloc(5 * 1024 * 1024, ' ')), { ...gzip, ...ndjson }, 422],
+  ['a bomb', gzipSync(Buffer.alloc(BULK_BYTES_MAX + 1, ' ')), gzip, 413],
+  ['blanks', gzipSync(Buffer.alloc(BULK_BYTES_MAX, ' ')), { ...gzip, ...ndjson }, 422],
   ['no gzip', Buffer.from('some text that is not packed'), gzip, 400],
   ['half an array', Buffer.from('[{'), {}, 422],
   ['more than one event may have', Buffer.alloc(65 * 1024, ' '), {}, 422],

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type BulkBody, isBulk, openBulkBody } from '../../../../internal/ingest/bulk/bulk-body.js'
@@ -189,7 +189,7 @@ describe('limits', () => {
   test.each([
     ['array', JSON_BODY, (all: readonly string[]) => `[${all.join(',')}]`],
     ['NDJSON', NDJSON_BODY, (all: readonly string[]) => all.join('\n\n')],
-  ] as const)('%s: 5,000 events are taken, one more is too much', async (_, headers, join) => {
+  ] as const)('%s: the most events are taken, one more is too much', async (_, headers, join) => {
     expect(outcomes(await openText(headers, join(numbers(BULK_EVENTS_MAX))))).toHaveLength(BULK_EVENTS_MAX)
     expect(refusal(await openText(headers, join(numbers(BULK_EVENTS_MAX + 1))))).toBe('PAYLOAD_TOO_LARGE')
   })
@@ -209,7 +209,7 @@ describe('limits', () => {
     ])
   })
 
-  test('a body of 5 MiB is accepted, a longer one is too large', async () => {
+  test('the longest body is accepted, a longer one is too large', async () => {
     const largest = `1${' '.repeat(BULK_BYTES_MAX - 3)}\n2`
 
     expect(outcomes(await openText(NDJSON_BODY, largest))).toEqual([1, 2])
@@ -223,13 +223,15 @@ describe('headers', () => {
     ['APPLICATION/JSON', 'identity'],
     ['application/x-ndjson;charset=utf-8', ''],
     ['application/x-ndjson', 'GZIP'],
-    ['application/ndjson', ''],
+    ['application/x-ndjson', 'x-gzip'],
+    ['application/ndjson', 'deflate'],
     ['application/jsonl', ''],
     ['application/x-jsonlines; charset=utf-8', ''],
   ])('%s, %s is taken', async (contentType, contentEncoding) => {
     const bytes = Buffer.from('[1]')
 
-    const body = await open({ contentType, contentEncoding }, contentEncoding === 'GZIP' ? gzipSync(bytes) : bytes)
+    const pack = /gzip/i.test(contentEncoding) ? gzipSync : contentEncoding === 'deflate' ? deflateSync : Buffer.from
+    const body = await open({ contentType, contentEncoding }, pack(bytes))
 
     expect(outcomes(body)).toHaveLength(1)
   })
@@ -239,7 +241,7 @@ describe('headers', () => {
     ['text/plain', ''],
     ['application/x-ndjsonish', ''],
     ['application/json', 'br'],
-    ['application/json', 'deflate'],
+    ['application/json', 'zlib'],
     ['application/json', 'gzip, gzip'],
     ['application/json', 'gzip, identity'],
   ])('%j, %j is not supported', async (contentType, contentEncoding) => {

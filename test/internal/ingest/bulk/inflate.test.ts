@@ -1,7 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { inflateGzip } from '../../../../internal/ingest/bulk/inflate.js'
+import { inflateDeflate, inflateGzip } from '../../../../internal/ingest/bulk/inflate.js'
 
 const LIMIT = 1024 * 1024
 const ALONE = { hold: () => true, isSettled: false }
@@ -130,5 +130,33 @@ describe('what a body is inflated to', () => {
     const gone = await inflateGzip(gzipSync(content), LIMIT, { hold: () => true, isSettled: true })
 
     expect(gone.ok).toBe(false)
+  })
+})
+
+describe('Content-Encoding: deflate', () => {
+  test('is inflated unchanged, up to exactly the limit', async () => {
+    for (const content of [Buffer.from('x'), noise(300_000), Buffer.alloc(LIMIT, 'ab')]) {
+      const inflated = await inflateDeflate(deflateSync(content), LIMIT, ALONE)
+
+      expect(inflated.ok && inflated.bytes.equals(content)).toBe(true)
+    }
+  })
+
+  test('is refused when it is too long, broken or cut off, or when there is no memory', async () => {
+    const packed = deflateSync(noise(300_000))
+    const none = { hold: () => false, isSettled: false }
+    const refusals = await Promise.all([
+      inflateDeflate(deflateSync(Buffer.alloc(64 * LIMIT)), LIMIT, ALONE),
+      inflateDeflate(Buffer.from('no deflate at all'), LIMIT, ALONE),
+      inflateDeflate(packed.subarray(0, packed.length - 9), LIMIT, ALONE),
+      inflateDeflate(packed, LIMIT, none),
+    ])
+
+    expect(refusals.map((each) => !each.ok && each.problem.code)).toEqual([
+      'PAYLOAD_TOO_LARGE',
+      'MALFORMED_REQUEST',
+      'MALFORMED_REQUEST',
+      'RATE_LIMITED',
+    ])
   })
 })
