@@ -59,8 +59,5 @@ export const TOO_MANY_QUERIES = problem('RATE_LIMITED', 'Too many concurrent que
 /** The set of an IN subquery exceeds `max_rows_in_set`. */
 export const isSetTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '191'
 
-/** The result exceeds `max_result_rows`: the query covers too much. */
-export const isTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '396'
-
 /** The table does not exist yet: the attributor, which creates it, has not started or is older. */
 export const isUnknownTable = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '60'

@@ -104,31 +104,9 @@ const LADDERS = {
 
 /** An amount of energy (Wh) or carbon (g), in the largest unit of which there is at least one. */
 export function measureShown(text: string, kind: keyof typeof LADDERS): string {
-  const step = stepOf([text])
-  return `${priceShownScaled(text, step)} ${LADDERS[kind][step]}`
-}
-
-const priceShownScaled = (text: string, step: number): string =>
-  formatOf({ maximumSignificantDigits: 4 }).format(scaled(text, -3 * step))
-
-/** The unit for a column of amounts, by the largest. */
-export function stepOf(texts: readonly string[]): number {
-  const largest = largestOf(texts)
-  return largest >= parseSum('1000000000')
-    ? 3
-    : largest >= parseSum('1000000')
-      ? 2
-      : largest >= parseSum('1000')
-        ? 1
-        : 0
-}
-
-export const unitOf = (kind: keyof typeof LADDERS, step: number): string => LADDERS[kind][step] ?? ''
-
-/** An amount of a column whose unit is in its head. */
-export const inUnit = (text: string, step: number): string => {
-  const format = formatOf({ minimumFractionDigits: 2, maximumFractionDigits: 2 })
-  return format.format(scaled(text, -3 * step))
+  const amount = magnitude(text)
+  const step = ['1000', '1000000', '1000000000'].filter((least) => amount >= parseSum(least)).length
+  return `${formatOf({ maximumSignificantDigits: 4 }).format(scaled(text, -3 * step))} ${LADDERS[kind][step]}`
 }
 
 /** "3 s ago" */

@@ -13,8 +13,6 @@ import { divideHalfEven } from '../../units/half-even.js'
 import { type Quantity, quantityOfSteps, type Unit } from '../../units/quantity.js'
 import { add, ceiling, divide, multiply, NOTHING, overCommonDenominator, type Ratio, ratio } from '../../units/ratio.js'
 
-export const METHOD = 'ecologits-0.11'
-
 /** The method's constants. EcoLogits 0.11, `impacts/llm.py`, unless noted. */
 export const CONSTANTS = {
   /** Wh per output token and GPU per 1e9 active parameters at batch 64: alpha e^(64 beta), so no exp() at run time. */

@@ -32,13 +32,3 @@ export async function observationSources(
   }
   return sources
 }
-
-export async function countObservations(store: ClickHouseClient, tenantId: string): Promise<number> {
-  const result = await store.query({
-    query: `SELECT count() FROM ${OBSERVATIONS_TABLE.name} WHERE tenant_id = {tenant:String}`,
-    query_params: { tenant: tenantId },
-    format: 'JSONCompactEachRow',
-  })
-  const [row] = await result.json<[string]>()
-  return Number(row?.[0] ?? 0)
-}

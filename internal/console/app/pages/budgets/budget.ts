@@ -8,8 +8,6 @@ export type Span = Budget['period']
 
 export type BudgetFilter = Budget['filter']
 
-export type Spending = Pick<BudgetGroup, 'spent_usd' | 'percent' | 'forecast_usd' | 'forecast_percent'>
-
 export type Crossing = BudgetGroup['crossings'][number]
 
 export type Current = BudgetPeriod
