@@ -13,7 +13,7 @@ import {
 import { usedOf } from './assumed-from.js'
 import { costOfUnits, MILLIONTHS, millionthsOf, type UnitFacts, unitsBilled } from './billed-units.js'
 import type { AppliedConvention, AppliedPrice, CostDetails, CostFlag } from './cost-details.js'
-import { costOfParts, stepsOfParts } from './price-invocation.js'
+import { costOfParts, stepsOfParts } from './cost-of-parts.js'
 import {
   type BilledTool,
   billedAs,

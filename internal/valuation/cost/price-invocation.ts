@@ -8,58 +8,21 @@
 import type { Invocation } from '../../invocations/invocation.js'
 import type { CostBasis } from '../../records/bases.js'
 import type { BilledUnit } from '../../text/call-words.js'
-import {
-  AMOUNT_STEPS_MAX,
-  parseQuantity,
-  plus,
-  QUANTITY_STEPS_MAX,
-  type Quantity,
-  quantityOfSteps,
-  zero,
-} from '../../units/quantity.js'
-import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
-import { assumedFrom, flagsOfAssumed, usedOf } from './assumed-from.js'
-import { costOfUnits, type UnitRatesOfCall, unitRatesFor, unitsBilled } from './billed-units.js'
-import {
-  type AppliedPrice,
-  type AssumedFrom,
-  COST_FLAGS,
-  type CostDetails,
-  type CostFlag,
-  type StatedCostDoubt,
-  type UnpricedReason,
-} from './cost-details.js'
+import { AMOUNT_STEPS_MAX, parseQuantity, plus, type Quantity, zero } from '../../units/quantity.js'
+import type { MatchStep } from '../names/model-names.js'
+import { costOfUnits, unitRatesFor, unitsBilled } from './billed-units.js'
+import type { CostDetails, UnpricedReason } from './cost-details.js'
+import { costOfParts } from './cost-of-parts.js'
+import { bookName, doubtedDetails, type OutcomeDetails, outcomeDetails, serialised } from './outcome-details.js'
 import { type CostLimits, isImplausible } from './plausible-cost.js'
 import type { PriceBook, PriceEntry, PricePeriod } from './price-book.js'
 import { pricedName } from './priced-name.js'
-import {
-  type BilledTool,
-  billedAs,
-  cliffOf,
-  type Fees,
-  noTokenRates,
-  RATE_PARTS,
-  type RatePart,
-  type RateSelection,
-  type Rates,
-  ratesOf,
-  type SheetTier,
-  sheetTierOf,
-  stepsPerToken,
-  type UnitRates,
-} from './rate-sheet.js'
+import { type ChosenPrice, feesFor, newVariant, type PricedVariant } from './priced-variant.js'
+import { cliffOf, noTokenRates, ratesOf, type SheetTier, sheetTierOf } from './rate-sheet.js'
 import type { TenantPrices } from './tenant-prices.js'
 import { type TokenParts, tokenParts } from './token-parts.js'
 import { costOfTools, toolsCalled } from './tool-fees.js'
-import {
-  flagsOfRates,
-  HAS_TOOL_CALLS,
-  isModalityUnlisted,
-  ratesBilled,
-  ratesUsed,
-  unitFacts,
-  usageFacts,
-} from './usage-facts.js'
+import { HAS_TOOL_CALLS, isModalityUnlisted, unitFacts, usageFacts } from './usage-facts.js'
 
 export interface CostResult {
   /** 0 with basis `unpriced` means unknown, not free; any other cost with it lacks what `unpriced_units` names. */
@@ -105,79 +68,15 @@ export function priceInvocation(
   return { costUsd: estimate, ...outcome.details.besideEstimate }
 }
 
-/**
- * The cost of these parts at these rates; the explanation uses the same formula.
- *
- * @throws RangeError when the cost exceeds the maximum quantity of a record
- */
-export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quantity<'USD'> {
-  let steps = 0n
-  if (parts.input !== 0) steps += BigInt(parts.input) * stepsOfPart.input
-  if (parts.output !== 0) steps += BigInt(parts.output) * stepsOfPart.output
-  if (parts.cache_read !== 0) steps += BigInt(parts.cache_read) * stepsOfPart.cache_read
-  if (parts.cache_write !== 0) steps += BigInt(parts.cache_write) * stepsOfPart.cache_write
-  if (parts.cache_write_1h !== 0) steps += BigInt(parts.cache_write_1h) * stepsOfPart.cache_write_1h
-  if (parts.reasoning !== 0) steps += BigInt(parts.reasoning) * stepsOfPart.reasoning
-  if (parts.audio_input !== 0) steps += BigInt(parts.audio_input) * stepsOfPart.audio_input
-  if (parts.audio_output !== 0) steps += BigInt(parts.audio_output) * stepsOfPart.audio_output
-  if (parts.audio_cache_read !== 0) steps += BigInt(parts.audio_cache_read) * stepsOfPart.audio_cache_read
-  if (parts.image_input !== 0) steps += BigInt(parts.image_input) * stepsOfPart.image_input
-  if (parts.image_output !== 0) steps += BigInt(parts.image_output) * stepsOfPart.image_output
-  if (parts.image_cache_read !== 0) steps += BigInt(parts.image_cache_read) * stepsOfPart.image_cache_read
-  if (steps > QUANTITY_STEPS_MAX) throw new RangeError('the cost exceeds the maximum quantity of a record')
-  return quantityOfSteps<'USD'>(steps)
-}
-
-/** Price of each part in steps of 1e-18 USD per token, including factors. */
-export type StepsOfPart = Readonly<Record<RatePart, bigint>>
-
-/** Throws when a rate times its factors has more decimals than a step holds; books are checked when they are built. */
-export function stepsOfParts(rates: Rates, factors: readonly string[]): StepsOfPart {
-  const steps: Partial<Record<RatePart, bigint>> = {}
-  for (const part of RATE_PARTS) {
-    const rate = rates[billedAs(part, rates)] ?? '0'
-    const perToken = stepsPerToken(rate, factors)
-    if (perToken === undefined) throw new RangeError(`${rate} USD x ${factors.join(' x ')} cannot be held exactly`)
-    steps[part] = perToken
-  }
-  return steps as StepsOfPart
-}
-
 /** A price for the tokens of an event, and its details. Shared by all events when no price applies. */
 interface Outcome {
   readonly costUsd: Quantity<'USD'>
   readonly details: OutcomeDetails
 }
 
-interface OutcomeDetails {
-  readonly alone: SerialisedDetails
-  /** The details when the client's estimate applies and this price is for comparison. */
-  readonly besideEstimate: SerialisedDetails
-  /** The details when nobody is billed for the call and this price is for comparison. */
-  readonly notional: SerialisedDetails
-  /** The details when the client's estimate is doubted; made on first use. */
-  readonly doubted: Map<StatedCostDoubt, SerialisedDetails>
-}
-
-interface SerialisedDetails {
-  readonly basis: CostBasis
-  readonly details: CostDetails
-  readonly detailsJson: string
-}
-
-interface Pricing {
+/** With what was worked out for it. */
+interface Pricing extends ChosenPrice {
   readonly kind: 'entry'
-  readonly book: BookName
-  readonly entry: PriceEntry
-  readonly match: readonly MatchStep[]
-  readonly region: string | undefined
-  readonly modelFrom: 'served' | 'requested'
-  /** What was assumed where the price is not that of the served name. */
-  readonly nameFlags: readonly CostFlag[]
-  /** Fees of the price book, where the entry is a price of the tenant. */
-  readonly bookFees: Fees
-  /** Likewise the prices of units besides tokens. */
-  readonly bookUnits: UnitRates
   /** By service tier, speed, cliff and period, then by kinds of usage: a few dozen in all. */
   readonly priced: Map<number, Map<number, PricedVariant>>
   /** By reason and unpriced units. */
@@ -185,13 +84,6 @@ interface Pricing {
 }
 
 type NoPricing = Pick<Pricing, 'book' | 'unpriced'> & { readonly kind: 'none'; readonly reason: UnpricedReason }
-
-interface PricedVariant {
-  readonly details: OutcomeDetails
-  readonly steps: StepsOfPart
-  readonly fees: Fees
-  readonly units: UnitRates
-}
 
 interface KeptModel {
   readonly ofTenant: readonly Pricing[]
@@ -202,10 +94,6 @@ interface Kept {
   readonly localCache: CostResult
   readonly models: Map<string, KeptModel>
 }
-
-type BookName = Pick<CostDetails, 'book_as_of' | 'book_id'>
-
-const bookName = ({ asOf, id }: PriceBook): BookName => ({ book_as_of: asOf, ...(id !== undefined && { book_id: id }) })
 
 const NO_TENANT = {}
 const KEPT = new WeakMap<PriceBook, WeakMap<object, Kept>>()
@@ -355,83 +243,6 @@ function costOf(
   return costUsd > AMOUNT_STEPS_MAX ? undefined : { costUsd, details }
 }
 
-interface Selected {
-  readonly pricing: Pricing
-  readonly period: PricePeriod
-  /** Index of the daily window; -1 outside all. */
-  readonly window: number
-  readonly serviceTier: SheetTier
-  readonly cliff: number
-  readonly selected: Extract<RateSelection, { kind: 'rates' }>
-  /** `usageFacts` */
-  readonly usage: number
-  readonly isFast: boolean
-  readonly isBeforeFirst: boolean
-  readonly fees: FeesOfCall
-  readonly unitRates: UnitRatesOfCall
-}
-
-function newVariant(call: Selected): PricedVariant {
-  const { pricing, period, serviceTier, selected, usage, fees, unitRates } = call
-  const { entry } = pricing
-  const rates = ratesBilled(selected.rates, usage)
-  const hasUnits = Object.keys(unitRates.rates).length > 0
-  const multipliers = [...ofResidency(entry, call.pricing.region), ...ofSpeed(entry, call.isFast)]
-  const assumed = assumedFrom(
-    RATE_PARTS.map((part) => [part, selected.assumed[part]]),
-    [...Object.keys({ ...fees.fees, ...unitRates.rates }), ...multipliers.map(({ name }) => name)].map((name) => [
-      name,
-      entry.ofRelative.get(name),
-    ]),
-  )
-  const applied = appliedPrice(call, { rates, multipliers, assumed }, [
-    ...pricing.nameFlags,
-    ...(call.isBeforeFirst ? (['before_first_period'] as const) : []),
-    ...(period.isScheduled ? (['scheduled_price'] as const) : []),
-    ...(selected.tier === serviceTier ? [] : (['service_tier_assumed'] as const)),
-    ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
-    ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),
-    ...(call.isFast && entry.fastFactor === undefined ? (['fast_rate_unlisted'] as const) : []),
-    ...flagsOfRates(selected.rates, usage, selected.tier),
-    ...((usage & HAS_TOOL_CALLS) !== 0 && selected.tier !== 'standard' ? (['tool_fee_of_standard_tier'] as const) : []),
-    ...(fees.isFromBook ? (['tool_fee_of_book'] as const) : []),
-    ...(hasUnits && selected.tier !== 'standard' ? (['unit_price_of_standard_tier'] as const) : []),
-    ...(unitRates.isFromBook ? (['unit_price_of_book'] as const) : []),
-    ...flagsOfAssumed(usedOf(assumed, ratesUsed(rates, usage))),
-  ])
-  const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
-  return {
-    details:
-      unitRates.missing.length === 0
-        ? outcomeDetails(pricing.book, entry.source, { price: applied })
-        : outcomeDetails(pricing.book, 'unpriced', { ...noPriceOf(unitRates.missing), price: applied }),
-    steps: stepsOfParts(rates, factors),
-    fees: fees.fees,
-    units: unitRates.rates,
-  }
-}
-
-interface FeesOfCall {
-  readonly fees: Fees
-  /** Whether one of them is the book's although the price is the tenant's. */
-  readonly isFromBook: boolean
-}
-
-/** A fee for each tool; undefined when one has none. */
-function feesFor(
-  tools: readonly BilledTool[],
-  period: PricePeriod,
-  { entry, bookFees }: Pricing,
-): FeesOfCall | undefined {
-  const own: Fees = { ...entry.fees, ...period.sheet.fees }
-  const all: Fees = { ...bookFees, ...own }
-  if (tools.some((tool) => all[tool] === undefined)) return undefined
-  return {
-    fees: Object.fromEntries(tools.map((tool) => [tool, all[tool]])),
-    isFromBook: tools.some((tool) => own[tool] === undefined),
-  }
-}
-
 /** The last period that has started, or the first when none has. A last period that has ended prices nothing. */
 function periodAt(periods: readonly PricePeriod[], timeMs: number): number {
   let at = 0
@@ -473,83 +284,6 @@ const NO_RATE: Readonly<Record<SheetTier, UnpricedReason>> = {
   flex_discount: 'no_flex_rate',
 }
 
-function appliedPrice(
-  { pricing, period, window: windowIndex, serviceTier, cliff, selected, fees: { fees }, unitRates }: Selected,
-  { rates, multipliers, assumed }: Pick<AppliedPrice, 'rates'> & Factors,
-  flags: readonly CostFlag[],
-): AppliedPrice {
-  const { entry, match, modelFrom } = pricing
-  const window = period.windows[windowIndex]
-  const sheet = window?.sheet ?? period.sheet
-  const tier = sheet.tiers?.[cliff]
-  const band = sheet.bands?.[cliff]
-  return {
-    source: entry.source,
-    provider: entry.provider,
-    model: entry.model,
-    ...(entry.region !== undefined && { region: entry.region }),
-    model_from: modelFrom,
-    match,
-    confidence: confidenceOf(match, flags, entry.rowFlags),
-    ...(Number.isFinite(period.fromMs) && {
-      period: {
-        from: new Date(period.fromMs).toISOString(),
-        ...(Number.isFinite(period.toMs) && { to: new Date(period.toMs).toISOString() }),
-      },
-    }),
-    ...(window && { window: { from: clock(window.fromMinute), to: clock(window.toMinute), days: window.days } }),
-    service_tier: serviceTier,
-    ...(selected.tier !== serviceTier && { rates_of_tier: selected.tier }),
-    ...(tier && {
-      threshold: {
-        rule: entry.isTierInclusive ? ('at_or_above' as const) : ('above' as const),
-        input_tokens: tier.above,
-      },
-    }),
-    ...(band && { threshold: { rule: 'band' as const, over: band.over, up_to: band.up_to } }),
-    rate_unit: 'USD per 1000000 tokens',
-    rates,
-    ...(assumed.length > 0 && { assumed }),
-    ...(Object.keys(fees).length > 0 && { fees }),
-    ...(Object.keys(unitRates.rates).length > 0 && { units: unitRates.rates }),
-    ...(multipliers.length > 0 && { multipliers }),
-    ...(flags.length > 0 && { flags }),
-    ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
-    ...(entry.otherBooks !== undefined && { other_books: entry.otherBooks }),
-  }
-}
-
-interface Factors {
-  readonly multipliers: readonly Multiplier[]
-  readonly assumed: readonly AssumedFrom[]
-}
-
-type Multiplier = NonNullable<AppliedPrice['multipliers']>[number]
-
-/** The factor of the region itself, else that of every region but the global one. */
-function ofResidency({ residencyFactors }: PriceEntry, region: string | undefined): readonly Multiplier[] {
-  if (region === undefined) return []
-  const place = [region, ...(region === 'global' ? [] : ['regional'])].find((each) =>
-    Object.hasOwn(residencyFactors, each),
-  )
-  const factor = place === undefined ? undefined : residencyFactors[place]
-  return factor === undefined ? [] : [{ name: `residency_${place}`, factor }]
-}
-
-const ofSpeed = ({ fastFactor }: PriceEntry, isFast: boolean): readonly Multiplier[] =>
-  isFast && fastFactor !== undefined ? [{ name: 'speed_fast', factor: fastFactor }] : []
-
-/** The minimum of the confidences of name match steps, flags and doubts about the row. */
-function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], rowFlags: readonly string[]): number {
-  const percents = [
-    95,
-    ...match.map((step) => STEP_CONFIDENCE_PERCENT[step]),
-    ...flags.map((flag) => COST_FLAGS[flag]),
-    ...rowFlags.map(() => 60),
-  ]
-  return Math.min(...percents) / 100
-}
-
 /** @param units billed units without a price */
 function unpriced(
   { book, unpriced: kept }: Pick<Pricing, 'book' | 'unpriced'>,
@@ -564,44 +298,4 @@ function unpriced(
     kept.set(id, outcome)
   }
   return outcome
-}
-
-const noPriceOf = (units: readonly BilledUnit[]) => ({ reason: 'no_unit_price', unpriced_units: units }) as const
-
-function outcomeDetails(
-  book: BookName,
-  basis: CostBasis,
-  rest: Pick<CostDetails, 'price' | 'reason' | 'unpriced_units'>,
-): OutcomeDetails {
-  return {
-    alone: serialised({ basis, ...book, ...rest }),
-    besideEstimate: serialised({ basis: 'client_estimate', ...book, ...rest }),
-    notional: serialised({ basis: 'notional', ...book, ...rest }),
-    doubted: new Map(),
-  }
-}
-
-/** An implausible cost still counts, one that is not trusted does not. */
-function doubtedDetails({ alone, besideEstimate, doubted }: OutcomeDetails, doubt: StatedCostDoubt): SerialisedDetails {
-  let kept = doubted.get(doubt)
-  if (kept === undefined) {
-    kept = serialised({ ...(doubt === 'untrusted' ? alone : besideEstimate).details, stated_cost: doubt })
-    doubted.set(doubt, kept)
-  }
-  return kept
-}
-
-function serialised(details: CostDetails): SerialisedDetails {
-  return { basis: details.basis, details: deepFrozen(details), detailsJson: JSON.stringify(details) }
-}
-
-function deepFrozen<T extends object>(value: T): T {
-  for (const inner of Object.values(value)) {
-    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) deepFrozen(inner)
-  }
-  return Object.freeze(value)
-}
-
-function clock(minute: number): string {
-  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { BILLED_UNITS, type BilledUnit } from '../../text/call-words.js'
 import { formatQuantity, quantityOfSteps } from '../../units/quantity.js'
 import type { CostDetails } from './cost-details.js'
-import { stepsOfParts } from './price-invocation.js'
+import { stepsOfParts } from './cost-of-parts.js'
 import { BILLED_TOOLS, type BilledTool, RATE_PARTS, type RatePart, type SheetTier } from './rate-sheet.js'
 
 /** The price of each kind of tokens, a call of each tool and each other unit in the price book, including factors. */

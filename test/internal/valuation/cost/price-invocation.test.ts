@@ -3,9 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Invocation } from '../../../../internal/invocations/invocation.js'
 import { SERVICE_TIERS } from '../../../../internal/text/call-words.js'
 import { formatQuantity, parseQuantity, plus, zero } from '../../../../internal/units/quantity.js'
+import { costOfParts } from '../../../../internal/valuation/cost/cost-of-parts.js'
 import { explainCost } from '../../../../internal/valuation/cost/explain-cost.js'
 import { loadPriceBook, type PriceBook, priceBook } from '../../../../internal/valuation/cost/price-book.js'
-import { costOfParts, priceInvocation } from '../../../../internal/valuation/cost/price-invocation.js'
+import { priceInvocation } from '../../../../internal/valuation/cost/price-invocation.js'
 import { RATE_PARTS } from '../../../../internal/valuation/cost/rate-sheet.js'
 import {
   type TenantModelName,
