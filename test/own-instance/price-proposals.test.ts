@@ -1,18 +1,14 @@
-import { mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed } from '../support/attributed.js'
-import { command } from '../support/instance.js'
+import { genai, litellm, mapped, priced, pricesCommand } from '../support/proposed-books.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /** A newer price book on a running service: proposed, read, accepted by a yes, and taken back. */
 
 let service: RunningService
 let ask: Ask
-const folder = mkdtempSync(join(tmpdir(), 'attribution-proposals-'))
 const TODAY = new Date().toISOString().slice(0, 10)
 
 beforeAll(async () => {
@@ -32,28 +28,8 @@ const costs = async (model: string, cost: string) => {
   expect(record.cost_usd).toBe(cost)
   return record
 }
-const run = async (...args: string[]) => {
-  const { code, lines } = await command(service, ['prices', ...args])
-  return { code, text: lines.join('\n'), json: () => JSON.parse(lines.find((line) => line.startsWith('{')) ?? '') }
-}
+const run = pricesCommand(() => service)
 
-const genai = (...models: readonly object[]): string => {
-  const path = join(folder, 'genai.json')
-  writeFileSync(path, JSON.stringify([{ id: 'openai', models }]))
-  utimesSync(path, 0, Date.parse('2026-11-20T12:00:00Z') / 1000)
-  return path
-}
-const priced = (id: string, input_mtok: number, output_mtok: number) => {
-  return { id, match: { equals: id }, prices: { input_mtok, output_mtok } }
-}
-const litellm = (models: object): string => {
-  const path = join(folder, 'litellm.json')
-  writeFileSync(path, JSON.stringify(models))
-  return path
-}
-const mapped = (input_cost_per_token: number, output_cost_per_token: number) => {
-  return { litellm_provider: 'openai', mode: 'chat', input_cost_per_token, output_cost_per_token }
-}
 const files = () => [
   '--effective-from',
   TODAY,
@@ -124,32 +100,4 @@ test('nobody accepts without a terminal or --yes, and an accepted book prices la
 
   expect((await run('accept', proposal, '--yes')).code).toBe(0)
   await costs('gpt-4o-mini', '0.2')
-})
-
-test('a proposal from another book than the one in force is refused, and so is a file of another form', async () => {
-  const stale = (await run('propose', '--litellm', litellm({ 'gpt-4o': mapped(2e-6, 1e-5) }), '--json')).json().proposal
-  const next = (await run('propose', '--litellm', litellm({ 'gpt-4o': mapped(2.1e-6, 1e-5) }), '--json')).json()
-    .proposal
-  expect((await run('accept', next, '--yes')).code).toBe(0)
-
-  const refused = await run('accept', stale, '--yes')
-  expect(refused.code).toBe(1)
-  expect(refused.text).toContain('propose it again')
-
-  const earlier = await run('propose', '--effective-from', '2026-01-01', '--litellm', litellm({}))
-  expect([earlier.code, earlier.text]).toEqual([1, expect.stringContaining('--effective-from of that day')])
-
-  const broken = join(folder, 'broken.json')
-  writeFileSync(broken, '{"models": 1')
-  expect((await run('propose', '--genai-prices', broken)).text).toContain('is not such a price book')
-  expect((await run('propose')).text).toContain('name a price book')
-})
-
-test('the installed npm package is read without executing it', async () => {
-  const { code, json } = await run('propose', '--genai-prices', 'node_modules/@pydantic/genai-prices', '--json')
-
-  expect(code).toBe(0)
-  expect(json().sources).toMatchObject([{ name: 'genai-prices' }])
-  expect(json().sources[0].rows).toBeGreaterThan(500)
-  expect(readFileSync('node_modules/@pydantic/genai-prices/package.json', 'utf8')).toContain('genai-prices')
 })

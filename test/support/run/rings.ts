@@ -84,6 +84,8 @@ export const OUTER: Readonly<Record<string, string>> = {
     'a second record of an event that comes to another gateway later, or in bulk (`two-gateways` sends it at once)',
   'test/own-instance/energy-tables.test.ts':
     'an accepted energy table that computes no call, or one that is undone and goes on (`price-proposals`: of prices)',
+  'test/own-instance/price-proposals-refused.test.ts':
+    'a price book of another form, or proposed on an older one, that is taken',
   'test/product/reported-cases.test.ts': 'a cost that another product was reported to get wrong (where the cases are)',
   'test/own-instance/price-books.test.ts': 'an import that reprices existing records, or accepts a suspicious row',
   'test/own-instance/sentinel.test.ts': 'a threshold of a budget emitted twice, or never, by sentinels that are killed',
