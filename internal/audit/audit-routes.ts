@@ -2,10 +2,10 @@ import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../auth/audit-entry.js'
 import type { Caller } from '../auth/authenticate.js'
 import type { Exchange } from '../http/exchange.js'
 import { pageOf, readPage } from '../http/resource/collection.js'
+import { answerFromStore } from '../http/resource/from-store.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
-import { storeProblem } from '../store/failures.js'
 import type { AuditQuestion } from '../store/queries/audit-log.js'
 import type { AuditLogRow } from '../store/tables/audit-log.js'
 import { parseInstant } from '../units/instant.js'
@@ -45,9 +45,7 @@ async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): 
   if ('code' in filters) return exchange.replyProblem(filters)
 
   const [last] = request.after ?? []
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
+  await answerFromStore(exchange, async (signal) => {
     const rows = await deps.list(
       {
         tenantId: caller.tenantId,
@@ -56,18 +54,13 @@ async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): 
         // One more than the page shows whether there is another page.
         limit: request.limit + 1,
       },
-      abort.signal,
+      signal,
     )
     exchange.replyJson(
       '200 OK',
       pageOf(request, rows, ({ sequence }) => [String(sequence)], shownAs),
     )
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 /** An altered row is shown without its unreadable part; `audit verify` reports the alteration. */

@@ -3,10 +3,10 @@ import type { EventType } from '../events/event-contract.js'
 import { LOGGED_TYPES, SCOPE_OF_EVENT, SCOPES_OF_EVENTS, typesReadableWith } from '../events/readers.js'
 import type { Exchange } from '../http/exchange.js'
 import { pageOf, readPage } from '../http/resource/collection.js'
+import { answerFromStore } from '../http/resource/from-store.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import { insufficientScope, type Route } from '../http/route.js'
 import type { Problem } from '../problems/problem-catalogue.js'
-import { storeProblem } from '../store/failures.js'
 import type { EventQuestion, ListedEvent } from '../store/queries/event-log.js'
 import { badParameter } from '../text/query-string.js'
 import { parseInstant } from '../units/instant.js'
@@ -43,15 +43,13 @@ async function list(exchange: Exchange, caller: Caller, deps: EventLogRoutesDeps
   const filters = readFilters(request.filters, caller, deps)
   if ('code' in filters) return exchange.replyProblem(filters)
 
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
+  await answerFromStore(exchange, async (signal) => {
     const [log, sequence] = (request.after ?? []).map(Number)
     const before = log === undefined || sequence === undefined ? undefined : { log, sequence }
     const events = await deps.listEvents(
       // One more than the page shows whether there is another page.
       { tenantId: caller.tenantId, before, ...filters, limit: request.limit + 1 },
-      abort.signal,
+      signal,
     )
     const { data, page } = pageOf(
       request,
@@ -61,12 +59,7 @@ async function list(exchange: Exchange, caller: Caller, deps: EventLogRoutesDeps
     )
     // Joined as text: parsed amounts would become floats.
     exchange.replyJsonText('200 OK', `{"data":[${data.join(',')}],"page":${JSON.stringify(page)}}`)
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 function readFilters(

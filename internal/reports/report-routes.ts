@@ -2,11 +2,12 @@ import type { Caller } from '../auth/authenticate.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { Exchange } from '../http/exchange.js'
 import { readPosition } from '../http/resource/collection.js'
+import { answerFromStore } from '../http/resource/from-store.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import { problem } from '../problems/problem-catalogue.js'
 import { type Dimension, tagFieldOf } from '../records/dimensions.js'
-import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
+import { TOO_MANY_QUERIES } from '../store/failures.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
 import type { ReportKind } from './compared.js'
 import { type ReadReport, type ReportQuestion, readReport } from './question.js'
@@ -66,19 +67,7 @@ export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
     operation: shape.operation,
     access: 'read:reporting',
     rateClass: 'report',
-    async handle(exchange, caller) {
-      const abort = new AbortController()
-      exchange.onAborted(() => abort.abort())
-      try {
-        await answer(exchange, caller, shape, deps, abort.signal)
-      } catch (cause) {
-        // The client has disconnected: there is nobody to reply to.
-        if (exchange.isSettled) return
-        const unavailable = storeProblem(cause)
-        if (unavailable === undefined) throw cause
-        exchange.replyProblem(unavailable)
-      }
-    },
+    handle: (exchange, caller) => answerFromStore(exchange, (signal) => answer(exchange, caller, shape, deps, signal)),
   })
   return [
     route(shapeOf('usage', USAGE_REPORT, shownUsage)),

@@ -2,12 +2,12 @@ import type { Caller } from '../auth/authenticate.js'
 import { EVENT_TYPES } from '../events/event-contract.js'
 import type { Exchange } from '../http/exchange.js'
 import { pageOf, readPage } from '../http/resource/collection.js'
+import { answerFromStore } from '../http/resource/from-store.js'
 import { noSuch, refusalOfId } from '../http/resource/own-id.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import { parseId, type TenantIds } from '../ids/ids.js'
 import type { Problem } from '../problems/problem-catalogue.js'
-import { storeProblem } from '../store/failures.js'
 import type { AttemptQuestion } from '../store/queries/webhook-attempts.js'
 import type { AttemptRow } from '../store/tables/webhook-attempts.js'
 import { badParameter } from '../text/query-string.js'
@@ -53,16 +53,14 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
   const filters = readFilters(request.filters)
   if ('code' in filters) return exchange.replyProblem(filters)
 
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
+  await answerFromStore(exchange, async (signal) => {
     const [log, sequence, index] = (request.after ?? []).map(Number)
     const before =
       log === undefined || sequence === undefined || index === undefined ? undefined : { log, sequence, index }
     const rows = await deps.listAttempts(
       // One extra row tells whether there is a next page.
       { tenantId, endpointId: id, before, ...filters, limit: request.limit + 1 },
-      abort.signal,
+      signal,
     )
     // The log of a deleted endpoint is kept, so that only an endpoint that never existed has no rows at all.
     const isNarrowed = before !== undefined || Object.values(filters).some((filter) => filter !== undefined)
@@ -72,12 +70,7 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
     const keyOf = ({ sourceLog, sourceSequence, sourceIndex }: AttemptRow) =>
       [sourceLog, sourceSequence, sourceIndex].map(String)
     exchange.replyJson('200 OK', pageOf(request, rows, keyOf, shownAttempt))
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which cancelled the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 type ReadFilters = Pick<AttemptQuestion, 'eventId' | 'eventType' | 'outcome' | 'fromMs' | 'toMs'>

@@ -1,8 +1,9 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPage } from '../../http/resource/collection.js'
+import { answerFromStore } from '../../http/resource/from-store.js'
 import type { Route } from '../../http/route.js'
-import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
+import { TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { AuditQuestion, QueuedCall } from '../../store/queries/attribution/audit-queue.js'
 import { toRecord } from '../records/record.js'
 import type { ListDeps } from '../records/record-routes.js'
@@ -34,16 +35,9 @@ async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): 
   const { cursors, clock } = deps
   const read = readPage(exchange, caller, PATH, { cursors, clock, newestMs: await deps.watermark.latest() })
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
-    await answer(exchange, caller.tenantId, read.request, deps, abort.signal)
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  await answerFromStore(exchange, async (signal) => {
+    await answer(exchange, caller.tenantId, read.request, deps, signal)
+  })
 }
 
 async function answer(

@@ -1,16 +1,16 @@
 import type { Caller } from '../../auth/authenticate.js'
-import { brokerProblem } from '../../broker/errors.js'
 import type { Watermark } from '../../broker/watermark.js'
 import { readFilteredQuery } from '../../filters/parse.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPosition } from '../../http/resource/collection.js'
+import { answerFromStore } from '../../http/resource/from-store.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
 import { formatId, hasTagOf, idHex, parseId, type TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
 import type { EvidenceBasis } from '../../records/interpretation.js'
-import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
+import { TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
 import type {
   RecordVersions,
@@ -81,7 +81,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       operation: GET_ATTRIBUTION,
       access: 'read:attribution',
       rateClass: 'read',
-      handle: (exchange, caller) => withStoreProblems(exchange, () => get(exchange, caller, deps)),
+      handle: (exchange, caller) => answerFromStore(exchange, (signal) => get(exchange, caller, deps, signal)),
     },
     {
       method: 'get',
@@ -89,7 +89,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       operation: LIST_SIMILAR,
       access: 'read:attribution',
       rateClass: 'read',
-      handle: (exchange, caller) => withStoreProblems(exchange, () => similar(exchange, caller, deps)),
+      handle: (exchange, caller) => answerFromStore(exchange, (signal) => similar(exchange, caller, deps, signal)),
     },
   ]
 }
@@ -106,7 +106,7 @@ export const answerWithPage = (
   name: string,
   deps: ListDeps,
   view?: AttributionView,
-): Promise<void> => withStoreProblems(exchange, () => list(exchange, caller, name, deps, view))
+): Promise<void> => answerFromStore(exchange, (signal) => list(exchange, caller, name, deps, view, signal))
 
 async function list(
   exchange: Exchange,
@@ -114,8 +114,8 @@ async function list(
   name: string,
   { cursors, clock, watermark, dimensionsOf, list: listRecords }: ListDeps,
   view: AttributionView | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
-  const signal = abortWith(exchange)
   const dimensions = dimensionsOf(tenantId)
   const read = readFilteredQuery(exchange.query, dimensions)
   if (!read.ok) return exchange.replyProblem(read.problem)
@@ -141,8 +141,12 @@ async function list(
   )
 }
 
-async function get(exchange: Exchange, { tenantId }: Caller, deps: AttributionRoutesDeps): Promise<void> {
-  const signal = abortWith(exchange)
+async function get(
+  exchange: Exchange,
+  { tenantId }: Caller,
+  deps: AttributionRoutesDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const found = await findOwn(exchange.parameter, tenantId, deps, signal)
   if ('code' in found) return exchange.replyProblem(found)
   const { record: stored, versions, atMs } = found
@@ -180,8 +184,12 @@ async function findOwn(
 }
 
 /** Suggests records that may show the same call, as of the instant of the record. */
-async function similar(exchange: Exchange, { tenantId }: Caller, deps: AttributionRoutesDeps): Promise<void> {
-  const signal = abortWith(exchange)
+async function similar(
+  exchange: Exchange,
+  { tenantId }: Caller,
+  deps: AttributionRoutesDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const found = await findOwn(exchange.parameter, tenantId, deps, signal)
   if ('code' in found) return exchange.replyProblem(found)
   const { record, atMs } = found
@@ -209,21 +217,3 @@ async function orMerged(
 /** Whether the directory did not contain the stated service when the record was attributed. */
 const isUndeclared = ({ evidence_basis }: StoredAttributionDetail): boolean =>
   evidence_basis === ('service_declared' satisfies EvidenceBasis)
-
-/** Cancels the query in ClickHouse when the client disconnects. */
-function abortWith(exchange: Exchange): AbortSignal {
-  const controller = new AbortController()
-  exchange.onAborted(() => controller.abort())
-  return controller.signal
-}
-
-async function withStoreProblems(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
-  try {
-    await answer()
-  } catch (cause) {
-    if (exchange.isSettled) return // the client disconnected, which cancelled the query
-    const known = storeProblem(cause) ?? brokerProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
-}

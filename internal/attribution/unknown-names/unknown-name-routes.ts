@@ -9,10 +9,10 @@ import type { Exchange } from '../../http/exchange.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { pageOf, readPage } from '../../http/resource/collection.js'
+import { answerFromStore } from '../../http/resource/from-store.js'
 import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { storeProblem } from '../../store/failures.js'
 import type { StatedService, StatedServicesQuestion } from '../../store/queries/attribution/stated-services.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { badParameter } from '../../text/query-string.js'
@@ -66,10 +66,8 @@ async function list(exchange: Exchange, caller: Caller, deps: UnknownNameRoutesD
   const { request } = read
   const period = readPeriod(request.filters, request.snapshotMs)
   if ('code' in period) return exchange.replyProblem(period)
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
-    const stated = await deps.findStated({ tenantId, ...period }, abort.signal)
+  await answerFromStore(exchange, async (signal) => {
+    const stated = await deps.findStated({ tenantId, ...period }, signal)
     const isKnown = (name: string): boolean =>
       deps.directory.serviceEntry(tenantId, name) !== undefined || deps.isPool(tenantId, name)
     const rows = namesAfter(unknownNames(stated, isKnown), request.after)
@@ -81,12 +79,7 @@ async function list(exchange: Exchange, caller: Caller, deps: UnknownNameRoutesD
       (row) => ({ ...row, nearest_services: nearest.of(row.name) }),
     )
     exchange.replyJson('200 OK', { ...page, period: shownPeriod(period) })
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 async function assign(request: MutationRequest<AliasBody>, deps: UnknownNameRoutesDeps): Promise<Reply | Problem> {

@@ -1,13 +1,12 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
-import { brokerProblem } from '../../broker/errors.js'
 import type { IdPrefix, TenantIds } from '../../ids/ids.js'
-import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { Operation } from '../contract/operation.js'
 import type { Exchange } from '../exchange.js'
 import type { Route } from '../route.js'
 import { type PageRequest, pageOfAll, readPage } from './collection.js'
+import { replyFromStore } from './from-store.js'
 import { noSuch, refusalOfId } from './own-id.js'
 import type { CursorCodec, Page } from './pages.js'
 
@@ -130,28 +129,4 @@ function showOne(
     const records = await complete(tenantId, [shown], signal)
     return records && { value: records.value[0] }
   })
-}
-
-/**
- * Replies from the read model. A disconnected client cancels its queries; an unavailable read model or broker is a 503.
- *
- * @param answer replies, or returns undefined when the tenant has too many queries in flight
- */
-export async function replyFromStore(
-  exchange: Exchange,
-  answer: (signal: AbortSignal) => Promise<{ readonly value: unknown } | undefined>,
-): Promise<void> {
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
-    const found = await answer(abort.signal)
-    if (exchange.isSettled) return
-    if (found === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
-    exchange.replyJson('200 OK', found.value)
-  } catch (cause) {
-    if (exchange.isSettled) return // the client disconnected, which aborted the query
-    const known = storeProblem(cause) ?? brokerProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
 }

@@ -1,10 +1,10 @@
 import type { Caller } from '../../auth/authenticate.js'
-import { brokerProblem } from '../../broker/errors.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOfAll, readPage } from '../../http/resource/collection.js'
+import { answerFromStore } from '../../http/resource/from-store.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
-import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
+import { TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { Records } from '../../store/queries/records/open-records.js'
 import { recordedSources } from '../../store/queries/reports/recorded-sources.js'
 import { adviceFor } from './advice.js'
@@ -36,29 +36,20 @@ async function list(exchange: Exchange, caller: Caller, deps: SourceRoutesDeps):
   const read = readPage(exchange, caller, PATH, deps)
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { tenantId } = caller
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
+  await answerFromStore(exchange, async (signal) => {
     const nowMs = deps.clock()
     const sinceMs = countedFromMs(nowMs)
     const snapshotMs = await deps.watermark.latest()
     const [received, recorded] = await Promise.all([
       deps.received.read(tenantId, nowMs),
-      deps.records.ask(tenantId, abort.signal, (store) =>
-        recordedSources(store, { tenantId, sinceMs, snapshotMs }, abort.signal),
-      ),
+      deps.records.ask(tenantId, signal, (store) => recordedSources(store, { tenantId, sinceMs, snapshotMs }, signal)),
     ])
     if (recorded === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
     const rows = sourcesOf(received, recorded.value)
     const keyOf = ({ principal, intake, sender }: SourceRow): readonly string[] => [principal, intake, sender]
     const page = pageOfAll(read.request, rows, keyOf, 'ascending', shown)
     exchange.replyJson('200 OK', { ...page, since: new Date(sinceMs).toISOString() })
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
-    const known = storeProblem(cause) ?? brokerProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 const shown = (row: SourceRow): ShownSource => ({

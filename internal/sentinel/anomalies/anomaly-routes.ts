@@ -2,11 +2,11 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { EventData } from '../../events/event-contract.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPage } from '../../http/resource/collection.js'
+import { answerFromStore } from '../../http/resource/from-store.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import { providerName } from '../../records/provider-names.js'
-import { storeProblem } from '../../store/failures.js'
 import type { EventQuestion, ListedEvent } from '../../store/queries/event-log.js'
 import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
 import { badParameter } from '../../text/query-string.js'
@@ -46,26 +46,19 @@ async function list(exchange: Exchange, caller: Caller, deps: AnomalyRoutesDeps)
   const filters = readFilters(request.filters, deps)
   if ('code' in filters) return exchange.replyProblem(filters)
 
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
+  await answerFromStore(exchange, async (signal) => {
     const [log, sequence] = (request.after ?? []).map(Number)
     const before = log === undefined || sequence === undefined ? undefined : { log, sequence }
     const events = await deps.listEvents(
       // One more than the page shows whether there is another page.
       { tenantId: caller.tenantId, types: ['anomaly.detected'], before, ...filters, limit: request.limit + 1 },
-      abort.signal,
+      signal,
     )
     exchange.replyJson(
       '200 OK',
       pageOf(request, events, (event) => [event.log, event.sequence].map(String), shown),
     )
-  } catch (cause) {
-    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 function readFilters(

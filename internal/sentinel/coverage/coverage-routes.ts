@@ -1,10 +1,11 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOfAll, readPage } from '../../http/resource/collection.js'
+import { answerFromStore } from '../../http/resource/from-store.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
 import type { SourceEntry } from '../../records/capture-source.js'
-import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
+import { TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { ObservedSource, SeenLayer } from '../../store/queries/reports/coverage.js'
 import { coverageOf, type PassedOverCount, type PathwayCoverage } from './coverage.js'
 import { GET_COVERAGE, PATH, type ShownCoverage } from './coverage-contract.js'
@@ -43,19 +44,12 @@ export const coverageRoutes = (deps: CoverageRoutesDeps): readonly Route[] => [
 async function list(exchange: Exchange, caller: Caller, deps: CoverageRoutesDeps): Promise<void> {
   const read = readPage(exchange, caller, PATH, deps)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  try {
-    const pathways = await deps.read(caller.tenantId, deps.clock(), abort.signal)
+  await answerFromStore(exchange, async (signal) => {
+    const pathways = await deps.read(caller.tenantId, deps.clock(), signal)
     if (pathways === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
     const page = pageOfAll(read.request, pathways.value, ({ pathway }) => [pathway], 'ascending', shown)
     exchange.replyJson('200 OK', page)
-  } catch (cause) {
-    if (exchange.isSettled) return // the client disconnected, which aborted the query
-    const known = storeProblem(cause)
-    if (known === undefined) throw cause
-    exchange.replyProblem(known)
-  }
+  })
 }
 
 export async function readCoverage(
