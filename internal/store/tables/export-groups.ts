@@ -10,8 +10,14 @@ import { DIMENSIONS_MAX } from '../../records/dimensions.js'
  */
 export const EXPORT_GROUPS = 'export_groups'
 
-/** The declared tags by which an export is grouped, in the order of its grain. */
-const TAGS = Array.from({ length: DIMENSIONS_MAX }, (_, i) => `  tag_${i} LowCardinality(String)`).join(',\n')
+/** The labels by which an export is grouped: fields, then the declared tags in the order of its grain. */
+const LABELS = [
+  ...['provider', 'owner', 'service', 'served_model', 'requested_model', 'region'],
+  ...['ingestion_layer', 'pathway_category', 'output_state', 'stage_origin', 'cost_basis'],
+  ...Array.from({ length: DIMENSIONS_MAX }, (_, i) => `tag_${i}`),
+]
+  .map((name) => `  ${name} LowCardinality(String)`)
+  .join(',\n')
 
 export const CREATE_EXPORT_GROUPS = `
 CREATE TABLE IF NOT EXISTS ${EXPORT_GROUPS} (
@@ -20,18 +26,7 @@ CREATE TABLE IF NOT EXISTS ${EXPORT_GROUPS} (
   month Date,
   charge_start Date,
   charge_end Date,
-  provider LowCardinality(String),
-  owner LowCardinality(String),
-  service LowCardinality(String),
-  served_model LowCardinality(String),
-  requested_model LowCardinality(String),
-  region LowCardinality(String),
-  ingestion_layer LowCardinality(String),
-  pathway_category LowCardinality(String),
-  output_state LowCardinality(String),
-  stage_origin LowCardinality(String),
-  cost_basis LowCardinality(String),
-${TAGS},
+${LABELS},
   meter UInt8,
   price LowCardinality(String),
   unit_price Decimal(38, 18),
@@ -74,18 +69,7 @@ CREATE TABLE IF NOT EXISTS ${EXPORT_FOLDS} (
   fold LowCardinality(String),
   month Date,
   charge_start Date,
-  provider LowCardinality(String),
-  owner LowCardinality(String),
-  service LowCardinality(String),
-  served_model LowCardinality(String),
-  requested_model LowCardinality(String),
-  region LowCardinality(String),
-  ingestion_layer LowCardinality(String),
-  pathway_category LowCardinality(String),
-  output_state LowCardinality(String),
-  stage_origin LowCardinality(String),
-  cost_basis LowCardinality(String),
-${TAGS},
+${LABELS},
   price LowCardinality(String),
   kept UInt8,
   key UInt64,
