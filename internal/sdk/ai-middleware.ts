@@ -21,11 +21,12 @@ export interface AiMiddleware {
 
 type Record = (call: ModelCall) => void
 
-export function aiMiddleware(record: Record): AiMiddleware {
+/** @param begin takes the scope of a call that begins */
+export function aiMiddleware(begin: () => Record): AiMiddleware {
   /** Parameters of streams whose caller did not ask for the provider's own chunks. */
   const asking = new WeakSet<object>()
   const whole = async <R>(model: object, answer: () => PromiseLike<R>): Promise<R> => {
-    const call = new AiCall(model, record)
+    const call = new AiCall(model, begin())
     const result = await call.answered(answer)
     call.end('success')
     return result
@@ -41,7 +42,7 @@ export function aiMiddleware(record: Record): AiMiddleware {
     wrapGenerate: ({ doGenerate, model }) => whole(model, doGenerate),
     wrapEmbed: ({ doEmbed, model }) => whole(model, doEmbed),
     async wrapStream({ doStream, params, model }) {
-      const call = new AiCall(model, record)
+      const call = new AiCall(model, begin())
       const result = await call.answered(doStream)
       const parts = member(result, 'stream') as ReadableStream<object>
       return { ...result, stream: observedParts(parts, call, asking.has(params)) }

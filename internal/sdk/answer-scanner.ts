@@ -14,6 +14,7 @@ const WANTED: ReadonlyMap<string, number> = new Map([
   ['modelVersion', 512],
   ['type', 128],
   ['object', 128],
+  ['status', 64],
   ['background', 8],
   ['service_tier', 64],
   ['usage', 65_536],

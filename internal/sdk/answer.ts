@@ -37,6 +37,11 @@ export class Answer {
     return this.stated['background'] === true || DEFERRED.has(textIn(this.stated, 'object') ?? '')
   }
 
+  /** Its usage is not the last word. */
+  get isPending(): boolean {
+    return this.isDeferred && PENDING.has(textIn(this.stated, 'status') ?? '')
+  }
+
   /** Counts as the provider wrote them: how they are counted is for the service to know. */
   facts(): AnswerFacts {
     const { stated, usage } = this
@@ -78,6 +83,14 @@ const OUTCOMES: ReadonlyMap<unknown, 'success' | 'error'> = new Map([
 ])
 
 const DEFERRED: ReadonlySet<string> = new Set(['batch', 'thread.run'])
+const PENDING: ReadonlySet<string> = new Set([
+  'queued',
+  'validating',
+  'in_progress',
+  'finalizing',
+  'cancelling',
+  'requires_action',
+])
 
 /** As the service names them; one that it does not know would refuse the event. */
 const TIERS: ReadonlyMap<string, NonNullable<ModelCall['service_tier']>> = new Map([
@@ -88,6 +101,8 @@ const TIERS: ReadonlyMap<string, NonNullable<ModelCall['service_tier']>> = new M
   ['flex', 'flex'],
   ['priority', 'priority'],
   ['scale', 'scale'],
+  ['priority_on_demand', 'priority_on_demand'],
+  ['flex_discount', 'flex_discount'],
 ])
 
 function usageIn(stated: Stated): Stated | undefined {

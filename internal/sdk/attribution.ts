@@ -45,8 +45,7 @@ export class Attribution {
 
   /** Records a call. It returns at once, and never throws. */
   record(call: ModelCall, context: Scope = {}): void {
-    const scope = withScope(withScope(this.scope, currentScope()), context)
-    this.sender.record(call, { ...currentTrace(undefined), ...fieldsOf(scope) })
+    quietly(() => runIn(context, () => this.recorder({})(call)))
   }
 
   /**
@@ -61,13 +60,13 @@ export class Attribution {
       if (typeof parts.fetch === 'function') {
         if (!isObservedFetch(parts.fetch as Fetch)) parts.fetch = this.fetch(options, parts.fetch as Fetch)
       } else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
-      else if (typeof parts.on === 'function') observeSession(client, this.recordIn(options))
+      else if (typeof parts.on === 'function') observeSession(client, this.recorder(options))
     })
     return client
   }
 
   /** A `fetch` for clients that take one: every call that they make with it is recorded. */
-  fetch(options: WrapOptions = {}, original: Fetch = globalThis.fetch): Fetch {
+  fetch(options: WrapOptions = {}, original: Fetch = (...args) => globalThis.fetch(...args)): Fetch {
     const observer: Observer = {
       begin: (request, facts) => this.begin(request, facts, options),
       asksForUsage: this.asksForUsage,
@@ -77,7 +76,7 @@ export class Attribution {
 
   /** For `wrapLanguageModel` and `wrapEmbeddingModel` of the AI SDK. */
   middleware(options: WrapOptions = {}): AiMiddleware {
-    return aiMiddleware(this.recordIn(options))
+    return aiMiddleware(() => this.recorder(options))
   }
 
   /** Who and what causes the calls that are made within a function, also after it has waited. */
@@ -85,12 +84,12 @@ export class Attribution {
     return runIn(scope, callback)
   }
 
-  /** @deprecated `wrap` */
+  /** @deprecated Use `wrap`. */
   wrapOpenAi<T extends object>(client: T, context: CallContext = {}, provider?: string): T {
     return this.wrap(client, { ...context, provider })
   }
 
-  /** @deprecated `wrap` */
+  /** @deprecated Use `wrap`. */
   wrapAnthropic<T extends object>(client: T, context: CallContext = {}, provider?: string): T {
     return this.wrap(client, { ...context, provider })
   }
@@ -111,41 +110,44 @@ export class Attribution {
 
   private begin(request: SentRequest, { model }: RequestFacts, options: WrapOptions): ObservedCall | undefined {
     if (isObserved()) return undefined
-    const { provider, ...scope }: WrapOptions = withScope(withScope(this.scope, options), currentScope())
+    const { provider, ...scope } = this.scopeOf(options)
     const trace = currentTrace(request.headers.get('traceparent') ?? undefined)
     const { method, url, headers, signal } = request
     let onEnd: (() => void) | undefined
-    scope.waitUntil?.(
-      new Promise<void>((resolve) => {
+    if (scope.waitUntil !== undefined) {
+      const ended = new Promise<void>((resolve) => {
         onEnd = resolve
-      }).then(() => this.sender.flush()),
-    )
+      })
+      quietly(() => scope.waitUntil?.(ended.then(() => this.sender.flush())))
+    }
     const context = { ...trace, ...fieldsOf(scope) }
     const begun = { request: { method, url, headers, signal }, model, provider, context, onEnd }
     return new ObservedCall(begun, this.sender)
   }
 
-  private readonly recordIn =
-    (options: WrapOptions) =>
-    (call: ModelCall): void => {
-      const { provider, ...scope } = options
-      this.record(provider === undefined ? call : { ...call, provider }, scope)
+  /** Records calls as of who and what causes them now, whenever they end. */
+  private recorder(options: WrapOptions): (call: ModelCall) => void {
+    const { provider, ...scope } = this.scopeOf(options)
+    const context = { ...currentTrace(undefined), ...fieldsOf(scope) }
+    return (call) => {
+      this.sender.record(provider === undefined ? call : { ...call, provider }, context)
+      if (scope.waitUntil !== undefined) quietly(() => scope.waitUntil?.(this.sender.flush()))
     }
+  }
 
-  /** Google's client takes a `fetch`; its first major has none, and makes all requests by one method. */
+  private scopeOf(options: WrapOptions): WrapOptions {
+    return withScope(withScope(this.scope, options), currentScope())
+  }
+
+  /** Google's client makes its requests by one method, and those of its newer parts by a `fetch`. */
   private wrapGoogle(client: { apiClient?: unknown; live?: unknown }, options: WrapOptions): void {
-    const api = client.apiClient as {
-      getFetch?: () => unknown
-      apiCall?: Fetch
-      clientOptions: { httpOptions?: object }
-    }
+    const api = client.apiClient as { getFetch?: () => Fetch | undefined; apiCall?: Fetch }
+    if (api.apiCall === undefined || isObservedFetch(api.apiCall)) return
+    api.apiCall = this.fetch(options, api.apiCall.bind(api))
     if (typeof api.getFetch === 'function') {
-      const given = api.getFetch() as Fetch | undefined
-      if (given !== undefined && isObservedFetch(given)) return
-      api.clientOptions.httpOptions = { ...api.clientOptions.httpOptions, fetch: this.fetch(options, given) } as object
-    } else if (api.apiCall !== undefined && !isObservedFetch(api.apiCall)) {
-      api.apiCall = this.fetch(options, api.apiCall.bind(api))
+      const fetching = this.fetch(options, api.getFetch())
+      api.getFetch = () => fetching
     }
-    wrapLive(client.live, this.recordIn(options))
+    wrapLive(client.live, () => this.recorder(options))
   }
 }

@@ -1,6 +1,6 @@
 import { Answer, type Stated } from './answer.js'
 import { derivedId } from './derived-id.js'
-import { type CallContext, decimalText, type ModelCall, quietly } from './event.js'
+import { type CallContext, decimalText, type ModelCall, member, quietly } from './event.js'
 import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
 import { sellerOf } from './provider.js'
 import type { SentRequest } from './request.js'
@@ -71,9 +71,9 @@ export class ObservedCall {
     if (--this.readers === 0) this.end('cancelled')
   }
 
-  /** The request, or the reading of its answer, threw. What never reached the provider costs nothing. */
+  /** The request, or the reading of its answer, threw. What the provider refused, or never got, costs nothing. */
   fail(cause: unknown): void {
-    if (NOT_SENT.has(codeOf(cause))) this.drop()
+    if (NOT_SENT.has(codeOf(cause)) || typeof member(cause, 'status') === 'number') this.drop()
     else this.end(isAbort(cause) ? 'cancelled' : 'error')
   }
 
@@ -85,7 +85,8 @@ export class ObservedCall {
       // What is only fetched was recorded when it was created.
       const isFetched = begun.request.method === 'GET' && !answer.isDeferred
       const isCut = outcome !== 'success' || this.isStreamed
-      if (answer.hasUsage ? !isFetched : begun.model !== undefined && isCut) {
+      const isWanted = answer.hasUsage ? !isFetched && !answer.isPending : begun.model !== undefined && isCut
+      if (isWanted) {
         this.recordAnswer(answer, outcome, answer.isDeferred)
       }
     })

@@ -1,3 +1,4 @@
+import { runObserved } from './context.js'
 import { quietly } from './event.js'
 import type { ObservedCall } from './observed-call.js'
 import { observeResponse } from './observed-response.js'
@@ -23,19 +24,23 @@ const refusing = new Set<string>()
  * so that their methods, promises, streams and errors stay as they are.
  */
 export function observedFetch(original: Fetch, observer: Observer): Fetch {
-  const fetching: Fetch = async (input, init) => {
+  // What it calls may have our `fetch`, too. Methods of clients that stand for one take further arguments.
+  const send = (...args: Parameters<Fetch>): Promise<Response> => runObserved(() => original(...args))
+  const fetching = async (...args: Parameters<Fetch>): Promise<Response> => {
+    const [input, init, ...more] = args
     const request = quietly(() => sentRequest(input, init))
     const facts = request === undefined ? undefined : quietly(() => factsOfRequest(request))
-    if (request === undefined || facts === undefined) return original(input, init)
+    if (request === undefined || facts === undefined) return original(...args)
     const call = quietly(() => observer.begin(request, facts))
-    if (call === undefined) return original(input, init)
+    if (call === undefined) return original(...args)
 
     const isAsking = observer.asksForUsage && facts.asking !== undefined && !refusing.has(request.url.host)
     try {
-      const response = await original(input, isAsking ? { ...init, body: facts.asking as string } : init)
+      const response = await send(input, isAsking ? { ...init, body: facts.asking as string } : init, ...more)
       if (!isAsking || !(await isRefusal(response))) return seen(response, call, isAsking)
       refusing.add(request.url.host)
-      return seen(await original(input, init), call, false)
+      void response.body?.cancel()
+      return seen(await send(...args), call, false)
     } catch (cause) {
       call.fail(cause)
       throw cause
@@ -46,8 +51,8 @@ export function observedFetch(original: Fetch, observer: Observer): Fetch {
 }
 
 function seen(response: Response, call: ObservedCall, isAsked: boolean): Response {
-  if (response.ok) quietly(() => observeResponse(response, call, isAsked))
-  else call.drop()
+  const isSeen = response.ok && quietly(() => observeResponse(response, call, isAsked)) !== undefined
+  if (!isSeen) call.drop()
   return response
 }
 

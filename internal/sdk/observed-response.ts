@@ -14,12 +14,15 @@ const unread = new FinalizationRegistry<ObservedCall>((call) => call.abandon())
  *
  * @param isAsked the last chunk, with the usage, is what the caller did not ask for
  */
-export function observeResponse(response: Response, call: ObservedCall, isAsked: boolean): void {
+export function observeResponse(response: Response, call: ObservedCall, isAsked: boolean): Response {
   const type = response.headers.get('content-type') ?? ''
+  // Amazon's has a form of its own, of which only the end is known here.
+  const isStreamed = /event-?stream/.test(type)
+  call.answered(response.headers, isStreamed)
   // Sound, images, files.
-  if (type !== '' && !/json|event-stream/.test(type)) return call.end('success')
-  call.answered(response.headers, type.includes('event-stream'))
-  observeReads(response, call, { isFile: /jsonl|ndjson/.test(type), isAsked })
+  if (type !== '' && !isStreamed && !type.includes('json')) call.end('success')
+  else observeReads(response, call, { isFile: /jsonl|ndjson/.test(type), isAsked })
+  return response
 }
 
 interface Form {

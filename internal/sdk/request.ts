@@ -7,8 +7,8 @@ export interface SentRequest {
   readonly url: URL
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
-  /** Undefined where it is no text: a form, a stream. */
-  readonly body: string | undefined
+  /** Undefined where it is neither a text nor a form. */
+  readonly body: string | FormData | undefined
 }
 
 export function sentRequest(input: unknown, init: RequestInit | undefined): SentRequest {
@@ -18,7 +18,7 @@ export function sentRequest(input: unknown, init: RequestInit | undefined): Sent
     url: new URL(request?.url ?? String(input)),
     headers: headersOf(init?.headers ?? request?.headers),
     signal: init?.signal ?? request?.signal ?? undefined,
-    body: typeof init?.body === 'string' ? init.body : undefined,
+    body: typeof init?.body === 'string' || init?.body instanceof FormData ? init.body : undefined,
   }
 }
 
@@ -36,24 +36,29 @@ export interface RequestFacts {
 
 export function factsOfRequest({ method, url, headers, body }: SentRequest): RequestFacts {
   if (method !== 'POST') return { model: undefined, asking: undefined }
-  const members = body?.startsWith('{') ? topMembers(body, NAMES) : new Map<string, Member>()
-  const ofPath = MODEL_IN_PATH.exec(url.pathname)?.[1]
-  const model = nameOf(members.get('model')?.text) ?? (ofPath === undefined ? undefined : decodeURIComponent(ofPath))
+  const text = typeof body === 'string' && body.startsWith('{') ? body : ''
+  const members = topMembers(text, NAMES)
+  const model =
+    nameOf(quietly(() => JSON.parse(members.get('model')?.text ?? '') as unknown)) ?? modelElsewhere(url, body)
   const isStreamedChat = members.get('stream')?.text.trim() === 'true' && /\/completions$/.test(url.pathname)
   // A signature or a length belongs to the body as it is.
   const isFixed = headers.has('content-length') || headers.get('authorization')?.startsWith('AWS4-') === true
-  const asking = isStreamedChat && !isFixed ? askingBody(body as string, members.get('stream_options')) : undefined
+  const asking = isStreamedChat && !isFixed ? askingBody(text, members.get('stream_options')) : undefined
   return { model, asking }
 }
 
 const NAMES: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options'])
-/** Gemini's, Vertex AI's and Azure's requests name the model in their path. */
-const MODEL_IN_PATH = /\/(?:models|deployments|model)\/([^/:]+)/
+/** Requests to Gemini, Vertex AI, Azure and Bedrock name the model in their path. */
+const MODEL_IN_PATH = /\/(?:(?:models|deployments)\/([^/:]+)|model\/([^/]+))/
 
-function nameOf(text: string | undefined): string | undefined {
-  const name = text === undefined ? undefined : quietly(() => JSON.parse(text) as unknown)
-  return typeof name === 'string' && name !== '' && name.length <= 256 ? name : undefined
+function modelElsewhere(url: URL, body: SentRequest['body']): string | undefined {
+  if (body instanceof FormData) return nameOf(body.get('model'))
+  const [, ...names] = MODEL_IN_PATH.exec(url.pathname) ?? []
+  const name = names.find((each) => each !== undefined)
+  return name === undefined ? undefined : nameOf(quietly(() => decodeURIComponent(name)))
 }
+
+const nameOf = (name: unknown): string | undefined => (typeof name === 'string' && name !== '' ? name : undefined)
 
 /** A streamed chat states its usage only when asked, in a last chunk without choices. */
 function askingBody(body: string, options: Member | undefined): string | undefined {

@@ -10,23 +10,23 @@ fetch(url, { method: 'POST', headers, body }).then((answer) => process.exit(answ
  * Sends from a child process and waits for it: within `exit`, Node runs nothing asynchronous. Does nothing where there
  * are no child processes, or the program is not Node's.
  *
- * @returns how many were sent
+ * @returns whether all were sent
  */
 export function sendFromChild(
   { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
   lines: readonly string[],
   msMax: number,
-): number {
+): boolean {
   const { process: node } = globalThis as { process?: NodeJS.Process }
   const spawnSync = builtin('node:child_process')?.['spawnSync'] as SpawnSync | undefined
-  if (lines.length === 0 || node === undefined || 'electron' in node.versions || 'bun' in node.versions) return 0
+  if (lines.length === 0 || node === undefined || 'electron' in node.versions || 'bun' in node.versions) return false
   try {
     const { NODE_OPTIONS: _, ...env } = node.env
     const input = JSON.stringify({ url, headers, body: lines.join('\n') })
     const { status } = spawnSync?.(node.execPath, ['-e', SCRIPT], { env, input, timeout: msMax, stdio: STDIO }) ?? {}
-    return status === 0 ? lines.length : 0
+    return status === 0
   } catch {
-    return 0
+    return false
   }
 }
 

@@ -1,7 +1,8 @@
 import { stated } from './context.js'
-import type { CallContext, ModelCall } from './event.js'
+import { type CallContext, type ModelCall, quietly } from './event.js'
 import { unwatchEnd, type Waiting, watchEnd } from './process-end.js'
 import { sendFromChild } from './send-from-child.js'
+import { Spool, type Taken } from './spool.js'
 
 export interface SenderOptions {
   /** Of the service, such as `https://attribution.example.com`. */
@@ -12,6 +13,8 @@ export interface SenderOptions {
   readonly flushEveryMs?: number | undefined
   /** Calls kept while the service cannot be reached; further ones are dropped and counted. Default: 10,000. */
   readonly queueMax?: number | undefined
+  /** A folder for calls that would be dropped while the service cannot be reached, up to 64 MB. Default: none. */
+  readonly spoolFolder?: string | undefined
   /** Told when calls are dropped or refused. Default: a warning on the console, one in an hour at most. */
   readonly onProblem?: ((problem: SenderProblem) => void) | undefined
   /** Default: that of the platform. */
@@ -29,10 +32,13 @@ export interface SenderCounts {
   readonly sent: number
   readonly lost: number
   readonly waiting: number
+  /** Written to `spoolFolder`, from which this process or a later one sends them. */
+  readonly spooled: number
 }
 
 const BATCH_MAX = 500
-const QUEUE_CHARACTERS_MAX = 16_000_000
+const FULL = 'too many calls wait to be sent'
+const WAITING_CHARACTERS_MAX = 16_000_000
 const REQUEST_MS_MAX = 10_000
 const RETRY_MS_MIN = 250
 const RETRY_MS_MAX = 30_000
@@ -55,8 +61,12 @@ interface Batch {
 export class Sender {
   private readonly options: SenderOptions
   private readonly queue: string[] = []
-  private queuedCharacters = 0
-  private readonly counts = { recorded: 0, sent: 0, lost: 0 }
+  /** Lines that are being sent. They wait, too, until they are answered. */
+  private batch: readonly string[] = []
+  private waitingCharacters = 0
+  private readonly counts = { recorded: 0, sent: 0, lost: 0, spooled: 0 }
+  private readonly spool: Spool | undefined
+  private fromSpool: Taken | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private sending: Promise<void> | undefined
   private isAway = false
@@ -72,12 +82,16 @@ export class Sender {
     },
     send: () => this.flush(END_MS_MAX),
     sendNow: () => {
-      if (!this.isAway) this.counts.sent += sendFromChild(this.request(), this.takeAll(), END_MS_MAX)
+      const lines = this.takeAll()
+      if (!this.isAway && sendFromChild(this.request(), lines, END_MS_MAX)) this.counts.sent += lines.length
+      else this.spare(lines, 'the process ended before the service answered')
     },
   }
 
   constructor(options: SenderOptions) {
     this.options = options
+    this.spool = options.spoolFolder === undefined ? undefined : quietly(() => new Spool(options.spoolFolder as string))
+    if (this.spool !== undefined) this.sendLater()
   }
 
   /** A call that will be recorded when it ends, or with the process. */
@@ -95,20 +109,44 @@ export class Sender {
   record(call: ModelCall, context: CallContext): void {
     this.counts.recorded++
     if (this.isClosed) return this.lose(1, 'the client is closed')
-    const isFull = this.queue.length >= (this.options.queueMax ?? 10_000)
-    if (isFull || this.queuedCharacters > QUEUE_CHARACTERS_MAX) return this.lose(1, 'too many calls wait to be sent')
-    if (this.queue.length === 0) watchEnd(this.waiting)
+    if (this.isFull && this.spool !== undefined) this.spare(this.taken(this.queue.splice(0)), FULL)
+    if (this.isFull) return this.lose(1, FULL)
+    if (this.count === 0) watchEnd(this.waiting)
     const line = JSON.stringify({
       ingestion_layer: 'application',
       ...stated(context),
       ...stated(call),
+      provider: nameOf(call.provider),
+      requested_model: nameOf(call.requested_model),
+      served_model: call.served_model == null ? undefined : nameOf(call.served_model),
       event_id: call.event_id ?? crypto.randomUUID(),
       ingestion_timestamp: call.ingestion_timestamp ?? new Date().toISOString(),
     })
-    this.queue.push(line)
-    this.queuedCharacters += line.length
+    this.take(line)
     if (this.queue.length >= BATCH_MAX) void this.sendSoon()
-    else this.timer ??= detached(() => void this.sendSoon(), this.options.flushEveryMs ?? 1_000)
+    else this.sendLater()
+  }
+
+  private sendLater(): void {
+    this.timer ??= detached(() => void this.sendSoon(), this.options.flushEveryMs ?? 1_000)
+  }
+
+  private get isFull(): boolean {
+    return this.count >= (this.options.queueMax ?? 10_000) || this.waitingCharacters > WAITING_CHARACTERS_MAX
+  }
+
+  private get count(): number {
+    return this.queue.length + this.batch.length
+  }
+
+  private take(line: string): void {
+    this.queue.push(line)
+    this.waitingCharacters += line.length
+  }
+
+  private taken(lines: readonly string[]): readonly string[] {
+    for (const line of lines) this.waitingCharacters -= line.length
+    return lines
   }
 
   /** Sends what waits. Resolves when it has been sent, or will never be, and after `msMax` at the latest. */
@@ -123,17 +161,16 @@ export class Sender {
   }
 
   /** Sends what waits, for ten seconds at most, and takes no further calls. */
-  async close(): Promise<void> {
-    await this.flush()
+  async close(msMax = FLUSH_MS_MAX): Promise<void> {
+    await this.flush(msMax)
     this.isClosed = true
     this.interrupt()
-    const left = this.takeAll().length
-    if (left > 0) this.lose(left, 'the client was closed before the service answered')
+    this.spare(this.takeAll(), 'the client was closed before the service answered')
     unwatchEnd(this.waiting)
   }
 
   get state(): SenderCounts {
-    return { ...this.counts, waiting: this.queue.length }
+    return { ...this.counts, waiting: this.count }
   }
 
   private sendSoon(): Promise<void> {
@@ -147,24 +184,40 @@ export class Sender {
   }
 
   private unwatchIfIdle(): void {
-    if (this.queue.length === 0 && this.open.size === 0) unwatchEnd(this.waiting)
+    if (this.count === 0 && this.open.size === 0) unwatchEnd(this.waiting)
   }
 
   private takeAll(): readonly string[] {
-    this.queuedCharacters = 0
-    return this.queue.splice(0)
+    const lines = this.taken([...this.batch, ...this.queue.splice(0)])
+    this.batch = []
+    return lines
   }
 
   private async sendAll(): Promise<void> {
-    while (this.queue.length > 0) {
-      const batch = { idempotencyKey: crypto.randomUUID(), lines: this.queue.slice(0, BATCH_MAX) }
-      const refused = await this.send(batch)
+    while (this.queue.length > 0 || this.takeSpooled()) {
+      const lines = this.queue.splice(0, BATCH_MAX)
+      this.batch = lines
+      const refused = await this.send({ idempotencyKey: crypto.randomUUID(), lines })
       if (refused === undefined) return
-      // They stay in the queue until they are answered, and count against its limit.
-      for (const line of this.queue.splice(0, batch.lines.length)) this.queuedCharacters -= line.length
-      this.counts.sent += batch.lines.length - refused.count
+      this.batch = []
+      this.counts.sent += this.taken(lines).length - refused.count
       if (refused.count > 0) this.lose(refused.count, refused.why)
     }
+  }
+
+  /** The lines of a file, once those of the one before are sent. */
+  private takeSpooled(): boolean {
+    quietly(() => this.fromSpool?.done())
+    this.fromSpool = this.isAway ? undefined : this.spool?.take()
+    for (const line of this.fromSpool?.lines ?? []) this.take(line)
+    return this.fromSpool !== undefined
+  }
+
+  /** Keeps what cannot be sent now. */
+  private spare(lines: readonly string[], why: string): void {
+    if (lines.length === 0) return
+    if (this.spool?.write(lines) !== true) return this.lose(lines.length, why)
+    this.counts.spooled += lines.length
   }
 
   /** Tries until the service answers. @returns undefined when the client was closed meanwhile */
@@ -173,7 +226,9 @@ export class Sender {
       const answer = await this.answerTo(batch)
       if (this.isClosed) return undefined
       this.isAway = answer.status === 0 || answer.status >= 500
-      if (answer.status === 202) return { count: rejectedIn(answer.text), why: 'the service rejected calls' }
+      if (answer.status === 202) {
+        return { count: rejectedIn(answer.text), why: `the service rejected calls: ${answer.text.slice(0, 300)}` }
+      }
       const mayPass = this.isAway || answer.status === 409 || answer.status === 429
       if (!mayPass) {
         return {
@@ -249,6 +304,9 @@ export class Sender {
     console.warn(`attribution: ${message} (${this.counts.lost} calls without a record)`)
   }
 }
+
+/** A name of a provider or model as the service takes it: `claude-sonnet-4-5[1m]` has signs of no name. */
+const nameOf = (text: string): string => text.replace(/[^\p{L}\p{M}\p{Nd} ._\-/:@+]/gu, '_').slice(0, 256)
 
 /** A timer that keeps no process alive. */
 function detached(task: () => void, ms: number): ReturnType<typeof setTimeout> {

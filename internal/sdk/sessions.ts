@@ -19,13 +19,15 @@ export function observeSession(session: object, record: Record): void {
 }
 
 /** Google's Live API. */
-export function wrapLive(live: unknown, record: Record): void {
+/** @param begin takes the scope of a session that begins */
+export function wrapLive(live: unknown, begin: () => Record): void {
   const connect = member(live, 'connect')
   if (typeof connect !== 'function') return
   const wrapped = (parameters: object): unknown => {
     const callbacks = member(parameters, 'callbacks') as object
     const onmessage = member(callbacks, 'onmessage') as (message: unknown) => void
     const model = textIn(parameters, 'model')
+    const record = begin()
     const seen = (message: unknown): void => {
       quietly(() => recordEvent(message, model, undefined, record))
       onmessage(message)

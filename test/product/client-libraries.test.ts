@@ -51,7 +51,7 @@ describe('calls of a wrapped client are records with their price', () => {
     await openai.chat.completions.create({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] })
     await attribution.close()
 
-    expect(attribution.counts).toEqual({ recorded: 1, sent: 1, lost: 0, waiting: 0 })
+    expect(attribution.counts).toEqual({ recorded: 1, sent: 1, lost: 0, waiting: 0, spooled: 0 })
     const [record] = await recordsOf('js-search', 1)
     // 200 tokens at 0.15, 1,000 cached ones at 0.075, and 300 at 0.60 USD per million.
     expect(record).toMatchObject({ served_model: 'gpt-4o-mini-2024-07-18', cost_usd: '0.000285' })

@@ -73,13 +73,13 @@ async function ran(name: string, program: string): Promise<{ readonly code?: unk
   )
 }
 
-async function costsOf(name: string): Promise<readonly string[]> {
+async function costsOf(name: string, count: number): Promise<readonly string[]> {
   for (;;) {
     const response = await fetch(`${service.baseUrl}/v1/attribution?filter[service][eq]=${name}`, {
       headers: { 'x-api-key': service.credentials.api_key },
     })
     const { data = [] } = (await response.json()) as { data?: readonly { cost_usd: string }[] }
-    if (data.length > 0) return data.map(({ cost_usd }) => cost_usd)
+    if (data.length >= count) return data.map(({ cost_usd }) => cost_usd)
     await sleep(50)
   }
 }
@@ -112,6 +112,28 @@ describe('a call is a record, however its program ends', () => {
   ])('%s', async (_, name, program, end) => {
     expect(await ran(name, program)).toMatchObject(end)
     // An answer that was not read to its end states no counts.
-    expect(await costsOf(name)).toEqual([name === 'reading.mjs' ? '0' : '0.000285'])
+    expect(await costsOf(name, 1)).toEqual([name === 'reading.mjs' ? '0' : '0.000285'])
+  })
+
+  test.each([
+    [
+      'workers of a cluster',
+      'cluster.mjs',
+      `${ESM}import cluster from 'node:cluster'
+       ${TEN_LINES}
+       if (cluster.isPrimary) for (let i = 0; i < 2; i++) cluster.fork()
+       else await call(), process.disconnect()`,
+    ],
+    [
+      'threads',
+      'threads.mjs',
+      `${ESM}import { isMainThread, Worker } from 'node:worker_threads'
+       ${TEN_LINES}
+       if (isMainThread) for (let i = 0; i < 2; i++) new Worker(new URL(import.meta.url))
+       else await call()`,
+    ],
+  ])('in %s', async (_, name, program) => {
+    expect(await ran(name, program)).toEqual({ code: 0 })
+    expect(await costsOf(name, 2)).toEqual(['0.000285', '0.000285'])
   })
 })

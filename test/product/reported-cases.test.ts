@@ -316,10 +316,9 @@ const ALL: readonly Case[] = [
     send: async (to) => {
       const attribution = new Attribution({ baseUrl: to.service.baseUrl, apiKey: to.service.credentials.api_key })
       const answer = JSON.parse(to.read('answer.json')) as object
-      const client = attribution.wrapAnthropic({ messages: { create: async (_: object) => answer } } as never) as {
-        messages: { create: (request: object) => Promise<unknown> }
-      }
-      await client.messages.create({ model: 'claude-opus-4-8', max_tokens: 5000, messages: [] })
+      const fetching = attribution.fetch({}, async () => Response.json(answer))
+      const body = JSON.stringify({ model: 'claude-opus-4-8', max_tokens: 5000, messages: [] })
+      await (await fetching('https://api.anthropic.com/v1/messages', { method: 'POST', body })).json()
       await attribution.close()
     },
     records: [{ input: 203000, output: 4500, cost: '1.1275' }],

@@ -54,6 +54,16 @@ test('calls belong to the scope that they are made in, also at once and after wa
   expect(sent).toContainEqual(expect.objectContaining({ attributed_service: 'shop', tags }))
 })
 
+test('a call that states who made it belongs to them, whatever its scope says', async () => {
+  attribution.context({ identity: 'ann', service: 'search' }, () =>
+    attribution.record({ provider: 'openai', requested_model: 'claude-sonnet-4-5[1m]' }, { identity: 'bob' }),
+  )
+  await attribution.flush()
+
+  const model = 'claude-sonnet-4-5_1m_'
+  expect(sent).toMatchObject([{ attributed_identity: 'bob', attributed_service: 'search', requested_model: model }])
+})
+
 test('a scope holds a serverless function until its calls have been sent', async () => {
   let held: Promise<void> | undefined
   const waitUntil = (sending: Promise<void>) => {

@@ -147,7 +147,8 @@ describe('a response', () => {
     const get = { method: 'GET', body: null }
     const url = 'https://api.openai.com/v1/responses/resp_1'
     const response = { id: 'resp_1', object: 'response', background: false, usage }
-    const batch = { id: 'batch_1', object: 'batch', model: 'gpt-4o', usage }
+    const batch = { id: 'batch_1', object: 'batch', status: 'completed', model: 'gpt-4o', usage }
+    await (await call(Response.json({ ...batch, status: 'in_progress' }), get, url)).json()
     for (const answer of [response, { ...response, background: true }, { ...response, background: true }, batch]) {
       await (await call(Response.json(answer), get, url)).json()
     }
@@ -169,6 +170,19 @@ describe('a response', () => {
     expect(await (await call(file, { method: 'GET', body: null }, url)).text()).toBe(lines)
     expect(await recorded()).toMatchObject([{ response_id: 'msg_1', provider: 'anthropic' }, { response_id: 'msg_2' }])
   })
+})
+
+test("a stream of Amazon's own form is a call without counts", async () => {
+  const file = new Response('binary', { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
+  expect(await (await call(file)).text()).toBe('binary')
+  expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'success' }])
+})
+
+test('a response that cannot be observed is answered as it is', async () => {
+  const frozen = Object.freeze({ ok: true, headers: new Headers(), json: async () => CHAT })
+  const response = await call(frozen as unknown as Response)
+  expect(response).toBe(frozen)
+  expect(await response.json()).toBe(CHAT)
 })
 
 describe('a request', () => {
@@ -210,6 +224,20 @@ describe('a request', () => {
     })
     await fetching(CHATS, { method: 'POST', body: STREAMED })
     expect(bodies).toEqual([STREAMED])
+  })
+
+  test('is recorded once where a client with our fetch is wrapped by a method that stands for one', async () => {
+    const more: unknown[] = []
+    const inner = attribution.fetch({}, async () => Response.json(CHAT))
+    const apiCall = (url: string, init: RequestInit, ...rest: unknown[]) => {
+      more.push(...rest)
+      return inner(url, init)
+    }
+    const client = attribution.wrap({ apiClient: { apiCall } })
+    await (await client.apiClient.apiCall(CHATS, { method: 'POST', body: BODY }, { attempts: 2 }, 9)).json()
+
+    expect(more).toEqual([{ attempts: 2 }, 9])
+    expect(await recorded()).toHaveLength(1)
   })
 
   test('whose body or address is of an odd form is passed on as it is', async () => {

@@ -41,6 +41,11 @@ test('the model is that of the body, else of the path; a request that sends noth
   expect(facts(`${google}/gemini-2.5-flash:generateContent`, { body: '{}' }).model).toBe('gemini-2.5-flash')
   expect(facts(CHATS, { body: '{"messages":[{"model":"x"}]}' }).model).toBeUndefined()
   expect(facts(CHATS, { body: new FormData() }).model).toBeUndefined()
+  const form = new FormData()
+  form.set('model', 'whisper-1')
+  expect(facts('https://api.openai.com/v1/audio/transcriptions', { body: form }).model).toBe('whisper-1')
+  const bedrock = 'https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-haiku-4-5-v1%3A0/invoke'
+  expect(facts(bedrock, { body: '{}' }).model).toBe('anthropic.claude-haiku-4-5-v1:0')
   expect(factsOfRequest(sentRequest(`${google}/gemini-2.5-flash`, undefined)).model).toBeUndefined()
 })
 

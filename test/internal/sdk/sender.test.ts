@@ -1,5 +1,9 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Sender, type SenderOptions, type SenderProblem } from '../../../internal/sdk/sender.js'
+import { atEnd } from '../../support/run/at-end.js'
 
 const CALL = { provider: 'openai', requested_model: 'gpt-4o' }
 
@@ -41,7 +45,7 @@ describe('calls', () => {
 
     expect(requests.map(({ ids }) => ids.length)).toEqual([500, 500, 200])
     expect(new Set(requests.flatMap(({ ids }) => ids)).size).toBe(1_200)
-    expect(sender.state).toEqual({ recorded: 1_200, sent: 1_200, lost: 0, waiting: 0 })
+    expect(sender.state).toEqual({ recorded: 1_200, sent: 1_200, lost: 0, waiting: 0, spooled: 0 })
   })
 
   test('are sent again with the same ids and the same key, until the service answers', async () => {
@@ -63,7 +67,7 @@ describe('calls', () => {
     await sender.flush()
 
     expect(problems).toEqual([{ lost: 1, message: expect.stringContaining('401') }])
-    expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0 })
+    expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0, spooled: 0 })
   })
 
   test('that the service rejects one by one are counted', async () => {
@@ -93,6 +97,57 @@ describe('calls', () => {
     await sender.close()
     sender.record(CALL, {})
 
-    expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0 })
+    expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0, spooled: 0 })
+  })
+})
+
+describe('a spool', () => {
+  const folderOf = () => {
+    const folder = mkdtempSync(join(tmpdir(), 'attribution-spool-'))
+    atEnd(() => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  }
+  const away = () => Promise.reject(new TypeError('fetch failed'))
+
+  test('keeps what a closed client could not send, for the next one', async () => {
+    const spoolFolder = folderOf()
+    const first = senderOf([], { spoolFolder, fetch: away })
+    for (let i = 0; i < 3; i++) first.record(CALL, {})
+    await Promise.all([first.flush(10), first.close(10)])
+    expect(first.state).toMatchObject({ lost: 0, spooled: 3, waiting: 0 })
+
+    const next = senderOf([], { spoolFolder })
+    next.record(CALL, {})
+    await next.flush()
+    expect(requests.map(({ ids }) => ids.length)).toEqual([1, 3])
+    expect(readdirSync(spoolFolder)).toEqual([])
+  })
+
+  test('takes what is too much for memory, and gives it back once the service answers', async () => {
+    let isAway = true
+    const sent: string[] = []
+    const sender = senderOf([], {
+      spoolFolder: folderOf(),
+      queueMax: 600,
+      fetch: async (_, init) => {
+        if (isAway) throw new TypeError('fetch failed')
+        sent.push(...String(init?.body).split('\n'))
+        return new Response('{"rejected":0}', { status: 202 })
+      },
+    })
+    for (let i = 0; i < 2_000; i++) sender.record(CALL, {})
+    expect(sender.state.waiting).toBeLessThanOrEqual(600)
+    isAway = false
+    await sender.flush()
+
+    expect(sender.state).toMatchObject({ lost: 0, waiting: 0, sent: 2_000 })
+    expect(new Set(sent).size).toBe(2_000)
+  })
+
+  test('is left out where its folder cannot be made, and calls are lost as without it', async () => {
+    const sender = senderOf([], { spoolFolder: '/dev/null/spool', queueMax: 1, fetch: away })
+    for (let i = 0; i < 2; i++) sender.record(CALL, {})
+
+    expect(sender.state).toMatchObject({ lost: 1, spooled: 0 })
   })
 })

@@ -50,7 +50,7 @@ test("each message of Google's Live API with a usage is a call", async () => {
     callbacks.onmessage({ usageMetadata: { promptTokenCount: 3, responseTokenCount: 4 } })
     return 'session'
   }
-  const client = attribution.wrap({ apiClient: { clientOptions: {} }, live: { connect } })
+  const client = attribution.wrap({ apiClient: { apiCall: fetch }, live: { connect } })
   const parameters = { model: 'gemini-live-2.5', callbacks: { onmessage: (message: object) => messages.push(message) } }
   expect(await client.live.connect(parameters as never)).toBe('session')
   await attribution.flush()
