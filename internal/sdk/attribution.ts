@@ -8,9 +8,9 @@
  */
 import { type AiMiddleware, aiMiddleware } from './ai-middleware.js'
 import { currentScope, currentTrace, fieldsOf, isObserved, runIn, type Scope, withScope } from './context.js'
-import { type CallContext, type ModelCall, quietly } from './event.js'
+import { type CallContext, type Fetch, type ModelCall, quietly } from './event.js'
 import { ObservedCall } from './observed-call.js'
-import { type Fetch, isObservedFetch, type Observer, observedFetch } from './observed-fetch.js'
+import { isObservedFetch, type Observer, observedFetch } from './observed-fetch.js'
 import type { RequestFacts, SentRequest } from './request.js'
 import { Sender, type SenderCounts, type SenderOptions } from './sender.js'
 import { observeSession, wrapLive } from './sessions.js'

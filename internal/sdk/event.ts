@@ -46,6 +46,8 @@ export interface CallContext
   readonly ingestion_layer?: InvocationEvent['ingestion_layer'] | undefined
 }
 
+export type Fetch = typeof fetch
+
 /** A member of an object from outside; undefined for anything else. */
 export const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined

@@ -81,16 +81,18 @@ export class ObservedCall {
     if (this.isEnded) return
     this.isEnded = true
     quietly(() => {
-      const { answer, begun } = this
-      // What is only fetched was recorded when it was created.
-      const isFetched = begun.request.method === 'GET' && !answer.isDeferred
-      const isCut = outcome !== 'success' || this.isStreamed
-      const isWanted = answer.hasUsage ? !isFetched && !answer.isPending : begun.model !== undefined && isCut
-      if (isWanted) {
-        this.recordAnswer(answer, outcome, answer.isDeferred)
-      }
+      if (this.isWanted(outcome)) this.recordAnswer(this.answer, outcome, this.answer.isDeferred)
     })
     this.close()
+  }
+
+  private isWanted(outcome: Outcome): boolean {
+    const { answer, begun } = this
+    const isGet = begun.request.method === 'GET'
+    // What is only fetched was recorded when it was created, and what is answered later will be.
+    if (answer.hasUsage) return answer.isDeferred ? !answer.isPending : !isGet
+    const isOfModel = begun.model !== undefined || (!isGet && answer.facts().served_model !== undefined)
+    return isOfModel && !answer.isDeferred && (outcome !== 'success' || this.isStreamed)
   }
 
   /** A failure of the provider costs nothing. */

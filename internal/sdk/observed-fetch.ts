@@ -1,5 +1,5 @@
 import { runObserved } from './context.js'
-import { quietly } from './event.js'
+import { type Fetch, quietly } from './event.js'
 import type { ObservedCall } from './observed-call.js'
 import { observeResponse } from './observed-response.js'
 import { factsOfRequest, type RequestFacts, type SentRequest, sentRequest } from './request.js'
@@ -10,8 +10,6 @@ export interface Observer {
   /** Whether streamed chats are asked for their usage. */
   readonly asksForUsage: boolean
 }
-
-export type Fetch = typeof fetch
 
 const observed = new WeakSet<Fetch>()
 export const isObservedFetch = (fetch: Fetch): boolean => observed.has(fetch)

@@ -20,8 +20,9 @@ export function observeResponse(response: Response, call: ObservedCall, isAsked:
   const isStreamed = /event-?stream/.test(type)
   call.answered(response.headers, isStreamed)
   // Sound, images, files.
-  if (type !== '' && !isStreamed && !type.includes('json')) call.end('success')
-  else observeReads(response, call, { isFile: /jsonl|ndjson/.test(type), isAsked })
+  const isFile = /jsonl|ndjson|application\/binary/.test(type)
+  if (type !== '' && !isStreamed && !isFile && !type.includes('json')) call.end('success')
+  else observeReads(response, call, { isFile, isAsked })
   return response
 }
 

@@ -172,6 +172,30 @@ describe('a response', () => {
   })
 })
 
+test('a stream in the background that is left counts when its answer is fetched', async () => {
+  const response = { id: 'resp_1', object: 'response', background: true, model: 'gpt-5' }
+  const begun = eventOf({ type: 'response.created', response: { ...response, status: 'queued', usage: null } })
+  const reader = (await call(source([begun, begun], close).response)).body?.getReader()
+  await reader?.read()
+  await reader?.cancel()
+  expect(attribution.counts.recorded).toBe(0)
+
+  const done = { ...response, status: 'completed', usage }
+  await (
+    await call(Response.json(done), { method: 'GET', body: null }, 'https://api.openai.com/v1/responses/resp_1')
+  ).json()
+  expect(await recorded()).toMatchObject([{ response_id: 'resp_1', provider_usage: usage }])
+})
+
+test('a cut stream whose request is no text is known by its answer', async () => {
+  const request = new Request(CHATS, { method: 'POST', body: STREAMED })
+  const fetching = attribution.fetch({}, async () => source(PARTS, close).response)
+  const reader = (await fetching(request)).body?.getReader()
+  await reader?.read()
+  await reader?.cancel()
+  expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'cancelled' }])
+})
+
 test("a stream of Amazon's own form is a call without counts", async () => {
   const file = new Response('binary', { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
   expect(await (await call(file)).text()).toBe('binary')
