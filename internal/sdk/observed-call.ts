@@ -25,6 +25,9 @@ export interface Recorder {
   record(call: ModelCall, context: CallContext): void
 }
 
+/** A response that nobody reads is a call all the same. */
+const unread = new FinalizationRegistry<ObservedCall>((call) => call.abandon())
+
 /** One request, from its begin to the end of its answer: recorded once, or not at all. */
 export class ObservedCall {
   private readonly begun: BegunCall
@@ -48,6 +51,11 @@ export class ObservedCall {
   answered(headers: Headers, isStreamed: boolean): void {
     this.headers = factsOfHeaders(headers)
     this.isStreamed = isStreamed
+  }
+
+  /** Ends the call when nobody can read its answer any more. */
+  watch(response: Response): void {
+    unread.register(response, this, this)
   }
 
   /** A part of the answer. */
@@ -103,6 +111,7 @@ export class ObservedCall {
   }
 
   private close(): void {
+    unread.unregister(this)
     this.begun.request.signal?.removeEventListener('abort', this.onAbort)
     this.recorder.ended(this)
     this.begun.onEnd?.()

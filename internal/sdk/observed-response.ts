@@ -5,9 +5,6 @@ import type { ObservedCall } from './observed-call.js'
 import { passThrough } from './pass-through.js'
 import { UsageChunkFilter } from './usage-chunk.js'
 
-/** A response that nobody reads is a call all the same. */
-const unread = new FinalizationRegistry<ObservedCall>((call) => call.abandon())
-
 /**
  * Observes whatever way a response is read by. It stays the same object, which is read no sooner and no faster than its
  * reader asks for.
@@ -35,7 +32,7 @@ interface Form {
 const READS = ['text', 'arrayBuffer', 'bytes', 'blob'] as const
 
 function observeReads(response: Response, call: ObservedCall, form: Form): void {
-  unread.register(response, call)
+  call.watch(response)
   const body = Object.getOwnPropertyDescriptor(response, 'body')
   const original = () =>
     body === undefined ? Reflect.get(Object.getPrototypeOf(response), 'body', response) : body.value
