@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { runInNewContext } from 'node:vm'
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { Attribution } from '../../internal/sdk/attribution.js'
 import { type Provider, startProvider } from '../internal/sdk/provider.js'
 import { newTenantOfProduct } from '../support/product.js'
 import { atEnd } from '../support/run/at-end.js'
@@ -83,6 +85,36 @@ async function costsOf(name: string, count: number): Promise<readonly string[]> 
     await sleep(50)
   }
 }
+
+test('it runs where there is nothing but web APIs', async () => {
+  const code = readFileSync(join(folder, 'node_modules', 'attribution-service-client', 'cjs', 'index.js'), 'utf8')
+  const web = {
+    fetch,
+    Headers,
+    Response,
+    ReadableStream,
+    FormData,
+    Blob,
+    URL,
+    AbortController,
+    TextEncoder,
+    TextDecoder,
+  }
+  const module = { exports: {} as { Attribution: typeof Attribution } }
+  runInNewContext(code, { ...web, crypto, performance, setTimeout, clearTimeout, module, exports: module.exports })
+  const attribution = new module.exports.Attribution({
+    baseUrl: service.baseUrl,
+    apiKey: service.credentials.api_key,
+    context: { service: 'edge' },
+  })
+  const usage = { input_tokens: 1_000, output_tokens: 100 }
+  const fetching = attribution.fetch({}, async () => Response.json({ id: 'resp_1', model: 'gpt-4o-mini', usage }))
+  const body = JSON.stringify({ model: 'gpt-4o-mini', input: 'hello' })
+  await (await fetching('https://api.openai.com/v1/responses', { method: 'POST', body })).json()
+  await attribution.flush()
+
+  expect(await costsOf('edge', 1)).toEqual(['0.00021'])
+})
 
 describe('a call is a record, however its program ends', () => {
   test.each([
