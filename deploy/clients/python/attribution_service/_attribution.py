@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
 from . import _context
 from ._call import Call, Origin
 from ._http import notice_leaving, observed
+from ._sockets import observe_sockets
 from ._sender import Counts, OnProblem, Sender
 
 _log = logging.getLogger("attribution_service")
@@ -104,22 +105,29 @@ class Attribution:
             if hasattr(client, "send") and hasattr(client, "build_request"):
                 same: T = observed(client, begin, self._asks_for_usage)
                 return same
-            self._observe(client, begin)
+            if not self._observe(client, begin):
+                _log.warning("a %s sends with nothing that can be observed: it is not recorded", type(client).__name__)
+                return client
+            observe_sockets(client, begin)
             notice_leaving(sys.modules.get(package))
             for name in ("copy", "with_options"):
                 copied = getattr(client, name, None)
                 if copied is not None and not hasattr(copied, "_attributed"):
                     setattr(client, name, _wrapping(copied, lambda copy: self._wrap(copy, api, provider, context)))
-        except Exception:
-            _log.warning("a %s is not recorded", type(client).__name__, exc_info=True)
+        except Exception as error:
+            _log.warning("a %s is not recorded: %r", type(client).__name__, error)
         return client
 
-    def _observe(self, client: Any, begin: Any) -> None:
+    def _observe(self, client: Any, begin: Any) -> bool:
+        """Whether there is a client of httpx. It may be missing of two that Google's client has."""
+        is_observed = False
         owner = getattr(client, "_api_client", client)
         for name in ("_client", "_httpx_client", "_async_httpx_client"):
             http = getattr(owner, name, None)
             if hasattr(http, "build_request"):
                 setattr(owner, name, observed(http, begin, self._asks_for_usage))
+                is_observed = True
+        return is_observed
 
 
 def _line(*scopes: Fields) -> bytes:

@@ -129,7 +129,7 @@ class Call:
             self._record(answer, "success")
 
     def _record(self, answer: Answer, outcome: str) -> Optional[object]:
-        """Decides whether this is a call. The rest is for the thread that sends it, which keeps nothing of the request."""
+        """Decides whether this is a call. The rest is for the thread that sends it; nothing keeps the request."""
         request = self._request
         path = request.url.path
         body = _body(request)
@@ -141,7 +141,7 @@ class Call:
             is_new = is_post and (model is not None or (has_input and body != b""))
             is_recorded = is_new or self._are_many or (answer.is_deferred and not answer.is_unfinished)
         else:
-            is_recorded = is_post and model is not None and has_input
+            is_recorded = is_post and model is not None and has_input and not answer.is_deferred
         if not is_recorded:
             return None
         host, latency = request.url.host, time.monotonic() - self._begun

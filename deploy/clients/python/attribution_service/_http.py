@@ -121,6 +121,8 @@ def _asking(request: Any, refused: Optional[Set[Tuple[str, str]]]) -> Any:
         body = body[:-1] + b',"stream_options":{"include_usage":true}}'
     headers = request.headers.copy()
     headers["content-length"] = str(len(body))
+    # Nothing can be taken out of what is compressed.
+    headers["accept-encoding"] = "identity"
     return type(request)(request.method, request.url, headers=headers, content=body, extensions=request.extensions)
 
 
@@ -174,12 +176,9 @@ def _observe(call: Call, request: Any, response: Any, is_asked: bool) -> None:
     if response.status_code >= 400:
         return
     decoder = _decoder_of(response)
-    if is_asked and decoder is not None:
-        # What was taken out cannot be taken out of what is compressed: the SDK gets it decoded.
-        del response.headers["content-encoding"]
-    base = _base_of(type(response.stream))
-    feed = None if scanner is None else scanner.feed
-    response.stream = _stream_class(base)(response.stream, call, feed, decoder, _WithoutUsage() if is_asked else None)
+    without = _WithoutUsage() if is_asked and decoder is None else None
+    kind = _stream_class(_base_of(type(response.stream)))
+    response.stream = kind(response.stream, call, None if scanner is None else scanner.feed, decoder, without)
 
 
 def _decoder_of(response: Any) -> Any:
@@ -206,11 +205,14 @@ class _Passing:
             if self._is_left:
                 self._is_left = False
                 self._call.resume()
-            plain = part if self._decoder is None else self._decoder.decode(part)
+            plain = part
+            if self._decoder is not None:
+                decoded = self._decoder.decode(part)
+                plain = decoded if isinstance(decoded, bytes) else b"".join(decoded)
             self._last = (self._last + plain)[-_END_BYTES:]
             if self._feed is not None:
                 self._feed(plain)
-            return part if self._without is None else self._without.feed(plain)
+            return part if self._without is None else self._without.feed(part)
         except Exception:
             self._feed = None
             return part

@@ -2,6 +2,7 @@ import asyncio
 import gc
 import json
 import unittest
+import zlib
 
 import attribution_service
 import stub_httpx as httpx
@@ -127,6 +128,18 @@ class Calls(unittest.TestCase):
         self.assertEqual(first["event_id"], second["event_id"])
         self.assertEqual((first["service_tier"], first["requested_model"]), ("batch", "gpt-4o"))
 
+    def test_an_answer_in_the_background_is_one_call(self):
+        url = "https://api.openai.com/v1/responses"
+        begun = {"id": "resp_1", "background": True, "status": "queued", "usage": None}
+        self.send(httpx.json_answer(begun), httpx.post(url, {"model": "gpt-5", "input": "x", "background": True}))
+        for _ in range(2):
+            ended = {**begun, "status": "completed", "model": "gpt-5", "usage": {"input_tokens": 5}}
+            self.send(httpx.json_answer(ended), httpx.Request("GET", url + "/resp_1"))
+
+        first, second = self.events()
+        self.assertEqual(first["event_id"], second["event_id"])
+        self.assertEqual(first["provider_usage"], {"input_tokens": 5})
+
     def test_each_result_of_a_batch_is_a_call(self):
         usage = {"input_tokens": 5, "service_tier": "batch"}
         lines = [
@@ -225,6 +238,28 @@ class Calls(unittest.TestCase):
         client.send(httpx.post(CHAT, {**ASKED, "stream": True}), stream=True).read()
         attribution.close()
         self.assertNotIn("provider_usage", self.event())
+
+    def test_what_is_compressed_is_read_and_stays_as_it_is(self):
+        class Decoder:
+            def __init__(self):
+                self.decode = zlib.decompressobj(wbits=31).decompress
+
+        class Compressed(httpx.Response):
+            def _get_content_decoder(self):
+                return Decoder()
+
+        packer = zlib.compressobj(wbits=31)
+        parts = [packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) for part in httpx.events(CHUNK, LAST)]
+        encodings = []
+
+        def answer(request, kind):
+            encodings.append(request.headers.get("accept-encoding"))
+            return Compressed(200, {"content-type": "text/event-stream", "content-encoding": "gzip"}, kind(parts))
+
+        response = self.send(answer, httpx.post(CHAT, {**ASKED, "stream": True}), stream=True)
+        self.assertEqual(response.read(), b"".join(parts))
+        self.assertEqual(self.event()["provider_usage"], USAGE)
+        self.assertEqual(encodings, ["identity"])
 
     def test_counts_of_a_stream_add_up(self):
         parts = [

@@ -1,0 +1,157 @@
+"""Calls over a WebSocket: OpenAI's Realtime and Responses API, Gemini's Live API. Each answer is a call of its own."""
+
+import contextlib
+import functools
+import inspect
+import json
+from types import SimpleNamespace
+from typing import Any, AsyncIterator, Callable, Dict, Optional
+
+from ._call import Call
+from ._scan import Scanner
+
+Begin = Callable[[Any], Call]
+
+
+class _Answers:
+    """Reads what arrives on one connection."""
+
+    def __init__(self, begin: Begin, host: str, model: Any) -> None:
+        self._begin = begin
+        body = {"model": model, "input": 0} if isinstance(model, str) else {"input": 0}
+        url = SimpleNamespace(host=host, path="/realtime")
+        self._request = SimpleNamespace(
+            method="POST", url=url, content=json.dumps(body).encode(), headers={}, stream=None
+        )
+        self._call: Optional[Call] = None
+        self._scanner = Scanner(self._see)
+
+    def feed(self, message: Any) -> None:
+        try:
+            self._scanner.feed(message if isinstance(message, bytes) else str(message).encode())
+        except Exception:
+            self._scanner = Scanner(self._see)
+
+    def end(self, outcome: str) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call.end(outcome)
+
+    def _see(self, stated: Dict[str, str], usage: Optional[bytes]) -> None:
+        if stated.get("type") == "response.created":
+            self._call = self._begin(self._request)
+        if usage is not None:
+            call, self._call = self._call or self._begin(self._request), None
+            call.answer.see(stated, usage)
+            call.end("success")
+
+
+def observe_sockets(client: Any, begin: Begin) -> None:
+    """For all connections that a client opens from now on."""
+    live = getattr(getattr(client, "aio", None), "live", None)
+    if live is not None:
+        if not hasattr(live.connect, "_attributed"):
+            live.connect = _gemini_connect(live.connect, begin, _host_of(client))
+        return
+    client._attribution_connect = lambda connect: _openai_connect(connect, begin, _host_of(client))
+    for name in ("realtime", "responses"):
+        _notice(type(client), name)
+
+
+def _host_of(client: Any) -> str:
+    options = getattr(getattr(client, "_api_client", client), "_http_options", client)
+    text = str(getattr(client, "websocket_base_url", None) or getattr(options, "base_url", ""))
+    return text.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
+
+
+def _notice(kind: Any, name: str) -> None:
+    """An SDK imports these of its parts, which takes a while, when they are first used: then they are observed, too."""
+    original = kind.__dict__.get(name)
+    if not isinstance(original, functools.cached_property):
+        return
+
+    class Noticing(functools.cached_property):  # type: ignore[type-arg]
+        def __get__(self, client: Any, owner: Any = None) -> Any:
+            part = super().__get__(client, owner)
+            connect = getattr(part, "connect", None)
+            observe = getattr(client, "_attribution_connect", None)
+            if connect is not None and observe is not None:
+                part.connect = observe(connect)
+            return part
+
+    noticing = Noticing(original.func)
+    noticing.__set_name__(kind, name)
+    setattr(kind, name, noticing)
+
+
+def _openai_connect(connect: Any, begin: Begin, host: str) -> Any:
+    @functools.wraps(connect)
+    def connecting(*arguments: Any, **options: Any) -> Any:
+        manager = connect(*arguments, **options)
+        with contextlib.suppress(Exception):
+            answers = _Answers(begin, host, options.get("model"))
+            manager.__class__ = _entering(type(manager), answers)
+        return manager
+
+    return connecting
+
+
+def _entering(kind: Any, answers: _Answers) -> Any:
+    """The class of a manager, whose connection is observed."""
+
+    def enter(self: Any) -> Any:
+        connection = kind.__enter__(self)
+        _observe_method(connection, "recv_bytes", answers)
+        return connection
+
+    async def aenter(self: Any) -> Any:
+        connection = await kind.__aenter__(self)
+        _observe_method(connection, "recv_bytes", answers)
+        return connection
+
+    entry = (
+        {"__aenter__": aenter, "enter": aenter} if hasattr(kind, "__aenter__") else {"__enter__": enter, "enter": enter}
+    )
+    return type(kind.__name__, (kind,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__, **entry})
+
+
+def _gemini_connect(connect: Any, begin: Begin, host: str) -> Any:
+    @functools.wraps(connect)
+    @contextlib.asynccontextmanager
+    async def connecting(*arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        async with connect(*arguments, **options) as session:
+            answers = _Answers(begin, host, options.get("model"))
+            with contextlib.suppress(Exception):
+                _observe_method(session._ws, "recv", answers)
+            yield session
+
+    connecting._attributed = True  # type: ignore[attr-defined]
+    return connecting
+
+
+def _observe_method(owner: Any, name: str, answers: _Answers) -> None:
+    receive = getattr(owner, name)
+    if inspect.iscoroutinefunction(receive):
+
+        async def receiving_later(*arguments: Any, **options: Any) -> Any:
+            try:
+                message = await receive(*arguments, **options)
+            except BaseException as error:
+                answers.end("error" if isinstance(error, Exception) else "cancelled")
+                raise
+            answers.feed(message)
+            return message
+
+        setattr(owner, name, functools.wraps(receive)(receiving_later))
+        return
+
+    def receiving(*arguments: Any, **options: Any) -> Any:
+        try:
+            message = receive(*arguments, **options)
+        except BaseException as error:
+            answers.end("error" if isinstance(error, Exception) else "cancelled")
+            raise
+        answers.feed(message)
+        return message
+
+    setattr(owner, name, functools.wraps(receive)(receiving))
