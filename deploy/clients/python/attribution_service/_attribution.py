@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+import types
 import uuid
 import weakref
 from datetime import datetime, timezone
@@ -89,6 +90,10 @@ class Attribution:
     def _wrap(self, client: T, api: Optional[str], provider: Optional[str], context: Fields) -> T:
         """An unknown client works as before."""
         try:
+            if isinstance(client, types.ModuleType):
+                # `openai` itself, with the client that its functions share.
+                self._wrap(client._load_client(), api, provider, context)
+                return client
             fields = _context.fields_of(**context)
             package = type(client).__module__.partition(".")[0]
             api = api or _APIS.get(package)
@@ -119,9 +124,12 @@ class Attribution:
         return client
 
     def _observe(self, client: Any, begin: Any) -> bool:
-        """Whether there is a client of httpx. It may be missing of two that Google's client has."""
+        """Whether there is a client of httpx, or two."""
         is_observed = False
         owner = getattr(client, "_api_client", client)
+        if hasattr(owner, "_use_aiohttp") and not getattr(owner._http_options, "aiohttp_client", None):
+            # Google's client sends with aiohttp where that is installed, and as well with httpx.
+            owner._use_aiohttp = lambda: False
         for name in ("_client", "_httpx_client", "_async_httpx_client"):
             http = getattr(owner, name, None)
             if hasattr(http, "build_request"):

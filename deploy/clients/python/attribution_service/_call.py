@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ._answer import Answer, decimal_text
 from ._names import provider_of_model, site_of
-from ._scan import Scanner
+from ._scan import AmazonEvents, Scanner
 
 # The first names the request to those who record it, too: a gateway's before the provider's.
 _REQUEST_IDS = (
@@ -28,7 +28,8 @@ _COSTS = ("x-litellm-response-cost",)
 _LITELLM_CACHE = "x-litellm-cache-key"
 _HEADERS = {name.encode() for name in ("content-type", _LITELLM_CACHE, *_REQUEST_IDS, *_PROVIDERS, *_CACHES, *_COSTS)}
 
-_MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")
+# Names of Bedrock have a colon; of others, the method stands behind it.
+_MODEL_IN_PATH = re.compile(r"/(?:model/([^/]+)|(?:models|deployments)/([^/:]+))")
 _MODEL_IN_FORM = re.compile(rb'name="model"\r\n\r\n([^\r]{1,256})\r\n')
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,256})"')
 # Members of the body of whatever lets a model answer.
@@ -76,7 +77,7 @@ class Call:
         self._entry: Optional[object] = None
         origin.open_calls[id(self)] = self
 
-    def answered(self, response: Any) -> Optional[Scanner]:
+    def answered(self, response: Any) -> Optional[Callable[[bytes], None]]:
         """Takes what the headers say. Returns what reads the body; nothing for one that has no usage."""
         self._headers = {name.lower(): value for name, value in response.headers.raw if name.lower() in _HEADERS}
         if response.status_code >= 400:
@@ -84,9 +85,10 @@ class Call:
             return None
         kind = self._header("content-type") or ""
         self._are_many = "jsonl" in kind or "ndjson" in kind or self._request.url.path.endswith("/results")
-        if not ("json" in kind or "event-stream" in kind or self._are_many):
-            return None
-        return Scanner(self._see, "event-stream" in kind)
+        if kind.startswith("application/vnd.amazon.eventstream"):
+            return AmazonEvents(Scanner(self._see).feed).feed
+        is_stream = "event-stream" in kind
+        return Scanner(self._see, is_stream).feed if is_stream or "json" in kind or self._are_many else None
 
     def failed(self, error: BaseException) -> None:
         if not isinstance(error, Exception):
@@ -205,7 +207,7 @@ def _model_of(body: bytes, request: Any) -> Optional[str]:
         return answer.model or found[0].decode(errors="replace")
     in_path = _MODEL_IN_PATH.search(str(request.url.path))
     if in_path:
-        return str(in_path[1])
+        return in_path[1] or in_path[2]
     for field in getattr(request.stream, "fields", ()):
         if getattr(field, "name", None) == "model":
             return str(field.value)

@@ -5,7 +5,6 @@ SDK. httpx is not imported here: what is given brings its own, under whichever n
 """
 
 import functools
-import inspect
 import re
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, Optional, Set, Tuple
 
@@ -30,7 +29,7 @@ def observed(http: Any, begin: Begin, asks: bool) -> Any:
     kind = type(http)
     if hasattr(kind, "_attributed"):
         return http
-    send = _async_send if inspect.iscoroutinefunction(kind.send) else _send
+    send = _async_send if hasattr(kind, "aclose") else _send
     refused: Set[Tuple[str, str]] = set()
     members = {
         "__module__": kind.__module__,
@@ -168,17 +167,17 @@ class _WithoutUsage:
 
 def _observe(call: Call, request: Any, response: Any, is_asked: bool) -> None:
     response.request = request
-    scanner = call.answered(response)
+    feed = call.answered(response)
     if response.is_stream_consumed or response.is_closed:
-        if scanner is not None:
-            scanner.feed(response.content)
+        if feed is not None:
+            feed(response.content)
         return call.end("success")
     if response.status_code >= 400:
         return
     decoder = _decoder_of(response)
     without = _WithoutUsage() if is_asked and decoder is None else None
     kind = _stream_class(_base_of(type(response.stream)))
-    response.stream = kind(response.stream, call, None if scanner is None else scanner.feed, decoder, without)
+    response.stream = kind(response.stream, call, feed, decoder, without)
 
 
 def _decoder_of(response: Any) -> Any:

@@ -4,6 +4,7 @@ JSON, lines of JSON, a list of answers, or the events of a stream. Everything el
 over and never becomes text: one match leads from a bracket to the next, over all texts and numbers between.
 """
 
+import base64
 import re
 from typing import Callable, Dict, List, Optional
 
@@ -45,6 +46,26 @@ _NEXT = re.compile(
 _OVER = re.compile(_FLAT, re.DOTALL)
 _QUOTE = ord('"')
 _OPENING = b"{["
+
+
+# The payload of an event of Bedrock, which holds one of Anthropic.
+_BYTES = re.compile(rb'"bytes":"([A-Za-z0-9+/=]*)"')
+
+
+class AmazonEvents:
+    """Bedrock's streams: frames around events in base64."""
+
+    def __init__(self, feed: Callable[[bytes], None]) -> None:
+        self._feed = feed
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        data = self._rest + data
+        end = 0
+        for found in _BYTES.finditer(data):
+            end = found.end()
+            self._feed(base64.b64decode(found[1]))
+        self._rest = data[end:][-_USAGE_MAX:]
 
 
 class Scanner:

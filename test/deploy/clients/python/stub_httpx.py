@@ -130,6 +130,9 @@ class AsyncClient(Client):
             await response.aread()
         return response
 
+    async def aclose(self):
+        pass
+
 
 def post(url, body, **rest):
     return Request("POST", url, content=json.dumps(body).encode(), **rest)

@@ -1,6 +1,8 @@
 import asyncio
+import base64
 import gc
 import json
+import types
 import unittest
 import zlib
 
@@ -271,6 +273,30 @@ class Calls(unittest.TestCase):
         self.assertEqual(event["provider_usage"], {**STARTED, "output_tokens": 250})
         self.assertEqual((event["response_id"], event["region"], event["outcome"]), ("msg_1", "us", "success"))
 
+    def test_events_of_bedrock_are_read(self):
+        started = {"type": "message_start", "message": {**MESSAGE, "usage": STARTED}}
+        ended = {"type": "message_delta", "usage": {"output_tokens": 250}}
+        frames = b"".join(
+            b'\x00\x00\x01\x0b"{:event-type'
+            + json.dumps(
+                {"bytes": base64.b64encode(json.dumps(event).encode()).decode()}, separators=(",", ":")
+            ).encode()
+            + b"\xf3{["
+            for event in (started, ended)
+        )
+        url = (
+            "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-v1:0/invoke-with-response-stream"
+        )
+        kind = {"content-type": "application/vnd.amazon.eventstream"}
+        parts = [frames[at : at + 7] for at in range(0, len(frames), 7)]
+        self.send(
+            lambda _, body: httpx.Response(200, kind, body(parts)), httpx.post(url, {"messages": []}), stream=True
+        ).read()
+
+        event = self.event()
+        self.assertEqual(event["provider_usage"], {**STARTED, "output_tokens": 250})
+        self.assertEqual((event["provider"], event["requested_model"]), ("bedrock", "us.anthropic.claude-v1:0"))
+
     # Ends
 
     def open(self, parts=None, error=None):
@@ -411,6 +437,14 @@ class Calls(unittest.TestCase):
         # Others who share the client of httpx are not recorded.
         http.send(httpx.post(CHAT, ASKED))
         self.assertEqual(self.events(), [])
+
+    def test_the_client_that_a_modules_functions_share_is_recorded(self):
+        module = types.ModuleType("sdk")
+        shared = type("Sdk", (), {"_client": httpx.Client(httpx.json_answer(CHAT_ANSWER))})()
+        module._load_client = lambda: shared
+        self.assertIs(self.attribution.wrap(module), module)
+        shared._client.send(httpx.post(CHAT, ASKED))
+        self.assertEqual(len(self.events()), 1)
 
     def test_an_unknown_client_works_as_before(self):
         client = object()
