@@ -40,6 +40,7 @@ beforeAll(async () => {
     ATTRIBUTION_API_KEY: apiKey,
     ATTRIBUTION_URL: service.baseUrl,
     ATTRIBUTION_CLIENT: fileURLToPath(new URL('../../dist/internal/sdk/attribution.js', import.meta.url)),
+    PYTHONPATH: fileURLToPath(new URL('../../deploy/clients/python', import.meta.url)),
     ATTRIBUTION_GATEWAY_KEY: await gatewayKey(`http://127.0.0.1:${intakePort}`),
   }
 })

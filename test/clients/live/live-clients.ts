@@ -41,6 +41,7 @@ export const LIVE_CLIENTS: readonly LiveClient[] = [
   python('Anthropic SDK, Python', 'anthropic_native.py'),
   python('OpenInference, Python', 'openinference_all.py'),
   python('OpenLLMetry, Python', 'openllmetry.py'),
+  python('our client in Python', 'own_client.py'),
   agents('OpenAI Agents by OpenInference', 'agents_openinference.py'),
   agents('OpenAI Agents by OpenLLMetry', 'agents_openllmetry.py'),
   agents('LangChain with OpenInference', 'langchain_openinference.py'),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { derivedId } from '../../../internal/sdk/derived-id.js'
 import { HOSTS } from '../../../internal/sdk/hosts.js'
 import { MODEL_FORMS } from '../../../internal/sdk/model-forms.js'
 
@@ -35,6 +36,15 @@ test('the Python client knows the hosts and forms of models that the service kno
     ),
   )
   expect(forms).toEqual(MODEL_FORMS.map(({ form, provider }) => [form.source.replaceAll('\\/', '/'), provider]))
+})
+
+test('both clients derive the same id of an answer that is read again', async () => {
+  const texts = ['batch_1', 'msg_01XFDUDYJgAACzvnptvVoYEL', 'é😀']
+  const script =
+    'import json, sys; from attribution_service._call import derived_id; ' +
+    'print(json.dumps([derived_id(text) for text in json.loads(sys.argv[1])]))'
+
+  expect(JSON.parse((await python('-c', script, JSON.stringify(texts))).stdout)).toEqual(texts.map(derivedId))
 })
 
 test('the version of the Python client is that of the service', async () => {

@@ -27,7 +27,9 @@ _PARTS = {"thread.run.step"}
 _DEPTH_MAX = 3
 _MEMBERS_MAX = 32
 _LIST_MAX = 256
-_WORD = re.compile(r"[\w.:/-]{1,64}\Z", re.ASCII)
+_NAME = re.compile(r"[\w.:/-]{1,64}\Z", re.ASCII)
+# What a count is of.
+_WORDS = {"modality", "ttl", "type"}
 # Parts of a stream that each state all counts until then.
 _USAGES_MAX = 8
 # Names under which the service expects what was said.
@@ -96,6 +98,11 @@ class Answer:
             return "gemini"
         return "anthropic" if (self.id or "").startswith("msg_") else None
 
+    def cost(self) -> Optional[str]:
+        """What OpenRouter charged, unless it only passed on what another bills."""
+        usage = self.usage()
+        return None if usage.get("is_byok") is True else decimal_text(usage.get("cost"))
+
     def fields(self) -> Dict[str, Any]:
         usage = self.usage()
         tier = "batch" if self.stated.get("object") == "batch" else usage.get("service_tier")
@@ -108,8 +115,6 @@ class Answer:
             # Where Anthropic processed the call; `global` and `not_available` name no place.
             "region": geography if re.fullmatch("[a-z]{2}", str(geography)) else None,
             "response_id": self.id,
-            # What OpenRouter charged, unless it only passed on what another bills.
-            "estimated_cost_usd": None if usage.get("is_byok") is True else decimal_text(usage.get("cost")),
         }
 
 
@@ -125,7 +130,8 @@ def _plain_members(members: Dict[str, Any], depth: int) -> Dict[str, Any]:
     """Counts as the provider wrote them: how they are counted is for the service to know."""
     plain: Dict[str, Any] = {}
     for name, value in members.items():
-        found = _plain(value, depth) if _is_kept(name) else None
+        is_word = isinstance(value, str) and name in _WORDS and _NAME.match(value)
+        found = value if is_word else _plain(value, depth) if _is_kept(name) else None
         if found is not None and len(plain) < _MEMBERS_MAX:
             plain[name] = found
     return plain
@@ -133,7 +139,7 @@ def _plain_members(members: Dict[str, Any], depth: int) -> Dict[str, Any]:
 
 @functools.lru_cache(maxsize=1024)
 def _is_kept(name: str) -> bool:
-    return bool(_WORD.match(name)) and not _CONTENT_NAME.match(name)
+    return bool(_NAME.match(name)) and not _CONTENT_NAME.match(name)
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -142,8 +148,6 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, (int, Decimal)):
         number = value if isinstance(value, int) else float(value)
         return number if 0 <= number < 2**53 else None
-    if isinstance(value, str):
-        return value if _WORD.match(value) else None
     if isinstance(value, dict):
         return _plain_members(value, depth + 1) if depth < _DEPTH_MAX else None
     if isinstance(value, list) and depth == 1:

@@ -16,6 +16,7 @@ from . import _context
 from ._call import Call, Origin
 from ._http import notice_leaving, observed
 from ._sockets import observe_sockets
+from ._spool import Spool
 from ._sender import Counts, OnProblem, Sender
 
 _log = logging.getLogger("attribution_service")
@@ -24,7 +25,10 @@ Fields = Mapping[str, Any]
 
 
 class Attribution:
-    """Sends calls in the background. Further arguments are who and what causes all of them, as in `context`."""
+    """Sends calls in the background. Further arguments are who and what causes all of them, as in `context`.
+
+    `spool`: a folder for what does not fit in memory while the service is away, and for what waits at the end.
+    """
 
     def __init__(
         self,
@@ -36,9 +40,11 @@ class Attribution:
         queue_max: int = 10_000,
         on_problem: Optional[OnProblem] = None,
         asks_for_usage: bool = True,
+        spool: Optional[str] = None,
         **context: Any,
     ) -> None:
-        self._sender = Sender(base_url, api_key, flush_seconds, queue_max, on_problem)
+        folder = None if spool is None else Spool(spool)
+        self._sender = Sender(base_url, api_key, flush_seconds, queue_max, on_problem, folder)
         self._close_seconds = close_seconds
         self._asks_for_usage = asks_for_usage
         self._context = _context.fields_of(**context)

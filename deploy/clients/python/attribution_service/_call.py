@@ -4,10 +4,10 @@ import os
 import re
 import time
 import uuid
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ._answer import Answer, decimal_text
-from ._names import provider_of_model, site_of
+from ._names import PROVIDERS, provider_of_model, site_of
 from ._scan import AmazonEvents, Scanner
 
 # The first names the request to those who record it, too: a gateway's before the provider's.
@@ -38,7 +38,6 @@ _ASKS = re.compile(rb'"(?:messages|input|prompt|contents|query)"\s*:')
 _FREE = re.compile(r"(?:count_?tokens|compute_?tokens|input_tokens|moderations|batches)$", re.I)
 # Errors of httpx after it has begun to send: the provider may bill what it was asked.
 _SENT = {"ReadTimeout", "WriteTimeout", "ReadError", "WriteError", "CloseError", "RemoteProtocolError"}
-_NAMESPACE = uuid.UUID("6f1d6d5e-6a0e-4c7e-9d2c-2b3f6a3c8e11")
 
 
 class Origin:
@@ -74,6 +73,8 @@ class Call:
         self.answer = Answer()
         # Each answer of several in one body is a call of its own.
         self._are_many = False
+        self._is_stream = False
+        self._asked: Optional[_Asked] = None
         self._entry: Optional[object] = None
         origin.open_calls[id(self)] = self
 
@@ -81,14 +82,16 @@ class Call:
         """Takes what the headers say. Returns what reads the body; nothing for one that has no usage."""
         self._headers = {name.lower(): value for name, value in response.headers.raw if name.lower() in _HEADERS}
         if response.status_code >= 400:
-            self._forget()
+            self.forget()
             return None
         kind = self._header("content-type") or ""
         self._are_many = "jsonl" in kind or "ndjson" in kind or self._request.url.path.endswith("/results")
         if kind.startswith("application/vnd.amazon.eventstream"):
+            self._is_stream = True
             return AmazonEvents(Scanner(self._see).feed).feed
-        is_stream = "event-stream" in kind
-        return Scanner(self._see, is_stream).feed if is_stream or "json" in kind or self._are_many else None
+        self._is_stream = "event-stream" in kind
+        is_read = self._is_stream or "json" in kind or self._are_many
+        return Scanner(self._see, self._is_stream).feed if is_read else None
 
     def failed(self, error: BaseException) -> None:
         if not isinstance(error, Exception):
@@ -96,7 +99,7 @@ class Call:
         elif any(kind.__name__ in _SENT for kind in type(error).__mro__):
             self.end("error")
         else:
-            self._forget()
+            self.forget()
 
     def end(self, outcome: str) -> None:
         # A forked child has copies of its parent's calls, which the parent records.
@@ -106,8 +109,10 @@ class Call:
         self._origin.open_calls.pop(id(self), None)
         if not self._are_many:
             self._entry = self._record(self.answer, outcome)
+        # What was asked is not kept until the call is sent.
+        self._request = None
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """It cost nothing."""
         self._is_ended = True
         self._origin.open_calls.pop(id(self), None)
@@ -131,53 +136,56 @@ class Call:
             self._record(answer, "success")
 
     def _record(self, answer: Answer, outcome: str) -> Optional[object]:
-        """Decides whether this is a call. The rest is for the thread that sends it; nothing keeps the request."""
-        request = self._request
-        path = request.url.path
-        body = _body(request)
-        model = _model_of(body, request)
-        is_post = request.method == "POST" and not _FREE.search(path)
-        has_input = body[:1] != b"{" or _ASKS.search(body) is not None
+        """Decides whether this is a call. The rest is for the thread that sends it."""
+        asked = self._asked = self._asked or _read_request(self._request)
         if answer.has_usage:
             # What is read again later was paid for once.
-            is_new = is_post and (model is not None or (has_input and body != b""))
+            is_new = asked.is_post and (asked.model is not None or asked.has_input)
             is_recorded = is_new or self._are_many or (answer.is_deferred and not answer.is_unfinished)
         else:
-            is_recorded = is_post and model is not None and has_input and not answer.is_deferred
+            # What came whole and states no usage has none.
+            is_cut = (outcome != "success" or self._is_stream) and not answer.is_deferred
+            is_recorded = is_cut and asked.is_post and asked.model is not None and asked.has_input
         if not is_recorded:
             return None
-        host, latency = request.url.host, time.monotonic() - self._begun
-        return self._origin.record(lambda: self._fields(answer, outcome, host, model, latency), self._context)
+        seconds = time.monotonic() - self._begun
+        return self._origin.record(lambda: self._fields(answer, outcome, asked, seconds), self._context)
 
-    def _fields(self, answer: Answer, outcome: str, host: str, model: Optional[str], latency: float) -> Dict[str, Any]:
-        requested = model or answer.model or "unknown"
-        provider, region = self._served_by(answer, requested, host)
+    def _fields(self, answer: Answer, outcome: str, asked: "_Asked", seconds: float) -> Dict[str, Any]:
+        requested = asked.model or answer.model or "unknown"
+        provider, region = self._served_by(answer, requested, asked)
         # What several requests answer is one call, which the service then takes once.
-        is_again = answer.id is not None and (self._are_many or answer.is_deferred)
-        is_hit = (self._header(*_CACHES) or "").lower().startswith("hit")
+        is_again = self._are_many or answer.is_deferred
+        cost = self._header(*_COSTS)
+        # LiteLLM names the entry of its cache also where it has written it.
+        is_hit = self._header(_LITELLM_CACHE) is not None and _is_zero(cost)
+        is_hit = is_hit or (self._header(*_CACHES) or "").lower().startswith("hit")
         fields = answer.fields()
         return {
             **fields,
-            "event_id": str(uuid.uuid5(_NAMESPACE, "%s:%s" % (provider, answer.id)) if is_again else uuid.uuid4()),
+            "event_id": derived_id(answer.id) if is_again and answer.id else str(uuid.uuid4()),
             "ingestion_timestamp": self._at,
             "provider": provider,
             "requested_model": requested,
             "region": fields["region"] or region,
-            "latency_ms": round(latency * 1000),
+            "latency_ms": round(seconds * 1000),
+            "attempt": asked.attempt if asked.attempt > 1 else None,
             "request_id": self._header(*_REQUEST_IDS),
-            "estimated_cost_usd": fields["estimated_cost_usd"] or decimal_text(self._header(*_COSTS)),
-            "served_from_cache": True if is_hit or self._header(_LITELLM_CACHE) else None,
+            "estimated_cost_usd": decimal_text(cost) or (answer.cost() if provider == "openrouter" else None),
+            "served_from_cache": True if is_hit else None,
             "outcome": "error" if answer.is_failed else outcome,
         }
 
-    def _served_by(self, answer: Answer, requested: str, host: str) -> Tuple[str, Optional[str]]:
+    def _served_by(self, answer: Answer, requested: str, asked: "_Asked") -> Tuple[str, Optional[str]]:
         """By the host; behind a gateway by what it says; else by the models, since many speak OpenAI's API."""
-        provider, region = site_of(host)
+        provider, region = site_of(asked.host)
         if self._origin.provider or provider:
             return self._origin.provider or str(provider), region
-        stated = self._header(*_PROVIDERS) or answer.stated.get("provider") or ""
+        stated = self._header(*_PROVIDERS) or asked.provider or ""
         url = re.match(r"\w+://([^/:]+)", stated)
-        provider = site_of(url[1])[0] if url else stated.lower().replace(" ", "_")
+        provider = site_of(url[1])[0] if url else stated.lower()
+        said = answer.stated.get("provider", "").lower()
+        provider = provider or (said if said in PROVIDERS else None)
         by_model = provider_of_model(answer.model or "") or provider_of_model(requested)
         return provider or by_model or answer.api or self._origin.api or "unknown", region
 
@@ -189,21 +197,70 @@ class Call:
         return None
 
 
-def _body(request: Any) -> bytes:
+class _Asked(NamedTuple):
+    """What is known of a call by its request."""
+
+    host: str
+    model: Optional[str]
+    is_post: bool
+    has_input: bool
+    provider: Optional[str]
+    attempt: int
+
+
+def _read_request(request: Any) -> _Asked:
+    body = _body(request)
+    return _Asked(
+        host=request.url.host,
+        model=_model_of(body, request),
+        is_post=request.method == "POST" and not _FREE.search(request.url.path),
+        # A form with a file is read while it is sent.
+        has_input=body is None or (body[:1] != b"{" and body != b"") or _ASKS.search(body) is not None,
+        # As a gateway is asked for it, and as SDKs count.
+        provider=request.headers.get("x-portkey-provider"),
+        attempt=int(request.headers.get("x-stainless-retry-count") or 0) + 1,
+    )
+
+
+def derived_id(text: str) -> str:
+    """A UUID that is the same for the same text, in other languages, too (`derived-id.ts`)."""
+    words = "".join("%08x" % _hash(text, seed) for seed in (0x811C9DC5, 0x9E3779B9, 0x85EBCA6B, 0xC2B2AE35))
+    # Version 8 and variant of RFC 9562: made of something else than time or chance.
+    return str(uuid.UUID(words[:12] + "8" + words[13:16] + "8" + words[17:]))
+
+
+def _hash(text: str, seed: int) -> int:
+    """FNV-1a, with the mixing of MurmurHash at its end."""
+    value = seed
+    units = text.encode("utf-16-le", "surrogatepass")
+    for at in range(0, len(units), 2):
+        value = (value ^ int.from_bytes(units[at : at + 2], "little")) * 0x01000193 & 0xFFFFFFFF
+    value = (value ^ value >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    return value ^ value >> 13
+
+
+def _is_zero(cost: Optional[str]) -> bool:
+    try:
+        return float(cost or 1) == 0
+    except ValueError:
+        return False
+
+
+def _body(request: Any) -> Optional[bytes]:
     try:
         return bytes(request.content)
     except Exception:
-        return b""  # A form with a file: it is read while it is sent.
+        return None
 
 
-def _model_of(body: bytes, request: Any) -> Optional[str]:
-    found: List[bytes] = _MODEL.findall(body) if body[:1] == b"{" else _MODEL_IN_FORM.findall(body)
+def _model_of(body: Optional[bytes], request: Any) -> Optional[str]:
+    found: List[bytes] = (_MODEL if (body or b"")[:1] == b"{" else _MODEL_IN_FORM).findall(body or b"")
     if len(found) == 1:
         return found[0].decode(errors="replace")
     if found:
         # Another one may stand in an argument of a tool.
         answer = Answer()
-        Scanner(answer.see).feed(body)
+        Scanner(answer.see).feed(body or b"")
         return answer.model or found[0].decode(errors="replace")
     in_path = _MODEL_IN_PATH.search(str(request.url.path))
     if in_path:

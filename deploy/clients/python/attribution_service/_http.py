@@ -59,7 +59,7 @@ def _send(kind: Any, begin: Begin, refused: Optional[Set[Tuple[str, str]]]) -> A
         except BaseException as error:
             _quietly(call.failed, error)
             raise
-        _quietly(_observe, call, request, response, asking is not None)
+        _observe(call, request, response, asking is not None)
         return response
 
     return send
@@ -82,7 +82,7 @@ def _async_send(kind: Any, begin: Begin, refused: Optional[Set[Tuple[str, str]]]
         except BaseException as error:
             _quietly(call.failed, error)
             raise
-        _quietly(_observe, call, request, response, asking is not None)
+        _observe(call, request, response, asking is not None)
         return response
 
     return send
@@ -166,18 +166,21 @@ class _WithoutUsage:
 
 
 def _observe(call: Call, request: Any, response: Any, is_asked: bool) -> None:
-    response.request = request
-    feed = call.answered(response)
-    if response.is_stream_consumed or response.is_closed:
-        if feed is not None:
-            feed(response.content)
-        return call.end("success")
-    if response.status_code >= 400:
-        return
-    decoder = _decoder_of(response)
-    without = _WithoutUsage() if is_asked and decoder is None else None
-    kind = _stream_class(_base_of(type(response.stream)))
-    response.stream = kind(response.stream, call, feed, decoder, without)
+    try:
+        response.request = request
+        feed = call.answered(response)
+        if response.status_code >= 400:
+            return
+        if response.is_stream_consumed or response.is_closed:
+            if feed is not None:
+                feed(response.content)
+            return call.end("success")
+        decoder = _decoder_of(response)
+        without = _WithoutUsage() if is_asked and decoder is None else None
+        kind = _stream_class(_base_of(type(response.stream)))
+        response.stream = kind(response.stream, call, feed, decoder, without)
+    except Exception:
+        call.forget()
 
 
 def _decoder_of(response: Any) -> Any:

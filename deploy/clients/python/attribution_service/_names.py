@@ -90,7 +90,7 @@ MODEL_FORMS = (
     (r"^(?:qwen-(?:max|plus|turbo|flash))", "dashscope"),
 )
 
-_PROVIDERS = {provider for provider, _ in HOSTS.values()} | {provider for _, provider in PATTERNS}
+PROVIDERS = {provider for provider, _ in HOSTS.values()} | {provider for _, provider in PATTERNS}
 _PATTERNS = [(re.compile(form), provider) for form, provider in PATTERNS]
 _MODEL_FORMS = [(re.compile(form), provider) for form, provider in MODEL_FORMS]
 
@@ -100,7 +100,7 @@ def site_of(host: str) -> Tuple[Optional[str], Optional[str]]:
     for form, provider in _PATTERNS:
         found = form.search(host)
         if found:
-            return provider, found[1] or ("global" if provider == "vertex_ai" else None)
+            return provider, found[1]
     labels = host.split(".")
     for at in range(len(labels) - 1):
         row = HOSTS.get(".".join(labels[at:]))
@@ -115,7 +115,7 @@ def provider_of_model(model: str) -> Optional[str]:
     """By the whole name, by what stands before a slash (`azure/gpt-4o`), or by what stands after it."""
     name = model.strip().lower()
     first, _, last = name.partition("/")
-    return _by_form(name) or (first if last and first in _PROVIDERS else None) or _by_form(name.rpartition("/")[2])
+    return _by_form(name) or (first if last and first in PROVIDERS else None) or _by_form(name.rpartition("/")[2])
 
 
 def _by_form(name: str) -> Optional[str]:

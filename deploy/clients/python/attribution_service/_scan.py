@@ -23,7 +23,7 @@ _TEXTS = (
     b"status",
     b"background",
 )
-_USAGES = (b"usage", b"usageMetadata")
+_USAGES = (b"usage", b"usageMetadata", b"usage_info")
 # Objects that hold the answer within an event of a stream, or within a line of a batch.
 _HOLDERS = (b"response", b"message", b"interaction", b"result")
 _HOLDERS_DEEP = 3
@@ -31,19 +31,21 @@ _TEXT_MAX = 512
 _USAGE_MAX = 65_536
 
 _REST = rb'[^"\\]*(?:\\.[^"\\]*)*'
+# The same with its quote, five times as fast over a text without escaped quotes. Only one of the two can match.
+_END = rb'(?:[^"]*(?<!\\)"|(?=[^"]*\\")' + _REST + rb'")'
 _WANTED = rb'(?:%s)"\s*:' % b"|".join(_TEXTS + _USAGES + _HOLDERS)
-# Texts and numbers, without brackets.
-_FLAT = rb'[^"{}\[\]]*(?:"' + _REST + rb'"[^"{}\[\]]*)*'
-# All but the last text, which may be a key.
-_WHOLE = re.compile(rb'(?:[^"{}\[\]]*"' + _REST + rb'"(?=[^"{}\[\]]*"))*[^"{}\[\]]*', re.DOTALL)
-_TEXT_REST = re.compile(_REST + rb'"', re.DOTALL)
+_NO_BRACKETS = rb'[^"{}\[\]]*'
+_TEXT_REST = re.compile(_END, re.DOTALL)
+# Over texts and numbers.
+_OVER = re.compile(_NO_BRACKETS + rb'(?:"' + _END + _NO_BRACKETS + rb")*", re.DOTALL)
+# The same, but for the last text, which may be a key.
+_WHOLE = re.compile(rb"(?:" + _NO_BRACKETS + rb'"' + _END + rb"(?=" + _NO_BRACKETS + rb'"))*' + _NO_BRACKETS, re.DOTALL)
 # Over all members that are not wanted, to the next that is, with its value; or to the next bracket.
 _NEXT = re.compile(
-    rb'[^"{}\[\]]*(?:"(?!' + _WANTED + rb")" + _REST + rb'"[^"{}\[\]]*)*'
+    _NO_BRACKETS + rb'(?:"(?!' + _WANTED + rb")" + _END + _NO_BRACKETS + rb")*"
     rb'(?:"(?=' + _WANTED + rb")(" + _REST + rb')"\s*:\s*(?:"(' + _REST + rb')"|(true\b|[{\[]))?|([{}\[\]]))',
     re.DOTALL,
 )
-_OVER = re.compile(_FLAT, re.DOTALL)
 _QUOTE = ord('"')
 _OPENING = b"{["
 
@@ -126,21 +128,26 @@ class Scanner:
         return at + 1
 
     def _step_over(self, data: bytes, at: int, begin: int) -> int:
-        over = _OVER.match(data, at)
-        at = over.end() if over else len(data)
-        if at == len(data):
-            return at
-        if data[at] == _QUOTE:
-            self._is_in_text = True
-            return at + 1
-        self._inner += 1 if data[at] in _OPENING else -1
-        if self._inner == 0 and self._parts is not None:
-            self._take(data[begin : at + 1])
+        inner, end, match = self._inner, len(data), _OVER.match
+        while inner:
+            over = match(data, at)
+            at = over.end() if over else end
+            if at == end:
+                break
+            byte = data[at]
+            at += 1
+            if byte == _QUOTE:
+                self._is_in_text = True
+                break
+            inner += 1 if byte in _OPENING else -1
+        self._inner = inner
+        if inner == 0 and self._parts is not None:
+            self._take(data[begin:at])
             parts, self._parts = self._parts, None
             if self._depth >= self._depths.get("usage", 0):
                 self._depths["usage"] = self._depth
                 self._usage = b"".join(parts) or None
-        return at + 1
+        return at
 
     def _member(self, data: bytes, at: int) -> int:
         found = _NEXT.match(data, at)

@@ -12,7 +12,9 @@ import urllib.error
 import urllib.request
 import uuid
 import weakref
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from ._spool import Spool
 
 OnProblem = Callable[[str, int], Any]
 # An event, or what makes one: later, so that no caller waits for it.
@@ -43,12 +45,14 @@ class Sender:
         flush_seconds: float,
         queue_max: int,
         on_problem: Optional[OnProblem],
+        spool: Optional[Spool],
     ) -> None:
         self._url = base_url.rstrip("/") + "/api/v1/invocations"
         self._api_key = api_key
         self._flush_seconds = flush_seconds
         self._queue_max = queue_max
         self._on_problem = on_problem
+        self._spool = spool
         self._opener: Optional[urllib.request.OpenerDirector] = None
         self._logged_at = -_LOG_SECONDS
         self._start_empty()
@@ -63,7 +67,7 @@ class Sender:
         self._is_closed = False
         self._flushing = 0
         # Taken out of the queue to be sent.
-        self._sending: List[Line] = []
+        self._sending: Sequence[Line] = []
 
     @property
     def counts(self) -> Counts:
@@ -109,9 +113,9 @@ class Sender:
                 while (self._queue or self._sending) and time.monotonic() < ends_at:
                     if self._thread is not None and self._thread.is_alive():
                         self._changed.wait(max(0.0, ends_at - time.monotonic()))
-                    else:
-                        # No thread can be started once the interpreter ends.
-                        self._send_first(ends_at)
+                    # No thread can be started once the interpreter ends.
+                    elif not self._send_first(ends_at):
+                        break
             finally:
                 self._flushing -= 1
             return not self._queue and not self._sending
@@ -123,11 +127,10 @@ class Sender:
         self.flush(seconds)
         with self._changed:
             self._is_closed = True
-            left = len(self._queue) + len(self._sending)
+            left = [*self._sending, *self._queue]
             self._queue.clear()
             self._sending = []
-            if left > 0:
-                self._lose(left, "the client was closed before the service answered")
+            self._keep(left, "the client was closed before the service answered")
             self._changed.notify_all()
 
     # The background thread
@@ -148,34 +151,77 @@ class Sender:
         with self._changed:
             while not self._is_closed:
                 if not self._queue:
-                    self._changed.wait()
+                    if not self._send_kept():
+                        self._changed.wait()
                     continue
                 if len(self._queue) < _BATCH_MAX and not self._flushing:
                     self._changed.wait(self._flush_seconds)
                 if self._queue:
                     self._send_first(None)
 
-    def _send_first(self, ends_at: Optional[float]) -> None:
-        """Sends a batch, or as much of it as the service answers in time."""
-        self._sending = [self._queue.popleft() for _ in range(min(_BATCH_MAX, len(self._queue)))]
-        sending = self._sending
+    def _send_first(self, ends_at: Optional[float]) -> bool:
+        """Returns whether anything was answered in time."""
+        batch = self._first()
+        left = self._send_batch(batch, ends_at)
+        self._queue.extendleft(reversed(left))
+        return len(left) < len(batch)
+
+    def _first(self) -> List[Line]:
+        return [self._queue.popleft() for _ in range(min(_BATCH_MAX, len(self._queue)))]
+
+    def _send_batch(self, batch: Sequence[Line], ends_at: Optional[float]) -> List[bytes]:
+        """Returns what was not answered in time, or stands behind what the service refused."""
+        self._sending = batch
         self._changed.release()
         try:
-            lines = _made(sending)
+            lines = _made(batch)
             answered, refused, why = self._send(lines, ends_at) if lines else (0, 0, "")
         finally:
             self._changed.acquire()
         # A forked child begins anew, and what is closed has counted these.
-        if sending is not self._sending:
-            return
+        if batch is not self._sending:
+            return []
         self._sending = []
-        self._queue.extendleft(reversed(lines[answered:]))
         self._sent += answered - refused
         if refused > 0:
             self._lose(refused, why)
-        if len(lines) < len(sending):
-            self._lose(len(sending) - len(lines), "the call could not be recorded")
+        if len(lines) < len(batch):
+            self._lose(len(batch) - len(lines), "the call could not be recorded")
         self._changed.notify_all()
+        return lines[answered:]
+
+    def _keep(self, left: Sequence[Line], why: str) -> None:
+        """In the folder for another process, or nowhere."""
+        kept = 0 if self._spool is None or not left else self._spool.keep(_made(left))
+        with self._changed:
+            self._recorded -= kept
+            if len(left) > kept:
+                self._lose(len(left) - kept, why)
+
+    def _keep_excess(self) -> None:
+        """Makes room for the calls of the next pause."""
+        while self._spool is not None:
+            with self._changed:
+                left = self._first() if len(self._queue) > self._queue_max // 2 else []
+            if not left:
+                return
+            self._keep(left, "too many calls wait to be sent")
+
+    def _send_kept(self) -> bool:
+        """Sends a file of this process or of an earlier one. Returns whether there was one."""
+        file = None if self._spool is None else self._spool.first()
+        if file is None or self._spool is None:
+            return False
+        path, lines = file
+        self._recorded += len(lines)
+        for at in range(0, len(lines), _BATCH_MAX):
+            left = lines[at : at + _BATCH_MAX]
+            while left:
+                left = self._send_batch(list(left), None)
+            if self._is_closed:
+                return True
+        self._spool.remove(path)
+        return True
 
     def _send(self, lines: List[bytes], ends_at: Optional[float]) -> Tuple[int, int, str]:
         """Tries until the service answers. Returns how many events it answered, refused, and why."""
@@ -192,6 +238,7 @@ class Sender:
                     return self._send(lines[: len(lines) // 2], ends_at)
                 return 1, 1, "the service refused calls (%d): %s" % (status, text[:300])
             self._log("calls wait: the service answers %s" % (status or "nothing"))
+            self._keep_excess()
             # A wrong key or address is mended while calls wait.
             backoff = random.random() * min(0.25 * 2**attempt, _RETRY_SECONDS_MAX)
             attempt = min(attempt + 1, 16)
@@ -235,7 +282,7 @@ class Sender:
             _log.warning("%s (%d recorded, %d sent, %d lost)", message, self._recorded, self._sent, self._lost)
 
 
-def _made(lines: List[Line]) -> List[bytes]:
+def _made(lines: Sequence[Line]) -> List[bytes]:
     made = []
     for index, line in enumerate(lines):
         try:

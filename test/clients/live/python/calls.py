@@ -25,10 +25,11 @@ def call_openai(client=None):
         pass
 
 
-def call_anthropic():
-    from anthropic import Anthropic
+def call_anthropic(client=None):
+    if client is None:
+        from anthropic import Anthropic
 
-    client = Anthropic(base_url=PROVIDER, api_key="sk-x", max_retries=0)
+        client = Anthropic(base_url=PROVIDER, api_key="sk-x", max_retries=0)
     call = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": MESSAGES}
     client.messages.create(**call)
     drain(client.messages.create(**call, stream=True))

@@ -4,6 +4,7 @@ import gc
 import json
 import types
 import unittest
+import weakref
 import zlib
 
 import attribution_service
@@ -25,7 +26,8 @@ CHAT_ANSWER = {
 CHUNK = {"id": "chatcmpl-1", "model": "gpt-4o-mini", "choices": [{"delta": {"content": "a-completion"}}]}
 LAST = {"id": "chatcmpl-1", "model": "gpt-4o-mini", "choices": [], "usage": USAGE}
 MESSAGE = {"id": "msg_1", "type": "message", "model": "claude-sonnet-4-6"}
-STARTED = {"input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 2000, "inference_geo": "us"}
+COUNTS = {"input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 2000}
+STARTED = {**COUNTS, "inference_geo": "us"}
 
 
 class Calls(unittest.TestCase):
@@ -78,11 +80,13 @@ class Calls(unittest.TestCase):
     def test_usage_keeps_what_the_service_takes(self):
         usage = {"a": 1, "b": {"c": {"d": 2, "e": {"f": 3}}}, "prompt": "no", "g": "x" * 65, "h": -1, "i": None}
         event = self.asked(
-            httpx.json_answer({**CHAT_ANSWER, "usage": {**usage, "j": [{"k": 1}, 2], "l": "AUDIO", "m": 0.5}})
+            httpx.json_answer(
+                {**CHAT_ANSWER, "usage": {**usage, "j": [{"k": 1}, 2], "l": "x", "type": "AUDIO", "m": 0.5}}
+            )
         )
 
         self.assertEqual(
-            event["provider_usage"], {"a": 1, "b": {"c": {"d": 2}}, "j": [{"k": 1}, {}], "l": "AUDIO", "m": 0.5}
+            event["provider_usage"], {"a": 1, "b": {"c": {"d": 2}}, "j": [{"k": 1}, {}], "type": "AUDIO", "m": 0.5}
         )
 
     def test_what_is_no_call_is_none(self):
@@ -112,13 +116,22 @@ class Calls(unittest.TestCase):
         )
         self.assertEqual((event["requested_model"], event["provider_usage"]), ("m", {"n": 1}))
 
-    def test_a_call_without_usage_is_recorded_as_one(self):
-        event = self.asked(
-            httpx.json_answer({"data": []}),
-            "https://api.openai.com/v1/images/generations",
-            {"model": "dall-e-3", "prompt": "x"},
-        )
-        self.assertNotIn("provider_usage", event)
+    def test_a_stream_without_usage_is_recorded_and_a_whole_answer_is_not(self):
+        self.send(httpx.event_stream(httpx.events(CHUNK)), httpx.post(CHAT, ASKED), stream=True).read()
+        self.send(httpx.json_answer({"data": []}), httpx.post(CHAT, {"model": "dall-e-3", "prompt": "x"}))
+        self.assertNotIn("provider_usage", self.event())
+
+    def test_nothing_of_a_request_is_kept_until_its_call_is_sent(self):
+        request = httpx.post(CHAT, ASKED)
+        kept = weakref.ref(request)
+        self.send(httpx.json_answer(CHAT_ANSWER), request)
+        del request
+        gc.collect()
+        self.assertEqual((self.attribution.counts.waiting, kept()), (1, None))
+
+    def test_attempts_are_counted(self):
+        event = self.asked(httpx.json_answer(CHAT_ANSWER), headers={"x-stainless-retry-count": "1"})
+        self.assertEqual(event["attempt"], 2)
 
     def test_a_batch_is_one_call_however_often_it_is_read(self):
         batch = {"id": "batch_1", "object": "batch", "model": "gpt-4o", "usage": {"input_tokens": 5}}
@@ -192,11 +205,13 @@ class Calls(unittest.TestCase):
         }
         event = self.asked(httpx.json_answer(CHAT_ANSWER, headers))
         self.assertEqual((event["request_id"], event["estimated_cost_usd"]), ("call", "0.0002178"))
-        event = self.asked(httpx.json_answer({**CHAT_ANSWER, "usage": {**USAGE, "cost": 0.0000125}}))
-        self.assertEqual(event["estimated_cost_usd"], "0.0000125")
-        self.assertTrue(
-            self.asked(httpx.json_answer(CHAT_ANSWER, {"x-portkey-cache-status": "HIT"}))["served_from_cache"]
-        )
+        charged = httpx.json_answer({**CHAT_ANSWER, "usage": {**USAGE, "cost": 0.0000125}})
+        event = self.asked(charged, "https://openrouter.ai/api/v1/chat/completions")
+        self.assertEqual((event["provider"], event["estimated_cost_usd"]), ("openrouter", "0.0000125"))
+        hits = [{"x-portkey-cache-status": "HIT"}, {"x-litellm-cache-key": "k", "x-litellm-response-cost": "0.0"}]
+        written = {"x-litellm-cache-key": "k", "x-litellm-response-cost": "0.1"}
+        found = [self.asked(httpx.json_answer(CHAT_ANSWER, each)).get("served_from_cache") for each in [*hits, written]]
+        self.assertEqual(found, [True, True, None])
 
     # Streams
 
@@ -270,7 +285,7 @@ class Calls(unittest.TestCase):
         ]
         self.send(httpx.event_stream(httpx.events(*parts, done=False)), httpx.post(MESSAGES, ASKED), stream=True).read()
         event = self.event()
-        self.assertEqual(event["provider_usage"], {**STARTED, "output_tokens": 250})
+        self.assertEqual(event["provider_usage"], {**COUNTS, "output_tokens": 250})
         self.assertEqual((event["response_id"], event["region"], event["outcome"]), ("msg_1", "us", "success"))
 
     def test_events_of_bedrock_are_read(self):
@@ -294,7 +309,7 @@ class Calls(unittest.TestCase):
         ).read()
 
         event = self.event()
-        self.assertEqual(event["provider_usage"], {**STARTED, "output_tokens": 250})
+        self.assertEqual(event["provider_usage"], {**COUNTS, "output_tokens": 250})
         self.assertEqual((event["provider"], event["requested_model"]), ("bedrock", "us.anthropic.claude-v1:0"))
 
     # Ends

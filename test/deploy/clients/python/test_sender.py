@@ -1,4 +1,6 @@
 import logging
+import os
+import tempfile
 import threading
 import unittest
 
@@ -54,6 +56,41 @@ class Sending(unittest.TestCase):
         attribution.record("openai", "gpt-4o")
         self.assertEqual(attribution.counts, (1001, 0, 1001, 0))
         self.assertLessEqual(len(self.lines), 1)
+
+    def test_calls_outlive_an_absent_service_in_a_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            spool = os.path.join(folder, "calls")
+            away = self.attribution("http://127.0.0.1:9", queue_max=100, close_seconds=0.1, spool=spool)
+            for count in range(60):
+                away.record("openai", "gpt-4o", input_tokens=count)
+            away.close()
+            self.assertEqual(away.counts.lost, 0)
+
+            service = Service([503])
+            attribution = self.attribution(service, spool=spool)
+            attribution.record("openai", "gpt-4o", input_tokens=60)
+            counts = sorted(event["input_tokens"] for event in service.wait_for(61))
+            self.assertEqual(counts, list(range(61)))
+            attribution.close()
+            self.assertEqual((attribution.counts, os.listdir(spool)), ((61, 61, 0, 0), []))
+
+    def test_more_calls_than_memory_holds_are_kept_in_the_folder(self):
+        with tempfile.TemporaryDirectory() as spool:
+            service = Service([503] * 3)
+            attribution = self.attribution(service, flush_seconds=0.01, queue_max=2000, spool=spool)
+            recorded = 0
+            while service.requests < 4:
+                if attribution.counts.waiting < 1900:
+                    attribution.record("openai", "gpt-4o")
+                    recorded += 1
+            self.assertEqual(len(service.wait_for(recorded)), recorded)
+            self.assertEqual(attribution.counts.lost, 0)
+
+    def test_a_folder_that_cannot_be_written_keeps_nothing(self):
+        attribution = self.attribution("http://127.0.0.1:9", close_seconds=0.1, spool="/proc/none")
+        attribution.record("openai", "gpt-4o")
+        attribution.close()
+        self.assertEqual(attribution.counts, (1, 0, 1, 0))
 
     def test_nothing_is_raised_into_the_caller(self):
         def fails(*_):
