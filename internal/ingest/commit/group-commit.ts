@@ -6,6 +6,7 @@ import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
 import { SENDER_BYTES } from '../keys/admitted-keys.js'
 import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './commit-group.js'
 import type { Commit, LogWriter } from './log-writer.js'
+import { SharedKeys } from './shared-keys.js'
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */
 const WAITING_EVENTS_MAX = 50_000
@@ -48,6 +49,7 @@ export class GroupCommit {
   /** Names this process in the messages of KEYS. */
   readonly sender = randomBytes(SENDER_BYTES)
   private readonly buffers = new GroupBuffers(this.sender)
+  private readonly sharedKeys: SharedKeys
   private groupsWritten = 0
   private waitingEvents = 0
   private waitingBytes = 0
@@ -55,12 +57,17 @@ export class GroupCommit {
   private idleListeners: (() => void)[] = []
   private readonly flush = (): void => {
     this.isFlushScheduled = false
+    this.sharedKeys.flush()
     for (const queue of this.queues) if (!queue.isWriting && queue.waiting.length > 0) void this.commitNext(queue)
   }
 
   constructor(writer: LogWriter, partitions: number, onStored: OnStored = () => undefined) {
     this.writer = writer
     this.onStored = onStored
+    this.sharedKeys = new SharedKeys(
+      (keys, messageId) => writer.storeKeys(keys, messageId),
+      () => this.scheduleFlush(),
+    )
     this.queues = Array.from({ length: partitions + 1 }, (_, partition) => ({
       partition,
       subject: partition < partitions ? invocationsSubject('a', partition) : invocationsSubject('l', 0),
@@ -139,7 +146,7 @@ export class GroupCommit {
     // The next group is written while the keys of this one are.
     queue.isWriting = false
     if (queue.waiting.length > 0) this.scheduleFlush()
-    this.settle(group, isInLog && keys !== undefined ? await this.writer.storeKeys(keys, messageId) : stored)
+    this.settle(group, isInLog && keys !== undefined ? await this.sharedKeys.store(keys, messageId) : stored)
   }
 
   private settle(group: OpenGroup, result: Commit): void {

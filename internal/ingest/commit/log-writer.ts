@@ -4,7 +4,6 @@ import { STREAM_FULL } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
-import { SharedKeys } from './shared-keys.js'
 import { ATTEMPT_MS, type SpoolDelivery } from './spool-delivery.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
@@ -29,8 +28,10 @@ export interface LogWriter {
    */
   store(subject: string, payload: Uint8Array, messageId: string, keys?: Uint8Array): Promise<Commit>
   /**
-   * Stores the keys of a message that the log has. Not before: a key that is known without its event would swallow the
+   * Stores the keys of messages that the log has. Not before: a key that is known without its event would swallow the
    * repeat of a lost request.
+   *
+   * @param messageId of the first of these messages
    */
   storeKeys(keys: Uint8Array, messageId: string): Promise<Commit>
   close(): Promise<void>
@@ -67,13 +68,10 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
     }
   }
 
-  const sharedKeys = new SharedKeys((record) => delivery.deliverKeys(record))
-
   return {
     async store(subject, payload, messageId, keys) {
       const message = { subject, payload, messageId }
-      const keyMessage = keys && { subject: KEYS_SUBJECT, payload: keys, messageId: idOfKeys(messageId) }
-      const both = keyMessage === undefined ? [message] : [message, keyMessage]
+      const both = keys === undefined ? [message] : [message, keyMessageOf(keys, messageId)]
       if (!isBrokerUp() || !spool.isEmpty) return spoolIt(both)
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
@@ -94,7 +92,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
     },
 
     async storeKeys(keys, messageId) {
-      const stored = await sharedKeys.store(keys, idOfKeys(messageId))
+      const stored = await delivery.deliverKeys(keyMessageOf(keys, messageId))
       if (stored.kind !== 'failed') return { kind: 'stored' }
       log.error({ err: stored.error }, 'keys could not be written to the spool')
       return { kind: 'unavailable', detail: 'The keys cannot be published, and writing them to the spool failed.' }
@@ -107,7 +105,11 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   }
 }
 
-const idOfKeys = (messageId: string): string => `${messageId}.k`
+const keyMessageOf = (keys: Uint8Array, messageId: string): SpoolRecord => ({
+  subject: KEYS_SUBJECT,
+  payload: keys,
+  messageId: `${messageId}.k`,
+})
 
 export interface OrphanSpools {
   readonly spools: readonly Spool[]

@@ -1,14 +1,12 @@
 import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
-import { KEYS_SUBJECT } from '../../../streams/keys.js'
 import { SENDER_BYTES } from '../keys/admitted-keys.js'
-import type { Appended } from '../spool/appender.js'
-import type { SpoolRecord } from '../spool/spool-record.js'
+import type { Commit, LogWriter } from './log-writer.js'
 
 interface Waiting {
   /** As `AdmittedKeys` writes them. */
   readonly payload: Uint8Array
   readonly messageId: string
-  readonly settle: (stored: Appended) => void
+  readonly settle: (stored: Commit) => void
 }
 
 /**
@@ -16,47 +14,53 @@ interface Waiting {
  * the next one. The broker syncs each message, and every gateway reads it.
  */
 export class SharedKeys {
-  private readonly deliver: (record: SpoolRecord) => Promise<Appended>
+  private readonly write: LogWriter['storeKeys']
+  private readonly onWaiting: () => void
   private readonly waiting: Waiting[] = []
-  private isDelivering = false
+  private isWriting = false
 
-  /** @param deliver never rejects */
-  constructor(deliver: (record: SpoolRecord) => Promise<Appended>) {
-    this.deliver = deliver
+  /**
+   * @param write never rejects
+   * @param onWaiting asks for `flush`, soon: with what else is to be written, so that one write takes both
+   */
+  constructor(write: LogWriter['storeKeys'], onWaiting: () => void) {
+    this.write = write
+    this.onWaiting = onWaiting
   }
 
   /**
    * @param payload of one sender, the same in all calls; at most `GROUP_BYTES_MAX`
-   * @param messageId of the message, if these keys are its first
+   * @param messageId of their group, and of the message if they are its first
    */
-  store(payload: Uint8Array, messageId: string): Promise<Appended> {
-    return new Promise((settle) => {
-      this.waiting.push({ payload, messageId, settle })
-      if (this.isDelivering) return
-      this.isDelivering = true
-      // Groups that the log acknowledged together are known by then.
-      queueMicrotask(() => void this.deliverAll())
-    })
+  store(payload: Uint8Array, messageId: string): Promise<Commit> {
+    if (!this.isWriting) this.onWaiting()
+    return new Promise((settle) => this.waiting.push({ payload, messageId, settle }))
   }
 
-  private async deliverAll(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const [first, ...others] = this.takeMessage()
-      if (first === undefined) return
-      const payload = Buffer.concat([first.payload, ...others.map((other) => other.payload.subarray(SENDER_BYTES))])
-      const stored = await this.deliver({ subject: KEYS_SUBJECT, payload, messageId: first.messageId })
-      for (const { settle } of [first, ...others]) settle(stored)
-    }
-    this.isDelivering = false
+  /** Begins the next message, unless one is on its way. */
+  flush(): void {
+    if (!this.isWriting && this.waiting.length > 0) void this.writeNext()
+  }
+
+  private async writeNext(): Promise<void> {
+    this.isWriting = true
+    const taken = this.takeMessage()
+    const [{ messageId }] = taken
+    const payload = Buffer.concat(taken.map(({ payload }, i) => (i === 0 ? payload : payload.subarray(SENDER_BYTES))))
+    const stored = await this.write(payload, messageId)
+    this.isWriting = false
+    if (this.waiting.length > 0) this.onWaiting()
+    for (const { settle } of taken) settle(stored)
   }
 
   /** As many as one message can have, at least one. */
-  private takeMessage(): Waiting[] {
+  private takeMessage(): [Waiting, ...Waiting[]] {
     let bytes = 0
     const over = this.waiting.findIndex(({ payload }) => {
       bytes += payload.length
       return bytes > GROUP_BYTES_MAX
     })
-    return this.waiting.splice(0, over === -1 ? this.waiting.length : Math.max(over, 1))
+    const count = over === -1 ? this.waiting.length : Math.max(over, 1)
+    return this.waiting.splice(0, count) as [Waiting, ...Waiting[]]
   }
 }

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Commit } from '../../../../internal/ingest/commit/log-writer.js'
 import { SharedKeys } from '../../../../internal/ingest/commit/shared-keys.js'
 import { ADMITTED_KEY_BYTES, SENDER_BYTES } from '../../../../internal/ingest/keys/admitted-keys.js'
-import type { SpoolRecord } from '../../../../internal/ingest/spool/spool-record.js'
 import { GROUP_BYTES_MAX } from '../../../../streams/invocations.js'
-import { KEYS_SUBJECT } from '../../../../streams/keys.js'
 
 const SENDER = Buffer.alloc(SENDER_BYTES, 0xaa)
 /** Keys that carry the number of their group. */
@@ -13,7 +12,11 @@ const keysOf = (group: number, count: number): Uint8Array => {
   for (let at = 0; at < bytes.length; at += ADMITTED_KEY_BYTES) bytes.writeUInt32LE(group, at)
   return Buffer.concat([SENDER, bytes])
 }
-const groupsIn = ({ payload }: SpoolRecord): number[] => {
+interface Message {
+  readonly payload: Uint8Array
+  readonly messageId: string
+}
+const groupsIn = ({ payload }: Pick<Message, 'payload'>): number[] => {
   const bytes = Buffer.from(payload).subarray(SENDER_BYTES)
   return Array.from({ length: bytes.length / ADMITTED_KEY_BYTES }, (_, i) => bytes.readUInt32LE(i * ADMITTED_KEY_BYTES))
 }
@@ -32,21 +35,24 @@ const step = fc.oneof(
 test('each group’s keys are stored once, one message at a time, and settled by their own message', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
-      const messages: SpoolRecord[] = []
+      const messages: Message[] = []
+      let asked = 0
       const outcome = new Map<number, string>()
       const expected = new Map<number, string>()
       let settle: ((isStored: boolean) => void) | undefined
-      const shared = new SharedKeys((message) => {
+      const write = (payload: Uint8Array, messageId: string): Promise<Commit> => {
+        const message = { payload, messageId }
         expect(settle).toBeUndefined()
         messages.push(message)
         return new Promise((resolve) => {
           settle = (isStored) => {
             settle = undefined
-            for (const group of groupsIn(message)) expected.set(group, isStored ? 'stored' : 'full')
-            resolve({ kind: isStored ? 'stored' : 'full' })
+            for (const group of groupsIn(message)) expected.set(group, isStored ? 'stored' : 'unavailable')
+            resolve(isStored ? { kind: 'stored' } : { kind: 'unavailable', detail: '' })
           }
         })
-      })
+      }
+      const shared = new SharedKeys(write, () => asked++)
       const sent: [group: number, count: number][] = []
       const turn = () => new Promise(setImmediate)
       for (const what of [...steps, ...Array.from({ length: 40 }, () => ({ isStored: true }))]) {
@@ -58,13 +64,15 @@ test('each group’s keys are stored once, one message at a time, and settled by
           }
         }
         await turn()
+        // Nothing is written that was not asked for.
+        if (asked > 0) shared.flush()
+        asked = 0
       }
 
       expect(messages.flatMap(groupsIn)).toEqual(sent.flatMap(([group, count]) => Array(count).fill(group)))
       expect(outcome).toEqual(expected)
       expect(outcome.size).toBe(sent.length)
       for (const message of messages) {
-        expect(message.subject).toBe(KEYS_SUBJECT)
         expect(message.payload.subarray(0, SENDER_BYTES)).toEqual(SENDER)
         expect(message.payload.length).toBeLessThanOrEqual(GROUP_BYTES_MAX)
         expect(message.messageId).toBe(`m.${groupsIn(message)[0]}`)
@@ -77,18 +85,21 @@ test('each group’s keys are stored once, one message at a time, and settled by
 test('groups that come while a message is on its way share the next one', async () => {
   const messages: number[][] = []
   let stored = (): void => undefined
-  const shared = new SharedKeys((message) => {
-    messages.push(groupsIn(message))
+  const write = (payload: Uint8Array): Promise<Commit> => {
+    messages.push(groupsIn({ payload }))
     return new Promise((resolve) => {
       stored = () => resolve({ kind: 'stored' })
     })
-  })
+  }
+  const shared = new SharedKeys(write, () => undefined)
   const all = [0, 1].map((group) => shared.store(keysOf(group, 1), `m.${group}`))
-  await new Promise(setImmediate)
+  shared.flush()
   for (const group of [2, 3, 4]) all.push(shared.store(keysOf(group, 1), `m.${group}`))
+  shared.flush()
+  expect(messages).toEqual([[0, 1]])
   stored()
   await Promise.all(all.slice(0, 2))
-  await new Promise(setImmediate)
+  shared.flush()
   stored()
   await Promise.all(all)
 
