@@ -63,6 +63,8 @@ export interface Problem {
   readonly challenge?: string | undefined
   /** Methods of the path; for 405. */
   readonly allow?: string | undefined
+  /** `Accept-Encoding` (RFC 9110 section 12.5.3); for 415. */
+  readonly acceptEncoding?: string | undefined
   /** `Content-Range` with the file's length (RFC 9110 section 14.4); for 416. */
   readonly contentRange?: string | undefined
   /** Members in addition to those of all problems (RFC 9457 section 3.2). */

@@ -74,6 +74,7 @@ export function renderProblem(
   const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)
   if (challenge !== undefined) headers.push(['WWW-Authenticate', challenge])
   if (problem.allow !== undefined) headers.push(['Allow', problem.allow])
+  if (problem.acceptEncoding !== undefined) headers.push(['Accept-Encoding', problem.acceptEncoding])
   if (problem.contentRange !== undefined) headers.push(['Content-Range', problem.contentRange])
   if (problem.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(problem.retryAfterSeconds)])
   return { status: `${status} ${REASONS[status]}`, headers, body: form.write(members, problem) }

@@ -16,28 +16,34 @@ const NOTHING_MAX = 'undefined'.length
 export function nameOf(...values: readonly unknown[]): string | undefined {
   for (const value of values) {
     if (typeof value !== 'string') continue
-    const name = value.trim()
+    const name = withoutControls(value.trim())
     const isNothing = name.length <= NOTHING_MAX && NOTHING.has(name.toLowerCase())
     if (!isNothing && isPlainText(name) && hasBytesAtMost(name, NAME_BYTES_MAX)) return name
   }
   return undefined
 }
 
+/** Without control characters, of which somebody else's program may leave one: but lines of a text are no name. */
+const withoutControls = (name: string): string =>
+  isPlainText(name) || /\s/.test(name) ? name : name.replace(CONTROLS, '')
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are taken out
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/g
+
 /** Longer text is no id of anything. */
 const ID_CHARACTERS_MAX = 16_384
 
 /**
- * The first that is an id. One that is too long for an event becomes its SHA-256, so that all who state it still state
+ * The first that is an id, to the letter. One that is too long for an event becomes its SHA-256, so that all who state it still state
  * the same: LiteLLM packs a deployment into ids of responses, some 400 characters.
  */
 export function idOf(...values: readonly unknown[]): string | undefined {
   for (const value of values) {
-    const name = nameOf(value)
-    if (name !== undefined) return name
     if (typeof value !== 'string' || value.length > ID_CHARACTERS_MAX) continue
     const id = value.trim()
-    const isLong = !hasBytesAtMost(id, NAME_BYTES_MAX)
-    if (isLong && isPlainText(id)) return `sha256:${createHash('sha256').update(id).digest('hex')}`
+    if (!isPlainText(id)) continue
+    const name = nameOf(id)
+    if (name !== undefined) return name
+    if (!hasBytesAtMost(id, NAME_BYTES_MAX)) return `sha256:${createHash('sha256').update(id).digest('hex')}`
   }
   return undefined
 }

@@ -1,63 +1,112 @@
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import { TOO_MANY_BODIES } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { type InflatingFor, inflateGzip } from '../bulk/inflate.js'
-import type { TakenBuffers } from './body-buffers.js'
-import { INTAKE_BYTES_MAX } from './intake-route.js'
+import type { BodyCopy } from './body-copy.js'
+import { CODINGS, unpackerOf } from './content-coding.js'
 
-/** A reader of bodies: reserves memory as bytes arrive, and gives the buffers back once nobody reads them. */
-export interface BodyHolder extends InflatingFor {
-  readonly buffers: TakenBuffers
+/** Whose memory the body takes. @returns false where there is none for so many bytes */
+export interface BodyHolder {
+  hold(bytes: number): boolean
 }
 
+/** Of what is kept of one body. */
+const KEPT_BYTES_MAX = 32 * 1024 * 1024
+/** Of one body, unpacked, for which its sender pays by sending it. */
+const BODY_BYTES_MAX = 1024 * 1024 * 1024
+
+/** What a body may cost beside the bytes that were sent, so that one that is packed tightly costs little. */
+const UNPACKED = { free: 32 * 1024 * 1024, perByte: 256 }
+const STEPS = { free: 1_000_000, perByte: 8 }
+
 /**
- * Reads and unpacks the body of a request: with a Content-Length or chunked, plain or gzip.
+ * Reads the body of a request into its copy as it comes, with a Content-Length or chunked, unpacked by its
+ * Content-Encoding. Memory is taken for what the copy keeps.
  *
  * @returns undefined when the client has gone
  */
-export async function readIntakeBody(
+export function readIntakeBody(
   request: IncomingMessage,
   holder: BodyHolder,
+  copy: BodyCopy,
 ): Promise<Buffer | Problem | undefined> {
-  const coding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
-  if (coding !== '' && coding !== 'identity' && coding !== 'gzip') return OTHER_CODING
-  const body = await readWhole(request, holder)
-  if (coding !== 'gzip' || body === undefined || 'code' in body || body.length === 0) return body
-  const inflated = await inflateGzip(body, INTAKE_BYTES_MAX, holder, (bytes) => holder.buffers.take(bytes))
-  return inflated.ok ? inflated.bytes : inflated.problem
-}
-
-function readWhole(request: IncomingMessage, holder: BodyHolder): Promise<Buffer | Problem | undefined> {
-  const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > INTAKE_BYTES_MAX) return Promise.resolve(TOO_LARGE)
+  const unpacker = unpackerOf(request.headers['content-encoding'] ?? '')
+  if (unpacker === undefined) return Promise.resolve(OTHER_CODING)
+  const unpacking = unpacker === 'plain' ? undefined : unpacker()
+  const source: Readable = unpacking ?? request
+  const body = new CopiedBody(holder, copy)
+  copy.kept.reserve(Math.min(Number(request.headers['content-length'] ?? 0), ANNOUNCED_BYTES_MAX))
   return new Promise((resolve) => {
-    let buffer = NO_BODY
-    let size = 0
     const end = (result: Buffer | Problem | undefined): void => {
-      request.off('data', onData)
+      request.off('data', onSent)
+      source.off('data', onData)
+      if (unpacking !== undefined) {
+        request.unpipe(unpacking)
+        unpacking.destroy()
+      }
       resolve(result)
     }
-    const onData = (chunk: Buffer): void => {
-      const needed = size + chunk.length
-      if (needed > INTAKE_BYTES_MAX) return end(TOO_LARGE)
-      if (!holder.hold(chunk.length)) return end(TOO_MANY_BODIES)
-      if (needed > buffer.length) {
-        const bytes = Math.max(needed, Math.min(announced, ANNOUNCED_BYTES_MAX))
-        buffer = holder.buffers.longer(buffer, size, bytes)
-      }
-      buffer.set(chunk, size)
-      size = needed
+    const onSent = (chunk: Buffer): void => {
+      body.sentBytes += chunk.length
     }
-    request.on('data', onData)
-    request.once('end', () => end(buffer.subarray(0, size)))
+    const onData = (chunk: Buffer): void => {
+      const refused = body.add(chunk)
+      if (refused !== undefined) end(refused)
+    }
+    request.on('data', onSent)
+    source.on('data', onData)
+    source.once('end', () => {
+      copy.end()
+      end(copy.kept.written)
+    })
+    if (unpacking !== undefined) request.pipe(unpacking).once('error', () => end(BROKEN))
     // A body that ends too early, or not in time.
-    request.once('close', () => end(undefined))
+    request.once('close', () => {
+      if (!request.complete) end(undefined)
+    })
   })
+}
+
+/** What came of a body so far. */
+class CopiedBody {
+  /** As they came over the wire. */
+  sentBytes = 0
+  private readonly holder: BodyHolder
+  private readonly copy: BodyCopy
+  private unpackedBytes = 0
+  private heldBytes = 0
+
+  constructor(holder: BodyHolder, copy: BodyCopy) {
+    this.holder = holder
+    this.copy = copy
+  }
+
+  /** @returns why the body is refused */
+  add(chunk: Buffer): Problem | undefined {
+    const { copy, sentBytes } = this
+    this.unpackedBytes += chunk.length
+    if (this.unpackedBytes > Math.min(BODY_BYTES_MAX, UNPACKED.free + UNPACKED.perByte * sentBytes)) return TOO_LARGE
+    copy.write(chunk)
+    const { length } = copy.kept
+    if (length > KEPT_BYTES_MAX || copy.steps > STEPS.free + STEPS.perByte * sentBytes) return TOO_LARGE
+    if (length > this.heldBytes) {
+      if (!this.holder.hold(length - this.heldBytes)) return TOO_MANY_BODIES
+      this.heldBytes = length
+    }
+    return undefined
+  }
 }
 
 /** Of memory that is taken for bytes that have not come yet. */
 const ANNOUNCED_BYTES_MAX = 1024 * 1024
 
-const NO_BODY: Buffer = Buffer.alloc(0)
-const TOO_LARGE = problem('PAYLOAD_TOO_LARGE', `The body exceeds the limit of ${INTAKE_BYTES_MAX} bytes.`)
-const OTHER_CODING = problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed or with Content-Encoding: gzip.')
+const TOO_LARGE = problem(
+  'PAYLOAD_TOO_LARGE',
+  `The body holds too much that is read: more than ${KEPT_BYTES_MAX} bytes beside content. Send smaller batches.`,
+)
+const OTHER_CODING = problem(
+  'UNSUPPORTED_MEDIA_TYPE',
+  `Send the body uncompressed or with one Content-Encoding of: ${CODINGS}.`,
+  { acceptEncoding: CODINGS },
+)
+const BROKEN = problem('MALFORMED_REQUEST', 'The body is not what its Content-Encoding says, or is truncated.')

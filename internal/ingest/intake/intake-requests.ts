@@ -5,7 +5,7 @@ import type { Budget } from '../../auth/rate-limits.js'
 import { AccessLog, SLOW_MS } from '../../http/access-log.js'
 import { BodyMemory } from '../../http/body-memory.js'
 import { addressOfMessage } from '../../http/message-address.js'
-import { takeFrom } from '../../http/rate-limit.js'
+import { takeFrom, takeOrOwe } from '../../http/rate-limit.js'
 import { countsOfListener, type RequestCounts } from '../../http/request-metrics.js'
 import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
 import { traceIdOf } from '../../http/trace-id.js'
@@ -16,9 +16,10 @@ import { traceparentOf } from '../../telemetry/spans/trace-context.js'
 import type { AdmissionDeps } from '../admission/admission.js'
 import { admitSourceEvents } from './admit-source-events.js'
 import { BodyBuffers, TakenBuffers } from './body-buffers.js'
+import { WholeCopy } from './body-copy.js'
+import { GrowingBytes } from './growing-bytes.js'
 import { type BodyHolder, readIntakeBody } from './intake-body.js'
 import {
-  INTAKE_BYTES_MAX,
   INTAKE_EVENTS_MAX,
   type IntakeAnswer,
   type IntakeRoute,
@@ -37,7 +38,7 @@ export interface IntakeDeps {
   readonly log: Logger
 }
 
-/** Memory for bodies: of a body of the longest length, plain and unpacked, a tenant can send one at a time. */
+/** Memory for what is kept of bodies, of which a tenant has half. */
 const BODY_BYTES_MAX = 96 * 1024 * 1024
 
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
@@ -50,7 +51,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
   return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = (message.url ?? '').replace(/[?#].*$/s, '')
+    const path = routePath(message.url ?? '')
     const route = routeAt.get(path)
     const address = addressOfMessage(message, deps.clientAddressOf)
     const request = new IntakeExchange(message, response, path, route, deps, { memory, buffers, accessLog, counts })
@@ -111,19 +112,23 @@ async function handle(
   // Before the body is read, whatever becomes of it; the other events once they are counted.
   const exhausted = takeFrom(ingest, 1, admission.clock())
   if (exhausted !== undefined) return exhausted
-  const body = await readIntakeBody(request.message, request)
+  const kept = new GrowingBytes(request.buffers)
+  const copy = route.copy?.({ contentType: request.contentType, caller }, kept) ?? new WholeCopy(kept)
+  if ('code' in copy) return copy
+  const body = await readIntakeBody(request.message, request, copy)
   if (body === undefined || 'code' in body) return body
   const receivedAtMs = admission.clock()
-  const read: ReadBody = await route.read(body, {
+  const asked = {
     contentType: request.contentType,
     caller,
     receivedAtMs,
-    header: (name) => request.header(name),
-  })
+    header: (name: string) => request.header(name),
+  }
+  const read: ReadBody = await route.read(body, asked, copy)
   if (read.kind === 'refused') return read.problem
   const { length } = read.events
   if (length > INTAKE_EVENTS_MAX) return TOO_MANY_EVENTS
-  const limited = length > 1 ? takeFrom(ingest, length - 1, admission.clock()) : undefined
+  const limited = length > 1 ? takeOrOwe(ingest, length - 1, admission.clock()) : undefined
   if (limited !== undefined) return limited
   if (length > 0 && read.hasOwnSpans !== true) request.beginSpan()
   const sender = { ...caller, intake: route.intake, traceparent: request.traceparent }
@@ -211,7 +216,7 @@ class IntakeExchange implements BodyHolder {
     const { path: instance, traceId, tenantId, contentType } = this
     this.errorCode = what.code
     const request: RefusedRequest = { instance, traceId, tenantId, errorDocsUrl: this.deps.errorDocsUrl, contentType }
-    this.reply((this.route?.writeProblem ?? asProblemJson)(what, request))
+    this.reply((this.route?.writeProblem ?? asProblemJson)(sentAgain(what), request))
   }
 
   /**
@@ -255,8 +260,15 @@ class IntakeExchange implements BodyHolder {
   }
 }
 
+/**
+ * What is not taken now. Most senders repeat after a 503 and drop what was answered 429: OpenTelemetry's exporter in
+ * Python, LiteLLM, syslog-ng.
+ */
+const sentAgain = (what: Problem): Problem =>
+  what.code === 'RATE_LIMITED' ? { ...what, code: 'SERVICE_UNAVAILABLE' } : what
+
 /** Bytes of an unread body that are let pass before its connection is cut: cut at once, it would lose the answer. */
-const DISCARDED_BYTES_MAX = INTAKE_BYTES_MAX
+const DISCARDED_BYTES_MAX = 20 * 1024 * 1024
 
 function discardRest(message: IncomingMessage): void {
   let size = 0
@@ -264,12 +276,23 @@ function discardRest(message: IncomingMessage): void {
     size += chunk.length
     if (size > DISCARDED_BYTES_MAX) message.destroy()
   })
+  message.resume()
 }
 
 function rateLimitHeaders(budget: Budget | undefined, nowMs: number): Record<string, string> {
   const lines = budget?.headerLines(nowMs).trim().split('\r\n') ?? []
   return Object.fromEntries(lines.map((line) => line.split(': ')))
 }
+
+/**
+ * The path without its query. Exporters join an endpoint with a path of their own: slashes may be doubled or last, and
+ * OTLP's paths may have a prefix, such as Langfuse's `/api/public/otel`.
+ */
+function routePath(url: string): string {
+  const path = url.replace(/[?#].*$/s, '').replace(/\/{2,}/g, '/')
+  return OTLP_PATH.exec(path)?.[0] ?? path.replace(/(?<=.)\/$/, '')
+}
+const OTLP_PATH = /\/v1(?:development)?\/(?:traces|logs|metrics|profiles)(?=\/?$)/
 
 const NO_SUCH_PATH = problem('NOT_FOUND', 'No such path on the intake port; the API has a port of its own.')
 const CREDENTIALS_AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be verified right now.', {

@@ -3,12 +3,14 @@ import type { EventParts } from '../../invocations/event-writer.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import type { ProblemContext } from '../../problems/render.js'
 import type { Tally } from '../received/tally.js'
+import type { BodyCopy } from './body-copy.js'
+import type { GrowingBytes } from './growing-bytes.js'
 
 /**
  * What others send: one route per source. The listener authenticates, limits, reads and unpacks the body; the route's
  * `read` says which events the body holds; the listener admits them; the route's `answer` says what came of it.
  *
- *     (body after gunzip, content type, caller) -> read -> { events, answer } -> admission -> answer(admitted)
+ *     (what is kept of the body, content type, caller) -> read -> { events, answer } -> admission -> answer(admitted)
  *
  * A route is pure: it has no clock, no log and no network. It must not keep or return anything of a call's content.
  */
@@ -18,8 +20,18 @@ export interface IntakeRoute {
   readonly intake: string
   /** Compared as a whole. */
   readonly path: string
-  /** Runs on the event loop: long bodies are to be read in slices. */
-  readonly read: (body: Buffer, request: IntakeRequest) => ReadBody | Promise<ReadBody>
+  /**
+   * Leaves out of a body as it comes what `read` would pass over; absent where all of it is kept.
+   *
+   * @returns a problem for a body that `read` would refuse by its type
+   */
+  readonly copy?: (request: Pick<IntakeRequest, 'contentType' | 'caller'>, kept: GrowingBytes) => BodyCopy | Problem
+  /**
+   * Runs on the event loop: long bodies are to be read in slices.
+   *
+   * @param copy how the body came, if it is what is left of one
+   */
+  readonly read: (body: Buffer, request: IntakeRequest, copy?: BodyCopy) => ReadBody | Promise<ReadBody>
   /** How a refusal is written: of the credential, the limits, the body, or while the log takes no events. */
   readonly writeProblem: (problem: Problem, request: RefusedRequest) => IntakeAnswer
 }
@@ -85,6 +97,3 @@ export interface IntakeAnswer {
 
 /** Events of one request. A collector's largest usual batch of spans, 8,192, fits. */
 export const INTAKE_EVENTS_MAX = 20_000
-
-/** Bytes of one body, as it arrives and after unpacking: OTLP/HTTP recommends this limit. */
-export const INTAKE_BYTES_MAX = 20 * 1024 * 1024

@@ -4,14 +4,14 @@ import type { IntakeAnswer, RefusedRequest } from '../intake/intake-route.js'
 import type { Encoding } from './read-request.js'
 
 /** What a signal's answer counts. */
-export type Rejectable = 'rejectedSpans' | 'rejectedLogRecords' | 'rejectedDataPoints'
+export type Rejectable = 'rejectedSpans' | 'rejectedLogRecords' | 'rejectedDataPoints' | 'rejectedProfiles'
 
 const MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const
 
 /** @returns undefined for another media type than OTLP's two */
 export function encodingOf(contentType: string): Encoding | undefined {
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase()
-  if (mediaType === MEDIA_TYPES.protobuf) return 'protobuf'
+  if (mediaType === MEDIA_TYPES.protobuf || mediaType === 'application/protobuf') return 'protobuf'
   return mediaType === MEDIA_TYPES.json ? 'json' : undefined
 }
 

@@ -16,8 +16,9 @@ export interface OtlpDeps {
 }
 
 /**
- * OTLP/HTTP: `/v1/traces`, `/v1/logs` and `/v1/metrics`, in protobuf and JSON (opentelemetry-proto,
- * `docs/specification.md`). Metrics are sums of what spans say one by one: they are answered and never become records.
+ * OTLP/HTTP: `/v1/traces`, `/v1/logs`, `/v1/metrics` and profiles, in protobuf and JSON (opentelemetry-proto,
+ * `docs/specification.md`). Metrics are sums of what spans say one by one, profiles say nothing of calls: both are
+ * answered, with a warning, and never become records.
  */
 export function otlpRoutes({ dimensionsOf }: OtlpDeps): readonly IntakeRoute[] {
   const keysOf = keyLists()
@@ -28,16 +29,21 @@ export function otlpRoutes({ dimensionsOf }: OtlpDeps): readonly IntakeRoute[] {
   return [
     route('/v1/traces', calls('traces')),
     route('/v1/logs', calls('logs')),
-    route('/v1/metrics', (_, encoding, { header }) => {
-      const sender = new Tally(senderByUserAgent(header('user-agent'), 'application'))
-      sender.passOver(METRICS_REQUEST)
-      return nothingOf(exported(encoding, 'rejectedDataPoints'), [sender])
-    }),
+    unkept('/v1/metrics', 'metrics_request', 'rejectedDataPoints', 'Metrics are not kept: calls are read from spans.'),
+    unkept('/v1development/profiles', 'profiles_request', 'rejectedProfiles', 'Profiles are not kept.'),
   ]
 }
 
-/** Why nothing becomes of a request for metrics, which is counted as one thing. */
-const METRICS_REQUEST = 'metrics_request'
+/** A signal of which nothing becomes a record: each request is counted as one thing that was passed over. */
+const unkept = (path: string, reason: string, counted: Rejectable, message: string): IntakeRoute =>
+  route(path, (body, encoding, { header }) => {
+    const isEmpty = body.length <= EMPTY_BYTES_MAX
+    const sender = new Tally(senderByUserAgent(header('user-agent'), 'application'))
+    sender.passOver(reason)
+    return nothingOf(exported(encoding, counted, 0, isEmpty ? '' : message), [sender])
+  })
+/** Nothing, or `{}`: a test of the connection. */
+const EMPTY_BYTES_MAX = 2
 
 /** Attributes named like a declared tag key become tags, besides those that always are read. */
 function keyLists(): (dimensions: readonly Dimension[]) => KeyList {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { callerTags, idOf, tagsOf } from '../../../../internal/ingest/adapters/fields.js'
+import { callerTags, idOf, nameOf, tagsOf } from '../../../../internal/ingest/adapters/fields.js'
 import { NAME } from '../../../../internal/invocations/invocation-schema.js'
 
 const LONG = `resp_${'bGl0ZWxsbTpjdXN0b21fbGxt'.repeat(16)}==`
@@ -49,4 +49,12 @@ test('what programs put on a request is no tag, and the user agent is one under 
     const pairs = Object.entries({ ...noise, [agent]: 'curl/8', ...written })
     expect(tagsOf(callerTags(pairs)), agent).toEqual({ ...tags, 'caller.user-agent': 'curl/8' })
   }
+})
+
+test('a control character within a name costs no name; a text of several lines is none', () => {
+  expect([nameOf('gpt-4o\u0000'), nameOf('gpt\u0007-4o'), nameOf('a text\nof two lines')]).toEqual([
+    'gpt-4o',
+    'gpt-4o',
+    undefined,
+  ])
 })

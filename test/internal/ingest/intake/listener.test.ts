@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
-import { gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { INTAKE_BYTES_MAX, type IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
+import type { IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
 import { UNNAMED_SENDER } from '../../../../internal/ingest/received/sender.js'
 import { Tally } from '../../../../internal/ingest/received/tally.js'
@@ -167,10 +167,20 @@ describe('a batch', () => {
 describe('the body', () => {
   const whole = JSON.stringify(batch(5))
 
-  test('may be gzip', async () => {
+  test.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+  ])('may be %s', async (coding, pack) => {
     const gateway = await start()
-    const posted = await postIntake(gateway, '/intake/litellm', gzipSync(whole), { 'content-encoding': 'gzip' })
+    const posted = await postIntake(gateway, '/intake/litellm', pack(whole), { 'content-encoding': coding })
     expect(posted.json).toMatchObject({ accepted: 5 })
+  })
+
+  test('of another coding is refused with those that are read', async () => {
+    const gateway = await start()
+    const posted = await postIntake(gateway, '/intake/litellm', whole, { 'content-encoding': 'br' })
+    expect([posted.status, posted.headers.get('accept-encoding')]).toEqual([415, 'gzip, deflate, zstd'])
   })
 
   test('may be chunked', async () => {
@@ -189,11 +199,12 @@ describe('the body', () => {
   })
 
   test.each([
-    ['a bomb', gzipSync(Buffer.alloc(INTAKE_BYTES_MAX + 1, ' ')), { 'content-encoding': 'gzip' }, 413],
+    ['a bomb', gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')), { 'content-encoding': 'gzip' }, 413],
     ['no gzip', Buffer.from('no gzip, and long enough to be some'), { 'content-encoding': 'gzip' }, 400],
     ['half of a gzip', gzipSync(whole).subarray(0, 200), { 'content-encoding': 'gzip' }, 400],
     ['of another coding', Buffer.from(whole), { 'content-encoding': 'br' }, 415],
-    ['too long', Buffer.alloc(INTAKE_BYTES_MAX + 1, ' '), {}, 413],
+    ['too long', Buffer.alloc(64 * 1024 * 1024, ' '), {}, 413],
+    ['half of an array', Buffer.from(whole.slice(0, -10)), {}, 400],
     ['too many payloads', Buffer.from(`[${'{},'.repeat(5_000)}{}]`), {}, 413],
   ])('that is %s is refused', async (_, body, headers, status) => {
     const gateway = await start()
@@ -242,7 +253,7 @@ describe('the body', () => {
       `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\n` +
       'Transfer-Encoding: chunked\r\n\r\n'
     const chunk = Buffer.alloc(1024 * 1024, ' ')
-    const chunks = Array.from({ length: 24 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
+    const chunks = Array.from({ length: 40 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
 
     expect(await raw(gateway, head, ...chunks)).toMatch(/^HTTP\/1\.1 413 /)
   })
@@ -316,12 +327,21 @@ describe('limits', () => {
     const gateway = await start({ ingestPerSecond: 10 })
 
     const first = await postIntake(gateway, '/intake/litellm', batch(15))
-    const second = await postIntake(gateway, '/intake/litellm', batch(15))
 
     expect([first.status, first.headers.get('ratelimit-limit')]).toEqual([200, '20'])
     expect(Number(first.headers.get('ratelimit-remaining'))).toBeLessThan(15)
-    expect(second.status).toBe(429)
-    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('delay a batch above the burst and lose none of it: 503 with Retry-After, which senders repeat', async () => {
+    const gateway = await start({ ingestPerSecond: 10 })
+
+    const above = await postIntake(gateway, '/intake/litellm', batch(60))
+    const next = await postIntake(gateway, '/intake/litellm', batch(1))
+
+    expect(above).toMatchObject({ status: 200, json: { accepted: 60 } })
+    expect(next).toMatchObject({ status: 503, json: { error_code: 'SERVICE_UNAVAILABLE' } })
+    // 60 at 10/s, of which the burst of 20 was there.
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(4)
   })
 })
 
@@ -340,10 +360,12 @@ test.each([
   ['GET', '/intake/litellm', 405],
   ['PUT', '/intake/litellm', 405],
   ['POST', '/intake/other', 404],
+  ['POST', '//intake//litellm/', 200],
   ['GET', '/', 404],
 ])('%s %s is %i', async (method, path, status) => {
   const gateway = await start()
-  const answer = await fetch(gateway.url + path, { method, headers: { 'x-api-key': gateway.plainKey } })
+  const body = method === 'GET' ? null : '[]'
+  const answer = await fetch(gateway.url + path, { method, body, headers: { 'x-api-key': gateway.plainKey } })
 
   expect(answer.status).toBe(status)
   expect(answer.headers.get('allow')).toBe(status === 405 ? 'POST' : null)

@@ -53,6 +53,10 @@ const CALLS = tracesJson(Array.from({ length: 5 }, (_, index) => call(index)))
 const WHOLE = asProtobuf('ExportTraceServiceRequest', CALLS)
 const WHOLE_JSON = Buffer.from(JSON.stringify(CALLS))
 
+test.each(['//v1/traces', '/v1/traces/', '/api/public/otel/v1/traces'])('%s is the path of traces', async (path) => {
+  expect(await post(Buffer.from('{}'), JSON_TYPE, path)).toMatchObject({ status: 200 })
+})
+
 /** Some of many, evenly. */
 const some = (count: number, many: number): number[] =>
   Array.from({ length: Math.min(count, many) }, (_, i) => Math.floor((i * many) / Math.min(count, many)))

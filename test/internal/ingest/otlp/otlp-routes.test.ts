@@ -200,3 +200,11 @@ test('a request that names more senders than are told apart counts the others to
   expect(senders).toHaveLength(65)
   expect(senders.at(-1)?.sender.name).toBe('other')
 })
+
+test.each([
+  ['/v1/metrics', { resourceMetrics: [{}] }, 'Metrics are not kept: calls are read from spans.'],
+  ['/v1development/profiles', { resourceProfiles: [{}] }, 'Profiles are not kept.'],
+])('%s is taken, and says that nothing is kept', async (path, body, errorMessage) => {
+  const { body: answered } = await answer(path, Buffer.from(JSON.stringify(body)), JSON_TYPE)
+  expect(JSON.parse(answered as string)).toMatchObject({ partialSuccess: { errorMessage } })
+})

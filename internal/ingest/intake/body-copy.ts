@@ -1,0 +1,32 @@
+import { GrowingBytes } from './growing-bytes.js'
+
+/**
+ * Copies a body as it comes. What nobody reads of it is left out, so that prompts and answers take no memory, however
+ * long they are.
+ */
+export interface BodyCopy {
+  readonly kept: GrowingBytes
+  /** Values that were passed over: what it cost to look at the body, however small it was packed. */
+  readonly steps: number
+  write(chunk: Buffer): void
+  /** After the last chunk. */
+  end(): void
+}
+
+/** Leaves nothing out. */
+export class WholeCopy implements BodyCopy {
+  readonly kept: GrowingBytes
+  readonly steps = 0
+
+  constructor(kept = new GrowingBytes()) {
+    this.kept = kept
+  }
+
+  write(chunk: Buffer): void {
+    this.kept.add(chunk)
+  }
+
+  end(): void {
+    // Nothing is left open.
+  }
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
+import { readIntakeBody } from '../../../../internal/ingest/intake/intake-body.js'
+import { JsonObjects } from '../../../../internal/ingest/intake/json-objects.js'
+
+const MIB = 1024 * 1024
+
+/** What became of a body that is packed, what was held for it, and how much of it was looked at. */
+async function read(packed: Buffer, coding = 'gzip') {
+  const request = Object.assign(new PassThrough(), { headers: { 'content-encoding': coding }, complete: true })
+  const copy = new JsonObjects(new GrowingBytes(), { members: new Map([['id', 'scalar']]) })
+  let unpackedBytes = 0
+  const write = copy.write.bind(copy)
+  copy.write = (chunk) => {
+    unpackedBytes += chunk.length
+    write(chunk)
+  }
+  let heldBytes = 0
+  const holder = {
+    hold(bytes: number) {
+      heldBytes += bytes
+      return true
+    },
+  }
+  request.end(packed)
+  const body = await readIntakeBody(request as unknown as IncomingMessage, holder, copy)
+  const outcome = body === undefined || Buffer.isBuffer(body) ? 'read' : body.code
+  return { outcome, steps: copy.steps, unpackedBytes, heldBytes, count: copy.count }
+}
+
+test.each(['[', '{},', '"",', '0,', '{"id":0}\n', ' ', 'text '])(
+  'a body that is packed to a thousandth costs few steps: %j',
+  async (repeated) => {
+    const packed = gzipSync(`[${repeated.repeat((18 * MIB) / repeated.length)}`)
+    expect(packed.length).toBeLessThan(80_000)
+
+    const { steps, unpackedBytes, heldBytes } = await read(packed)
+
+    expect(steps).toBeLessThan(2_600_000)
+    expect(unpackedBytes).toBeLessThanOrEqual(19 * MIB)
+    expect(heldBytes).toBeLessThan(19 * MIB)
+  },
+)
+
+test('a body that is packed to a thousandth is unpacked up to 32 MiB and 256 times what was sent', async () => {
+  const packed = gzipSync(Buffer.alloc(128 * MIB, ' '))
+
+  const { outcome, unpackedBytes } = await read(packed)
+
+  expect(outcome).toBe('PAYLOAD_TOO_LARGE')
+  expect(unpackedBytes).toBeLessThanOrEqual(32 * MIB + 256 * packed.length)
+})
+
+test('equal prompts, which are packed to a hundredth, are read', async () => {
+  const line = JSON.stringify({ id: 'one', messages: [{ content: 'the same prompt for all of them '.repeat(400) }] })
+
+  const { outcome, count, heldBytes } = await read(gzipSync(`${line}\n`.repeat(4_000)))
+
+  expect({ outcome, count }).toEqual({ outcome: 'read', count: 4_000 })
+  expect(heldBytes).toBeLessThan(MIB)
+})
