@@ -5,6 +5,7 @@ import { GrowingBytes } from './growing-bytes.js'
  * long they are.
  */
 export interface BodyCopy {
+  /** What is kept so far. */
   readonly kept: GrowingBytes
   /** Values that were passed over: what it cost to look at the body, however small it was packed. */
   readonly steps: number

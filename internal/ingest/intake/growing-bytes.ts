@@ -34,6 +34,11 @@ export class GrowingBytes {
     this.bytes[this.length++] = byte
   }
 
+  /** Another, with memory from where this has it. */
+  another(): GrowingBytes {
+    return new GrowingBytes(this.buffers)
+  }
+
   get written(): Buffer {
     return this.bytes.subarray(0, this.length)
   }

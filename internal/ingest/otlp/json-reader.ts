@@ -16,6 +16,12 @@ const DEPTH_MAX = 64
 /** Objects and arrays of a request: more than 20 MiB of real attributes have, and few enough to be skipped at once. */
 const CONTAINERS_MAX = 1_000_000
 
+/** Of a value, before it is read. */
+export interface Place {
+  readonly at: number
+  readonly depth: number
+}
+
 /**
  * Reads JSON text from bytes, value by value: the caller reads the members that it knows and skips the rest, of which
  * no string is ever made. Skipped text is checked as strictly as what is read. Nesting is bounded.
@@ -111,6 +117,17 @@ export class JsonReader {
     const text = this.bytes.toString('latin1', isText ? start + 1 : start, isText ? this.at - 1 : this.at)
     if (text === 'true' || text === 'false') return text === 'true'
     return NUMBER.test(text) ? Number(text) : undefined
+  }
+
+  /** Where the cursor is, for `goTo`. */
+  get place(): Place {
+    return { at: this.at, depth: this.depth }
+  }
+
+  /** Back to a value: within it, reading may have stopped at any depth. */
+  goTo({ at, depth }: Place): void {
+    this.at = at
+    this.depth = depth
   }
 
   /** After the last value: only white space may follow. */

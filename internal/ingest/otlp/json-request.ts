@@ -2,6 +2,7 @@ import { numbersOf } from '../../usage/printed-numbers.js'
 import { JSON_TEXT_BYTES_MAX, type JsonMembers } from './json-members.js'
 import { JsonReader } from './json-reader.js'
 import type { KeyList } from './key-list.js'
+import { MalformedRequest } from './malformed.js'
 import type { Facts, FactValue, ListedKey } from './span-facts.js'
 import {
   EVENT_NAME_BYTES_MAX,
@@ -21,20 +22,22 @@ import {
  * hexadecimal, enums as integers, 64-bit integers as texts or numbers, unknown members ignored. It reads what
  * `readProtobufRequest` reads; all other values are checked and skipped.
  *
- * @throws MalformedRequest; what was passed on before is then void
+ * @param onMalformed gets what was read of a span or log record that is JSON of another form: it costs no other
+ * @throws MalformedRequest where the rest is; what was passed on before is then void
  */
 export function* readJsonRequest(
   bytes: Buffer,
   signal: Signal,
   keys: KeyList,
   onTelemetry: OnTelemetry,
+  onMalformed: OnTelemetry,
 ): Generator<undefined, void> {
   const json = new JsonReader(bytes)
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     if (!json.isKey(NAMES[signal].resources)) json.skip()
     else {
       for (let next = json.enterArray(); next; next = json.nextElement()) {
-        yield* new ResourceReader(json, signal, keys, onTelemetry).read()
+        yield* new ResourceReader(json, signal, keys, onTelemetry, onMalformed).read()
       }
     }
   }
@@ -70,13 +73,15 @@ class ResourceReader {
   private readonly signal: Signal
   private readonly keys: KeyList
   private readonly onTelemetry: OnTelemetry
+  private readonly onMalformed: OnTelemetry
   private pauseAt: number
 
-  constructor(json: JsonReader, signal: Signal, keys: KeyList, onTelemetry: OnTelemetry) {
+  constructor(json: JsonReader, signal: Signal, keys: KeyList, onTelemetry: OnTelemetry, onMalformed: OnTelemetry) {
     this.json = json
     this.signal = signal
     this.keys = keys
     this.onTelemetry = onTelemetry
+    this.onMalformed = onMalformed
     this.pauseAt = json.at + SLICE_BYTES
   }
 
@@ -121,15 +126,30 @@ class ResourceReader {
   }
 
   private *readRecords(): Generator<undefined, void> {
-    const { json, keys, telemetry } = this
-    const readMember = this.signal === 'traces' ? readSpanMember : readLogMember
+    const { json, telemetry } = this
     for (let more = json.enterArray(); more; more = json.nextElement()) {
       telemetry.clear()
-      for (let next = json.enterObject(); next; next = json.nextMember()) readMember(json, keys, telemetry)
-      this.onTelemetry(telemetry)
+      if (this.isWellFormed()) this.onTelemetry(telemetry)
+      else this.onMalformed(telemetry)
       if (json.at < this.pauseAt) continue
       this.pauseAt = json.at + SLICE_BYTES
       yield
+    }
+  }
+
+  /** Reads the record at the cursor. */
+  private isWellFormed(): boolean {
+    const { json, keys, telemetry } = this
+    const readMember = this.signal === 'traces' ? readSpanMember : readLogMember
+    const { place } = json
+    try {
+      for (let next = json.enterObject(); next; next = json.nextMember()) readMember(json, keys, telemetry)
+      return true
+    } catch (cause) {
+      if (!(cause instanceof MalformedRequest)) throw cause
+      json.goTo(place)
+      json.skip()
+      return false
     }
   }
 

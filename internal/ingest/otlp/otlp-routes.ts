@@ -1,11 +1,13 @@
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
+import { type BodyCopy, WholeCopy } from '../intake/body-copy.js'
 import type { Admitted, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from '../intake/intake-route.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { Tally } from '../received/tally.js'
 import { UNREAD_CALLS } from './inference-spans.js'
 import { KeyList } from './key-list.js'
 import { asRpcStatus, encodingOf, exported, type Rejectable } from './otlp-answers.js'
+import { ProtobufCopy } from './protobuf-copy.js'
 import { type Encoding, type ReadTelemetry, readTelemetry } from './read-request.js'
 import type { Missing } from './span-events.js'
 import type { Signal } from './telemetry.js'
@@ -24,11 +26,20 @@ export function otlpRoutes({ dimensionsOf }: OtlpDeps): readonly IntakeRoute[] {
   const keysOf = keyLists()
   const calls =
     (signal: Signal): Read =>
-    (body, encoding, request) =>
-      readCalls(body, encoding, request, signal, keysOf(dimensionsOf(request.caller.tenantId)))
+    (body, encoding, request, copy) =>
+      readCalls(body, encoding, request, signal, keysOf(dimensionsOf(request.caller.tenantId)), copy)
+  const copies =
+    (signal: Signal): NonNullable<IntakeRoute['copy']> =>
+    ({ contentType, caller }, kept) => {
+      const encoding = encodingOf(contentType)
+      if (encoding === undefined) return OTHER_TYPE
+      return encoding === 'json'
+        ? new WholeCopy(kept)
+        : new ProtobufCopy(kept, signal, keysOf(dimensionsOf(caller.tenantId)))
+    }
   return [
-    route('/v1/traces', calls('traces')),
-    route('/v1/logs', calls('logs')),
+    { ...route('/v1/traces', calls('traces')), copy: copies('traces') },
+    { ...route('/v1/logs', calls('logs')), copy: copies('logs') },
     unkept('/v1/metrics', 'metrics_request', 'rejectedDataPoints', 'Metrics are not kept: calls are read from spans.'),
     unkept('/v1development/profiles', 'profiles_request', 'rejectedProfiles', 'Profiles are not kept.'),
   ]
@@ -60,16 +71,21 @@ function keyLists(): (dimensions: readonly Dimension[]) => KeyList {
   }
 }
 
-type Read = (body: Buffer, encoding: Encoding, request: IntakeRequest) => ReadBody | Promise<ReadBody>
+type Read = (
+  body: Buffer,
+  encoding: Encoding,
+  request: IntakeRequest,
+  copy: BodyCopy | undefined,
+) => ReadBody | Promise<ReadBody>
 
 const route = (path: string, read: Read): IntakeRoute => ({
   methods: ['POST', 'PUT'],
   intake: 'otlp',
   path,
   writeProblem: asRpcStatus,
-  read(body, request) {
+  read(body, request, copy) {
     const encoding = encodingOf(request.contentType)
-    return encoding === undefined ? refused(OTHER_TYPE) : read(body, encoding, request)
+    return encoding === undefined ? refused(OTHER_TYPE) : read(body, encoding, request, copy)
   },
 })
 
@@ -94,12 +110,14 @@ async function readCalls(
   { caller }: IntakeRequest,
   signal: Signal,
   keys: KeyList,
+  copy: BodyCopy | undefined,
 ): Promise<ReadBody> {
   // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
   if (body.length === 0) return nothingOf(exported(encoding, COUNTED[signal]))
   const { tenantId, isGateway = false, billing } = caller
   const context = { tenantId, isGateway, billing }
-  const read = await readTelemetry(body, encoding, signal, keys, context)
+  const malformed = copy instanceof ProtobufCopy ? copy.malformed : undefined
+  const read = await readTelemetry(body, encoding, signal, keys, context, malformed)
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
   const unread = unreadCalls(read.events, read.senders)
   return {
@@ -123,7 +141,7 @@ const WHAT_IS_MISSING: Readonly<Record<Missing, string>> = {
 const REASONS_MAX = 5
 
 /** How many calls were refused, and why; never a value of theirs. */
-function reportOf({ missing, withoutProvider }: ReadTelemetry, unread: number, { rejected }: Admitted) {
+function reportOf({ missing, malformed, withoutProvider }: ReadTelemetry, unread: number, { rejected }: Admitted) {
   const reasons = new Map<string, number>()
   const count = (reason: string, times: number): void => void reasons.set(reason, (reasons.get(reason) ?? 0) + times)
   for (const [what, times] of missing) count(WHAT_IS_MISSING[what], times)
@@ -131,6 +149,7 @@ function reportOf({ missing, withoutProvider }: ReadTelemetry, unread: number, {
     const [first] = refusal.errors ?? []
     count(first === undefined ? refusal.detail : `${first.pointer.slice(1)} ${first.detail}`, 1)
   }
+  if (malformed > 0) count('not well-formed', malformed)
   const total = [...reasons.values()].reduce((sum, times) => sum + times, 0)
   const named = [...reasons].slice(0, REASONS_MAX).map(([reason, times]) => `${reason}: ${times}`)
   const messages = total === 0 ? [] : [`Rejected model calls: ${total} (${named.join('; ')}).`]

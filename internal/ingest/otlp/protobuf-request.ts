@@ -1,6 +1,7 @@
 import { numbersOf } from '../../usage/printed-numbers.js'
 import type { JsonMembers } from './json-members.js'
 import type { KeyList } from './key-list.js'
+import { MalformedRequest } from './malformed.js'
 import { BYTES, FIXED64, ProtobufReader, VARINT } from './protobuf-reader.js'
 import { repeatedText } from './repeated-text.js'
 import type { Facts, FactValue, ListedKey } from './span-facts.js'
@@ -24,13 +25,15 @@ import {
  *
  * Pauses (yields) now and then, so that a large body does not hold up others.
  *
- * @throws MalformedRequest; what was passed on before is then void
+ * @param onMalformed gets what was read of a span or log record that is malformed: it costs no other
+ * @throws MalformedRequest where the rest is; what was passed on before is then void
  */
 export function* readProtobufRequest(
   bytes: Buffer,
   signal: Signal,
   keys: KeyList,
   onTelemetry: OnTelemetry,
+  onMalformed: OnTelemetry,
 ): Generator<undefined, void> {
   const reader = new ProtobufReader(bytes)
   const telemetry = new Telemetry()
@@ -62,13 +65,34 @@ export function* readProtobufRequest(
       forEachMessage(reader, scopeEnd, 1, (end) => readScope(reader, end, telemetry))
       for (let end = nextMessage(reader, scopeEnd, 2); end >= 0; end = nextMessage(reader, scopeEnd, 2)) {
         telemetry.clear()
-        readRecord(reader, end, keys, telemetry)
-        onTelemetry(telemetry)
+        if (isWellFormed(readRecord, reader, end, keys, telemetry)) onTelemetry(telemetry)
+        else {
+          onMalformed(telemetry)
+          reader.at = end
+        }
         if (isPauseDue()) yield
       }
       if (isPauseDue()) yield
     }
     if (isPauseDue()) yield
+  }
+}
+
+type ReadRecord = (reader: ProtobufReader, end: number, keys: KeyList, telemetry: Telemetry) => void
+
+function isWellFormed(
+  read: ReadRecord,
+  reader: ProtobufReader,
+  end: number,
+  keys: KeyList,
+  telemetry: Telemetry,
+): boolean {
+  try {
+    read(reader, end, keys, telemetry)
+    return true
+  } catch (cause) {
+    if (cause instanceof MalformedRequest) return false
+    throw cause
   }
 }
 

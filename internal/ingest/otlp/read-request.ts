@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
 import { assumptionsOf } from '../adapters/assumptions.js'
 import { nameOf } from '../adapters/fields.js'
+import { GrowingBytes } from '../intake/growing-bytes.js'
 import type { SourceEvent } from '../intake/intake-route.js'
-import { increment, type Tally } from '../received/tally.js'
+import { increment, invalid, type Tally } from '../received/tally.js'
 import { agentSpan } from './agent-spans.js'
 import { agentOfScope } from './agents.js'
 import { type PassedOver, passedOver, seemsCall, UNREAD_CALLS } from './inference-spans.js'
@@ -13,6 +14,7 @@ import { isLiteLlm } from './litellm-spans.js'
 import { mapLogRecord } from './log-records.js'
 import { MalformedRequest } from './malformed.js'
 import type { MappedRecord } from './mapped-record.js'
+import { ProtobufRecords } from './protobuf-copy.js'
 import { readProtobufRequest } from './protobuf-request.js'
 import { forgetTexts } from './repeated-text.js'
 import { type ShownCall, sameCalls } from './same-call.js'
@@ -29,6 +31,8 @@ export interface ReadTelemetry {
   readonly senders: readonly Tally[]
   /** Calls of a model that cannot become records. */
   readonly missing: ReadonlyMap<Missing, number>
+  /** Spans or log records, and what else of the body, that are not well-formed. */
+  readonly malformed: number
   /** Events that name no provider. */
   readonly withoutProvider: number
   /** Whether there is a span of this product among them. */
@@ -39,7 +43,8 @@ export interface ReadTelemetry {
  * Reads a request for traces or logs: which of it are calls of a model, and what they are as events. In slices, so that
  * a large body does not hold up others.
  *
- * @returns a text that says what is wrong with the body; nothing of it is then taken
+ * @param malformed how many parts of it are missing already, since they are malformed; undefined where nobody has looked
+ * @returns a text that says what is wrong with the body, of which then nothing can be read
  */
 export async function readTelemetry(
   bytes: Buffer,
@@ -47,21 +52,43 @@ export async function readTelemetry(
   signal: Signal,
   keys: KeyList,
   context: MappingContext,
+  malformed?: number,
 ): Promise<ReadTelemetry | string> {
-  const reading = new Reading(context)
+  const whole = await readWellFormed(bytes, encoding, signal, keys, new Reading(context))
+  if (malformed !== undefined || encoding === 'json') return typeof whole === 'string' ? whole : whole.end(malformed)
+  if (typeof whole !== 'string') return whole.end()
+  // What is left without that which is malformed, and behind which nothing could be read.
+  const records = new ProtobufRecords(new GrowingBytes(), signal, keys)
+  records.write(bytes)
+  records.end()
+  if (records.records === 0) return whole
+  const rest = await readWellFormed(records.kept.written, encoding, signal, keys, new Reading(context))
+  return typeof rest === 'string' ? rest : rest.end(records.malformed)
+}
+
+async function readWellFormed(
+  bytes: Buffer,
+  encoding: Encoding,
+  signal: Signal,
+  keys: KeyList,
+  reading: Reading,
+): Promise<Reading | string> {
   const onTelemetry = (telemetry: Telemetry): void =>
     signal === 'traces' ? reading.addSpan(telemetry) : reading.addLogRecord(telemetry)
+  const onMalformed = (telemetry: Telemetry): void => reading.addMalformed(telemetry)
   const read = encoding === 'protobuf' ? readProtobufRequest : readJsonRequest
   try {
-    for (const _ of read(bytes, signal, keys, onTelemetry)) await nextTurn()
+    for (const _ of read(bytes, signal, keys, onTelemetry, onMalformed)) await nextTurn()
+    return reading
   } catch (cause) {
     if (cause instanceof MalformedRequest) return cause.message
     throw cause
   } finally {
     forgetTexts()
   }
-  return reading.end()
 }
+
+const MALFORMED = invalid()
 
 /** Spans or log records of one request, most of which need not be calls of a model. */
 const RECORDS_MAX = 100_000
@@ -88,6 +115,7 @@ class Reading {
   private readonly responseIds = new Map<string, string>()
   private readonly context: MappingContext
   private count = 0
+  private malformed = 0
   private hasOwnSpans = false
 
   constructor(context: MappingContext) {
@@ -113,6 +141,12 @@ class Reading {
     const [place, sender] = [this.next(), this.senders.of(record)]
     // Logs and spans of one program may show the same call, and some have one scope for both.
     this.take(record, sender, place, mapLogRecord(record, this.context), `${record.scope} (log)`)
+  }
+
+  addMalformed(telemetry: Telemetry): void {
+    this.next()
+    this.malformed++
+    this.senders.of(telemetry).reject(MALFORMED)
   }
 
   private take(telemetry: Telemetry, sender: Tally, place: number, mapped: MappedRecord, observer: string): void {
@@ -156,14 +190,23 @@ class Reading {
     return this.count++
   }
 
-  end(): ReadTelemetry {
+  /** @param missing parts that were malformed and left out before */
+  end(missing = 0): ReadTelemetry {
+    if (missing > 0) increment(this.senders.any.rejected, MALFORMED, missing)
     const calls = this.responseIds.size === 0 ? this.calls : this.calls.map((call) => this.withResponseId(call))
     const { doubles, united } = sameCalls(calls)
     for (const { sender } of doubles) sender.passOver('same_call' satisfies PassedOver)
     const events = doubles.size === 0 ? calls : calls.flatMap((call) => shown(call, doubles, united))
     const withoutProvider = events.filter(({ event }) => event.provider === NO_PROVIDER).length
-    const { missing, hasOwnSpans } = this
-    return { events, senders: this.senders.all, missing, withoutProvider, hasOwnSpans }
+    const { malformed, hasOwnSpans } = this
+    return {
+      events,
+      senders: this.senders.all,
+      missing: this.missing,
+      malformed: malformed + missing,
+      withoutProvider,
+      hasOwnSpans,
+    }
   }
 
   private withResponseId(call: Call): Call {

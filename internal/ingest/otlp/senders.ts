@@ -21,6 +21,11 @@ export class Senders {
     return [...this.known.values()]
   }
 
+  /** One of them, for what cannot be told apart. */
+  get any(): Tally {
+    return this.last ?? this.find('', '', '')
+  }
+
   /** What one scope sends comes one after the other. */
   of({ scope, scopeVersion, resource }: Telemetry): Tally {
     const stated = resource.get(FACT.service)

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
 import { readJsonRequest } from '../../../../internal/ingest/otlp/json-request.js'
 import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
 import { MalformedRequest } from '../../../../internal/ingest/otlp/malformed.js'
+import { ProtobufRecords } from '../../../../internal/ingest/otlp/protobuf-copy.js'
 import { readProtobufRequest } from '../../../../internal/ingest/otlp/protobuf-request.js'
 import { FACT, type FactName, KEYS_OF_FACTS } from '../../../../internal/ingest/otlp/span-facts.js'
 import type { Signal, Telemetry } from '../../../../internal/ingest/otlp/telemetry.js'
@@ -34,8 +36,17 @@ function plain(telemetry: Telemetry): object {
 function readAll(bytes: Buffer, signal: Signal, encoding: 'protobuf' | 'json'): object[] {
   const found: object[] = []
   const read = encoding === 'protobuf' ? readProtobufRequest : readJsonRequest
-  for (const _ of read(bytes, signal, KEYS, (telemetry) => void found.push(plain(telemetry))));
+  const onTelemetry = (telemetry: Telemetry): void => void found.push(plain(telemetry))
+  for (const _ of read(bytes, signal, KEYS, onTelemetry, () => undefined));
   return found
+}
+
+/** What is left of a body that comes in chunks. */
+function copied(bytes: Buffer, signal: Signal, chunkBytes: number): ProtobufRecords {
+  const records = new ProtobufRecords(new GrowingBytes(), signal, KEYS)
+  for (let at = 0; at < bytes.length; at += chunkBytes) records.write(bytes.subarray(at, at + chunkBytes))
+  records.end()
+  return records
 }
 
 // The same from the whole request, as protobufjs decodes it.
@@ -252,6 +263,42 @@ describe.each(['traces', 'logs'] as const)('%s', (signal) => {
           const bytes = asProtobuf(MESSAGE[signal], request)
 
           expect(readAll(bytes, signal, 'protobuf')).toEqual(expected(signal, decodeOtlp(MESSAGE[signal], bytes)))
+        }),
+        runs,
+      )
+    },
+    FUZZ_MS_MAX,
+  )
+
+  test(
+    'protobuf: a copy without content says the same, in whatever chunks the body comes',
+    () => {
+      fc.assert(
+        fc.property(requests[signal], fc.integer({ min: 1, max: 300 }), (request, chunkBytes) => {
+          const bytes = asProtobuf(MESSAGE[signal], request)
+          const { kept, malformed } = copied(bytes, signal, chunkBytes)
+
+          expect(malformed).toBe(0)
+          expect(readAll(kept.written, signal, 'protobuf')).toEqual(readAll(bytes, signal, 'protobuf'))
+        }),
+        runs,
+      )
+    },
+    FUZZ_MS_MAX,
+  )
+
+  test(
+    'protobuf: of a copy that ends anywhere, all complete records are left',
+    () => {
+      fc.assert(
+        fc.property(requests[signal], fc.double({ min: 0, max: 1, noNaN: true }), (request, share) => {
+          const bytes = asProtobuf(MESSAGE[signal], request)
+          const { kept, malformed, records } = copied(bytes.subarray(0, Math.floor(share * bytes.length)), signal, 64)
+
+          const all = readAll(bytes, signal, 'protobuf')
+          const left = readAll(kept.written, signal, 'protobuf')
+          expect(left).toEqual(all.slice(0, records))
+          expect(malformed).toBeLessThanOrEqual(1)
         }),
         runs,
       )
