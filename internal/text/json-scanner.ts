@@ -1,5 +1,5 @@
 export const QUOTE = 0x22
-const BACKSLASH = 0x5c
+export const BACKSLASH = 0x5c
 export const COMMA = 0x2c
 export const COLON = 0x3a
 export const OPEN_ARRAY = 0x5b
@@ -174,6 +174,6 @@ export class JsonScanner {
   }
 }
 
-const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+export const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 /** Bytes of numbers and of names. */
-const IS_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.+-]/.test(String.fromCharCode(byte)) ? 1 : 0))
+export const IS_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.+-]/.test(String.fromCharCode(byte)) ? 1 : 0))

@@ -1,13 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { InvocationEvent } from '../../invocations/invocation-schema.js'
-import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
-import { JsonSelector, type Selected, type WantedMembers } from '../../text/select-json.js'
-import { findElements } from '../bulk/body-elements.js'
-import { EventRanges, SLICE_BYTES, skipBlanksInTurns } from '../bulk/event-ranges.js'
+import { type FieldError, problem } from '../../problems/problem-catalogue.js'
+import {
+  ByReader,
+  InText,
+  JsonSelector,
+  type Selected,
+  type Wanted,
+  type WantedMembers,
+} from '../../text/select-json.js'
+import { SLICE_BYTES } from '../bulk/event-ranges.js'
 import { tellingName } from '../received/field-names.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { invalid, Tally } from '../received/tally.js'
+import { GrowingBytes } from './growing-bytes.js'
 import type { Admitted, IntakeAnswer, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from './intake-route.js'
+import type { Kept, KeptMembers } from './json-copy.js'
+import { JsonObjects } from './json-objects.js'
 import { asProblemJson } from './problem-json.js'
 
 /** What one payload of a source says. */
@@ -45,30 +54,32 @@ export const skipped = (reason: string): Mapped => ({ kind: 'skipped', reason })
 export const lacks = (pointer: string, detail: string): Mapped => ({ kind: 'rejected', errors: [{ pointer, detail }] })
 
 /**
- * The route of a source: a JSON array, NDJSON or a single object; the body decides, since senders of NDJSON call it
- * `application/json`. A bad payload never refuses the others, nor does a first line that is none: most senders drop the
- * whole batch on any failure.
+ * The route of a source: the objects of a body in whatever form, since senders of NDJSON call it `application/json`. A bad
+ * payload never refuses the others, wherever it is: most senders drop the whole batch on any failure.
  */
 export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
   const selector = new JsonSelector(wanted)
+  const form = keptOf(wanted)
   return {
     methods: ['POST'],
     intake: name,
     path: `/intake/${name}`,
     writeProblem: asProblemJson,
-    async read(body, request) {
-      const found = await findPayloads(body)
-      if ('code' in found) return { kind: 'refused', problem: found }
+    copy: ({ contentType }, kept) => (JSON_TYPE.test(contentType) ? new JsonObjects(kept, form) : OTHER_TYPE),
+    async read(body, request, copy) {
+      const found = copy instanceof JsonObjects ? copy : copyOf(body, form)
+      if (found.count > PAYLOADS_MAX) return { kind: 'refused', problem: TOO_MANY }
+      const { bytes } = found.kept
       const reading = new Reading(new Tally(senderByUserAgent(request.header('user-agent'), 'gateway')))
       let sliceEnd = SLICE_BYTES
       for (let place = 0; place < found.count; place++) {
-        const [start, end] = [found.start(place), found.end(place)]
+        const [start, end] = [found.starts[place] as number, found.ends[place] as number]
         if (start > sliceEnd) {
           await nextTurn()
           sliceEnd = start + SLICE_BYTES
         }
         const selection = selector.select(
-          body,
+          bytes,
           start,
           end,
           reading.sender.wantsFields() ? reading.noteField : undefined,
@@ -80,6 +91,36 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
     },
   }
 }
+
+/** NDJSON and the others have several names, and many senders state none, or the default of their HTTP client. */
+const JSON_TYPE =
+  /^\s*(?:$|text\/|application\/(?:(?:[\w.-]+\+)?json(?:l|lines|-seq)?|(?:x-)?(?:nd-?json|jsonl(?:ines)?)|x-www-form-urlencoded)\s*(?:;|$))/i
+const OTHER_TYPE = problem('UNSUPPORTED_MEDIA_TYPE', 'Send JSON or NDJSON with Content-Type application/json.')
+
+function copyOf(body: Buffer, form: KeptMembers): JsonObjects {
+  const copy = new JsonObjects(new GrowingBytes(), form)
+  copy.write(body)
+  copy.end()
+  return copy
+}
+
+/** What of a payload is copied: all that the selector would read of it. */
+function keptOf(wanted: WantedMembers): KeptMembers {
+  const { '*': others, ...listed } = wanted
+  const members = new Map<string, Kept>()
+  for (const [name, value] of Object.entries(listed)) {
+    if (value === 'value' || value === 'digits') members.set(name, 'scalar')
+    else if (value !== 'skip') members.set(name, isMembers(value) ? keptOf(value) : 'all')
+  }
+  return { members, ...(isMembers(others) && { others: { ...keptOf(others), isOfOthers: true } }) }
+}
+
+const isMembers = (wanted: Wanted | undefined): wanted is WantedMembers =>
+  typeof wanted === 'object' && !(wanted instanceof InText) && !(wanted instanceof ByReader)
+
+/** Of one body, most of which may be no calls. */
+const PAYLOADS_MAX = 100_000
+const TOO_MANY = problem('PAYLOAD_TOO_LARGE', `The body may hold at most ${PAYLOADS_MAX} payloads.`)
 
 const NOT_JSON = lacks('', 'must be a JSON object in UTF-8')
 
@@ -157,12 +198,3 @@ class Reading {
     }
   }
 }
-
-/** Where the payloads of a body begin and end. An empty body holds none: some tools test an address with one. */
-async function findPayloads(body: Buffer): Promise<EventRanges | Problem> {
-  const ranges = new EventRanges()
-  const start = await skipBlanksInTurns(body, 0, body.length)
-  return (await findElements(body, start, false, ranges)) ? ranges : TOO_MANY
-}
-
-const TOO_MANY = problem('PAYLOAD_TOO_LARGE', 'The body may hold at most 5000 payloads.')

@@ -12,7 +12,7 @@ const CLOSE_ARRAY = 0x5d
 const MINUS = 0x2d
 
 /** Nesting of a request; OTLP needs about 12, and more where attributes hold objects. */
-const DEPTH_MAX = 64
+export const DEPTH_MAX = 64
 /** Objects and arrays of a request: more than 20 MiB of real attributes have, and few enough to be skipped at once. */
 const CONTAINERS_MAX = 1_000_000
 
@@ -248,6 +248,24 @@ const WORDS = [Buffer.from('true'), Buffer.from('false'), NULL]
 const ESCAPED_BYTES_MAX = 6
 const NUMBER_BYTES_MAX = 64
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** Whether these bytes are a number, `true`, `false` or `null`. */
+export const isJsonScalar = (bytes: Buffer, start: number, end: number): boolean =>
+  end - start <= NUMBER_BYTES_MAX && SCALAR.test(bytes.toString('latin1', start, end))
+const SCALAR = new RegExp(`${NUMBER.source}|^(?:true|false|null)$`)
+
+/** Whether what is between these quotes has no control characters, and only escapes that JSON knows. */
+export function isJsonText(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at] as number
+    if (byte < 0x20) return false
+    if (byte !== BACKSLASH) continue
+    const length = escapeLength(bytes, at + 1)
+    if (length === 0) return false
+    at += length
+  }
+  return true
+}
 
 const isOfNumber = (byte: number | undefined): boolean =>
   byte !== undefined &&

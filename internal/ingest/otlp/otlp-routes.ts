@@ -1,10 +1,11 @@
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
-import { type BodyCopy, WholeCopy } from '../intake/body-copy.js'
+import type { BodyCopy } from '../intake/body-copy.js'
 import type { Admitted, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from '../intake/intake-route.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { Tally } from '../received/tally.js'
 import { UNREAD_CALLS } from './inference-spans.js'
+import { JsonRequestCopy } from './json-copy.js'
 import { KeyList } from './key-list.js'
 import { asRpcStatus, encodingOf, exported, type Rejectable } from './otlp-answers.js'
 import { ProtobufCopy } from './protobuf-copy.js'
@@ -33,9 +34,8 @@ export function otlpRoutes({ dimensionsOf }: OtlpDeps): readonly IntakeRoute[] {
     ({ contentType, caller }, kept) => {
       const encoding = encodingOf(contentType)
       if (encoding === undefined) return OTHER_TYPE
-      return encoding === 'json'
-        ? new WholeCopy(kept)
-        : new ProtobufCopy(kept, signal, keysOf(dimensionsOf(caller.tenantId)))
+      const keys = keysOf(dimensionsOf(caller.tenantId))
+      return encoding === 'json' ? new JsonRequestCopy(kept, signal, keys) : new ProtobufCopy(kept, signal, keys)
     }
   return [
     { ...route('/v1/traces', calls('traces')), copy: copies('traces') },
@@ -113,11 +113,11 @@ async function readCalls(
   copy: BodyCopy | undefined,
 ): Promise<ReadBody> {
   // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
-  if (body.length === 0) return nothingOf(exported(encoding, COUNTED[signal]))
+  const copied = copy instanceof ProtobufCopy ? copy.copied : copy instanceof JsonRequestCopy ? copy : undefined
+  if (body.length === 0 && copied?.malformed !== 1) return nothingOf(exported(encoding, COUNTED[signal]))
   const { tenantId, isGateway = false, billing } = caller
   const context = { tenantId, isGateway, billing }
-  const malformed = copy instanceof ProtobufCopy ? copy.malformed : undefined
-  const read = await readTelemetry(body, encoding, signal, keys, context, malformed)
+  const read = await readTelemetry(body, encoding, signal, keys, context, copied)
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
   const unread = unreadCalls(read.events, read.senders)
   return {

@@ -3,7 +3,7 @@ import type { GrowingBytes } from '../intake/growing-bytes.js'
 import { JSON_TEXT_BYTES_MAX } from './json-members.js'
 import type { KeyList } from './key-list.js'
 import { BYTES, FIXED32, FIXED64, VARINT } from './protobuf-reader.js'
-import type { Signal } from './telemetry.js'
+import type { CopiedRequest, Signal } from './telemetry.js'
 
 /** A body up to here is kept whole: to read it once costs less than to copy it first. */
 const WHOLE_BYTES_MAX = 1024 * 1024
@@ -25,9 +25,9 @@ export class ProtobufCopy implements BodyCopy {
     return this.records?.steps ?? 0
   }
 
-  /** Records and other parts that were left out because they are malformed; undefined while the body is whole. */
-  get malformed(): number | undefined {
-    return this.records?.malformed
+  /** Undefined while the body is whole. */
+  get copied(): CopiedRequest | undefined {
+    return this.records
   }
 
   write(chunk: Buffer): void {
@@ -103,6 +103,7 @@ export class ProtobufRecords {
   malformed = 0
   /** Records that were copied as a whole. */
   records = 0
+  brokenAt = -1
   readonly kept: GrowingBytes
   private readonly keys: KeyList
   /** The beginning of a field that the next chunk continues. */
@@ -120,7 +121,6 @@ export class ProtobufRecords {
   private fieldStart = 0
   private keyStart = 0
   private keyEnd = -1
-  private isCut = false
 
   constructor(kept: GrowingBytes, signal: Signal, keys: KeyList) {
     this.kept = kept
@@ -129,7 +129,7 @@ export class ProtobufRecords {
   }
 
   write(chunk: Buffer): void {
-    if (this.isCut) return
+    if (this.brokenAt >= 0) return
     const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk])
     this.rest = NO_BYTES
     let at = 0
@@ -144,7 +144,7 @@ export class ProtobufRecords {
       }
       while (this.position === this.ends[this.depth]) this.leave()
       const next = this.field(bytes, at)
-      if (this.isCut) return
+      if (this.brokenAt >= 0) return
       if (next < 0) {
         this.rest = Buffer.from(bytes.subarray(at))
         return
@@ -155,12 +155,13 @@ export class ProtobufRecords {
   }
 
   end(): void {
-    if (this.isCut) return
+    if (this.brokenAt >= 0) return
     if (this.passing === 0 && this.rest.length === 0) {
       while (this.depth > 0 && this.position === this.ends[this.depth]) this.leave()
       if (this.depth === 0) return
     }
     this.malformed++
+    this.brokenAt = this.position + this.rest.length
     if (this.passing > 0 && this.isCopied) this.kept.length = this.fieldStart
     this.leaveRecord()
     while (this.depth > 0) this.leave()
@@ -235,7 +236,7 @@ export class ProtobufRecords {
   private broken(at: number): number {
     this.malformed++
     const end = this.leaveRecord() ?? (this.ends[this.depth] as number)
-    if (end === Number.POSITIVE_INFINITY) this.isCut = true
+    if (end === Number.POSITIVE_INFINITY) this.brokenAt = this.position
     this.passing = end - this.position
     this.isCopied = false
     return at

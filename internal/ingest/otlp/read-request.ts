@@ -8,6 +8,7 @@ import { increment, invalid, type Tally } from '../received/tally.js'
 import { agentSpan } from './agent-spans.js'
 import { agentOfScope } from './agents.js'
 import { type PassedOver, passedOver, seemsCall, UNREAD_CALLS } from './inference-spans.js'
+import { JsonRequestCopy } from './json-copy.js'
 import { readJsonRequest } from './json-request.js'
 import type { KeyList } from './key-list.js'
 import { isLiteLlm } from './litellm-spans.js'
@@ -20,7 +21,7 @@ import { forgetTexts } from './repeated-text.js'
 import { type ShownCall, sameCalls } from './same-call.js'
 import { Senders } from './senders.js'
 import { hasUsage, type MappingContext, type Missing, NO_PROVIDER, type SpanEvent, spanEvent } from './span-events.js'
-import type { Signal, Telemetry } from './telemetry.js'
+import type { CopiedRequest, Signal, Telemetry } from './telemetry.js'
 
 export type Encoding = 'protobuf' | 'json'
 
@@ -43,7 +44,7 @@ export interface ReadTelemetry {
  * Reads a request for traces or logs: which of it are calls of a model, and what they are as events. In slices, so that
  * a large body does not hold up others.
  *
- * @param malformed how many parts of it are missing already, since they are malformed; undefined where nobody has looked
+ * @param copied how the bytes were copied as they came; undefined where they are the whole body
  * @returns a text that says what is wrong with the body, of which then nothing can be read
  */
 export async function readTelemetry(
@@ -52,18 +53,37 @@ export async function readTelemetry(
   signal: Signal,
   keys: KeyList,
   context: MappingContext,
-  malformed?: number,
+  copied?: CopiedRequest,
 ): Promise<ReadTelemetry | string> {
-  const whole = await readWellFormed(bytes, encoding, signal, keys, new Reading(context))
-  if (malformed !== undefined || encoding === 'json') return typeof whole === 'string' ? whole : whole.end(malformed)
-  if (typeof whole !== 'string') return whole.end()
-  // What is left without that which is malformed, and behind which nothing could be read.
-  const records = new ProtobufRecords(new GrowingBytes(), signal, keys)
-  records.write(bytes)
-  records.end()
-  if (records.records === 0) return whole
-  const rest = await readWellFormed(records.kept.written, encoding, signal, keys, new Reading(context))
-  return typeof rest === 'string' ? rest : rest.end(records.malformed)
+  const kept = new GrowingBytes()
+  if (copied === undefined && encoding === 'protobuf') {
+    const whole = await readWellFormed(bytes, encoding, signal, keys, new Reading(context))
+    if (typeof whole !== 'string') return whole.end()
+    // What is left without that which is malformed, and behind which nothing could be read.
+  }
+  const copy = encoding === 'protobuf' ? ProtobufRecords : JsonRequestCopy
+  const left = copied ?? copyOf(bytes, new copy(kept, signal, keys))
+  if (left.records === 0 && left.malformed > 0) return malformedText(encoding, left)
+  const read = await readWellFormed(
+    copied === undefined ? kept.written : bytes,
+    encoding,
+    signal,
+    keys,
+    new Reading(context),
+  )
+  return typeof read === 'string' ? read : read.end(left.malformed)
+}
+
+function copyOf<Copy extends ProtobufRecords | JsonRequestCopy>(bytes: Buffer, copy: Copy): Copy {
+  copy.write(bytes)
+  copy.end()
+  return copy
+}
+
+function malformedText(encoding: Encoding, { brokenAt }: CopiedRequest): string {
+  const where =
+    brokenAt < 0 ? 'no span or log record is well-formed' : `at byte ${brokenAt}, something else is expected`
+  return `The body is not valid ${encoding === 'json' ? 'JSON' : 'protobuf'}: ${where}.`
 }
 
 async function readWellFormed(

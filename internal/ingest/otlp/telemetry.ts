@@ -34,6 +34,14 @@ export class Telemetry {
   }
 }
 
+/** What is left of a request: the records that were copied as a whole, and how many parts are malformed. */
+export interface CopiedRequest {
+  readonly records: number
+  readonly malformed: number
+  /** Behind it, nothing could be read; -1 where all could. */
+  readonly brokenAt: number
+}
+
 export type OnTelemetry = (telemetry: Telemetry) => void
 
 /** Bytes that are read before others get their turn: some 25 spans, or 64 thousand empty ones. */

@@ -167,6 +167,32 @@ describe('a batch', () => {
 describe('the body', () => {
   const whole = JSON.stringify(batch(5))
 
+  test('costs the last payload if it ends too early', async () => {
+    const gateway = await start()
+    const posted = await postIntake(gateway, '/intake/litellm', whole.slice(0, -10))
+    expect(posted).toMatchObject({ status: 200, json: { received: 5, accepted: 4, rejected: 1 } })
+  })
+
+  test.each(['application/jsonl', 'application/x-ndjson', 'application/ndjson', 'application/cloudevents-batch+json'])(
+    'may be called %s',
+    async (type) => {
+      const gateway = await start()
+      const posted = await postIntake(gateway, '/intake/litellm', whole, { 'content-type': type })
+      expect(posted).toMatchObject({ status: 200, json: { accepted: 5 } })
+    },
+  )
+
+  test('of 32 calls with 27 MB of content is taken', async () => {
+    const gateway = await start()
+    const content = `${CANARY} `.repeat(60_000)
+    const calls = batch(32).map((call) => ({ ...call, messages: [{ role: 'user', content }] }))
+    expect(JSON.stringify(calls).length).toBeGreaterThan(26_700_000)
+
+    const posted = await postIntake(gateway, '/intake/litellm', calls)
+
+    expect(posted).toMatchObject({ status: 200, json: { accepted: 32, rejected: 0 } })
+  })
+
   test.each([
     ['gzip', gzipSync],
     ['x-gzip', gzipSync],
@@ -203,9 +229,8 @@ describe('the body', () => {
     ['no gzip', Buffer.from('no gzip, and long enough to be some'), { 'content-encoding': 'gzip' }, 400],
     ['half of a gzip', gzipSync(whole).subarray(0, 200), { 'content-encoding': 'gzip' }, 400],
     ['of another coding', Buffer.from(whole), { 'content-encoding': 'br' }, 415],
-    ['too long', Buffer.alloc(64 * 1024 * 1024, ' '), {}, 413],
-    ['half of an array', Buffer.from(whole.slice(0, -10)), {}, 400],
-    ['too many payloads', Buffer.from(`[${'{},'.repeat(5_000)}{}]`), {}, 413],
+    ['too many payloads', Buffer.from(`[${'{},'.repeat(100_000)}{}]`), {}, 413],
+    ['of another type', Buffer.from([0x81, 0xa2]), { 'content-type': 'application/msgpack' }, 415],
   ])('that is %s is refused', async (_, body, headers, status) => {
     const gateway = await start()
 
@@ -247,12 +272,12 @@ describe('the body', () => {
     expect(gateway.events()).toHaveLength(total)
   })
 
-  test('that is too long is refused before it is all here', async () => {
+  test('of which too much is kept is refused before it is all here', async () => {
     const gateway = await start()
     const head =
       `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\n` +
       'Transfer-Encoding: chunked\r\n\r\n'
-    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    const chunk = Buffer.from(`{"id":"${'x'.repeat(100_000)}","litellm_call_id":"${'y'.repeat(100_000)}"}\n`.repeat(5))
     const chunks = Array.from({ length: 40 }, () => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']).flat()
 
     expect(await raw(gateway, head, ...chunks)).toMatch(/^HTTP\/1\.1 413 /)

@@ -51,7 +51,6 @@ const call = (index: number): TestSpan => ({
 })
 const CALLS = tracesJson(Array.from({ length: 5 }, (_, index) => call(index)))
 const WHOLE = asProtobuf('ExportTraceServiceRequest', CALLS)
-const WHOLE_JSON = Buffer.from(JSON.stringify(CALLS))
 
 test.each(['//v1/traces', '/v1/traces/', '/api/public/otel/v1/traces'])('%s is the path of traces', async (path) => {
   expect(await post(Buffer.from('{}'), JSON_TYPE, path)).toMatchObject({ status: 200 })
@@ -62,19 +61,6 @@ const some = (count: number, many: number): number[] =>
   Array.from({ length: Math.min(count, many) }, (_, i) => Math.floor((i * many) / Math.min(count, many)))
 
 const varint = (bytes: number): Buffer => Buffer.alloc(bytes, 0xff)
-
-test.each([['JSON', WHOLE_JSON, JSON_TYPE]] as const)(
-  '%s that is cut anywhere is refused as a whole',
-  async (_, whole, headers) => {
-    for (const at of some(FUZZ_CASES / 4, whole.length - 1)) {
-      const { status, message } = await post(whole.subarray(0, at + 1), headers)
-      expect(status).toBe(400)
-      expect(message).toMatch(/at byte \d+, /)
-    }
-    expect(gateway.events()).toEqual([])
-  },
-  FUZZ_MS_MAX,
-)
 
 test(
   'wrong wire types, numbers without an end and impossible lengths cost what they stand in',
@@ -106,7 +92,6 @@ test('deep JSON, an empty text and other texts are refused', async () => {
     '{"resourceSpans":'.repeat(100_000),
     '{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":' +
       `${'{"arrayValue":{"values":['.repeat(50_000)}`,
-    `{"a":[${'[],'.repeat(6 * MIB)}0]}`,
     `{"resourceSpans":[{"scopeSpans":[{"spans":[${'{},'.repeat(200_000)}{}]}]}]}`,
     '[]',
     '"text"',
@@ -138,7 +123,7 @@ test(
       [gzipSync(zeros), { ...PROTOBUF, ...GZIP }],
     ]
     const round = async (): Promise<void> => {
-      for (const [body, headers] of bodies) expect([200, 400]).toContain((await post(body, headers)).status)
+      for (const [body, headers] of bodies) expect([400, 413]).toContain((await post(body, headers)).status)
     }
     await round()
     const heapOf = () => {

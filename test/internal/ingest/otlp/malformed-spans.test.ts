@@ -40,7 +40,17 @@ const DAMAGES: readonly (readonly [Encoding, string, (index: number) => Buffer])
   ['protobuf', 'a group', (index) => altered(index, [0x13, 0x08])],
   ['protobuf', 'a length beyond its own', (index) => altered(index, [0x12, 0xff, 0xff, 0x7f])],
   ['protobuf', 'a number as its id', (index) => altered(index, [0x10, 0x08])],
+  ['json', 'a number for a name', (index) => rewritten(index, '"spanId":', '7')],
+  ['json', 'a word that is none', (index) => rewritten(index, '"kind":3', '"status":tru')],
+  ['json', 'a comma too many', (index) => rewritten(index, '"kind":3,', ',')],
+  ['json', 'no end', (index) => rewritten(index, '"status":{}}', '"status":{}')],
 ]
+
+function rewritten(index: number, text: string, instead: string): Buffer {
+  const json = BODIES.json.toString()
+  const at = json.indexOf(text, instead === '7' ? idAt(index, 'json') - 12 : idAt(index, 'json'))
+  return Buffer.from(json.slice(0, at) + instead + json.slice(at + text.length))
+}
 
 /** @param tagAndLength in place of those of the span's id */
 function altered(index: number, tagAndLength: readonly number[]): Buffer {
@@ -59,6 +69,13 @@ test.each(DAMAGES)('%s: a span with %s costs only itself, wherever it is', async
   }
 })
 
+test('JSON: a bracket too many costs no span', async () => {
+  expect(await read(rewritten(1, '"status":{}}', '"status":{}}}'), 'json')).toMatchObject({
+    places: [0, 1, 2, 3, 4],
+    malformed: 1,
+  })
+})
+
 test('JSON: a span that is none costs only itself', async () => {
   const spans = ['1', '{"traceId":{},"attributes":5}', JSON.stringify(CALLS.resourceSpans[0]?.scopeSpans[0]?.spans[1])]
   const body = Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`)
@@ -66,7 +83,7 @@ test('JSON: a span that is none costs only itself', async () => {
   expect(await read(body, 'json')).toEqual({ places: [1], malformed: 2, counted: [['malformed', 2]] })
 })
 
-test.each(['protobuf'] as const)('%s that ends too early costs the last span', async (encoding) => {
+test.each(['protobuf', 'json'] as const)('%s that ends too early costs the last span', async (encoding) => {
   const whole = BODIES[encoding]
   for (let length = 1; length < whole.length; length++) {
     const left = await read(whole.subarray(0, length), encoding)

@@ -37,21 +37,21 @@ test('of a body of 24 MB of content, the calls are kept and the content is not',
   const body = calls(3_000, 'secret '.repeat(1_200))
   expect(body.length).toBeGreaterThan(24_000_000)
 
-  const { kept, malformed } = copyOf(body)
+  const { kept, copied } = copyOf(body)
 
-  expect(malformed).toBe(0)
+  expect(copied).toMatchObject({ records: 3_000, malformed: 0 })
   expect(kept.length).toBeLessThan(1_000_000)
   expect(kept.written.includes('secret')).toBe(false)
-  expect(await readTelemetry(kept.written, 'protobuf', 'traces', KEYS, CONTEXT, malformed)).toMatchObject({
+  expect(await readTelemetry(kept.written, 'protobuf', 'traces', KEYS, CONTEXT, copied)).toMatchObject({
     events: { length: 3_000 },
   })
 })
 
 test('a usual body is kept as it is', () => {
   const body = calls(100, 'a prompt')
-  const { kept, steps, malformed } = copyOf(body)
+  const { kept, steps, copied } = copyOf(body)
 
-  expect([kept.written.equals(body), steps, malformed]).toEqual([true, 0, undefined])
+  expect([kept.written.equals(body), steps, copied]).toEqual([true, 0, undefined])
 })
 
 test.each([

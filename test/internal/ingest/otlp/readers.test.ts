@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
+import { JsonRequestCopy } from '../../../../internal/ingest/otlp/json-copy.js'
 import { readJsonRequest } from '../../../../internal/ingest/otlp/json-request.js'
 import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
 import { MalformedRequest } from '../../../../internal/ingest/otlp/malformed.js'
@@ -41,9 +42,13 @@ function readAll(bytes: Buffer, signal: Signal, encoding: 'protobuf' | 'json'): 
   return found
 }
 
+const bodyOf = (request: object, signal: Signal, encoding: 'protobuf' | 'json'): Buffer =>
+  encoding === 'json' ? Buffer.from(JSON.stringify(request)) : asProtobuf(MESSAGE[signal], request)
+
 /** What is left of a body that comes in chunks. */
-function copied(bytes: Buffer, signal: Signal, chunkBytes: number): ProtobufRecords {
-  const records = new ProtobufRecords(new GrowingBytes(), signal, KEYS)
+function copied(bytes: Buffer, signal: Signal, encoding: 'protobuf' | 'json', chunkBytes: number) {
+  const copy = encoding === 'protobuf' ? ProtobufRecords : JsonRequestCopy
+  const records = new copy(new GrowingBytes(), signal, KEYS)
   for (let at = 0; at < bytes.length; at += chunkBytes) records.write(bytes.subarray(at, at + chunkBytes))
   records.end()
   return records
@@ -270,16 +275,16 @@ describe.each(['traces', 'logs'] as const)('%s', (signal) => {
     FUZZ_MS_MAX,
   )
 
-  test(
-    'protobuf: a copy without content says the same, in whatever chunks the body comes',
-    () => {
+  test.each(['protobuf', 'json'] as const)(
+    '%s: a copy without content says the same, in whatever chunks the body comes',
+    (encoding) => {
       fc.assert(
         fc.property(requests[signal], fc.integer({ min: 1, max: 300 }), (request, chunkBytes) => {
-          const bytes = asProtobuf(MESSAGE[signal], request)
-          const { kept, malformed } = copied(bytes, signal, chunkBytes)
+          const bytes = bodyOf(request, signal, encoding)
+          const { kept, malformed } = copied(bytes, signal, encoding, chunkBytes)
 
           expect(malformed).toBe(0)
-          expect(readAll(kept.written, signal, 'protobuf')).toEqual(readAll(bytes, signal, 'protobuf'))
+          expect(readAll(kept.written, signal, encoding)).toEqual(readAll(bytes, signal, encoding))
         }),
         runs,
       )
@@ -287,16 +292,17 @@ describe.each(['traces', 'logs'] as const)('%s', (signal) => {
     FUZZ_MS_MAX,
   )
 
-  test(
-    'protobuf: of a copy that ends anywhere, all complete records are left',
-    () => {
+  test.each(['protobuf', 'json'] as const)(
+    '%s: of a copy that ends anywhere, all complete records are left',
+    (encoding) => {
       fc.assert(
         fc.property(requests[signal], fc.double({ min: 0, max: 1, noNaN: true }), (request, share) => {
-          const bytes = asProtobuf(MESSAGE[signal], request)
-          const { kept, malformed, records } = copied(bytes.subarray(0, Math.floor(share * bytes.length)), signal, 64)
+          const bytes = bodyOf(request, signal, encoding)
+          const cut = bytes.subarray(0, Math.floor(share * bytes.length))
+          const { kept, malformed, records } = copied(cut, signal, encoding, 64)
 
-          const all = readAll(bytes, signal, 'protobuf')
-          const left = readAll(kept.written, signal, 'protobuf')
+          const all = readAll(bytes, signal, encoding)
+          const left = kept.length === 0 ? [] : readAll(kept.written, signal, encoding)
           expect(left).toEqual(all.slice(0, records))
           expect(malformed).toBeLessThanOrEqual(1)
         }),
