@@ -176,4 +176,6 @@ export class JsonScanner {
 
 export const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 /** Bytes of numbers and of names. */
-export const IS_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.+-]/.test(String.fromCharCode(byte)) ? 1 : 0))
+export const IS_LITERAL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[\w.+-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+)

@@ -74,8 +74,8 @@ type Compiled = Exclude<Wanted, object> | Members | JsonSelector | ByReader
 type Members = ReadonlyMap<string, Compiled>
 
 const ANY = '*'
-/** A longer text is no line of a log. */
-const TEXT_BYTES_MAX = 64 * 1024
+/** A longer text is no line of a log, even with a prompt. */
+const TEXT_BYTES_MAX = 1024 * 1024
 
 /** Elements of `texts` and members of `scalars` that are read; the others are skipped. */
 const ENTRIES_MAX = 64

@@ -1,4 +1,4 @@
-import { GrowingBytes } from './growing-bytes.js'
+import type { GrowingBytes } from './growing-bytes.js'
 
 /**
  * Copies a body as it comes. What nobody reads of it is left out, so that prompts and answers take no memory, however
@@ -14,17 +14,19 @@ export interface BodyCopy {
   end(): void
 }
 
-/** Leaves nothing out. */
+/** Leaves nothing out, up to a length. */
 export class WholeCopy implements BodyCopy {
   readonly kept: GrowingBytes
   readonly steps = 0
+  private readonly bytesMax: number
 
-  constructor(kept = new GrowingBytes()) {
+  constructor(kept: GrowingBytes, bytesMax = Number.POSITIVE_INFINITY) {
     this.kept = kept
+    this.bytesMax = bytesMax
   }
 
   write(chunk: Buffer): void {
-    this.kept.add(chunk)
+    this.kept.add(chunk, 0, Math.min(chunk.length, this.bytesMax - this.kept.length))
   }
 
   end(): void {

@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
-import { createZstdUnpacker } from './zstd.js'
+import { createZstdUnpacker, WINDOW_BYTES_MAX } from './zstd.js'
 
 /** For `Accept-Encoding`: what a body may be packed with. */
 export const CODINGS = 'gzip, deflate, zstd'
@@ -8,16 +8,26 @@ export const CODINGS = 'gzip, deflate, zstd'
 /** Unpacked bytes that come at once, between which others have their turn. */
 const CHUNK_BYTES = 64 * 1024
 
-/** By Content-Encoding: what unpacks a body, off the event loop where Node can. */
-const UNPACKERS: Readonly<Record<string, () => Transform>> = {
-  gzip: () => createGunzip({ chunkSize: CHUNK_BYTES }),
-  'x-gzip': () => createGunzip({ chunkSize: CHUNK_BYTES }),
-  deflate: () => createInflate({ chunkSize: CHUNK_BYTES }),
-  zstd: () => createZstdUnpacker(CHUNK_BYTES),
+/** What unpacks a body, off the event loop where Node can, and the memory that it takes. */
+export interface Unpacker {
+  readonly create: () => Transform
+  readonly bytes: number
+}
+
+/** A window of 32 KiB, and what is unpacked. */
+const INFLATE_BYTES = 2 * CHUNK_BYTES
+const gzip: Unpacker = { create: () => createGunzip({ chunkSize: CHUNK_BYTES }), bytes: INFLATE_BYTES }
+
+/** By Content-Encoding. */
+const UNPACKERS: Readonly<Record<string, Unpacker>> = {
+  gzip,
+  'x-gzip': gzip,
+  deflate: { create: () => createInflate({ chunkSize: CHUNK_BYTES }), bytes: INFLATE_BYTES },
+  zstd: { create: () => createZstdUnpacker(CHUNK_BYTES), bytes: WINDOW_BYTES_MAX },
 }
 
 /** @returns `plain` where nothing is to be unpacked; undefined for another coding, or several */
-export function unpackerOf(contentEncoding: string): (() => Transform) | 'plain' | undefined {
+export function unpackerOf(contentEncoding: string): Unpacker | 'plain' | undefined {
   const coding = contentEncoding.trim().toLowerCase()
   if (coding === '' || coding === 'identity') return 'plain'
   return Object.hasOwn(UNPACKERS, coding) ? UNPACKERS[coding] : undefined

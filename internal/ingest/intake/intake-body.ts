@@ -17,7 +17,7 @@ const BODY_BYTES_MAX = 1024 * 1024 * 1024
 
 /** What a body may cost beside the bytes that were sent, so that one that is packed tightly costs little. */
 const UNPACKED = { free: 32 * 1024 * 1024, perByte: 256 }
-const STEPS = { free: 1_000_000, perByte: 8 }
+const STEPS = { free: 1_000_000, perByte: 16 }
 
 /**
  * Reads the body of a request into its copy as it comes, with a Content-Length or chunked, unpacked by its
@@ -32,7 +32,8 @@ export function readIntakeBody(
 ): Promise<Buffer | Problem | undefined> {
   const unpacker = unpackerOf(request.headers['content-encoding'] ?? '')
   if (unpacker === undefined) return Promise.resolve(OTHER_CODING)
-  const unpacking = unpacker === 'plain' ? undefined : unpacker()
+  if (unpacker !== 'plain' && !holder.hold(unpacker.bytes)) return Promise.resolve(TOO_MANY_BODIES)
+  const unpacking = unpacker === 'plain' ? undefined : unpacker.create()
   const source: Readable = unpacking ?? request
   const body = new CopiedBody(holder, copy)
   copy.kept.reserve(Math.min(Number(request.headers['content-length'] ?? 0), ANNOUNCED_BYTES_MAX))

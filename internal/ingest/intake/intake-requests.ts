@@ -38,8 +38,8 @@ export interface IntakeDeps {
   readonly log: Logger
 }
 
-/** Memory for what is kept of bodies, of which a tenant has half. */
-const BODY_BYTES_MAX = 96 * 1024 * 1024
+/** Memory for what is kept of bodies and for unpacking them, of which a tenant has half: a dozen bodies in zstd. */
+const BODY_BYTES_MAX = 192 * 1024 * 1024
 
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
 export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps) {

@@ -101,8 +101,12 @@ export abstract class JsonCopy implements BodyCopy {
   }
 
   write(chunk: Buffer): void {
+    this.copy(chunk)
+  }
+
+  private copy(bytes: Buffer): void {
     let at = 0
-    while (at < chunk.length) at = this.step(chunk, at)
+    while (at < bytes.length) at = this.step(bytes, at)
   }
 
   abstract end(): void
@@ -408,7 +412,7 @@ export abstract class JsonCopy implements BodyCopy {
     if (isOther) return this.resume(at)
     this.beginBroken()
     // Where a quote is missing, the last text is none: it may hold the end of the unit.
-    if (text !== undefined) this.write(text)
+    if (text !== undefined) this.copy(text)
     return at
   }
 

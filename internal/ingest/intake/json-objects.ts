@@ -2,10 +2,12 @@ import { CLOSE_ARRAY, COMMA, isBlank, OPEN_ARRAY, OPEN_OBJECT } from '../../text
 import type { GrowingBytes } from './growing-bytes.js'
 import { addNull, JsonCopy, type Kept, type KeptMembers, LINE_FEED } from './json-copy.js'
 
+/** Of one body, most of which may be no calls. */
+export const PAYLOADS_MAX = 100_000
 /** Far beyond any payload. */
 const DEPTH_MAX = 1_000
-/** Begins each text of a sequence (RFC 7464). */
-const RECORD_SEPARATOR = 0x1e
+/** What begins each text of a sequence (RFC 7464), and the mark that some programs put before a text in UTF-8. */
+const BETWEEN: ReadonlySet<number> = new Set([0x1e, 0xef, 0xbb, 0xbf])
 
 /**
  * The objects of a body: lines, arrays, a single one on many lines, one behind the other, and all of these mixed. Each
@@ -48,7 +50,7 @@ export class JsonObjects extends JsonCopy {
     if (this.isLineCounted) return this.passLine(bytes, at)
     const byte = bytes[at] as number
     if (byte === LINE_FEED) this.onLine()
-    if (isBlank(byte) || byte === RECORD_SEPARATOR) return at + 1
+    if (isBlank(byte) || BETWEEN.has(byte)) return at + 1
     this.steps++
     if (byte === OPEN_OBJECT && !(this.isAfterOther && !this.hasObject)) {
       this.hasObject = true
@@ -116,6 +118,8 @@ export class JsonObjects extends JsonCopy {
   }
 
   protected onUnit(isBad: boolean): void {
+    // One more is enough to refuse the body.
+    if (this.count > PAYLOADS_MAX) return
     this.starts.push(isBad ? this.kept.length : this.unitStart)
     this.ends.push(this.kept.length)
   }

@@ -16,7 +16,7 @@ import { invalid, Tally } from '../received/tally.js'
 import { GrowingBytes } from './growing-bytes.js'
 import type { Admitted, IntakeAnswer, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from './intake-route.js'
 import type { Kept, KeptMembers } from './json-copy.js'
-import { JsonObjects } from './json-objects.js'
+import { JsonObjects, PAYLOADS_MAX } from './json-objects.js'
 import { asProblemJson } from './problem-json.js'
 
 /** What one payload of a source says. */
@@ -54,8 +54,8 @@ export const skipped = (reason: string): Mapped => ({ kind: 'skipped', reason })
 export const lacks = (pointer: string, detail: string): Mapped => ({ kind: 'rejected', errors: [{ pointer, detail }] })
 
 /**
- * The route of a source: the objects of a body in whatever form, since senders of NDJSON call it `application/json`. A bad
- * payload never refuses the others, wherever it is: most senders drop the whole batch on any failure.
+ * The route of a source: the objects of a body in whatever form, since senders of NDJSON call it `application/json`. A
+ * bad payload never refuses the others, wherever it is: most senders drop the whole batch on any failure.
  */
 export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
   const selector = new JsonSelector(wanted)
@@ -65,7 +65,7 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
     intake: name,
     path: `/intake/${name}`,
     writeProblem: asProblemJson,
-    copy: ({ contentType }, kept) => (JSON_TYPE.test(contentType) ? new JsonObjects(kept, form) : OTHER_TYPE),
+    copy: ({ contentType }, kept) => (isJsonType(contentType) ? new JsonObjects(kept, form) : OTHER_TYPE),
     async read(body, request, copy) {
       const found = copy instanceof JsonObjects ? copy : copyOf(body, form)
       if (found.count > PAYLOADS_MAX) return { kind: 'refused', problem: TOO_MANY }
@@ -74,7 +74,7 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
       let sliceEnd = SLICE_BYTES
       for (let place = 0; place < found.count; place++) {
         const [start, end] = [found.starts[place] as number, found.ends[place] as number]
-        if (start > sliceEnd) {
+        if (start > sliceEnd || place % PAYLOADS_PER_TURN === PAYLOADS_PER_TURN - 1) {
           await nextTurn()
           sliceEnd = start + SLICE_BYTES
         }
@@ -92,9 +92,13 @@ export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
   }
 }
 
-/** NDJSON and the others have several names, and many senders state none, or the default of their HTTP client. */
-const JSON_TYPE =
-  /^\s*(?:$|text\/|application\/(?:(?:[\w.-]+\+)?json(?:l|lines|-seq)?|(?:x-)?(?:nd-?json|jsonl(?:ines)?)|x-www-form-urlencoded)\s*(?:;|$))/i
+/** JSON and NDJSON by any name; or none, or the default of an HTTP client: what the body holds decides. */
+function isJsonType(contentType: string): boolean {
+  const type = (contentType.split(';', 1)[0] as string).trim().toLowerCase()
+  return JSON_NAME.test(type) || DEFAULT_NAMES.has(type)
+}
+const JSON_NAME = /^(?:application|text)\/(?:[\w.-]+\+)?(?:x-)?(?:nd-?)?json(?:-?l|-?lines|-seq)?$/
+const DEFAULT_NAMES: ReadonlySet<string> = new Set(['', 'text/plain', 'application/x-www-form-urlencoded'])
 const OTHER_TYPE = problem('UNSUPPORTED_MEDIA_TYPE', 'Send JSON or NDJSON with Content-Type application/json.')
 
 function copyOf(body: Buffer, form: KeptMembers): JsonObjects {
@@ -118,8 +122,9 @@ function keptOf(wanted: WantedMembers): KeptMembers {
 const isMembers = (wanted: Wanted | undefined): wanted is WantedMembers =>
   typeof wanted === 'object' && !(wanted instanceof InText) && !(wanted instanceof ByReader)
 
-/** Of one body, most of which may be no calls. */
-const PAYLOADS_MAX = 100_000
+/** Of a few bytes each, that are read before others have their turn. */
+const PAYLOADS_PER_TURN = 1_000
+
 const TOO_MANY = problem('PAYLOAD_TOO_LARGE', `The body may hold at most ${PAYLOADS_MAX} payloads.`)
 
 const NOT_JSON = lacks('', 'must be a JSON object in UTF-8')

@@ -5,7 +5,7 @@ import { Decompress } from 'fzstd'
 
 /** Every receiver of zstd over HTTP has this window, and no sender may use a longer one (RFC 9659). */
 const WINDOW_LOG_MAX = 23
-const WINDOW_BYTES_MAX = 2 ** WINDOW_LOG_MAX
+export const WINDOW_BYTES_MAX = 2 ** WINDOW_LOG_MAX
 
 /** Node's own from 22.15 on, which works in its thread pool; the types are those of Node 20. */
 interface ZlibWithZstd {

@@ -1,6 +1,6 @@
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
-import type { BodyCopy } from '../intake/body-copy.js'
+import { type BodyCopy, WholeCopy } from '../intake/body-copy.js'
 import type { Admitted, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from '../intake/intake-route.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { Tally } from '../received/tally.js'
@@ -46,13 +46,15 @@ export function otlpRoutes({ dimensionsOf }: OtlpDeps): readonly IntakeRoute[] {
 }
 
 /** A signal of which nothing becomes a record: each request is counted as one thing that was passed over. */
-const unkept = (path: string, reason: string, counted: Rejectable, message: string): IntakeRoute =>
-  route(path, (body, encoding, { header }) => {
+const unkept = (path: string, reason: string, counted: Rejectable, message: string): IntakeRoute => ({
+  ...route(path, (body, encoding, { header }) => {
     const isEmpty = body.length <= EMPTY_BYTES_MAX
     const sender = new Tally(senderByUserAgent(header('user-agent'), 'application'))
     sender.passOver(reason)
     return nothingOf(exported(encoding, counted, 0, isEmpty ? '' : message), [sender])
-  })
+  }),
+  copy: (_, kept) => new WholeCopy(kept, EMPTY_BYTES_MAX + 1),
+})
 /** Nothing, or `{}`: a test of the connection. */
 const EMPTY_BYTES_MAX = 2
 
@@ -114,7 +116,7 @@ async function readCalls(
 ): Promise<ReadBody> {
   // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
   const copied = copy instanceof ProtobufCopy ? copy.copied : copy instanceof JsonRequestCopy ? copy : undefined
-  if (body.length === 0 && copied?.malformed !== 1) return nothingOf(exported(encoding, COUNTED[signal]))
+  if (body.length === 0 && (copied?.malformed ?? 0) === 0) return nothingOf(exported(encoding, COUNTED[signal]))
   const { tenantId, isGateway = false, billing } = caller
   const context = { tenantId, isGateway, billing }
   const read = await readTelemetry(body, encoding, signal, keys, context, copied)

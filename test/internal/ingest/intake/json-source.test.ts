@@ -61,12 +61,16 @@ describe('a body', () => {
     expect(await read(body)).toMatchObject({ ids, rejected: 0 })
   })
 
-  test.each([`[\n  ${one},\n  ${two}`, `[${one}, ${two}`, `${one}${two}`, `${one},${two}`, `[${one}]\n[${two}]`, `\x1e${one}\n\x1e${two}\n`])(
-    'may be the beginning of an array, or objects one behind the other: %s',
-    async (body) => {
-      expect(await read(body)).toMatchObject({ ids: ['one', 'two'], received: 2, rejected: 0 })
-    },
-  )
+  test.each([
+    `[\n  ${one},\n  ${two}`,
+    `[${one}, ${two}`,
+    `${one}${two}`,
+    `${one},${two}`,
+    `[${one}]\n[${two}]`,
+    `\x1e${one}\n\x1e${two}\n`,
+  ])('may be the beginning of an array, or objects one behind the other: %s', async (body) => {
+    expect(await read(body)).toMatchObject({ ids: ['one', 'two'], received: 2, rejected: 0 })
+  })
 
   test('that is a text is one payload, rejected', async () => {
     expect(await read('[2026-11-24] started')).toMatchObject({ ids: [], received: 1, rejected: 1 })
