@@ -9,7 +9,8 @@ export interface BodyCopy {
   readonly kept: GrowingBytes
   /** Values that were passed over: what it cost to look at the body, however small it was packed. */
   readonly steps: number
-  write(chunk: Buffer): void
+  /** @param sentBytes how many have been sent so far, of which these are unpacked */
+  write(chunk: Buffer, sentBytes: number): void
   /** After the last chunk. */
   end(): void
 }

@@ -24,9 +24,11 @@ export class GrowingBytes {
 
   /** Adds the bytes from `start` to before `end`. */
   add(bytes: Buffer, start = 0, end = bytes.length): void {
-    this.reserve(end - start)
-    bytes.copy(this.bytes, this.length, start, end)
-    this.length += end - start
+    const length = end - start
+    this.reserve(length)
+    if (length > SHORT_BYTES_MAX) bytes.copy(this.bytes, this.length, start, end)
+    else for (let i = 0; i < length; i++) this.bytes[this.length + i] = bytes[start + i] as number
+    this.length += length
   }
 
   addByte(byte: number): void {
@@ -45,6 +47,8 @@ export class GrowingBytes {
 }
 
 const NO_BYTES: Buffer = Buffer.alloc(0)
+/** A loop costs less than a call of the engine. */
+const SHORT_BYTES_MAX = 16
 const OWN_BYTES_MIN = 1024
 
 const OWN_BUFFERS: BufferSource = {

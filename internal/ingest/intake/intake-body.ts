@@ -17,7 +17,7 @@ const BODY_BYTES_MAX = 1024 * 1024 * 1024
 
 /** What a body may cost beside the bytes that were sent, so that one that is packed tightly costs little. */
 const UNPACKED = { free: 32 * 1024 * 1024, perByte: 256 }
-const STEPS = { free: 1_000_000, perByte: 16 }
+const STEPS = { free: 200_000, perByte: 16 }
 
 /**
  * Reads the body of a request into its copy as it comes, with a Content-Length or chunked, unpacked by its
@@ -87,7 +87,7 @@ class CopiedBody {
     const { copy, sentBytes } = this
     this.unpackedBytes += chunk.length
     if (this.unpackedBytes > Math.min(BODY_BYTES_MAX, UNPACKED.free + UNPACKED.perByte * sentBytes)) return TOO_LARGE
-    copy.write(chunk)
+    copy.write(chunk, sentBytes)
     const { length } = copy.kept
     if (length > KEPT_BYTES_MAX || copy.steps > STEPS.free + STEPS.perByte * sentBytes) return TOO_LARGE
     if (length > this.heldBytes) {

@@ -45,6 +45,7 @@ const UNIT_BYTES_MAX = 4 * 1024 * 1024
 /** Bytes of a text that are looked at one by one before it counts as long. */
 const NEAR_BYTES = 48
 export const LINE_FEED = 0x0a
+export const SPACE = 0x20
 const CARRIAGE_RETURN = 0x0d
 const NULL = Buffer.from('null')
 
@@ -182,7 +183,9 @@ export abstract class JsonCopy implements BodyCopy {
     if (this.state === 'between') return this.between(bytes, at)
     if (isBlank(byte)) {
       this.isAfterFeed = byte === LINE_FEED
-      if (this.isAfterFeed && ++this.lines === 1) this.isAtFirstBreak = true
+      if (!this.isAfterFeed) return spacesEnd(bytes, at + 1)
+      this.steps++
+      if (++this.lines === 1) this.isAtFirstBreak = true
       return at + 1
     }
     this.isAtLineStart = this.isAfterFeed
@@ -437,6 +440,7 @@ export abstract class JsonCopy implements BodyCopy {
   }
 
   private passBroken(byte: number, at: number): number {
+    this.steps++
     const isOutside = this.depth === this.unitDepth
     switch (byte) {
       case LINE_FEED:
@@ -491,6 +495,13 @@ export abstract class JsonCopy implements BodyCopy {
     this.state = this.afterUnit
     return at
   }
+}
+
+/** @returns the offset of the next byte that is no space */
+export function spacesEnd(bytes: Buffer, from: number): number {
+  let at = from
+  while (bytes[at] === SPACE) at++
+  return at
 }
 
 const isObjectsOnly = (form: Kept | undefined): boolean => typeof form === 'object' && form.isOfOthers === true

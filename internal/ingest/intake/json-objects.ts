@@ -1,6 +1,6 @@
 import { CLOSE_ARRAY, COMMA, isBlank, OPEN_ARRAY, OPEN_OBJECT } from '../../text/json-scanner.js'
 import type { GrowingBytes } from './growing-bytes.js'
-import { addNull, JsonCopy, type Kept, type KeptMembers, LINE_FEED } from './json-copy.js'
+import { addNull, JsonCopy, type Kept, type KeptMembers, LINE_FEED, SPACE, spacesEnd } from './json-copy.js'
 
 /** Of one body, most of which may be no calls. */
 export const PAYLOADS_MAX = 100_000
@@ -49,9 +49,10 @@ export class JsonObjects extends JsonCopy {
   protected between(bytes: Buffer, at: number): number {
     if (this.isLineCounted) return this.passLine(bytes, at)
     const byte = bytes[at] as number
+    if (byte === SPACE) return spacesEnd(bytes, at + 1)
+    this.steps++
     if (byte === LINE_FEED) this.onLine()
     if (isBlank(byte) || BETWEEN.has(byte)) return at + 1
-    this.steps++
     if (byte === OPEN_OBJECT && !(this.isAfterOther && !this.hasObject)) {
       this.hasObject = true
       return this.unit(byte, at, this.form)

@@ -5,8 +5,13 @@ import type { KeyList } from './key-list.js'
 import { BYTES, FIXED32, FIXED64, VARINT } from './protobuf-reader.js'
 import type { CopiedRequest, Signal } from './telemetry.js'
 
-/** A body up to here is kept whole: to read it once costs less than to copy it first. */
+/**
+ * A body up to here is kept whole: to read it once costs less than to copy it first. One that is packed more tightly
+ * than calls are may hold many messages of no bytes, which are counted as they are copied.
+ */
 const WHOLE_BYTES_MAX = 1024 * 1024
+const WHOLE_BYTES_FREE = 64 * 1024
+const UNPACKED_PER_BYTE = 64
 
 /** The body of a request in protobuf. Of a long one, what the reader would pass over is left out as it comes. */
 export class ProtobufCopy implements BodyCopy {
@@ -30,9 +35,10 @@ export class ProtobufCopy implements BodyCopy {
     return this.records
   }
 
-  write(chunk: Buffer): void {
+  write(chunk: Buffer, sentBytes: number): void {
     if (this.records !== undefined) return this.records.write(chunk)
-    if (this.kept.length + chunk.length <= WHOLE_BYTES_MAX) return this.kept.add(chunk)
+    const bytesMax = Math.min(WHOLE_BYTES_MAX, WHOLE_BYTES_FREE + UNPACKED_PER_BYTE * sentBytes)
+    if (this.kept.length + chunk.length <= bytesMax) return this.kept.add(chunk)
     const before = this.kept.written
     this.kept = this.kept.another()
     this.records = new ProtobufRecords(this.kept, this.signal, this.keys)

@@ -26,9 +26,9 @@ const calls = (count: number, content: string): Buffer =>
     ),
   )
 
-function copyOf(body: Buffer): ProtobufCopy {
+function copyOf(body: Buffer, sentBytes = body.length): ProtobufCopy {
   const copy = new ProtobufCopy(new GrowingBytes(), 'traces', KEYS)
-  for (let at = 0; at < body.length; at += CHUNK_BYTES) copy.write(body.subarray(at, at + CHUNK_BYTES))
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) copy.write(body.subarray(at, at + CHUNK_BYTES), sentBytes)
   copy.end()
   return copy
 }
@@ -59,4 +59,10 @@ test.each([
   ['resources without anything', Buffer.alloc(18_000_000, Buffer.from([0x0a, 0x00])), 9_000_000],
 ])('what a body of %s costs is counted', (_, body, stepsMax) => {
   expect(copyOf(body).steps).toBeLessThanOrEqual(stepsMax)
+})
+
+test('a body that is packed more tightly than calls are is copied: what it costs is counted', () => {
+  const body = Buffer.alloc(900_000, Buffer.from([0x0a, 0x00]))
+  expect(copyOf(body).steps).toBe(0)
+  expect(copyOf(body, 909).steps).toBeGreaterThan(400_000)
 })
