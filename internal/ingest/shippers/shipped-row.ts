@@ -25,8 +25,8 @@ export function eventOfRow(value: unknown, ids: LineIds): unknown {
   const line = lineIn(row)
   const event: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(line === undefined ? row : { ...row, ...line })) {
-    if (isAdded(name, member) || member === '' || name === '__proto__') continue
-    event[name] = READERS.get(name)?.(member) ?? member
+    const value = READERS.get(name)?.(member) ?? member
+    if (value !== '' && !isAdded(name, member) && name !== '__proto__') event[name] = value
   }
   const isTimed = event['ingestion_timestamp'] != null
   const timeName = isTimed ? undefined : TIMES.find((name) => timeOf(event[name]) !== undefined)
@@ -128,7 +128,9 @@ const milliseconds: Reader = (value) => {
 const DECIMAL = /^\d{1,15}(\.\d{1,20})?$/
 const flag: Reader = (value) => ({ true: true, false: false })[String(value).toLowerCase()]
 const confidence: Reader = (value) => (typeof value === 'string' && DECIMAL.test(value) ? Number(value) : undefined)
-const name: Reader = (value) => (Number.isSafeInteger(value) ? String(value) : undefined)
+/** A larger number has lost digits, and may be that of another call. */
+const name: Reader = (value) =>
+  typeof value !== 'number' ? undefined : Number.isSafeInteger(value) ? String(value) : ''
 
 /** Numbers, and texts with an exponent. */
 function amount(value: unknown): string | undefined {
