@@ -27,6 +27,7 @@ export const GATEWAY_SETTINGS = [
   'host',
   'port',
   'intakePort',
+  'intakeGrpcPort',
   'sqlPort',
   'httpParser',
   'drainSeconds',

@@ -6,6 +6,7 @@ import { serviceVersion } from '../../internal/config/version.js'
 import { PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
 import { openHttp } from '../../internal/http/open-http.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/adapter-routes.js'
+import { startGrpcIntake } from '../../internal/ingest/grpc/grpc-listener.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/otlp-routes.js'
 import { openProbe } from '../../internal/ingest/probe/probe.js'
@@ -38,11 +39,11 @@ runMain('gateway', async () => {
   role.log.info({ port: server.port, http: http.httpBuild, node: process.version }, 'listening')
   const beside = { ...configured.config, leaving: role.leaving }
   const healthOf = (surface?: 'ingestion') => ({ ...http, readiness: () => routes.readiness(surface) })
-  const intake = await startIntake(
-    { ...beside, port: beside.intakePort, health: healthOf('ingestion') },
-    [...otlpRoutes(gateway), ...adapterRoutes()],
-    { ...gateway, authenticator, credentialsAwayMs: credentials.awayMs, admission: gateway.admission.deps },
-  )
+  const intaking = { ...beside, port: beside.intakePort, health: healthOf('ingestion') }
+  const otlp = otlpRoutes(gateway)
+  const deps = { ...gateway, authenticator, credentialsAwayMs: credentials.awayMs, admission: gateway.admission.deps }
+  const intake = await startIntake(intaking, [...otlp, ...adapterRoutes()], deps)
+  const grpc = await startGrpcIntake({ ...intaking, port: beside.intakeGrpcPort }, otlp, deps)
 
   const probing = openProbe(
     {
@@ -66,7 +67,7 @@ runMain('gateway', async () => {
 
   const isReplaced = await role.stopped(configured.config.drainSeconds)
   await probing
-  await Promise.all([server, intake, sql].map((each) => each.drain(isReplaced)))
+  await Promise.all([server, intake, grpc, sql].map((each) => each.drain(isReplaced)))
   await gateway.drain()
   await role.close()
   await gateway.records.close()

@@ -16,6 +16,7 @@ export const UP_SETTINGS = [
   'host',
   'port',
   'intakePort',
+  'intakeGrpcPort',
   'sqlPort',
   'httpParser',
   'drainSeconds',

@@ -214,6 +214,7 @@ export const SETTINGS = {
   host: text('host', '127.0.0.1'),
   port: integer('port', 8080, 0, 65_535),
   intakePort: integer('intake-port', 4318, 0, 65_535), // that of OTLP/HTTP; 0: no intake
+  intakeGrpcPort: integer('intake-grpc-port', 0, 0, 65_535), // that of OTLP/gRPC, usually 4317; 0: none
   sqlPort: integer('sql-port', 0, 0, 65_535), // 0: no SQL
   httpParser: choice('http-parser', 'auto', ['auto', 'node']), // node: complete, as proxies need; slower
   drainSeconds: integer('drain-seconds', 5, 0, 3_600), // after SIGTERM; longer than balancers take to notice
@@ -303,7 +304,18 @@ export type SettingName = keyof typeof SETTINGS
 
 /** What `--help` shows; `--help-all` shows the rest, too. */
 const COMMON: ReadonlySet<SettingName> = new Set<SettingName>([
-  ...(['host', 'port', 'intakePort', 'sqlPort', 'dataDir', 'mode', 'region', 'demo', 'partitions'] as const),
+  ...([
+    'host',
+    'port',
+    'intakePort',
+    'intakeGrpcPort',
+    'sqlPort',
+    'dataDir',
+    'mode',
+    'region',
+    'demo',
+    'partitions',
+  ] as const),
   ...(['natsUrl', 'natsUser', 'natsPassword', 'storeUrl', 'storeUser', 'storePassword'] as const),
   ...(['baseUrl', 'tlsCertFile', 'tlsKeyFile', 'masterKeyFile', 'metricsPort', 'logLevel'] as const),
   ...(['rateIngest', 'rateRead', 'exportsS3Bucket'] as const),

@@ -3,7 +3,10 @@ import { type ClientAddressOf, plainAddress } from '../auth/addresses.js'
 
 /** The address of the client of a listener beside the API. */
 export const addressOfMessage = (
-  { socket, headersDistinct }: IncomingMessage,
+  {
+    socket,
+    headersDistinct,
+  }: Pick<IncomingMessage, 'headersDistinct'> & { readonly socket: { readonly remoteAddress?: string | undefined } },
   clientAddressOf: ClientAddressOf,
 ): string =>
   clientAddressOf(plainAddress(socket.remoteAddress ?? ''), (headersDistinct['x-forwarded-for'] ?? []).join())

@@ -1,5 +1,6 @@
 /** What Node's own HTTP servers have in common. */
 import type { Duplex } from 'node:stream'
+import { HTTP_1_ONLY } from './http2-refusal.js'
 
 /**
  * A slow or silent client costs a connection for no longer than this. Load balancers keep idle connections for up to a
@@ -17,6 +18,7 @@ const STATUS_OF: Readonly<Record<string, string>> = {
 /** The event `clientError`: the answer to what the parser cannot read. */
 export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') socket.destroy()
+  else if (code === 'HPE_PAUSED_H2_UPGRADE') socket.end(HTTP_1_ONLY)
   else {
     const status = STATUS_OF[code] ?? '400 Bad Request'
     socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import type { Server as TlsServer } from 'node:tls'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 import { closeListener } from './close-listener.js'
@@ -23,6 +24,19 @@ export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'
   readonly leaving: AbortSignal
 }
 
+/** A server of Node, and what is different of HTTP/1.1 and HTTP/2. */
+export interface OwnServer {
+  /** @param pem undefined: without TLS */
+  readonly create: (pem: Pem | undefined) => Server & { setTimeout(ms: number): unknown }
+  /** Closes connections without requests; those that are busy now may be kept alive after their answers. */
+  readonly closeIdle: () => void
+}
+
+interface Pem {
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
 export interface RunningListener {
   /** As that of the API's server. */
   drain(isReplaced?: boolean): Promise<void>
@@ -37,20 +51,33 @@ const DRAIN_POLL_MS = 50
 /**
  * Listens on a port beside that of the API, with its host and TLS files: Node's own HTTP server, for clients that need
  * what uWebSockets.js reads leniently, such as `Transfer-Encoding: chunked`.
- *
- * A port that another process has costs this listener and nothing else: it is logged.
  */
-export async function listenBesideApi(
-  { host, port, name, headBytesMax, health, leaving, ...settings }: OwnListenerSettings,
+export function listenBesideApi(
+  { headBytesMax, health, leaving, ...settings }: OwnListenerSettings,
   onRequest: RequestListener,
   log: Logger,
 ): Promise<RunningListener> {
-  if (port === 0) return NOT_LISTENING
   const answer: RequestListener = (message, response) => {
     if (leaving.aborted) response.setHeader('Connection', 'close')
     if (!answerHealth(message, response, health)) onRequest(message, response)
   }
-  const server = createListener(readTls(settings), answer, name, headBytesMax, log)
+  const options = { ...TIMEOUTS, ...(headBytesMax !== undefined && { maxHeaderSize: headBytesMax }) }
+  let server: ReturnType<typeof createServer> | undefined
+  const create: OwnServer['create'] = (pem) => {
+    server = pem === undefined ? createServer(options, answer) : createTlsServer({ ...options, ...pem }, answer)
+    return server.on('clientError', refuseUnreadable)
+  }
+  return listenWith(settings, { create, closeIdle: () => server?.closeIdleConnections() }, log)
+}
+
+/** The same of any server. A port that another process has costs this listener and nothing else: it is logged. */
+export async function listenWith(
+  { host, port, name, ...settings }: Omit<OwnListenerSettings, 'headBytesMax' | 'health' | 'leaving'>,
+  { create, closeIdle }: OwnServer,
+  log: Logger,
+): Promise<RunningListener> {
+  if (port === 0) return NOT_LISTENING
+  const server = createListener(readTls(settings), create, name, log)
   try {
     await listening(server, host, port)
   } catch (cause) {
@@ -63,8 +90,8 @@ export async function listenBesideApi(
       const closed = once(server, 'close')
       if (isReplaced) await closeListener(() => server.close())
       else server.close()
-      // Connections that are busy now are kept alive after their answers.
-      const closing = setInterval(() => server.closeIdleConnections(), DRAIN_POLL_MS)
+      closeIdle()
+      const closing = setInterval(closeIdle, DRAIN_POLL_MS)
       await closed
       clearInterval(closing)
     },
@@ -73,20 +100,16 @@ export async function listenBesideApi(
 
 function createListener(
   tls: TlsFiles | undefined,
-  onRequest: RequestListener,
+  create: OwnServer['create'],
   name: string,
-  headBytesMax: number | undefined,
   log: Logger,
-): Server | TlsServer {
-  const options = { ...TIMEOUTS, ...(headBytesMax !== undefined && { maxHeaderSize: headBytesMax }) }
-  const server =
-    tls === undefined ? createServer(options, onRequest) : createTlsServer({ ...options, ...readPem(tls) }, onRequest)
-  server.on('clientError', refuseUnreadable)
+): ReturnType<OwnServer['create']> {
+  const server = create(tls && readPem(tls))
   server.maxConnections = CONNECTIONS_MAX
   server.setTimeout(SILENT_MS_MAX)
   if (tls !== undefined) {
     const takeOver = async (): Promise<void> => {
-      ;(server as TlsServer).setSecureContext(readPem(tls))
+      ;(server as Server as TlsServer).setSecureContext(readPem(tls))
       log.info(`TLS certificate of the ${name} listener reloaded`)
     }
     const refused = (cause: unknown): void =>
@@ -96,9 +119,9 @@ function createListener(
   return server
 }
 
-const readPem = ({ certFile, keyFile }: TlsFiles) => ({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
+const readPem = ({ certFile, keyFile }: TlsFiles): Pem => ({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
 
-function listening(server: Server | TlsServer, host: string, port: number): Promise<void> {
+function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port, exclusive: true }, () => {

@@ -3,9 +3,12 @@ import { createApiKey } from '../../internal/auth/api-keys.js'
 import { createAuthenticator } from '../../internal/auth/authenticate.js'
 import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
+import type { ListenerHealth } from '../../internal/http/listener-health.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/adapter-routes.js'
+import { startGrpcIntake } from '../../internal/ingest/grpc/grpc-listener.js'
 import type { IntakeRoute } from '../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
+import { otlpRoutes } from '../../internal/ingest/otlp/otlp-routes.js'
 import { decodeGroup } from '../../internal/invocations/invocation-group.js'
 import type { InvocationEvent } from '../../internal/invocations/invocation-schema.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
@@ -26,6 +29,10 @@ const keyOf = (isGateway: boolean, ingestionLayers?: readonly string[]) =>
 
 export interface IntakeGatewayOptions extends AdmissionGatewayOptions {
   readonly routes?: readonly IntakeRoute[]
+  /** Its answer to probes. */
+  readonly readiness?: ListenerHealth['readiness']
+  /** Whether it also takes OTLP over gRPC. */
+  readonly hasGrpc?: boolean
   /** For how long the copy of the credentials has been stale. */
   readonly credentialsAwayMs?: number
 }
@@ -44,18 +51,23 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     useOf: () => ({ atMs: 0 }),
   })
   const port = await freePort()
-  const settings = { ...BESIDE_API, port }
-  const intake = await startIntake(settings, routes, {
+  const { readiness = BESIDE_API.health.readiness } = options
+  const settings = { ...BESIDE_API, port, health: { ...BESIDE_API.health, readiness } }
+  const deps = {
     authenticator,
     credentialsAwayMs: () => credentialsAwayMs,
-    clientAddressOf: (peer) => peer,
+    clientAddressOf: (peer: string) => peer,
     admission: gateway.admission,
     errorDocsUrl: 'http://localhost/docs/errors',
     log: createLog('test', 'silent'),
-  })
+  }
+  const intake = await startIntake(settings, routes, deps)
+  const grpcPort = options.hasGrpc === true ? await freePort() : 0
+  const grpc = await startGrpcIntake({ ...settings, port: grpcPort }, otlpRoutes({ dimensionsOf: () => [] }), deps)
   return {
     ...gateway,
     port,
+    grpcPort,
     url: `http://127.0.0.1:${port}`,
     plainKey: keys.plain.secret,
     gatewayKey: keys.gateway.secret,
@@ -64,7 +76,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     events: (): InvocationEvent[] =>
       gateway.stored.flatMap((message) => decodeGroup(message, 1).map(({ event }) => event)),
     async stop() {
-      await intake.drain()
+      await Promise.all([intake.drain(), grpc.drain()])
       await gateway.stop()
     },
   }

@@ -9,7 +9,11 @@ export type OtlpMessage =
   | 'ExportLogsServiceRequest'
   | 'ExportTraceServiceResponse'
   | 'ExportLogsServiceResponse'
+  | 'ExportMetricsServiceResponse'
   | 'Status'
+  | 'RetryInfo'
+  | 'HealthCheckRequest'
+  | 'HealthCheckResponse'
 
 export const encodeOtlp = (message: OtlpMessage, object: object): Buffer => {
   const type = SCHEMA.lookupType(message)

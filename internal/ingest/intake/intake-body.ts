@@ -19,6 +19,8 @@ const BODY_BYTES_MAX = 1024 * 1024 * 1024
 const UNPACKED = { free: 32 * 1024 * 1024, perByte: 256 }
 const STEPS = { free: 200_000, perByte: 16 }
 
+type BodyMessage = Readable & Pick<IncomingMessage, 'headers' | 'complete'>
+
 /**
  * Reads the body of a request into its copy as it comes, with a Content-Length or chunked, unpacked by its
  * Content-Encoding. Memory is taken for what the copy keeps.
@@ -26,7 +28,7 @@ const STEPS = { free: 200_000, perByte: 16 }
  * @returns undefined when the client has gone
  */
 export function readIntakeBody(
-  request: IncomingMessage,
+  request: BodyMessage,
   holder: BodyHolder,
   copy: BodyCopy,
 ): Promise<Buffer | Problem | undefined> {

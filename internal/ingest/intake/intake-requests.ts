@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import { addressBudgets, type ClientAddressOf } from '../../auth/addresses.js'
 import type { Authenticator, Caller, Credentials } from '../../auth/authenticate.js'
 import type { Budget } from '../../auth/rate-limits.js'
@@ -40,9 +41,24 @@ export interface IntakeDeps {
 
 /** Memory for what is kept of bodies and for unpacking them, of which a tenant has half: a dozen bodies in zstd. */
 const BODY_BYTES_MAX = 192 * 1024 * 1024
+/** A request as it is read here: of HTTP, or a call of gRPC. */
+export type IntakeMessage = Readable &
+  Pick<IncomingMessage, 'url' | 'method' | 'headers' | 'headersDistinct' | 'complete'> & {
+    readonly socket: { readonly remoteAddress?: string | undefined }
+  }
+
+/** Where its answer goes. */
+export interface IntakeResponse {
+  readonly writableEnded: boolean
+  readonly destroyed: boolean
+  readonly writeHead: (status: number, headers: OutgoingHttpHeaders) => unknown
+  readonly end: (body: Uint8Array) => unknown
+}
+
+export type IntakeRequests = (message: IntakeMessage, response: IntakeResponse) => Promise<void>
 
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
-export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps) {
+export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps): IntakeRequests {
   const memory = new BodyMemory(BODY_BYTES_MAX)
   const buffers = new BodyBuffers()
   const accessLog = new AccessLog(deps.log)
@@ -50,7 +66,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
   const budgetOfAddress = addressBudgets()
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
-  return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+  return async (message, response) => {
     const path = routePath(message.url ?? '')
     const route = routeAt.get(path)
     const address = addressOfMessage(message, deps.clientAddressOf)
@@ -85,7 +101,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
 type NoCaller = { readonly problem: Problem; readonly exhausted?: Budget | undefined }
 
 function admitCaller(
-  message: IncomingMessage,
+  message: IntakeMessage,
   route: IntakeRoute,
   address: string,
   { authenticator, credentialsAwayMs, admission }: IntakeDeps,
@@ -147,13 +163,13 @@ interface SharedByRequests {
 
 /** One request and its answer, which is given once. */
 class IntakeExchange implements BodyHolder {
-  readonly message: IncomingMessage
+  readonly message: IntakeMessage
   readonly traceId: string
   tenantId: string | null = null
   /** Shown in the RateLimit headers. */
   budget: Budget | undefined
   readonly buffers: TakenBuffers
-  private readonly response: ServerResponse
+  private readonly response: IntakeResponse
   private readonly path: string
   private readonly route: IntakeRoute | undefined
   private readonly deps: IntakeDeps
@@ -166,8 +182,8 @@ class IntakeExchange implements BodyHolder {
   private heldBytes = 0
 
   constructor(
-    message: IncomingMessage,
-    response: ServerResponse,
+    message: IntakeMessage,
+    response: IntakeResponse,
     path: string,
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
@@ -270,7 +286,7 @@ const sentAgain = (what: Problem): Problem =>
 /** Bytes of an unread body that are let pass before its connection is cut: cut at once, it would lose the answer. */
 const DISCARDED_BYTES_MAX = 20 * 1024 * 1024
 
-function discardRest(message: IncomingMessage): void {
+function discardRest(message: IntakeMessage): void {
   let size = 0
   message.on('data', (chunk: Buffer) => {
     size += chunk.length

@@ -45,14 +45,23 @@ const RPC_CODES = new Map<number, number>([
 ])
 const INVALID_ARGUMENT = 3
 
-/** A refusal as OTLP writes it: a `google.rpc.Status` in the form of the request, JSON where that is unknown. */
-export function asRpcStatus(problem: Problem, request: RefusedRequest): IntakeAnswer {
-  const encoding = encodingOf(request.contentType) ?? 'json'
-  const code = RPC_CODES.get(PROBLEMS[problem.code].status) ?? INVALID_ARGUMENT
-  const { status, headers, body } = renderProblem(problem, request, {
+export const rpcCodeOf = (problem: Problem): number => RPC_CODES.get(PROBLEMS[problem.code].status) ?? INVALID_ARGUMENT
+
+/** What was wrong, in a sentence. */
+export const rpcMessage = (problem: Problem, request: RefusedRequest): string =>
+  rendered(problem, request, 'protobuf').body
+
+const rendered = (problem: Problem, request: RefusedRequest, encoding: Encoding) =>
+  renderProblem(problem, request, {
     contentType: MEDIA_TYPES[encoding],
     write: ({ detail, title, trace_id: traceId }) => `${detail === '' ? title : detail} (trace ${traceId})`,
   })
+
+/** A refusal as OTLP writes it: a `google.rpc.Status` in the form of the request, JSON where that is unknown. */
+export function asRpcStatus(problem: Problem, request: RefusedRequest): IntakeAnswer {
+  const encoding = encodingOf(request.contentType) ?? 'json'
+  const code = rpcCodeOf(problem)
+  const { status, headers, body } = rendered(problem, request, encoding)
   return {
     status: Number.parseInt(status, 10),
     headers: Object.fromEntries(headers),
@@ -64,12 +73,12 @@ export function asRpcStatus(problem: Problem, request: RefusedRequest): IntakeAn
 }
 
 /** A field of wire type 0; the default, 0, is not written. */
-function varintField(field: number, value: number): Buffer {
+export function varintField(field: number, value: number): Buffer {
   return value === 0 ? Buffer.alloc(0) : Buffer.from([field << 3, ...varint(value)])
 }
 
 /** A field of wire type 2. */
-function bytesField(field: number, value: string | Buffer): Buffer {
+export function bytesField(field: number, value: string | Buffer): Buffer {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value
   return Buffer.concat([Buffer.from([(field << 3) | 2, ...varint(bytes.length)]), bytes])
 }

@@ -476,3 +476,21 @@ describe('what is received', () => {
     ])
   })
 })
+
+test('a client that speaks HTTP/2, as gRPC does, is told what to change', async () => {
+  const gateway = await start()
+
+  const answer = await raw(gateway, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+  // SETTINGS, then a GOAWAY whose text clients log.
+  expect(answer.slice(0, 9)).toBe('\0\0\0\x04\0\0\0\0\0')
+  expect(answer.charCodeAt(12)).toBe(7)
+  expect(answer).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL=http\/protobuf.*--intake-grpc-port/)
+})
+
+test('a head that is too long is refused as before', async () => {
+  const gateway = await start()
+
+  expect(await raw(gateway, `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /)
+  expect(await raw(gateway, 'no HTTP\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
+})

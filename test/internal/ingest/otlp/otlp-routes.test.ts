@@ -50,7 +50,18 @@ test('a full success is an empty response in the form of the request', async () 
   expect(json).toMatchObject({ status: 200, headers: { 'Content-Type': 'application/json' }, body: '{}' })
 })
 
-test.each(['/v1/traces', '/v1/logs', '/v1/metrics'])('%s takes a request without anything', async (path) => {
+test('metrics are taken with a warning: nothing becomes of them', async () => {
+  const errorMessage = expect.stringContaining('not kept')
+  const protobuf = await answer('/v1/metrics', Buffer.alloc(0), PROTOBUF)
+  const json = await answer('/v1/metrics', Buffer.from('{}'), JSON_TYPE)
+
+  expect(decodeOtlp('ExportMetricsServiceResponse', protobuf.body as Buffer)).toEqual({
+    partialSuccess: { errorMessage },
+  })
+  expect(JSON.parse(json.body as string)).toEqual({ partialSuccess: { rejectedDataPoints: '0', errorMessage } })
+})
+
+test.each(['/v1/traces', '/v1/logs'])('%s takes a request without anything', async (path) => {
   expect(await answer(path, Buffer.alloc(0), PROTOBUF)).toMatchObject({ status: 200 })
   expect(await answer(path, Buffer.alloc(0), JSON_TYPE)).toMatchObject({ status: 200, body: '{}' })
   expect(await answer(path, Buffer.from('{}'), JSON_TYPE)).toMatchObject({ status: 200, body: '{}' })
@@ -122,7 +133,7 @@ test('a refusal is a google.rpc.Status in the form of the request', () => {
   const status = { code: 8, message: 'Too much. (trace abc)' }
 
   expect(protobuf).toMatchObject({ status: 429, headers: { 'Content-Type': PROTOBUF, 'Retry-After': '3' } })
-  expect(decodeOtlp('Status', protobuf.body as Buffer)).toEqual(status)
+  expect(decodeOtlp('Status', protobuf.body as Buffer)).toMatchObject(status)
   expect(JSON.parse(statusIn('text/plain').body as string)).toEqual(status)
   expect(statusIn('text/plain').headers).toMatchObject({ 'Content-Type': 'application/json' })
 })
