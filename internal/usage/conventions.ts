@@ -111,6 +111,21 @@ const ROWS: readonly Row[] = [
     source: 'Envoy AI Gateway unifies the usage of providers: input has the cache, output the reasoning',
   },
   {
+    surface: 'portkey',
+    vendors: CACHE_APART,
+    ...PASSED_ON_ANTHROPIC,
+    total: 'all',
+    source: 'Portkey 1.15: prompt_tokens are input_tokens of Anthropic, the total also has cache reads and writes',
+  },
+  {
+    surface: 'portkey',
+    vendors: ['google', 'xai'],
+    cache: 'inside',
+    total: 'all',
+    source: 'Portkey 1.15: promptTokenCount and candidatesTokenCount under the names of OpenAI; the total is theirs',
+  },
+  { surface: 'portkey', ...ALL_INSIDE, total: 'all', source: 'Portkey 1.15: usage as OpenAI and its like state it' },
+  {
     surface: 'apim',
     ...ALL_INSIDE,
     total: 'either',

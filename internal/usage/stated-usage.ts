@@ -29,7 +29,16 @@ export interface StatedUsage {
   readonly passes?: readonly StatedUsage[] | undefined
 }
 
-export type UsageSurface = 'otlp' | 'litellm' | 'kong' | 'envoy' | 'bedrock-log' | 'apim' | 'agent' | 'native'
+export type UsageSurface =
+  | 'otlp'
+  | 'litellm'
+  | 'kong'
+  | 'envoy'
+  | 'portkey'
+  | 'bedrock-log'
+  | 'apim'
+  | 'agent'
+  | 'native'
 
 /** Who stated them. */
 export interface UsageSender {

@@ -12,7 +12,7 @@ export interface IntakeSource {
 export const INTAKE_SOURCES = {
   litellm: {
     title: 'LiteLLM',
-    about: 'In the config.yaml of the proxy; then restart it. It sends within a minute, or after 100 calls.',
+    about: 'In the config.yaml of the proxy; then restart it. It sends every 5 seconds, or after 512 calls.',
     isGateway: true,
     block: (address, key) => `litellm_settings:
   callbacks: ["attribution"]
@@ -21,13 +21,16 @@ callback_settings:
   attribution:
     callback_type: generic_api
     endpoint: ${address}/intake/litellm
-    headers: { X-API-Key: ${key} }`,
+    headers: { X-API-Key: ${key} }
+    max_retries: 6
+    retry_delay: 1`,
   },
   otlp: {
     title: 'OpenTelemetry',
     about: 'In the environment of anything that traces its model calls; name its service in the directory.',
     isGateway: false,
-    block: (address, key) => `OTEL_EXPORTER_OTLP_ENDPOINT=${address}
+    block: (address, key) => `OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+OTEL_EXPORTER_OTLP_ENDPOINT=${address}
 OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${key}
 OTEL_SERVICE_NAME=search`,
   },
@@ -46,10 +49,16 @@ OTEL_SERVICE_NAME=search`,
     about:
       'In Vector, which posts the access log as JSON. Declare the tokens in llmRequestCosts, else the log has none.',
     isGateway: true,
-    block: (address, key) => `sinks:
+    block: (address, key) => `transforms:
+  envoy_calls:
+    type: remap
+    inputs: ["envoy_access_log"]
+    drop_on_error: true
+    source: ". = parse_json!(.message)"
+sinks:
   attribution:
     type: http
-    inputs: ["envoy_access_log"]
+    inputs: ["envoy_calls"]
     uri: ${address}/intake/envoy
     encoding: { codec: json }
     request: { headers: { X-API-Key: ${key} } }`,

@@ -6,7 +6,7 @@ export const CLAIMED = 0.7
 /** Who called, as a gateway says that authenticated them: believed of a gateway's credential, else a claim. */
 export function attributedBy(
   { service, identity }: { readonly service?: string | undefined; readonly identity?: string | undefined },
-  { isGateway }: IntakeRequest['caller'],
+  { isGateway }: Pick<IntakeRequest['caller'], 'isGateway'>,
 ) {
   const isClaim = isGateway !== true && (service !== undefined || identity !== undefined)
   return {

@@ -6,9 +6,9 @@ import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
 import { assumptionsOf } from './assumptions.js'
 import { callKey } from './call-key.js'
-import { CLAIMED } from './claims.js'
+import { attributedBy } from './claims.js'
 import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
-import { aboveZero, callerTags, countOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
+import { aboveZero, callerTags, countOf, idOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
 import { modelOf, providerOfGateway } from './gateway-provider.js'
 import { withShippedLines } from './shipped-lines.js'
 
@@ -26,7 +26,13 @@ const WANTED = {
   'session.id': 'value',
   'user.id': 'value',
   'service.name': 'value',
+  attributed_identity: 'value',
+  attributed_service: 'value',
+  route_name: 'value',
+  upstream_cluster: 'value',
   'x-request-id': 'value',
+  connection_id: 'value',
+  upstream_request_id: 'value',
   'user-agent': 'value',
   start_time: 'value',
   duration: 'value',
@@ -39,15 +45,16 @@ export type EnvoyLine = { readonly [member in keyof typeof WANTED]?: unknown }
 
 /**
  * The access log of Envoy AI Gateway: one JSON object per request, `-` for what is absent. Its input tokens include
- * cached ones. It states no cost, and nobody whom Envoy has authenticated: attributes come from headers of the caller.
+ * cached ones. It states no cost, and by itself nobody whom Envoy has authenticated: attributes come from headers of the
+ * caller. `attributed_service` and `attributed_identity` are those that its operator vouches for.
  */
 export const envoy: JsonSource = withShippedLines({ name: 'envoy', wanted: WANTED, map: fromEnvoy })
 
 export function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped {
-  return envoyCall(payload as EnvoyLine, caller.tenantId)
+  return envoyCall(payload as EnvoyLine, caller)
 }
 
-export function envoyCall(line: EnvoyLine, tenantId: string): Mapped {
+export function envoyCall(line: EnvoyLine, caller: Pick<IntakeRequest['caller'], 'tenantId' | 'isGateway'>): Mapped {
   const served = modelOf(line['gen_ai.response.model'])
   const model = modelOf(line['gen_ai.original.model'], line['gen_ai.request.model']) ?? served
   if (model === undefined) return skipped('no_model_call')
@@ -59,15 +66,17 @@ export function envoyCall(line: EnvoyLine, tenantId: string): Mapped {
   const code = countOf(line.response_code)
   const isRefused = outcomeOfStatus(code) === 'error'
   if (isRefused && (stated.input ?? 0) + (stated.output ?? 0) === 0) return skipped('failed_without_usage')
-  const [identity, service] = [nameOf(line['user.id']), nameOf(line['service.name'])]
+  const who = whoCalled(line, caller)
   const { provider, assumption } = providerOfGateway(line['gen_ai.provider.name'], [model, served])
   const usage = readUsage(stated, { surface: 'envoy', provider, model })
   const duration = countOf(line.duration)
   const outcome = outcomeOf(code, line.response_flags)
   // Callers may choose the id: Envoy takes over theirs where it is not told to trust none (`use_remote_address`).
+  const { attributed_identity: identity, attributed_service: service } = who
   const facts = [startMs, duration, model, served, stated.input, stated.output, code, identity, service]
+  const connection = CONNECTION_FACTS.flatMap((fact) => aboutConnection(fact, line[fact]))
   return mappedEvent({
-    event_id: eventIdOf(tenantId, 'envoy', callKey(line['x-request-id'], facts, true)),
+    event_id: eventIdOf(caller.tenantId, 'envoy', callKey(line['x-request-id'], [...facts, ...connection], true)),
     ingestion_layer: 'gateway',
     ingestion_timestamp: time,
     provider,
@@ -77,13 +86,31 @@ export function envoyCall(line: EnvoyLine, tenantId: string): Mapped {
     usage_basis: basisOfEnd(usage, outcome),
     latency_ms: duration,
     outcome,
-    attributed_identity: identity,
-    attributed_service: service,
-    attribution_confidence: identity === undefined && service === undefined ? undefined : CLAIMED,
-    tags: tagsOf([['session', line['session.id']], ...callerTags([['user-agent', line['user-agent']]])]),
+    ...who,
+    tags: tagsOf([
+      ['session', line['session.id']],
+      ['gateway_route', line.route_name],
+      ['gateway_cluster', line.upstream_cluster],
+      ...callerTags([['user-agent', line['user-agent']]]),
+    ]),
     assumptions: assumptionsOf(usage.assumptions, assumption),
   })
 }
+
+/** Beside what a line cannot lack: lines with neither keep the ids that they had. */
+const CONNECTION_FACTS = ['connection_id', 'upstream_request_id'] as const
+const aboutConnection = (fact: string, value: unknown): readonly string[] => {
+  const id = typeof value === 'number' ? String(value) : idOf(value)
+  return id === undefined ? [] : [`${fact}=${id}`]
+}
+
+/** Whom Envoy's operator names; only where that is nobody, what headers of the caller claim. */
+function whoCalled(line: EnvoyLine, caller: Pick<IntakeRequest['caller'], 'isGateway'>) {
+  const [service, identity] = [nameOf(line.attributed_service), nameOf(line.attributed_identity)]
+  if (service !== undefined || identity !== undefined) return attributedBy({ service, identity }, caller)
+  return attributedBy({ service: nameOf(line['service.name']), identity: nameOf(line['user.id']) }, NO_GATEWAY)
+}
+const NO_GATEWAY = { isGateway: false }
 
 /** Zeros of every count are what Envoy writes where a stream ended without its usage: unknown, not free. */
 const countsOf = (line: EnvoyLine) => ({
@@ -104,8 +131,11 @@ const CLIENT_GONE = new Set([
   ...['DPE', 'DownstreamProtocolError'],
   ...['DR', 'DownstreamRemoteReset'],
 ])
-/** That an answer which had begun was cut by the provider, or by a limit of Envoy's own. */
+/** That there was no answer, or that one which had begun was cut: by the provider, or by a limit of Envoy's own. */
 const CUT = new Set([
+  ...['UF', 'UpstreamConnectionFailure'],
+  ...['UH', 'NoHealthyUpstream'],
+  ...['UO', 'UpstreamOverflow'],
   ...['UC', 'UpstreamConnectionTermination'],
   ...['UR', 'UpstreamRemoteReset'],
   ...['UPE', 'UpstreamProtocolError'],

@@ -13,10 +13,10 @@ import type { Telemetry } from './telemetry.js'
  * same
  * event.
  */
-export const envoyLog: LogMapper = (record, { tenantId }) => {
+export const envoyLog: LogMapper = (record, context) => {
   if (!isOfEnvoy(record)) return undefined
   if (!namesModel(record.facts)) return statesUsage(record.facts) ? NO_MODEL : UNRELATED
-  const mapped = envoyCall(lineOf(record), tenantId)
+  const mapped = envoyCall(lineOf(record), context)
   switch (mapped.kind) {
     case 'event':
       return { kind: 'call', event: withSpan(mapped.event, record) }
@@ -60,7 +60,13 @@ function lineOf({ facts, startMs }: Telemetry): EnvoyLine {
     'user.id': facts.get(FACT.identity),
     // Of the record: that of its resource is Envoy itself.
     'service.name': facts.get(FACT.service),
+    attributed_identity: facts.get(FACT.accessIdentity),
+    attributed_service: facts.get(FACT.accessService),
+    route_name: facts.get(FACT.accessRoute),
+    upstream_cluster: facts.get(FACT.accessCluster),
     'x-request-id': facts.get(FACT.accessId),
+    connection_id: facts.get(FACT.accessConnection),
+    upstream_request_id: facts.get(FACT.accessUpstreamId),
     'user-agent': facts.get(FACT.accessAgent) ?? facts.get(FACT.userAgent),
     start_time: facts.get(FACT.accessStart) ?? startMs / 1_000,
     duration: facts.get(FACT.accessDuration),

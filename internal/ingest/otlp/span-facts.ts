@@ -305,6 +305,12 @@ export const KEYS_OF_FACTS = {
   accessFlags: ['response_flags'],
   accessId: ['x-request-id'],
   accessAgent: ['user-agent'],
+  accessConnection: ['connection_id'],
+  accessUpstreamId: ['upstream_request_id'],
+  accessRoute: ['route_name'],
+  accessCluster: ['upstream_cluster'],
+  accessIdentity: ['attributed_identity'],
+  accessService: ['attributed_service'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type FactName = keyof typeof KEYS_OF_FACTS
@@ -381,7 +387,7 @@ const NUMBER_FACTS: readonly FactName[] = [
 ]
 /** Of ids: LiteLLM's have some 400. */
 const ID_BYTES_MAX = 1024
-const ID_FACTS: readonly FactName[] = ['responseId', 'requestId', 'accessId']
+const ID_FACTS: readonly FactName[] = ['responseId', 'requestId', 'accessId', 'accessUpstreamId']
 
 function bytesMaxOf(fact: FactName): number {
   if (NUMBER_FACTS.includes(fact)) return NUMBERS_BYTES_MAX

@@ -6,11 +6,19 @@ import { envoy } from '../../../../internal/ingest/adapters/envoy.js'
 import { nameOf } from '../../../../internal/ingest/adapters/fields.js'
 import { kong } from '../../../../internal/ingest/adapters/kong.js'
 import { litellm } from '../../../../internal/ingest/adapters/litellm.js'
+import { portkey } from '../../../../internal/ingest/adapters/portkey.js'
 import { eventIdOf } from '../../../../internal/ingest/intake/event-id.js'
 import type { JsonSource, Mapped } from '../../../../internal/ingest/intake/json-source.js'
 import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import { JsonSelector } from '../../../../internal/text/select-json.js'
-import { apimPayload, bedrockPayload, cloudEventPayload, envoyPayload, kongPayload } from './gateway-payloads.js'
+import {
+  apimPayload,
+  bedrockPayload,
+  cloudEventPayload,
+  envoyPayload,
+  kongPayload,
+  portkeyPayload,
+} from './gateway-payloads.js'
 import { CANARY, litellmPayload } from './litellm-payload.js'
 
 type Payload = Record<string, unknown>
@@ -175,6 +183,9 @@ describe('Envoy', () => {
     ['200', 'URX,DPE', 'cancelled', 'partial'],
     [499, '-', 'cancelled', 'partial'],
     [200, 'UC', 'error', 'partial'],
+    [200, 'UT', 'error', 'partial'],
+    [0, 'UF', 'error', 'partial'],
+    [0, 'UpstreamConnectionFailure', 'error', 'partial'],
     [502, 'UPE', 'error', 'partial'],
     [200, null, 'success', undefined],
     [200, 'NC', 'success', undefined],
@@ -187,6 +198,45 @@ describe('Envoy', () => {
     expect(unknown).toMatchObject({ outcome })
     expect(unknown).not.toHaveProperty('input_tokens')
     expect(unknown).not.toHaveProperty('usage_basis')
+  })
+
+  test('the service that Envoy itself knows is believed of a gateway, and claims beside it are left out', () => {
+    const line = envoyPayload({ attributed_service: 'search', 'service.name': 'other', 'user.id': 'eve@example.com' })
+
+    const event = eventOf(envoy, line)
+    expect(event).toMatchObject({ attributed_service: 'search' })
+    expect(event).not.toHaveProperty('attributed_identity')
+    expect(event).not.toHaveProperty('attribution_confidence')
+    expect(eventOf(envoy, line, false)).toMatchObject({ attribution_confidence: 0.7 })
+    expect(eventOf(envoy, envoyPayload({ attributed_identity: 'ana@example.com' }))).not.toHaveProperty(
+      'attribution_confidence',
+    )
+  })
+
+  test('route and cluster are tags, by which rules can name a service', () => {
+    expect(eventOf(envoy, envoyPayload({ route_name: 'search', upstream_cluster: 'ns/openai' }))).toMatchObject({
+      tags: { gateway_route: 'search', gateway_cluster: 'ns/openai' },
+    })
+  })
+
+  test('calls that are alike but for their connection, or the id that the provider gave, are as many events', () => {
+    const same = { 'x-request-id': 'chosen' }
+    const lines = [
+      {},
+      { connection_id: 7 },
+      { connection_id: 8 },
+      { upstream_request_id: 'req_1' },
+      { upstream_request_id: 'req_2' },
+      { connection_id: 7, upstream_request_id: 'req_1' },
+    ]
+    const idsOf = (): unknown[] => lines.map((line) => eventOf(envoy, envoyPayload({ ...same, ...line }))['event_id'])
+
+    expect(new Set(idsOf()).size).toBe(lines.length)
+    expect(idsOf()).toEqual(idsOf())
+    for (const none of ['-', null, '', 'null']) {
+      const line = envoyPayload({ ...same, connection_id: none, upstream_request_id: none })
+      expect(eventOf(envoy, line)['event_id']).toBe(idsOf()[0])
+    }
   })
 
   test('a client that went away before the answer may be charged for', () => {
@@ -209,6 +259,77 @@ describe('Envoy', () => {
     expect(mapped(envoy, envoyPayload(unnamed))).toEqual({ kind: 'skipped', reason: 'no_model_call' })
     expect(mapped(envoy, envoyPayload({ ...nothing, response_code: 503 }))).toMatchObject({ kind: 'skipped' })
     expect(eventOf(envoy, envoyPayload(nothing))).not.toHaveProperty('input_tokens')
+  })
+})
+
+describe('Portkey', () => {
+  test('a payload of its log hook becomes an event, and who called is what callers wrote', () => {
+    expect(eventOf(portkey, portkeyPayload())).toEqual({
+      event_id: eventIdOf('tnt_one', 'portkey', 'msg_1'),
+      ingestion_layer: 'gateway',
+      ingestion_timestamp: '2026-11-21T09:50:00.000Z',
+      provider: 'anthropic',
+      requested_model: 'claude-sonnet-4-5',
+      served_model: 'claude-sonnet-4-5-20250929',
+      // Portkey states input without the cache, and a total with it.
+      input_tokens: 2_852,
+      cached_input_tokens: 2_000,
+      cache_write_tokens: 300,
+      output_tokens: 152,
+      response_id: 'msg_1',
+      outcome: 'success',
+      attributed_service: 'search',
+      attributed_identity: 'ada@example.com',
+      attribution_confidence: 0.7,
+      tags: { 'caller.user-agent': 'curl/8', 'caller.service': 'search', 'caller.feature': 'chat' },
+      assumptions: 'cache_apart_by_convention',
+    })
+  })
+
+  test("usage of OpenAI, and of a provider's own API, is read as it is", () => {
+    const usage = {
+      prompt_tokens: 1_044,
+      completion_tokens: 144,
+      total_tokens: 1_188,
+      prompt_tokens_details: { cached_tokens: 256, audio_tokens: 0 },
+    }
+    const ofOpenAi = portkeyPayload(
+      { provider: 'openai' },
+      { model: 'gpt-4o-2024-08-06', usage, service_tier: 'default' },
+      { json: { model: 'gpt-4o' } },
+    )
+    expect(eventOf(portkey, ofOpenAi)).toMatchObject({
+      provider: 'openai',
+      input_tokens: 1_044,
+      cached_input_tokens: 256,
+      output_tokens: 144,
+      service_tier: 'default',
+    })
+    const own = { input_tokens: 552, output_tokens: 152, cache_read_input_tokens: 2_000 }
+    expect(eventOf(portkey, portkeyPayload({ requestType: 'messages' }, { usage: own }))).toMatchObject({
+      input_tokens: 2_552,
+      cached_input_tokens: 2_000,
+    })
+  })
+
+  test('a streamed answer comes without usage: the call is there, and unpriced', () => {
+    const stream = portkeyPayload(
+      { response: { json: null, text: '', statusCode: 200 } },
+      {},
+      { json: { model: 'gpt-4o' }, isStreamingRequest: true },
+    )
+    const event = eventOf(portkey, { ...stream, provider: 'openai' })
+
+    expect(event).toMatchObject({ provider: 'openai', requested_model: 'gpt-4o', outcome: 'success' })
+    expect(event).not.toHaveProperty('input_tokens')
+    expect(event).not.toHaveProperty('response_id')
+  })
+
+  test('a failure without usage is no call, nor is what names no model', () => {
+    expect(
+      mapped(portkey, portkeyPayload({ response: { json: { error: { message: CANARY } }, statusCode: 429 } })),
+    ).toEqual({ kind: 'skipped', reason: 'failed_without_usage' })
+    expect(mapped(portkey, { provider: 'openai' })).toEqual({ kind: 'skipped', reason: 'no_model_call' })
   })
 })
 
@@ -419,6 +540,7 @@ const SOURCES: readonly (readonly [JsonSource, Payload, readonly string[]])[] = 
   [litellm, litellmPayload(), ['model']],
   [kong, kongPayload(), ['started_at']],
   [envoy, envoyPayload(), ['start_time']],
+  [portkey, portkeyPayload(), []],
   [bedrockLog, bedrockPayload(), ['modelId', 'timestamp']],
   [apim, apimPayload(), ['TimeGenerated']],
   [cloudevents, cloudEventPayload(), []],

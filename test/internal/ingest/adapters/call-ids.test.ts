@@ -5,10 +5,18 @@ import { bedrockLog } from '../../../../internal/ingest/adapters/bedrock-log.js'
 import { cloudevents } from '../../../../internal/ingest/adapters/cloudevents.js'
 import { envoy } from '../../../../internal/ingest/adapters/envoy.js'
 import { kong } from '../../../../internal/ingest/adapters/kong.js'
+import { portkey } from '../../../../internal/ingest/adapters/portkey.js'
 import type { JsonSource } from '../../../../internal/ingest/intake/json-source.js'
 import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import { JsonSelector } from '../../../../internal/text/select-json.js'
-import { apimPayload, bedrockPayload, cloudEventPayload, envoyPayload, kongPayload } from './gateway-payloads.js'
+import {
+  apimPayload,
+  bedrockPayload,
+  cloudEventPayload,
+  envoyPayload,
+  kongPayload,
+  portkeyPayload,
+} from './gateway-payloads.js'
 
 type Payload = Record<string, unknown>
 
@@ -40,6 +48,18 @@ const SOURCES: readonly (readonly [JsonSource, (call: Call) => Payload])[] = [
       kongPayload(
         { request: { id: call.id }, started_at: call.atMs },
         { usage: { prompt_tokens: call.input, completion_tokens: call.output } },
+      ),
+  ],
+  [
+    portkey,
+    (call) =>
+      portkeyPayload(
+        {},
+        {
+          id: call.id,
+          created: call.atMs / 1_000,
+          usage: { prompt_tokens: call.input, completion_tokens: call.output },
+        },
       ),
   ],
   [

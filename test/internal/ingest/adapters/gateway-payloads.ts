@@ -61,6 +61,49 @@ export const envoyPayload = (fields: Payload = {}): Payload => ({
   ...fields,
 })
 
+/** Of `default.log` of Portkey 1.15, for a call of Anthropic. */
+export const portkeyPayload = (fields: Payload = {}, answer: Payload = {}, request: Payload = {}): Payload => ({
+  request: {
+    json: { model: 'claude-sonnet-4-5', max_tokens: 5, messages: [{ role: 'user', content: CANARY }] },
+    text: CANARY,
+    isStreamingRequest: false,
+    isTransformed: false,
+    headers: {
+      'content-length': '91',
+      'user-agent': 'curl/8',
+      'x-portkey-config': `{"provider":"anthropic","api_key":"${CANARY}"}`,
+      'x-portkey-trace-id': 'tr-1',
+    },
+    ...request,
+  },
+  response: {
+    json: {
+      id: 'msg_1',
+      object: 'chat.completion',
+      created: 1_795_254_600,
+      model: 'claude-sonnet-4-5-20250929',
+      provider: 'anthropic',
+      choices: [{ index: 0, message: { role: 'assistant', content: CANARY } }],
+      usage: {
+        prompt_tokens: 552,
+        completion_tokens: 152,
+        total_tokens: 3_004,
+        prompt_tokens_details: { cached_tokens: 2_000 },
+        cache_read_input_tokens: 2_000,
+        cache_creation_input_tokens: 300,
+      },
+      ...answer,
+    },
+    text: CANARY,
+    statusCode: 200,
+    isTransformed: false,
+  },
+  provider: 'anthropic',
+  requestType: 'chatComplete',
+  metadata: { _user: 'ada@example.com', service: 'search', feature: 'chat' },
+  ...fields,
+})
+
 export const bedrockPayload = (fields: Payload = {}, input: Payload = {}): Payload => ({
   schemaType: 'ModelInvocationLog',
   schemaVersion: '1.0',

@@ -9,6 +9,7 @@ import {
   cloudEventPayload,
   envoyPayload,
   kongPayload,
+  portkeyPayload,
 } from '../adapters/gateway-payloads.js'
 import { CANARY, litellmPayload } from '../adapters/litellm-payload.js'
 
@@ -24,6 +25,7 @@ const BODIES = [
   ['/intake/litellm', litellmPayload()],
   ['/intake/kong', kongPayload()],
   ['/intake/envoy', envoyPayload()],
+  ['/intake/portkey', portkeyPayload()],
   ['/intake/bedrock-log', bedrockPayload()],
   ['/intake/apim', apimPayload()],
   ['/intake/cloudevents', cloudEventPayload()],

@@ -11,6 +11,7 @@ import {
   cloudEventPayload,
   envoyPayload,
   kongPayload,
+  portkeyPayload,
 } from '../adapters/gateway-payloads.js'
 import { litellmPayload } from '../adapters/litellm-payload.js'
 
@@ -26,6 +27,7 @@ const PAYLOADS: Readonly<Record<string, object>> = {
   litellm: litellmPayload(),
   kong: kongPayload(),
   envoy: envoyPayload(),
+  portkey: portkeyPayload(),
   'bedrock-log': bedrockPayload(),
   apim: apimPayload(),
   cloudevents: cloudEventPayload(),
