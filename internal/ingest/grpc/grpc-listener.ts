@@ -14,10 +14,11 @@ import type { IntakeRoute } from '../intake/intake-route.js'
 import type { IntakeSettings } from '../intake/listener.js'
 import { grpcRoutes, RPC } from './grpc-answers.js'
 import { HEALTH_CHECK, healthOf } from './health.js'
+import { PacedBytes } from './paced-bytes.js'
 import { answer, type CallHead, readUnaryCall, refuse } from './unary-call.js'
 
 /** Calls under way: of one connection, as clients are told, and of all. */
-const STREAMS_PER_CONNECTION_MAX = 100
+const STREAMS_PER_CONNECTION_MAX = 32
 const STREAMS_MAX = 1_000
 /** Of the 2,000 connections of the listener. Those of a whole fleet may come through one balancer. */
 const CONNECTIONS_PER_ADDRESS_MAX = 500
@@ -48,6 +49,7 @@ class Calls {
   private readonly budgetOfAddress = addressBudgets()
   private readonly sessions = new Set<ServerHttp2Session>()
   private readonly connectionsOf = new Map<string, number>()
+  private readonly pace = new PacedBytes()
   private streams = 0
   private readonly health: ListenerHealth
 
@@ -109,7 +111,7 @@ class Calls {
     if (this.streams > STREAMS_MAX) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
     const address = addressOf(stream.session)
     if (path === HEALTH_CHECK) return this.check(stream, { path, headers, rawHeaders, address })
-    readUnaryCall(stream, { path, headers, rawHeaders, address }, (message, response) => {
+    readUnaryCall(stream, { path, headers, rawHeaders, address }, this.pace, (message, response) => {
       void this.onRequest(message, response)
     })
   }
@@ -119,7 +121,7 @@ class Calls {
     const nowMs = this.deps.admission.clock()
     const limited = takeFrom(this.budgetOfAddress(head.address, nowMs), 1, nowMs)
     if (limited !== undefined) return refuse(stream, RPC.resourceExhausted, limited.detail, limited.retryAfterSeconds)
-    readUnaryCall(stream, head, (message) => {
+    readUnaryCall(stream, head, this.pace, (message) => {
       const chunks: Buffer[] = []
       let bytes = 0
       message.on('data', (chunk: Buffer) => {

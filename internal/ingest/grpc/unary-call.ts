@@ -1,6 +1,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { IntakeMessage, IntakeResponse } from '../intake/intake-requests.js'
 import { RPC, refusalTrailers, TRAILER } from './grpc-answers.js'
+import type { PacedBytes } from './paced-bytes.js'
 import { framed, type MessageHead, UnaryMessage } from './unary-message.js'
 
 /** A call has come and is answered, or is given up, within this: as a request of HTTP. */
@@ -14,9 +15,10 @@ const CALL_MS_MAX = 60_000
 export function readUnaryCall(
   stream: ServerHttp2Stream,
   { path, ...rest }: CallHead,
+  pace: PacedBytes,
   onRequest: (message: IntakeMessage, response: IntakeResponse) => void,
 ): void {
-  const body = new UnaryMessage()
+  const body = new UnaryMessage(pace)
   const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), CALL_MS_MAX)
   stream.once('close', () => {
     clearTimeout(late)

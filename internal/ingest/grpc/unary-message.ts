@@ -1,4 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream'
+import type { PacedBytes } from './paced-bytes.js'
 
 /** Before each message: a byte that says whether it is compressed, then its length. */
 export const PREFIX_BYTES = 5
@@ -16,12 +17,22 @@ export interface MessageHead {
 export class UnaryMessage extends Transform {
   /** Whether all of it has come. */
   complete = false
+  private readonly pace: PacedBytes
   private readonly prefix = Buffer.alloc(PREFIX_BYTES)
   private prefixSize = 0
   /** Of the message: bytes that have not come yet. */
   private missing = 0
 
+  constructor(pace: PacedBytes) {
+    super()
+    this.pace = pace
+  }
+
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    this.pace.pass(chunk.length, () => this.strip(chunk, done))
+  }
+
+  private strip(chunk: Buffer, done: TransformCallback): void {
     let at = 0
     if (this.prefixSize < PREFIX_BYTES) {
       at = chunk.copy(this.prefix, this.prefixSize)

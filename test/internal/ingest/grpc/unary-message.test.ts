@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { PacedBytes } from '../../../../internal/ingest/grpc/paced-bytes.js'
 import { framed, type MessageHead, UnaryMessage } from '../../../../internal/ingest/grpc/unary-message.js'
 
 /** What a reader gets of chunks. */
 async function read(chunks: readonly Uint8Array[]): Promise<{ head?: MessageHead; bytes: Buffer; isRefused: boolean }> {
-  const message = new UnaryMessage()
+  const message = new UnaryMessage(new PacedBytes())
   const parts: Buffer[] = []
   let head: MessageHead | undefined
   message.once('head', (said: MessageHead) => {
