@@ -20,8 +20,9 @@ const LAYERS: readonly (readonly string[])[] = [
   // The client library is what others install: it imports nothing of ours.
   ['ids', 'units', 'problems', 'telemetry', 'sdk'],
   ['residency', 'text', 'repeats'],
+  ['records'],
   ['usage'],
-  ['records', 'config', 'invocations', 'auth'],
+  ['config', 'invocations', 'auth'],
   ['process', 'broker', 'cohorts', 'filters'],
   ['secrets', 'events', 'outbound'],
   ['store'],

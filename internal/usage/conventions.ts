@@ -1,3 +1,4 @@
+import { canonicalProvider } from '../records/provider-names.js'
 import type { UsageApi, UsageSender, UsageSurface } from './stated-usage.js'
 
 /** Whether a count is part of the one beside it. LiteLLM once counted cache reads within the input, writes apart. */
@@ -355,9 +356,10 @@ const foundByModel = new Map<string, Found>()
  * does.
  */
 export function vendorOf({ provider = '', model = '' }: UsageSender): Vendor {
-  if (/openrouter/i.test(provider)) return 'other'
-  if (/bedrock|^aws|amazon/i.test(provider)) return 'bedrock'
-  if (/anthropic/i.test(provider) || /claude/i.test(model)) return 'anthropic'
-  if (/google|gemini|vertex|gcp/i.test(provider) || /^(?:models\/|google\/)?gemini/i.test(model)) return 'google'
-  return /^(?:xai|x_ai)/i.test(provider) || /^(?:xai\/)?grok/i.test(model) ? 'xai' : 'other'
+  const id = canonicalProvider(provider)
+  if (id === 'openrouter') return 'other'
+  if (id === 'bedrock') return 'bedrock'
+  if (id === 'anthropic' || /claude/i.test(model)) return 'anthropic'
+  if (id === 'gemini' || id === 'vertex_ai' || /^(?:models\/|google\/)?gemini/i.test(model)) return 'google'
+  return id === 'xai' || /^(?:xai\/)?grok/i.test(model) ? 'xai' : 'other'
 }

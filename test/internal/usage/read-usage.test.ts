@@ -137,6 +137,17 @@ describe('recorded senders', () => {
   })
 })
 
+test.each(['not-anthropic-but-openai', 'amazonite', 'team-bedrock-proxy'])(
+  '%s is no provider of its words',
+  (provider) => {
+    const sender: UsageSender = { surface: 'portkey', provider, model: 'gpt-4o' }
+    const named = (id: string): number | undefined =>
+      readUsage({ input: 100, output: 5, cacheRead: 50 }, { ...sender, provider: id }).input_tokens
+
+    expect([named(provider), named('anthropic'), named('aws.bedrock')]).toEqual([100, 150, 150])
+  },
+)
+
 describe('an unknown sender', () => {
   const sender = otlp('my-app', 'anthropic')
 
