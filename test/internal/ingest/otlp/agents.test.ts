@@ -552,6 +552,30 @@ describe('the log event of an inference, by OpenTelemetry', () => {
     expect(new Set(found.map(({ event_id }) => event_id)).size).toBe(4)
   })
 
+  test('may have any name: several within one span are calls of their own', async () => {
+    const { 'event.name': _, ...stated } = DETAILS
+    const span = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
+    const records = [
+      { ...stated, 'event.name': 'llm.call.finished' },
+      { ...stated, 'gen_ai.usage.output_tokens': 81 },
+      { ...stated, 'gen_ai.response.id': 'chatcmpl-1' },
+    ].map((attributes) => ({ ...span, attributes }))
+
+    const found = eventsOf(await readLogs(records, SENDER))
+
+    expect(new Set(found.map(({ event_id }) => event_id)).size).toBe(3)
+    expect(found.map(({ span_id, parent_span_id }) => [span_id, parent_span_id])).toEqual(
+      records.map(() => [undefined, span.spanId]),
+    )
+    expect(eventsOf(await readLogs(records, SENDER))).toEqual(found)
+  })
+
+  test('without usage, and by another name, is none', async () => {
+    const attributes = { 'event.name': 'gen_ai.user.message', 'gen_ai.request.model': 'gpt-4o' }
+
+    expect((await readLogs([{ attributes }], SENDER)).events).toEqual([])
+  })
+
   test('is none before the answer, of a failure, or of an agent', async () => {
     const { 'gen_ai.usage.input_tokens': _, 'gen_ai.usage.output_tokens': __, ...before } = DETAILS
     const result = await readLogs(
