@@ -5,10 +5,7 @@
 import { serviceVersion } from '../../internal/config/version.js'
 import { PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
 import { openHttp } from '../../internal/http/open-http.js'
-import { adapterRoutes } from '../../internal/ingest/adapters/adapter-routes.js'
-import { startGrpcIntake } from '../../internal/ingest/grpc/grpc-listener.js'
-import { startIntake } from '../../internal/ingest/intake/listener.js'
-import { otlpRoutes } from '../../internal/ingest/otlp/otlp-routes.js'
+import { openIntake } from '../../internal/ingest/open-intake.js'
 import { openProbe } from '../../internal/ingest/probe/probe.js'
 import { readExtraCa } from '../../internal/outbound/extra-ca.js'
 import { runMain } from '../../internal/process/main.js'
@@ -39,11 +36,10 @@ runMain('gateway', async () => {
   role.log.info({ port: server.port, http: http.httpBuild, node: process.version }, 'listening')
   const beside = { ...configured.config, leaving: role.leaving }
   const healthOf = (surface?: 'ingestion') => ({ ...http, readiness: () => routes.readiness(surface) })
-  const intaking = { ...beside, port: beside.intakePort, health: healthOf('ingestion') }
-  const otlp = otlpRoutes(gateway)
-  const deps = { ...gateway, authenticator, credentialsAwayMs: credentials.awayMs, admission: gateway.admission.deps }
-  const intake = await startIntake(intaking, [...otlp, ...adapterRoutes()], deps)
-  const grpc = await startGrpcIntake({ ...intaking, port: beside.intakeGrpcPort }, otlp, deps)
+  const intake = await openIntake(
+    { ...beside, health: healthOf('ingestion') },
+    { ...gateway, authenticator, credentialsAwayMs: credentials.awayMs, admission: gateway.admission.deps },
+  )
 
   const probing = openProbe(
     {
@@ -67,7 +63,7 @@ runMain('gateway', async () => {
 
   const isReplaced = await role.stopped(configured.config.drainSeconds)
   await probing
-  await Promise.all([server, intake, grpc, sql].map((each) => each.drain(isReplaced)))
+  await Promise.all([server, intake, sql].map((each) => each.drain(isReplaced)))
   await gateway.drain()
   await role.close()
   await gateway.records.close()

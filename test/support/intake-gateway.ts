@@ -2,10 +2,11 @@
 import { createApiKey } from '../../internal/auth/api-keys.js'
 import { createAuthenticator } from '../../internal/auth/authenticate.js'
 import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
-import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { ListenerHealth } from '../../internal/http/listener-health.js'
+import { deriveTenantIds } from '../../internal/ids/ids.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/adapter-routes.js'
 import { startGrpcIntake } from '../../internal/ingest/grpc/grpc-listener.js'
+import { intakeMemory } from '../../internal/ingest/intake/intake-requests.js'
 import type { IntakeRoute } from '../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/otlp-routes.js'
@@ -58,6 +59,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     credentialsAwayMs: () => credentialsAwayMs,
     clientAddressOf: (peer: string) => peer,
     admission: gateway.admission,
+    memory: intakeMemory(),
     errorDocsUrl: 'http://localhost/docs/errors',
     log: createLog('test', 'silent'),
   }

@@ -37,6 +37,7 @@ const SERVICES: Readonly<Record<string, string>> = {
   '/v1/traces': 'opentelemetry.proto.collector.trace.v1.TraceService',
   '/v1/logs': 'opentelemetry.proto.collector.logs.v1.LogsService',
   '/v1/metrics': 'opentelemetry.proto.collector.metrics.v1.MetricsService',
+  '/v1development/profiles': 'opentelemetry.proto.collector.profiles.v1development.ProfilesService',
 }
 export const SERVICE_NAMES: readonly string[] = Object.values(SERVICES)
 

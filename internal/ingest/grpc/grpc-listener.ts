@@ -6,8 +6,8 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { addressBudgets, networkOf, plainAddress } from '../../auth/addresses.js'
-import { listenWith, type OwnServer, type RunningListener } from '../../http/own-listener.js'
 import type { ListenerHealth } from '../../http/listener-health.js'
+import { listenWith, type OwnServer, type RunningListener } from '../../http/own-listener.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import { type IntakeDeps, type IntakeRequests, intakeRequests } from '../intake/intake-requests.js'
 import type { IntakeRoute } from '../intake/intake-route.js'

@@ -15,7 +15,7 @@ export interface MessageHead {
  * the first byte of the message, and fails where the call has none, more than one or half of one.
  */
 export class UnaryMessage extends Transform {
-  /** Whether all of it has come. */
+  /** Whether all of it has come, as of a request of HTTP. */
   complete = false
   private readonly pace: PacedBytes
   private readonly prefix = Buffer.alloc(PREFIX_BYTES)

@@ -35,12 +35,12 @@ export interface IntakeDeps {
   readonly credentialsAwayMs: () => number
   readonly clientAddressOf: ClientAddressOf
   readonly admission: AdmissionDeps
+  /** Of all listeners of the intake. */
+  readonly memory: BodyMemory
   readonly errorDocsUrl: string
   readonly log: Logger
 }
 
-/** Memory for what is kept of bodies and for unpacking them, of which a tenant has half: a dozen bodies in zstd. */
-const BODY_BYTES_MAX = 192 * 1024 * 1024
 /** A request as it is read here: of HTTP, or a call of gRPC. */
 export type IntakeMessage = Readable &
   Pick<IncomingMessage, 'url' | 'method' | 'headers' | 'headersDistinct' | 'complete'> & {
@@ -57,9 +57,11 @@ export interface IntakeResponse {
 
 export type IntakeRequests = (message: IntakeMessage, response: IntakeResponse) => Promise<void>
 
+/** Memory for what is kept of bodies and for unpacking them, of which a tenant has half: a dozen bodies in zstd. */
+export const intakeMemory = (): BodyMemory => new BodyMemory(192 * 1024 * 1024)
+
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
 export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps): IntakeRequests {
-  const memory = new BodyMemory(BODY_BYTES_MAX)
   const buffers = new BodyBuffers()
   const accessLog = new AccessLog(deps.log)
   const counts = countsOfListener('intake')
@@ -70,7 +72,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     const path = routePath(message.url ?? '')
     const route = routeAt.get(path)
     const address = addressOfMessage(message, deps.clientAddressOf)
-    const request = new IntakeExchange(message, response, path, route, deps, { memory, buffers, accessLog, counts })
+    const request = new IntakeExchange(message, response, path, route, deps, { buffers, accessLog, counts })
     try {
       if (route === undefined) {
         const budget = budgetOfAddress(address, deps.admission.clock())
@@ -155,7 +157,6 @@ async function handle(
 }
 
 interface SharedByRequests {
-  readonly memory: BodyMemory
   readonly buffers: BodyBuffers
   readonly accessLog: AccessLog
   readonly counts: RequestCounts
@@ -173,7 +174,6 @@ class IntakeExchange implements BodyHolder {
   private readonly path: string
   private readonly route: IntakeRoute | undefined
   private readonly deps: IntakeDeps
-  private readonly memory: BodyMemory
   private readonly accessLog: AccessLog
   private readonly counts: RequestCounts
   private readonly begunMs: number
@@ -187,14 +187,13 @@ class IntakeExchange implements BodyHolder {
     path: string,
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
-    { memory, buffers, accessLog, counts }: SharedByRequests,
+    { buffers, accessLog, counts }: SharedByRequests,
   ) {
     this.message = message
     this.response = response
     this.path = path
     this.route = route
     this.deps = deps
-    this.memory = memory
     this.accessLog = accessLog
     this.counts = counts
     this.begunMs = deps.admission.clock()
@@ -217,13 +216,13 @@ class IntakeExchange implements BodyHolder {
   }
 
   hold(bytes: number): boolean {
-    if (!this.memory.hold(bytes, this.tenantId)) return false
+    if (!this.deps.memory.hold(bytes, this.tenantId)) return false
     this.heldBytes += bytes
     return true
   }
 
   release(): void {
-    this.memory.release(this.heldBytes, this.tenantId)
+    this.deps.memory.release(this.heldBytes, this.tenantId)
     this.heldBytes = 0
     this.buffers.giveBack()
   }

@@ -4,6 +4,7 @@ import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
+import { intakeMemory } from '../../../../internal/ingest/intake/intake-requests.js'
 import type { IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
 import { UNNAMED_SENDER } from '../../../../internal/ingest/received/sender.js'
@@ -418,6 +419,7 @@ test('a port that is taken leaves the intake off', async () => {
     authenticator: { authenticate: () => expect.unreachable(), forget: () => undefined },
     credentialsAwayMs: () => 0,
     clientAddressOf: (peer) => peer,
+    memory: intakeMemory(),
     admission: gateway.admission,
     errorDocsUrl: '',
     log: createLog('test', 'silent'),
@@ -486,11 +488,4 @@ test('a client that speaks HTTP/2, as gRPC does, is told what to change', async 
   expect(answer.slice(0, 9)).toBe('\0\0\0\x04\0\0\0\0\0')
   expect(answer.charCodeAt(12)).toBe(7)
   expect(answer).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL=http\/protobuf.*--intake-grpc-port/)
-})
-
-test('a head that is too long is refused as before', async () => {
-  const gateway = await start()
-
-  expect(await raw(gateway, `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /)
-  expect(await raw(gateway, 'no HTTP\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
 })
