@@ -24,13 +24,14 @@ let provider: Provider
 let service: RunningService
 let ask: Ask
 let exporter: Readonly<Record<string, string>>
+let grpcExporter: Readonly<Record<string, string>>
 const found = new Map<string, readonly Gap[]>()
 
 beforeAll(async () => {
   if (!IS_WANTED) return
-  const intakePort = await freePort()
+  const [intakePort, grpcPort] = [await freePort(), await freePort()]
   provider = await startProvider()
-  service = await launchService({ args: ['--intake-port', String(intakePort)] })
+  service = await launchService({ args: ['--intake-port', String(intakePort), '--intake-grpc-port', String(grpcPort)] })
   const { api_key: apiKey } = service.credentials
   ask = askAs(service.baseUrl, { 'x-api-key': apiKey })
   exporter = {
@@ -42,6 +43,12 @@ beforeAll(async () => {
     ATTRIBUTION_CLIENT: fileURLToPath(new URL('../../dist/internal/sdk/attribution.js', import.meta.url)),
     PYTHONPATH: fileURLToPath(new URL('../../deploy/clients/python', import.meta.url)),
     ATTRIBUTION_GATEWAY_KEY: await gatewayKey(`http://127.0.0.1:${intakePort}`),
+  }
+  grpcExporter = {
+    ...exporter,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${grpcPort}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: '',
+    OTEL_METRICS_EXPORTER: 'none',
   }
 })
 
@@ -62,7 +69,7 @@ afterAll(async () => {
   if (process.env['ATTRIBUTION_RENEW_FIXTURES'] === '1') writeGaps(found)
 })
 
-for (const { client, set, driver } of LIVE_CLIENTS) {
+for (const { client, set, driver, isGrpc = false } of LIVE_CLIENTS) {
   test(client, async (context) => {
     if (!IS_WANTED) return context.skip('npm run test:clients runs it')
     const folder = await installed(set)
@@ -71,7 +78,7 @@ for (const { client, set, driver } of LIVE_CLIENTS) {
     const [program, ...args] = driver
     const ran = await run(program, args, {
       cwd: folder.path,
-      env: { ...exporter, OTEL_SERVICE_NAME: name, PROVIDER: `${provider.url}/c/${name}` },
+      env: { ...(isGrpc ? grpcExporter : exporter), OTEL_SERVICE_NAME: name, PROVIDER: `${provider.url}/c/${name}` },
       minutesMax: 3,
     })
     expect(ran.code, ran.output).toBe(0)

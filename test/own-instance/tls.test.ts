@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as client from 'openid-client'
@@ -6,6 +7,7 @@ import { Agent, fetch as undiciFetch } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { makeCertificate, writeCertificate } from '../support/certificates.js'
+import { callGrpc, EXPORT } from '../support/grpc.js'
 import { command } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 
@@ -19,15 +21,17 @@ const fetchTrusting = ((address: string, init: object) =>
 
 let service: RunningService
 let intakePort: number
+let grpcPort: number
 
 beforeAll(async () => {
   writeCertificate(files, certificate)
   intakePort = await freePort()
+  grpcPort = await freePort()
   service = await launchService({
     roles: [],
     args: [
       ...['--mode', 'sandbox', '--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile],
-      ...['--intake-port', String(intakePort)],
+      ...['--intake-port', String(intakePort), '--intake-grpc-port', String(grpcPort)],
     ],
   })
 })
@@ -92,4 +96,12 @@ test('the intake port speaks TLS, too', async () => {
 
   expect(answer.status).toBe(200)
   await expect(fetch(`http://127.0.0.1:${intakePort}/intake/litellm`)).rejects.toThrow()
+})
+
+test('and so does the port for gRPC', async () => {
+  const session = connect(`https://127.0.0.1:${grpcPort}`, { ca: certificate.cert })
+  const metadata = { 'x-api-key': service.credentials.api_key }
+
+  expect(await callGrpc(session, EXPORT.traces, Buffer.alloc(0), { metadata })).toMatchObject({ code: 0 })
+  session.close()
 })

@@ -2,9 +2,11 @@
 export interface LiveClient {
   readonly client: string
   /** The folder of its pins and drivers. */
-  readonly set: 'npm' | 'python' | 'agents' | 'litellm'
+  readonly set: 'npm' | 'python' | 'agents' | 'litellm' | 'zero-code'
   /** Program and arguments, in that folder. */
   readonly driver: readonly [program: string, ...args: readonly string[]]
+  /** Whether it exports by gRPC, which no variable tells it: its default. */
+  readonly isGrpc?: true
 }
 
 const npm = (client: string, ...driver: readonly string[]): LiveClient => ({
@@ -20,6 +22,8 @@ const inVenv =
     set,
     driver: ['venv/bin/python', ...driver],
   })
+/** `opentelemetry-instrument`, whose script names the folder that its environment was made in. */
+const INSTRUMENT = 'from opentelemetry.instrumentation.auto_instrumentation import run; run()'
 const python = inVenv('python')
 const agents = inVenv('agents')
 const litellm = inVenv('litellm')
@@ -42,6 +46,12 @@ export const LIVE_CLIENTS: readonly LiveClient[] = [
   python('OpenInference, Python', 'openinference_all.py'),
   python('OpenLLMetry, Python', 'openllmetry.py'),
   python('our client in Python', 'own_client.py'),
+  {
+    client: 'opentelemetry-instrument, gRPC',
+    set: 'zero-code',
+    driver: ['venv/bin/python', '-c', INSTRUMENT, 'venv/bin/python', 'app.py'],
+    isGrpc: true,
+  },
   agents('OpenAI Agents by OpenInference', 'agents_openinference.py'),
   agents('OpenAI Agents by OpenLLMetry', 'agents_openllmetry.py'),
   agents('LangChain with OpenInference', 'langchain_openinference.py'),
