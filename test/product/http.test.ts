@@ -217,30 +217,31 @@ describe('requests that no client would send', () => {
   ]
   const line = `POST ${INVOCATIONS}`
 
-  test('a request with Transfer-Encoding gets 411, and its connection serves no pipelined requests', async () => {
+  test('a chunked event is admitted, and its connection serves no pipelined requests', async () => {
+    const text = JSON.stringify(event({ requested_model: 'chunked' }))
     const headers = ['Host: a', key(), 'Content-Type: application/json', `Idempotency-Key: ${randomUUID()}`]
     const chunked = rawRequest(
       line,
       [...headers, 'Transfer-Encoding: chunked'],
-      `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
     )
     const behind = rawRequest('GET /healthz', ['Host: a'])
 
     const alone = await rawExchange(service.port, chunked)
     const followed = await rawExchange(service.port, chunked + behind)
 
-    expect(alone.map(({ status }) => status)).toEqual([411])
-    expect(JSON.parse(alone[0]?.body ?? '')).toMatchObject({ error_code: 'LENGTH_REQUIRED' })
-    expect(followed.map(({ status }) => status).filter((status) => status !== 411)).toEqual([])
+    expect(alone.map(({ status }) => status)).toEqual([202])
+    expect(alone[0]?.head).toMatch(/^connection: close$/im)
+    expect(followed.map(({ status }) => status).filter((status) => status !== 202)).toEqual([])
   })
 
-  test('a request with Transfer-Encoding gets 411 on an unknown path and on GET too', async () => {
+  test('another Transfer-Encoding gets 501 on every path, and the connection is closed', async () => {
     for (const target of ['GET /nowhere', `GET ${RECORDS}`, 'GET /healthz']) {
       const answers = await rawExchange(
         service.port,
-        rawRequest(target, ['Host: a', key(), 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
+        rawRequest(target, ['Host: a', key(), 'Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'),
       )
-      expect(answers.map(({ status }) => status)).toEqual([411])
+      expect(answers.map(({ status }) => status)).toEqual([501])
     }
   })
 
@@ -283,7 +284,7 @@ describe('requests that no client would send', () => {
 })
 
 describe('after all refused requests', () => {
-  test('after all refused requests the service is ready and holds only the accepted event', async () => {
+  test('after all refused requests the service is ready and holds only the accepted events', async () => {
     expect((await send('/readyz')).body).toMatchObject({ status: 'ready' })
 
     let page = await send(RECORDS)
@@ -298,6 +299,7 @@ describe('after all refused requests', () => {
     page = await send(RECORDS)
 
     expect(page.body.data.map(({ requested_model }: { requested_model: string }) => requested_model).sort()).toEqual([
+      'chunked',
       'last',
       'own',
     ])
