@@ -2,20 +2,10 @@ import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { Exchange } from './exchange.js'
 
-/**
- * Charges a request to a budget.
- *
- * @returns the 429 with its Retry-After, if the budget is exhausted; a 413 for a request that it can never hold: to
- *   repeat it would never help
- */
+/** Charges a request to a budget. @returns the 429 with its Retry-After, if the budget is exhausted */
 export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem | undefined {
   const waitMs = budget.take(cost, nowMs)
-  if (waitMs === 0) return undefined
-  if (waitMs === Number.POSITIVE_INFINITY) {
-    const detail = `The rate limit allows at most ${budget.limit} events in one request; split it.`
-    return problem('PAYLOAD_TOO_LARGE', detail)
-  }
-  return limitedFor(budget, waitMs, nowMs)
+  return waitMs === 0 ? undefined : limitedFor(budget, waitMs, nowMs)
 }
 
 /** Charges what its sender cannot split: a 429 with its Retry-After only while there is a debt. */

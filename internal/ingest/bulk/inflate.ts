@@ -22,15 +22,9 @@ const GZIP_BYTES_MIN = 20
  * @param bytes must not change until this has settled
  * @param bytesMax of the inflated body
  * @param request holds what the body is inflated to; inflation stops once its sender has disconnected
- * @param take memory for so many bytes at least, which nothing else changes while the result is read
  * @returns MALFORMED_REQUEST or PAYLOAD_TOO_LARGE when it is refused, RATE_LIMITED without memory for it
  */
-export function inflateGzip(
-  bytes: Buffer,
-  bytesMax: number,
-  request: InflatingFor,
-  take: (bytes: number) => Buffer = Buffer.allocUnsafeSlow,
-): Promise<Inflated> {
+export function inflateGzip(bytes: Buffer, bytesMax: number, request: InflatingFor): Promise<Inflated> {
   return new Promise((resolve) => {
     if (bytes.length < GZIP_BYTES_MIN) return resolve(malformed(BROKEN))
     // A body whose stated length is wrong is refused. One that states too much is inflated only to find out whether it
@@ -38,7 +32,7 @@ export function inflateGzip(
     const announced = bytes.readUInt32LE(bytes.length - 4)
     const keptBytes = announced <= bytesMax ? announced : 0
     if (!request.hold(keptBytes)) return resolve({ ok: false, problem: TOO_MANY_BODIES })
-    const inflated = take(keptBytes).subarray(0, keptBytes)
+    const inflated = Buffer.allocUnsafeSlow(keptBytes)
     const gunzip = createGunzip({ chunkSize: CHUNK_BYTES })
     let size = 0
     gunzip.on('data', (chunk: Buffer) => {
