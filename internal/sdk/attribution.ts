@@ -142,12 +142,11 @@ export class Attribution {
   /** Google's client makes its requests by one method, and those of its newer parts by a `fetch`. */
   private wrapGoogle(client: { apiClient?: unknown; live?: unknown }, options: WrapOptions): void {
     const api = client.apiClient as { getFetch?: () => Fetch | undefined; apiCall?: Fetch }
-    if (api.apiCall === undefined || isObservedFetch(api.apiCall)) return
+    const given = api.getFetch?.()
+    if (api.apiCall === undefined || [api.apiCall, given].some((each) => each && isObservedFetch(each))) return
     api.apiCall = this.fetch(options, api.apiCall.bind(api))
-    if (typeof api.getFetch === 'function') {
-      const fetching = this.fetch(options, api.getFetch())
-      api.getFetch = () => fetching
-    }
+    const fetching = this.fetch(options, given)
+    if (api.getFetch !== undefined) api.getFetch = () => fetching
     wrapLive(client.live, () => this.recorder(options))
   }
 }

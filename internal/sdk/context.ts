@@ -36,8 +36,11 @@ export function fieldsOf({ service, identity, session, waitUntil, ...fields }: S
 }
 
 /** Without what is undefined. */
-export const stated = <T extends object>(fields: T): T =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+function stated<T extends object>(fields: T): T {
+  const found: Partial<T> = {}
+  for (const name in fields) if (fields[name] !== undefined) found[name] = fields[name]
+  return found as T
+}
 
 interface Storage<T> {
   run<R>(store: T, callback: () => R): R

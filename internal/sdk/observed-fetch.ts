@@ -1,4 +1,3 @@
-import { runObserved } from './context.js'
 import { type Fetch, quietly } from './event.js'
 import type { ObservedCall } from './observed-call.js'
 import { observeResponse } from './observed-response.js'
@@ -22,8 +21,7 @@ const refusing = new Set<string>()
  * so that their methods, promises, streams and errors stay as they are.
  */
 export function observedFetch(original: Fetch, observer: Observer): Fetch {
-  // What it calls may have our `fetch`, too. Methods of clients that stand for one take further arguments.
-  const send = (...args: Parameters<Fetch>): Promise<Response> => runObserved(() => original(...args))
+  // Methods of clients that stand for a `fetch` take further arguments.
   const fetching = async (...args: Parameters<Fetch>): Promise<Response> => {
     const [input, init, ...more] = args
     const request = quietly(() => sentRequest(input, init))
@@ -34,11 +32,11 @@ export function observedFetch(original: Fetch, observer: Observer): Fetch {
 
     const isAsking = observer.asksForUsage && facts.asking !== undefined && !refusing.has(request.url.host)
     try {
-      const response = await send(input, isAsking ? { ...init, body: facts.asking as string } : init, ...more)
+      const response = await original(input, isAsking ? { ...init, body: facts.asking as string } : init, ...more)
       if (!isAsking || !(await isRefusal(response))) return seen(response, call, isAsking)
       refusing.add(request.url.host)
       void response.body?.cancel()
-      return seen(await send(...args), call, false)
+      return seen(await original(...args), call, false)
     } catch (cause) {
       call.fail(cause)
       throw cause

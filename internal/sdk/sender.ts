@@ -1,4 +1,3 @@
-import { stated } from './context.js'
 import { type CallContext, type ModelCall, quietly } from './event.js'
 import { unwatchEnd, type Waiting, watchEnd } from './process-end.js'
 import { sendFromChild } from './send-from-child.js'
@@ -114,8 +113,9 @@ export class Sender {
     if (this.count === 0) watchEnd(this.waiting)
     const line = JSON.stringify({
       ingestion_layer: 'application',
-      ...stated(context),
-      ...stated(call),
+      ...context,
+      ...call,
+      region: call.region ?? context.region,
       provider: nameOf(call.provider),
       requested_model: nameOf(call.requested_model),
       served_model: call.served_model == null ? undefined : nameOf(call.served_model),
@@ -306,7 +306,10 @@ export class Sender {
 }
 
 /** A name of a provider or model as the service takes it: `claude-sonnet-4-5[1m]` has signs of no name. */
-const nameOf = (text: string): string => text.replace(/[^\p{L}\p{M}\p{Nd} ._\-/:@+]/gu, '_').slice(0, 256)
+const nameOf = (text: string): string =>
+  PLAIN_NAME.test(text) ? text : text.replace(/[^\p{L}\p{M}\p{Nd} ._\-/:@+]/gu, '_').slice(0, 256)
+
+const PLAIN_NAME = /^[\w .\-/:@+]{0,256}$/
 
 /** A timer that keeps no process alive. */
 function detached(task: () => void, ms: number): ReturnType<typeof setTimeout> {

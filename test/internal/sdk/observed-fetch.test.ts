@@ -250,18 +250,22 @@ describe('a request', () => {
     expect(bodies).toEqual([STREAMED])
   })
 
-  test('is recorded once where a client with our fetch is wrapped by a method that stands for one', async () => {
+  test("is recorded once by Google's client, whose method or fetch is ours", async () => {
     const more: unknown[] = []
     const inner = attribution.fetch({}, async () => Response.json(CHAT))
-    const apiCall = (url: string, init: RequestInit, ...rest: unknown[]) => {
-      more.push(...rest)
-      return inner(url, init)
+    const clientWith = (fetching: unknown) => {
+      const apiCall = (url: string, init: RequestInit, ...rest: unknown[]) => {
+        more.push(...rest)
+        return fetching === inner ? inner(url, init) : Promise.resolve(Response.json(CHAT))
+      }
+      return attribution.wrap({ apiClient: { apiCall, getFetch: () => fetching } })
     }
-    const client = attribution.wrap({ apiClient: { apiCall } })
-    await (await client.apiClient.apiCall(CHATS, { method: 'POST', body: BODY }, { attempts: 2 }, 9)).json()
+    for (const client of [clientWith(inner), attribution.wrap(clientWith(undefined))]) {
+      await (await client.apiClient.apiCall(CHATS, { method: 'POST', body: BODY }, { attempts: 2 }, 9)).json()
+    }
 
-    expect(more).toEqual([{ attempts: 2 }, 9])
-    expect(await recorded()).toHaveLength(1)
+    expect(more).toEqual([{ attempts: 2 }, 9, { attempts: 2 }, 9])
+    expect(await recorded()).toHaveLength(2)
   })
 
   test('whose body or address is of an odd form is passed on as it is', async () => {
