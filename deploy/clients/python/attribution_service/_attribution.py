@@ -110,8 +110,7 @@ class Attribution:
             origin = Origin(record, self._sender.withdraw, self._open_calls, api, provider)
 
             def begin(request: Any) -> Call:
-                trace = _context.current_trace(request.headers.get("traceparent"))
-                return Call(origin, request, _context.merged(trace, _context.current()))
+                return Call(origin, request, _context.merged(_context.current_trace(), _context.current()))
 
             if hasattr(client, "send") and hasattr(client, "build_request"):
                 same: T = observed(client, begin, self._asks_for_usage)

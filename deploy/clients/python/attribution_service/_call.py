@@ -7,6 +7,7 @@ import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ._answer import Answer, decimal_text
+from ._context import trace_of
 from ._names import PROVIDERS, provider_of_model, site_of
 from ._scan import AmazonEvents, Scanner
 
@@ -27,6 +28,7 @@ _CACHES = ("x-portkey-cache-status", "cf-aig-cache-status", "helicone-cache")
 _COSTS = ("x-litellm-response-cost",)
 _LITELLM_CACHE = "x-litellm-cache-key"
 _HEADERS = {name.encode() for name in ("content-type", _LITELLM_CACHE, *_REQUEST_IDS, *_PROVIDERS, *_CACHES, *_COSTS)}
+_ASKED = {b"x-portkey-provider", b"x-stainless-retry-count", b"traceparent"}
 
 # Names of Bedrock have a colon; of others, the method stands behind it.
 _MODEL_IN_PATH = re.compile(r"/(?:model/([^/]+)|(?:models|deployments)/([^/:]+))")
@@ -85,7 +87,9 @@ class Call:
             self.forget()
             return None
         kind = self._header("content-type") or ""
-        self._are_many = "jsonl" in kind or "ndjson" in kind or self._request.url.path.endswith("/results")
+        self._are_many = "jsonl" in kind or "ndjson" in kind
+        if "json" not in kind and "event-stream" not in kind:
+            self._are_many = self._request.url.path.endswith("/results")
         if kind.startswith("application/vnd.amazon.eventstream"):
             self._is_stream = True
             return AmazonEvents(Scanner(self._see).feed).feed
@@ -162,6 +166,7 @@ class Call:
         is_hit = is_hit or (self._header(*_CACHES) or "").lower().startswith("hit")
         fields = answer.fields()
         return {
+            **asked.trace,
             **fields,
             "event_id": derived_id(answer.id) if is_again and answer.id else str(uuid.uuid4()),
             "ingestion_timestamp": self._at,
@@ -206,19 +211,24 @@ class _Asked(NamedTuple):
     has_input: bool
     provider: Optional[str]
     attempt: int
+    trace: Dict[str, str]
 
 
 def _read_request(request: Any) -> _Asked:
     body = _body(request)
+    url = request.url
+    path = url.path
+    headers = {name.lower(): value.decode() for name, value in request.headers.raw if name.lower() in _ASKED}
     return _Asked(
-        host=request.url.host,
-        model=_model_of(body, request),
-        is_post=request.method == "POST" and not _FREE.search(request.url.path),
+        host=url.host,
+        model=_model_of(body, path, request),
+        is_post=request.method == "POST" and not _FREE.search(path),
         # A form with a file is read while it is sent.
         has_input=body is None or (body[:1] != b"{" and body != b"") or _ASKS.search(body) is not None,
         # As a gateway is asked for it, and as SDKs count.
-        provider=request.headers.get("x-portkey-provider"),
-        attempt=int(request.headers.get("x-stainless-retry-count") or 0) + 1,
+        provider=headers.get(b"x-portkey-provider"),
+        attempt=int(headers.get(b"x-stainless-retry-count", 0)) + 1,
+        trace=trace_of(headers.get(b"traceparent")),
     )
 
 
@@ -253,7 +263,7 @@ def _body(request: Any) -> Optional[bytes]:
         return None
 
 
-def _model_of(body: Optional[bytes], request: Any) -> Optional[str]:
+def _model_of(body: Optional[bytes], path: str, request: Any) -> Optional[str]:
     found: List[bytes] = (_MODEL if (body or b"")[:1] == b"{" else _MODEL_IN_FORM).findall(body or b"")
     if len(found) == 1:
         return found[0].decode(errors="replace")
@@ -262,7 +272,7 @@ def _model_of(body: Optional[bytes], request: Any) -> Optional[str]:
         answer = Answer()
         Scanner(answer.see).feed(body or b"")
         return answer.model or found[0].decode(errors="replace")
-    in_path = _MODEL_IN_PATH.search(str(request.url.path))
+    in_path = _MODEL_IN_PATH.search(path)
     if in_path:
         return in_path[1] or in_path[2]
     for field in getattr(request.stream, "fields", ()):

@@ -58,12 +58,16 @@ def current() -> Mapping[str, Any]:
     return _fields.get()
 
 
-def current_trace(traceparent: Optional[str] = None) -> Dict[str, str]:
-    """The active span of OpenTelemetry, where it is loaded, else that of the request: it makes the call."""
+def current_trace() -> Dict[str, str]:
+    """The active span of OpenTelemetry, where it is loaded: it makes the call."""
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is not None:
-        span = trace.get_current_span().get_span_context()
-        if span.is_valid:
-            return {"trace_id": "%032x" % span.trace_id, "parent_span_id": "%016x" % span.span_id}
+    span = None if trace is None else trace.get_current_span().get_span_context()
+    if span is None or not span.is_valid:
+        return {}
+    return {"trace_id": "%032x" % span.trace_id, "parent_span_id": "%016x" % span.span_id}
+
+
+def trace_of(traceparent: Optional[str]) -> Dict[str, str]:
+    """The same of a request."""
     found = _TRACEPARENT.match(traceparent or "")
     return {"trace_id": found[1], "parent_span_id": found[2]} if found else {}

@@ -21,7 +21,7 @@ class _Answers:
         body = {"model": model, "input": 0} if isinstance(model, str) else {"input": 0}
         url = SimpleNamespace(host=host, path="/realtime")
         self._request = SimpleNamespace(
-            method="POST", url=url, content=json.dumps(body).encode(), headers={}, stream=None
+            method="POST", url=url, content=json.dumps(body).encode(), headers=SimpleNamespace(raw=()), stream=None
         )
         self._call: Optional[Call] = None
         self._scanner = Scanner(self._see)
