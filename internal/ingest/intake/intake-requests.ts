@@ -276,8 +276,8 @@ class IntakeExchange implements BodyHolder {
 }
 
 /**
- * What is not taken now. Most senders repeat after a 503 and drop what was answered 429: OpenTelemetry's exporter in
- * Python, LiteLLM, syslog-ng.
+ * What is not taken now. All senders repeat after a 503; some drop what was answered 429: OpenTelemetry's exporter in
+ * Python, LiteLLM.
  */
 const sentAgain = (what: Problem): Problem =>
   what.code === 'RATE_LIMITED' ? { ...what, code: 'SERVICE_UNAVAILABLE' } : what
