@@ -101,6 +101,30 @@ test('deep JSON, an empty text and other texts are refused', async () => {
   for (const text of texts) expect(await post(Buffer.from(text), JSON_TYPE)).toMatchObject({ status: 400 })
 })
 
+test.each(['protobuf', 'JSON'])(
+  'a batch of 24 MiB of prompts in %s is taken, and half of its last span is not',
+  async (form) => {
+    const prompt = 'a prompt of which nothing is kept '.repeat(250)
+    const calls = Array.from({ length: 3_000 }, (_, index) => call(index + (form === 'JSON' ? 10_000 : 20_000)))
+    const json = tracesJson(
+      calls.map((each) => ({ ...each, attributes: { ...each.attributes, 'gen_ai.input.messages': prompt } })),
+    )
+    const body = form === 'JSON' ? Buffer.from(JSON.stringify(json)) : asProtobuf('ExportTraceServiceRequest', json)
+    expect(body.length).toBeGreaterThan(24 * MIB)
+    const before = gateway.events().length
+
+    const answer = await fetch(`${gateway.url}/v1/traces`, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.plainKey, ...(form === 'JSON' ? JSON_TYPE : PROTOBUF) },
+      body: body.subarray(0, -100),
+    })
+
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).toContain('not well-formed: 1')
+    expect(gateway.events().length - before).toBe(2_999)
+  },
+)
+
 test('gzip: a bomb is too large, and what is none is refused', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * MIB))
 
