@@ -1,4 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { CODINGS } from '../intake/content-coding.js'
 import type { IntakeMessage, IntakeResponse } from '../intake/intake-requests.js'
 import { RPC, refusalTrailers, TRAILER } from './grpc-answers.js'
 import type { PacedBytes } from './paced-bytes.js'
@@ -118,5 +119,5 @@ function endWith(stream: ServerHttp2Stream, trailers: Readonly<Record<string, st
 const HEAD = {
   [constants.HTTP2_HEADER_STATUS]: 200,
   'content-type': 'application/grpc',
-  'grpc-accept-encoding': 'identity,gzip',
+  'grpc-accept-encoding': `identity, ${CODINGS}`,
 }

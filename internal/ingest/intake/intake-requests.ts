@@ -231,7 +231,7 @@ class IntakeExchange implements BodyHolder {
     const { path: instance, traceId, tenantId, contentType } = this
     this.errorCode = what.code
     const request: RefusedRequest = { instance, traceId, tenantId, errorDocsUrl: this.deps.errorDocsUrl, contentType }
-    this.reply((this.route?.writeProblem ?? asProblemJson)(sentAgain(what), request))
+    this.reply((this.route?.writeProblem ?? asProblemJson)(what, request))
   }
 
   /**
@@ -274,13 +274,6 @@ class IntakeExchange implements BodyHolder {
     if (isUnread) discardRest(this.message)
   }
 }
-
-/**
- * What is not taken now. All senders repeat after a 503; some drop what was answered 429: OpenTelemetry's exporter in
- * Python, LiteLLM.
- */
-const sentAgain = (what: Problem): Problem =>
-  what.code === 'RATE_LIMITED' ? { ...what, code: 'SERVICE_UNAVAILABLE' } : what
 
 /** Bytes of an unread body that are let pass before its connection is cut: cut at once, it would lose the answer. */
 const DISCARDED_BYTES_MAX = 20 * 1024 * 1024

@@ -1,6 +1,7 @@
 import { PROBLEMS, type Problem } from '../../problems/problem-catalogue.js'
 import { renderProblem } from '../../problems/render.js'
 import type { IntakeAnswer, RefusedRequest } from '../intake/intake-route.js'
+import { sentAgain } from '../intake/problem-json.js'
 import type { Encoding } from './read-request.js'
 
 /** What a signal's answer counts. */
@@ -58,7 +59,8 @@ const rendered = (problem: Problem, request: RefusedRequest, encoding: Encoding)
   })
 
 /** A refusal as OTLP writes it: a `google.rpc.Status` in the form of the request, JSON where that is unknown. */
-export function asRpcStatus(problem: Problem, request: RefusedRequest): IntakeAnswer {
+export function asRpcStatus(what: Problem, request: RefusedRequest): IntakeAnswer {
+  const problem = sentAgain(what)
   const encoding = encodingOf(request.contentType) ?? 'json'
   const code = rpcCodeOf(problem)
   const { status, headers, body } = rendered(problem, request, encoding)

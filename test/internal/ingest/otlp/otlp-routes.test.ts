@@ -50,15 +50,20 @@ test('a full success is an empty response in the form of the request', async () 
   expect(json).toMatchObject({ status: 200, headers: { 'Content-Type': 'application/json' }, body: '{}' })
 })
 
-test('metrics are taken with a warning: nothing becomes of them', async () => {
+/** `resource_metrics` of an empty resource. */
+const METRICS = Buffer.from([0x0a, 0x02, 0x0a, 0x00])
+
+test('metrics are taken with a warning: nothing becomes of them; a request without any tests the connection', async () => {
   const errorMessage = expect.stringContaining('not kept')
-  const protobuf = await answer('/v1/metrics', Buffer.alloc(0), PROTOBUF)
-  const json = await answer('/v1/metrics', Buffer.from('{}'), JSON_TYPE)
+  const protobuf = await answer('/v1/metrics', METRICS, PROTOBUF)
+  const json = await answer('/v1/metrics', Buffer.from('{"resourceMetrics":[{}]}'), JSON_TYPE)
+  const empty = await answer('/v1/metrics', Buffer.from('{}'), JSON_TYPE)
 
   expect(decodeOtlp('ExportMetricsServiceResponse', protobuf.body as Buffer)).toEqual({
     partialSuccess: { errorMessage },
   })
   expect(JSON.parse(json.body as string)).toEqual({ partialSuccess: { rejectedDataPoints: '0', errorMessage } })
+  expect(JSON.parse(empty.body as string)).toEqual({})
 })
 
 test.each(['/v1/traces', '/v1/logs'])('%s takes a request without anything', async (path) => {
@@ -130,9 +135,10 @@ test('a refusal is a google.rpc.Status in the form of the request', () => {
       errorDocsUrl: 'https://docs',
     })
   const protobuf = statusIn(PROTOBUF)
-  const status = { code: 8, message: 'Too much. (trace abc)' }
+  // Some drop what was answered 429.
+  const status = { code: 14, message: 'Too much. (trace abc)' }
 
-  expect(protobuf).toMatchObject({ status: 429, headers: { 'Content-Type': PROTOBUF, 'Retry-After': '3' } })
+  expect(protobuf).toMatchObject({ status: 503, headers: { 'Content-Type': PROTOBUF, 'Retry-After': '3' } })
   expect(decodeOtlp('Status', protobuf.body as Buffer)).toMatchObject(status)
   expect(JSON.parse(statusIn('text/plain').body as string)).toEqual(status)
   expect(statusIn('text/plain').headers).toMatchObject({ 'Content-Type': 'application/json' })

@@ -64,7 +64,9 @@ const JSON_KEYS = ['metadata', 'langfuse.observation.cost_details', 'hidden_para
 const NUMBER_KEYS: readonly string[] = (
   ['providerUsage', 'providerMetadata', 'senderUsage', 'inputDetails', 'outputDetails', 'langfuseUsage'] as const
 ).flatMap((fact) => [...KEYS_OF_FACTS[fact]])
-const ID_KEYS: readonly string[] = [...KEYS_OF_FACTS.responseId, ...KEYS_OF_FACTS.requestId, ...KEYS_OF_FACTS.accessId]
+const ID_KEYS: readonly string[] = (['responseId', 'requestId', 'accessId', 'accessUpstreamId'] as const).flatMap(
+  (fact) => [...KEYS_OF_FACTS[fact]],
+)
 
 function factOf(key: string, value: Decoded): unknown {
   if (NUMBER_KEYS.includes(key)) {
