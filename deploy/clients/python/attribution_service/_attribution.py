@@ -27,7 +27,7 @@ Fields = Mapping[str, Any]
 class Attribution:
     """Sends calls in the background. Further arguments are who and what causes all of them, as in `context`.
 
-    `spool`: a folder for what does not fit in memory while the service is away, and for what waits at the end.
+    `spool_folder`: for what does not fit in memory while the service is away, and for what waits at the end.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Attribution:
         queue_max: int = 10_000,
         on_problem: Optional[OnProblem] = None,
         asks_for_usage: bool = True,
-        spool: Optional[str] = None,
+        spool_folder: Optional[str] = None,
         **context: Any,
     ) -> None:
-        folder = None if spool is None else Spool(spool)
-        self._sender = Sender(base_url, api_key, flush_seconds, queue_max, on_problem, folder)
+        spool = None if spool_folder is None else Spool(spool_folder)
+        self._sender = Sender(base_url, api_key, flush_seconds, queue_max, on_problem, spool)
         self._close_seconds = close_seconds
         self._asks_for_usage = asks_for_usage
         self._context = _context.fields_of(**context)

@@ -60,14 +60,14 @@ class Sending(unittest.TestCase):
     def test_calls_outlive_an_absent_service_in_a_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             spool = os.path.join(folder, "calls")
-            away = self.attribution("http://127.0.0.1:9", queue_max=100, close_seconds=0.1, spool=spool)
+            away = self.attribution("http://127.0.0.1:9", queue_max=100, close_seconds=0.1, spool_folder=spool)
             for count in range(60):
                 away.record("openai", "gpt-4o", input_tokens=count)
             away.close()
             self.assertEqual(away.counts.lost, 0)
 
             service = Service([503])
-            attribution = self.attribution(service, spool=spool)
+            attribution = self.attribution(service, spool_folder=spool)
             attribution.record("openai", "gpt-4o", input_tokens=60)
             counts = sorted(event["input_tokens"] for event in service.wait_for(61))
             self.assertEqual(counts, list(range(61)))
@@ -77,7 +77,7 @@ class Sending(unittest.TestCase):
     def test_more_calls_than_memory_holds_are_kept_in_the_folder(self):
         with tempfile.TemporaryDirectory() as spool:
             service = Service([503] * 3)
-            attribution = self.attribution(service, flush_seconds=0.01, queue_max=2000, spool=spool)
+            attribution = self.attribution(service, flush_seconds=0.01, queue_max=2000, spool_folder=spool)
             recorded = 0
             while service.requests < 4:
                 if attribution.counts.waiting < 1900:
@@ -87,7 +87,7 @@ class Sending(unittest.TestCase):
             self.assertEqual(attribution.counts.lost, 0)
 
     def test_a_folder_that_cannot_be_written_keeps_nothing(self):
-        attribution = self.attribution("http://127.0.0.1:9", close_seconds=0.1, spool="/proc/none")
+        attribution = self.attribution("http://127.0.0.1:9", close_seconds=0.1, spool_folder="/proc/none")
         attribution.record("openai", "gpt-4o")
         attribution.close()
         self.assertEqual(attribution.counts, (1, 0, 1, 0))
