@@ -412,7 +412,10 @@ export abstract class JsonCopy implements BodyCopy {
     const text = this.lastText()
     const isOther = byte === OPEN_OBJECT && (this.state === 'name' || (this.hasLines && this.isAtLineStart))
     this.rejectUnit()
-    if (isOther) return this.resume(at)
+    if (isOther) {
+      if (this.isAtLineStart) this.onLine()
+      return this.resume(at)
+    }
     this.beginBroken()
     // Where a quote is missing, the last text is none: it may hold the end of the unit.
     if (text !== undefined) this.copy(text)
@@ -470,7 +473,10 @@ export abstract class JsonCopy implements BodyCopy {
   private openBroken(byte: number, at: number, isOutside: boolean): number {
     // No object has an object behind a comma, and few have one at the beginning of a line: an end is missing.
     const isBehind = this.isAfterFeed || (this.isAfterComma && this.brackets[this.depth] === OPEN_OBJECT)
-    if (byte === OPEN_OBJECT && (isOutside || isBehind)) return this.resume(at)
+    if (byte === OPEN_OBJECT && (isOutside || isBehind)) {
+      if (this.isAfterFeed) this.onLine()
+      return this.resume(at)
+    }
     this.isAfterComma = false
     this.isAfterFeed = false
     this.depth++
