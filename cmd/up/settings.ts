@@ -19,7 +19,6 @@ export const UP_SETTINGS = [
   'intakeGrpcPort',
   'sqlPort',
   'httpParser',
-  'drainSeconds',
   'trustedProxies',
   'mode',
   'logLevel',

@@ -72,6 +72,8 @@ export function clientAddresses(networks: readonly string[]): ClientAddressOf {
       const address = plainAddress(entry.trim().replace(WITH_PORT, '$1$2'))
       // Whatever stands before it is no better.
       if (isIP(address) === 0) return nearest
+      // What only this machine may do is judged by the address: no header makes a caller local.
+      if (isLoopback(address)) return nearest
       nearest = address
     }
     return nearest

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { refuseUnreadable, TIMEOUTS } from './node-settings.js'
+import { refuseUnreadable, SILENT_MS_MAX, TIMEOUTS } from './node-settings.js'
 import { PathTable } from './path-table.js'
 import type { TlsFiles } from './tls.js'
 
@@ -28,6 +28,7 @@ export class NodeApp {
     const answer = (message: IncomingMessage, response: ServerResponse): void => this.answer(message, response)
     this.server =
       tls === undefined ? createServer(options, answer) : createTlsServer({ ...options, ...pemOf(tls) }, answer)
+    this.server.setTimeout(SILENT_MS_MAX)
     this.server.on('clientError', refuseUnreadable)
     // It would be answered 417; a client that waits for 100 gets it when the body is read.
     this.server.on('checkExpectation', answer)

@@ -1,4 +1,5 @@
 /** What Node's own HTTP servers have in common. */
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { HTTP_1_ONLY } from './http2-refusal.js'
 
@@ -8,6 +9,9 @@ import { HTTP_1_ONLY } from './http2-refusal.js'
  */
 export const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 } as const
 
+/** A connection on which nothing moves, also because its client does not read, ends. */
+export const SILENT_MS_MAX = 90_000
+
 const STATUS_OF: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: '501 Not Implemented',
   HPE_INVALID_VERSION: '505 HTTP Version Not Supported',
@@ -16,8 +20,14 @@ const STATUS_OF: Readonly<Record<string, string>> = {
 }
 
 /** The event `clientError`: the answer to what the parser cannot read. */
-export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || code === 'ECONNRESET') socket.destroy()
+export function refuseUnreadable(
+  { code = '' }: NodeJS.ErrnoException,
+  socket: Duplex & { readonly _httpMessage?: ServerResponse | null },
+): void {
+  // Node's own field. While the answer to an earlier request is under way, this one would be taken for it.
+  const answer = socket._httpMessage
+  const isAnswering = answer != null && (answer.headersSent || answer.req.complete)
+  if (!socket.writable || isAnswering || code === 'ECONNRESET') socket.destroy()
   else if (code === 'HPE_PAUSED_H2_UPGRADE') socket.end(HTTP_1_ONLY)
   else {
     const status = STATUS_OF[code] ?? '400 Bad Request'

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server as TlsServer } from 'node:tls'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 import { closeListener } from './close-listener.js'
 import { answerHealth, type ListenerHealth } from './listener-health.js'
-import { refuseUnreadable, TIMEOUTS } from './node-settings.js'
+import { refuseUnreadable, SILENT_MS_MAX, TIMEOUTS } from './node-settings.js'
 import { followTlsFiles, readTls, type TlsFiles } from './tls.js'
 
 export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'> {
@@ -44,9 +45,10 @@ export interface RunningListener {
 
 const NOT_LISTENING: RunningListener = { drain: async () => undefined }
 
-const SILENT_MS_MAX = 90_000
 const CONNECTIONS_MAX = 2_000
 const DRAIN_POLL_MS = 50
+/** Longer than an event waits for the log, and less than a process has for its end. */
+const DRAIN_MS_MAX = 5_000
 
 /**
  * Listens on a port beside that of the API, with its host and TLS files: Node's own HTTP server, for clients that need
@@ -92,7 +94,8 @@ export async function listenWith(
       else server.close()
       closeIdle()
       const closing = setInterval(closeIdle, DRAIN_POLL_MS)
-      await closed
+      // One that has never sent a byte counts as busy.
+      await Promise.race([closed, sleep(DRAIN_MS_MAX, undefined, { ref: false })])
       clearInterval(closing)
     },
   }

@@ -18,8 +18,8 @@ export async function openIntake(
   const http = await startIntake({ ...settings, port: intakePort }, [...otlp, ...adapterRoutes()], shared)
   const grpc = await startGrpcIntake({ ...settings, port: intakeGrpcPort }, otlp, shared)
   return {
-    async drain() {
-      await Promise.all([http.drain(), grpc.drain()])
+    async drain(isReplaced) {
+      await Promise.all([http.drain(isReplaced), grpc.drain(isReplaced)])
     },
   }
 }

@@ -68,7 +68,17 @@ export function fromPortkey(payload: Selected, { caller, receivedAtMs }: IntakeR
   if (time === undefined) return lacks('/response/json/created', 'must be a time')
   const [id, metadata, headers] = [idOf(answer['id']), objectOf(payload['metadata']), objectOf(request['headers'])]
   const facts = [
-    ...[time, provider, model, served, payload['requestType'], stated.input, stated.output, JSON.stringify(metadata)],
+    // Not the time of arrival: it is another one when the hook sends it again.
+    ...[
+      answer['created'],
+      provider,
+      model,
+      served,
+      payload['requestType'],
+      stated.input,
+      stated.output,
+      JSON.stringify(metadata),
+    ],
     ...[headers['x-portkey-trace-id'], headers['content-length']],
   ]
   return mappedEvent({

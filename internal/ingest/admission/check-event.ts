@@ -115,7 +115,8 @@ export function identify(
     return undefined
   }
   const value = text.value()
-  const known = identityIn(value) ?? (text.shipped && identityIn(text.shipped(value)))
+  // As it was admitted: the event within a line has an id of its own.
+  const known = identityIn(text.shipped === undefined ? value : text.shipped(value))
   if (known === undefined) return KEY_CONFLICT
   const { eventId, ingestionLayer } = known
   if (!mayIngest(caller, ingestionLayer)) return LAYER_REFUSED

@@ -74,7 +74,8 @@ const hasObjectLine = (bytes: Buffer, from: number): boolean => bytes.indexOf(OB
 const OBJECT_LINE = '\n{'
 
 /** Whether one object may follow another on its line; in texts within them it may look so, too. */
-const hasNeighbours = (bytes: Buffer): boolean => bytes.includes('}{') || bytes.includes('} {')
+const hasNeighbours = (bytes: Buffer): boolean => NEIGHBOURS.some((text) => bytes.includes(text))
+const NEIGHBOURS: readonly string[] = ['}{', '} {', '},{', '}, {', '}\t{', '}  ']
 
 const LINE_FEED = 0x0a
 

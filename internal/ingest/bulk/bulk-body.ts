@@ -121,8 +121,11 @@ const LINE_FEED = 0x0a
 export const linesIn = (bytes: Buffer, shippedRows: ShippedRows): Promise<BulkBody> =>
   findEvents('ndjson', bytes, shippedRows)
 
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
 async function findEvents(mediaType: MediaType, bytes: Buffer, shippedRows: ShippedRows): Promise<BulkBody> {
-  const begin = await skipBlanksInTurns(bytes, 0, bytes.length)
+  // Some programs put a mark before a text in UTF-8.
+  const begin = await skipBlanksInTurns(bytes, bytes.indexOf(BYTE_ORDER_MARK) === 0 ? 3 : 0, bytes.length)
   if (begin === bytes.length) return noEvents()
   const isLines = mediaType === 'ndjson'
   if (!isLines && bytes[begin] !== OPEN_ARRAY && !holdsSeveral(bytes)) {

@@ -12,9 +12,10 @@ import {
   WAS_BULK,
   whenKeyIsKnown,
 } from '../admission/admission.js'
-import { type Answer, KEY_CONFLICT, KEY_REQUIRED, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
+import { type Answer, KEY_CONFLICT, KEY_REQUIRED, reply, unavailable } from '../admission/answers.js'
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
 import { type KeyedRequest, withKeyLock } from '../admission/key-lock.js'
+import { noRoomFor } from '../admission/room.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { UNNAMED_SENDER } from '../received/sender.js'
 import { reasonOf, Tally } from '../received/tally.js'
@@ -79,7 +80,9 @@ async function admitUnkeyed(
 }
 
 /** Charges all events but the first, which was paid before the body was opened. Shippers cannot split what they send. */
-function chargeRest({ budgets: { ingest } }: Caller, count: number, deps: BulkDeps): Problem | undefined {
+function chargeRest({ budgets: { ingest }, tenantId }: Caller, count: number, deps: BulkDeps): Problem | undefined {
+  const refused = noRoomFor(count, tenantId, deps)
+  if (refused !== undefined) return refused
   const limited = takeOrOwe(ingest, count - 1, deps.clock())
   return limited && { ...limited, detail: `None of the ${count} events is accepted; send them again later.` }
 }
@@ -155,9 +158,6 @@ interface Admitted {
 }
 
 async function admitItems(request: BulkRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
-  const isFull = items.count > deps.groups.eventsAvailable
-  const refused = isFull ? TOO_MUCH : deps.tenantShares.refusal(request.caller.tenantId)
-  if (refused !== undefined) return { answer: { kind: 'refused', problem: refused } }
   const receivedAtMs = deps.clock()
   const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []

@@ -1,4 +1,5 @@
 import {
+  constants,
   createSecureServer,
   createServer,
   type IncomingHttpHeaders,
@@ -69,7 +70,7 @@ class Calls {
       const server = pem === undefined ? createServer({ settings }) : createSecureServer({ ...pem, settings })
       server.on('session', (session) => this.addSession(session))
       server.on('stream', this.onStream)
-      server.on('timeout', (session?: ServerHttp2Session) => session?.close())
+      server.on('timeout', (session?: ServerHttp2Session) => setImmediate(() => session?.destroy()))
       return server
     },
     closeIdle: () => {
@@ -145,7 +146,8 @@ const OTHER_PROTOCOL = 'This port takes OTLP over gRPC. OTLP over HTTP has a por
 function refuseOther(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': 415, 'content-type': 'text/plain' })
   stream.end(OTHER_PROTOCOL)
-  stream.resume()
+  // Not now: as where a call is refused.
+  stream.once('finish', () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)))
 }
 
 const addressOf = (session: ServerHttp2Stream['session']): string => plainAddress(session?.socket.remoteAddress ?? '')

@@ -7,6 +7,8 @@ import { framed, type MessageHead, UnaryMessage } from './unary-message.js'
 
 /** A call has come and is answered, or is given up, within this: as a request of HTTP. */
 const CALL_MS_MAX = 60_000
+/** Its credential is known once its message begins. */
+const HEAD_MS_MAX = 10_000
 
 /**
  * A unary call as a request of the intake: what comes after the prefix is its body.
@@ -20,13 +22,16 @@ export function readUnaryCall(
   onRequest: (message: IntakeMessage, response: IntakeResponse) => void,
 ): void {
   const body = new UnaryMessage(pace)
-  const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), CALL_MS_MAX)
+  const giveUp = (): void => stream.close(constants.NGHTTP2_CANCEL)
+  let late = setTimeout(giveUp, HEAD_MS_MAX)
   stream.once('close', () => {
     clearTimeout(late)
     body.destroy()
   })
   body.once('error', ({ message }) => refuse(stream, RPC.invalidArgument, `Not a unary call: ${message}.`))
   body.once('head', (head: MessageHead) => {
+    clearTimeout(late)
+    late = setTimeout(giveUp, CALL_MS_MAX)
     const message = Object.assign(body, { url: path, method: 'POST', ...requestHeaders(rest, head) })
     onRequest(Object.assign(message, { socket: { remoteAddress: rest.address } }), new UnaryResponse(stream))
   })
@@ -43,7 +48,8 @@ export interface CallHead {
 
 /** Metadata as headers of a request; those of gRPC become those of HTTP. */
 function requestHeaders({ headers, rawHeaders }: Omit<CallHead, 'path'>, { isCompressed, bytes }: MessageHead) {
-  const headersDistinct: Record<string, string[]> = {}
+  // Without a prototype: a caller may name its metadata `constructor`.
+  const headersDistinct: Record<string, string[]> = Object.create(null)
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = [rawHeaders[at]?.toLowerCase(), rawHeaders[at + 1]]
     const others = headersDistinct[name]
@@ -97,7 +103,7 @@ const NO_SUCH_METHOD = 'No such method: this port takes Export of OTLP, and Chec
 
 /** Ends a call with its message. */
 export function answer(stream: ServerHttp2Stream, message: Uint8Array): void {
-  if (stream.destroyed) return
+  if (stream.destroyed || stream.closed) return
   stream.respond(HEAD, { waitForTrailers: true })
   stream.once('wantTrailers', () => stream.sendTrailers({ [TRAILER.status]: String(RPC.ok) }))
   stream.end(framed(message))
@@ -109,7 +115,7 @@ export function refuse(stream: ServerHttp2Stream, code: number, message: string,
 }
 
 function endWith(stream: ServerHttp2Stream, trailers: Readonly<Record<string, string>>): void {
-  if (stream.destroyed || stream.headersSent) return
+  if (stream.destroyed || stream.closed || stream.headersSent) return
   stream.respond({ ...HEAD, ...trailers }, { endStream: true })
   // The rest of a message that nobody reads: its sender is told to stop, after the answer. Not now: within an event of
   // the stream, Node's parser still holds what this frees (Node 20, 22: a crash).

@@ -15,8 +15,6 @@ export interface MessageHead {
  * the first byte of the message, and fails where the call has none, more than one or half of one.
  */
 export class UnaryMessage extends Transform {
-  /** Whether all of it has come, as of a request of HTTP. */
-  complete = false
   private readonly pace: PacedBytes
   private readonly prefix = Buffer.alloc(PREFIX_BYTES)
   private prefixSize = 0
@@ -29,7 +27,10 @@ export class UnaryMessage extends Transform {
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.pace.pass(chunk.length, () => this.strip(chunk, done))
+    this.pace.pass(chunk.length, () => {
+      // Its call may have been given up meanwhile.
+      if (!this.destroyed) this.strip(chunk, done)
+    })
   }
 
   private strip(chunk: Buffer, done: TransformCallback): void {
@@ -50,8 +51,7 @@ export class UnaryMessage extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    this.complete = this.prefixSize === PREFIX_BYTES && this.missing === 0
-    done(this.complete ? null : NOT_ONE_MESSAGE())
+    done(this.prefixSize === PREFIX_BYTES && this.missing === 0 ? null : NOT_ONE_MESSAGE())
   }
 
   private head(): MessageHead | undefined {

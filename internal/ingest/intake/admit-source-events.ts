@@ -3,7 +3,6 @@ import { EVENT_BYTES_MAX } from '../../invocations/limits.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { AdmissionDeps, EventSender } from '../admission/admission.js'
-import { TOO_MUCH } from '../admission/answers.js'
 import { admitEach } from '../bulk/admit-each.js'
 import type { BulkItem, BulkItems } from '../bulk/bulk-body.js'
 import { reasonOf } from '../received/tally.js'
@@ -23,9 +22,6 @@ export async function admitSourceEvents(
   receivedAtMs: number,
   deps: AdmissionDeps,
 ): Promise<Admitted | Problem> {
-  if (events.length > deps.groups.eventsAvailable) return TOO_MUCH
-  const refused = deps.tenantShares.refusal(caller.tenantId)
-  if (refused !== undefined) return refused
   let accepted = 0
   let duplicates = 0
   const rejected: { place: number; problem: Problem }[] = []

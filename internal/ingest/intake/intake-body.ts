@@ -19,7 +19,7 @@ const BODY_BYTES_MAX = 1024 * 1024 * 1024
 const UNPACKED = { free: 32 * 1024 * 1024, perByte: 256 }
 const STEPS = { free: 200_000, perByte: 16 }
 
-type BodyMessage = Readable & Pick<IncomingMessage, 'headers' | 'complete'>
+type BodyMessage = Readable & Pick<IncomingMessage, 'headers'>
 
 /**
  * Reads the body of a request into its copy as it comes, with a Content-Length or chunked, unpacked by its
@@ -32,6 +32,8 @@ export function readIntakeBody(
   holder: BodyHolder,
   copy: BodyCopy,
 ): Promise<Buffer | Problem | undefined> {
+  // Nothing comes from it any more.
+  if (request.destroyed) return Promise.resolve(undefined)
   const unpacker = unpackerOf(request.headers['content-encoding'] ?? '')
   if (unpacker === undefined) return Promise.resolve(OTHER_CODING)
   if (unpacker !== 'plain' && !holder.hold(unpacker.bytes)) return Promise.resolve(TOO_MANY_BODIES)
@@ -65,7 +67,7 @@ export function readIntakeBody(
     if (unpacking !== undefined) request.pipe(unpacking).once('error', () => end(BROKEN))
     // A body that ends too early, or not in time.
     request.once('close', () => {
-      if (!request.complete) end(undefined)
+      if (!request.readableEnded) end(undefined)
     })
   })
 }

@@ -15,6 +15,7 @@ import type { Logger } from '../../telemetry/log.js'
 import { type BegunSpan, endRequest, SPANS } from '../../telemetry/spans/spans.js'
 import { traceparentOf } from '../../telemetry/spans/trace-context.js'
 import type { AdmissionDeps } from '../admission/admission.js'
+import { noRoomFor } from '../admission/room.js'
 import { admitSourceEvents } from './admit-source-events.js'
 import { BodyBuffers, TakenBuffers } from './body-buffers.js'
 import { WholeCopy } from './body-copy.js'
@@ -43,7 +44,7 @@ export interface IntakeDeps {
 
 /** A request as it is read here: of HTTP, or a call of gRPC. */
 export type IntakeMessage = Readable &
-  Pick<IncomingMessage, 'url' | 'method' | 'headers' | 'headersDistinct' | 'complete'> & {
+  Pick<IncomingMessage, 'url' | 'method' | 'headers' | 'headersDistinct'> & {
     readonly socket: { readonly remoteAddress?: string | undefined }
   }
 
@@ -146,6 +147,8 @@ async function handle(
   if (read.kind === 'refused') return read.problem
   const { length } = read.events
   if (length > INTAKE_EVENTS_MAX) return TOO_MANY_EVENTS
+  const refused = length > 0 ? noRoomFor(length, caller.tenantId, admission) : undefined
+  if (refused !== undefined) return refused
   const limited = length > 1 ? takeOrOwe(ingest, length - 1, admission.clock()) : undefined
   if (limited !== undefined) return limited
   if (length > 0 && read.hasOwnSpans !== true) request.beginSpan()

@@ -42,7 +42,7 @@ export class ZstdUnpacker extends Transform {
   private place: 'frame' | 'block' | 'checksum' = 'frame'
   private hasChecksum = false
   private blocks = 0
-  private unpackedBytes = 0
+  unpackedBytes = 0
   private readonly frames = new Decompress((bytes) => {
     this.unpackedBytes += bytes.length
     if (bytes.length > 0) this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
@@ -65,7 +65,7 @@ export class ZstdUnpacker extends Transform {
   }
 
   private async unpackPending(): Promise<void> {
-    for (let length = this.unitLength(); length > 0; length = this.unitLength()) {
+    for (let length = this.unitLength(); length > 0 && !this.destroyed; length = this.unitLength()) {
       this.frames.push(this.pending.subarray(0, length))
       this.pending = this.pending.subarray(length)
       if (this.blocks % BLOCKS_PER_TURN === 0) await nextTurn()

@@ -29,8 +29,8 @@ export function eventOfRow(value: unknown, ids: LineIds): unknown {
     if (value !== '' && !isAdded(name, member) && name !== '__proto__') event[name] = value
   }
   const isTimed = event['ingestion_timestamp'] != null
-  const timeName = isTimed ? undefined : TIMES.find((name) => timeOf(event[name]) !== undefined)
-  if (timeName !== undefined) event['ingestion_timestamp'] = timeOf(event[timeName])
+  const timeName = isTimed ? undefined : (timeNameIn(line ?? {}) ?? timeNameIn(row))
+  if (timeName !== undefined) event['ingestion_timestamp'] = timeOf(line?.[timeName] ?? row[timeName])
   event['event_id'] = idOf(event['event_id']) ?? ids.idOf(row, line === undefined ? timeName : undefined)
   return event
 }
@@ -82,8 +82,15 @@ function parsed(value: unknown): unknown {
   }
 }
 
-/** Times that shippers state, and callers: those of the call first. */
+/** Times that shippers state, and callers: those of the call first. Filebeat's own is `@timestamp`. */
 const TIMES = ['time', '@timestamp', 'timestamp', 'date']
+const TIMES_BESIDE_FILEBEAT = ['time', 'timestamp', 'date', '@timestamp']
+
+function timeNameIn(row: Row): string | undefined {
+  const isOfFilebeat = objectOf(row['agent'])['type'] !== undefined || row['@metadata'] !== undefined
+  return (isOfFilebeat ? TIMES_BESIDE_FILEBEAT : TIMES).find((name) => timeOf(row[name]) !== undefined)
+}
+
 /** What differs when a shipper reads a line again, after a crash. */
 const CHANGING: readonly string[] = ['@timestamp', 'timestamp', 'date', '@metadata', 'agent']
 

@@ -71,6 +71,8 @@ test.each([
   ['10.0.0.1', '198.51.100.1:4711', '198.51.100.1', 'a port'],
   ['10.0.0.1', '[2001:db8::1]:4711', '2001:0db8:0000:0000:0000:0000:0000:0001', 'a port of IPv6'],
   ['10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1', 'a mapped address'],
+  ['10.0.0.1', '127.0.0.1, 10.0.0.2', '10.0.0.2', 'nobody is local by a header'],
+  ['10.0.0.1', '::1', '10.0.0.1', 'nor by one of IPv6'],
   ['10.0.0.1', '198.51.100.1, unknown', '10.0.0.1', 'an entry that is no address'],
   ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3', 'a client within the network of the proxies'],
   ['2001:0db8:00ff:0000:0000:0000:0000:0001', '198.51.100.1', '198.51.100.1', 'a proxy of IPv6'],
@@ -81,7 +83,7 @@ test.each([
 test('what a caller writes into X-Forwarded-For never changes its address', () => {
   fc.assert(
     fc.property(fc.string(), fc.ipV4(), fc.array(fc.constantFrom('10.0.0.2', '10.9.9.9')), (written, own, proxies) => {
-      fc.pre(!own.startsWith('10.'))
+      fc.pre(!own.startsWith('10.') && !own.startsWith('127.'))
       const forwarded = [own, ...proxies].join(', ')
       expect(behindProxies('10.0.0.1', `${written}, ${forwarded}`)).toBe(own)
     }),

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { beforeEach, expect, test } from 'vitest'
 import type { ReadyAnswer } from '../../../internal/http/health.js'
-import { listenBesideApi } from '../../../internal/http/own-listener.js'
+import { listenBesideApi, type RunningListener } from '../../../internal/http/own-listener.js'
 import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { type Problem, problem } from '../../../internal/problems/problem-catalogue.js'
 import { createLog } from '../../../internal/telemetry/log.js'
@@ -13,13 +15,14 @@ const READY: ReadyAnswer = { status: 'ready', dependencies: [] }
 let answer: ReadyAnswer | Problem
 let leaving: AbortController
 let port: number
+let listener: RunningListener
 beforeEach(async () => {
   answer = READY
   leaving = new AbortController()
   port = await freePort()
   const health = { ...BESIDE_API.health, readiness: () => answer }
   const settings = { ...BESIDE_API, port, name: 'test', health, leaving: leaving.signal }
-  const listener = await listenBesideApi(settings, (_, response) => response.end('served'), createLog('test', 'silent'))
+  listener = await listenBesideApi(settings, (_, response) => response.end('served'), createLog('test', 'silent'))
   atEnd(() => listener.drain())
 })
 
@@ -62,4 +65,14 @@ test('a kept connection ends with the first answer of a process that is about to
   const after = await ask(agent)
 
   expect([before, after].map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'close'])
+})
+
+test('a connection that never says anything does not keep the listener from its end', async () => {
+  const silent = connect(port, '127.0.0.1')
+  atEnd(() => silent.destroy())
+  await once(silent, 'connect')
+
+  await listener.drain(true)
+
+  await expect(statusOf('GET /healthz HTTP/1.0')).rejects.toThrow()
 })

@@ -38,6 +38,22 @@ describe('good elements', () => {
   })
 })
 
+test.each([
+  ['commas on a line of lines', `${A},${B}\n${C}`],
+  ['tabs', `${A}\t${B}\t${C}`],
+  ['several blanks', `${A}   ${B}   ${C}`],
+])('objects on one line are told apart: %s', async (_, text) => {
+  for (const isLines of [true, false]) {
+    expect((await elements(text, isLines)).filter(isObject)).toEqual([A, B, C])
+  }
+})
+
+test('text in front of an array on its line costs the first element, not all', async () => {
+  for (const isLines of [true, false]) {
+    expect((await elements(`text [${A},${B},${C}]`, isLines)).filter(isObject)).toEqual([B, C])
+  }
+})
+
 describe('a bad element costs only itself', () => {
   const BAD = [
     ['truncated in a string', '{"a":1,"b":"tru'],

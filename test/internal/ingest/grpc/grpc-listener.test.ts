@@ -115,6 +115,26 @@ describe('a call of Export', () => {
   })
 })
 
+test.each(['constructor', '__proto__', 'toString'])('metadata may be named %s', async (name) => {
+  const session = await start()
+
+  expect(
+    await callGrpc(session, EXPORT.traces, traces(1), withKey({ [name]: 'x', hasownproperty: 'y' })),
+  ).toMatchObject({
+    code: 0,
+  })
+})
+
+test('a stream of another protocol ends with its answer, also where it sends no end', async () => {
+  const session = await start()
+  const stream = session.request({ ':method': 'POST', ':path': '/v1/traces', 'content-type': 'text/plain' })
+  stream.resume()
+  const [head] = await once(stream, 'response')
+  await once(stream, 'close')
+
+  expect(head[':status']).toBe(415)
+})
+
 describe('a refusal', () => {
   test('of the credential is final', async () => {
     const session = await start()

@@ -60,3 +60,20 @@ test('its head says whether it is compressed', async () => {
 
   expect((await read([bytes])).head).toEqual({ isCompressed: true, bytes: 3 })
 })
+
+test('a call that was given up while its first piece waited does not begin', async () => {
+  const pace = new PacedBytes()
+  pace.pass(1_000_000, () => undefined)
+  const message = new UnaryMessage(pace)
+  let hasBegun = false
+  message.once('head', () => {
+    hasBegun = true
+  })
+  message.write(framed(Buffer.from('one')))
+  message.destroy()
+  // Behind what waits.
+  await new Promise<void>((resolve) => pace.pass(1, resolve))
+  await new Promise(setImmediate)
+
+  expect(hasBegun).toBe(false)
+})

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
@@ -10,7 +12,7 @@ const MIB = 1024 * 1024
 
 /** What became of a body that is packed, what was held for it, and how much of it was looked at. */
 async function read(packed: Buffer, coding = 'gzip') {
-  const request = Object.assign(new PassThrough(), { headers: { 'content-encoding': coding }, complete: true })
+  const request = Object.assign(new PassThrough(), { headers: { 'content-encoding': coding } })
   const copy = new JsonObjects(new GrowingBytes(), { members: new Map([['id', 'scalar']]) })
   let unpackedBytes = 0
   const write = copy.write.bind(copy)
@@ -61,4 +63,23 @@ test('equal prompts, which are packed to a hundredth, are read', async () => {
 
   expect({ outcome, count }).toEqual({ outcome: 'read', count: 4_000 })
   expect(heldBytes).toBeLessThan(MIB)
+})
+
+test.each(['gzip', 'identity'])('a body whose sender goes before all of it is read has an end: %s', async (coding) => {
+  const request = Object.assign(new PassThrough(), { headers: { 'content-encoding': coding } })
+  const copy = new JsonObjects(new GrowingBytes(), { members: new Map() })
+  const begin = () => readIntakeBody(request as unknown as IncomingMessage, { hold: () => true }, copy)
+  const packed = gzipSync(randomBytes(MIB))
+
+  const body = begin()
+  const isRead = once(request, 'data')
+  // Packed, all of it has come and waits to be unpacked.
+  if (coding === 'gzip') request.end(packed)
+  else request.write(packed)
+  await isRead
+  request.destroy()
+
+  expect(await body).toBeUndefined()
+  // Nor does one begin that has gone.
+  expect(await begin()).toBeUndefined()
 })

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { ZstdUnpacker } from '../../../../internal/ingest/intake/zstd.js'
 
@@ -50,4 +51,21 @@ test('the window is at most 8 MiB, and small blocks are refused once they are ma
   expect(await unpacked(frameOf(EIGHT_MIB, 100_000, 100_000))).toHaveLength(200_000)
   expect(await unpacked(frameOf(EIGHT_MIB + 1, 100_000))).toBe('the window is too long')
   expect(await unpacked(frameOf(EIGHT_MIB, ...Array(10_000).fill(1)))).toBe('too many blocks are small')
+})
+
+test('an unpacker that was given up unpacks no more', async () => {
+  const unpacker = new ZstdUnpacker()
+  let pieces = 0
+  unpacker.on('data', () => {
+    pieces++
+    unpacker.destroy()
+  })
+  unpacker.on('error', () => undefined)
+  unpacker.write(frameOf(EIGHT_MIB, ...Array.from({ length: 200 }, () => 100_000)))
+  await once(unpacker, 'close')
+  const before = unpacker.unpackedBytes
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+
+  expect(pieces).toBe(1)
+  expect(unpacker.unpackedBytes - before).toBeLessThanOrEqual(400_000)
 })

@@ -128,7 +128,9 @@ describe('what shippers add', () => {
 
   test.each<[string, Fields, string]>([
     ['time', { time: '2026-11-28T23:00:00+01:00', ...fluentBit, ...vector }, '2026-11-28T22:00:00.000Z'],
-    ['@timestamp', { ...filebeat, timestamp: '2026-11-28T22:00:09Z' }, '2026-11-28T22:00:01.000Z'],
+    ['@timestamp', { '@timestamp': '2026-11-28T22:00:03Z', ...vector }, '2026-11-28T22:00:03Z'],
+    ['@timestamp of Filebeat', filebeat, '2026-11-28T22:00:01.000Z'],
+    ['timestamp beside that', { ...filebeat, timestamp: '2026-11-28T22:00:09Z' }, '2026-11-28T22:00:09Z'],
     ['timestamp', vector, '2026-11-28T22:00:01Z'],
     ['date', fluentBit, '2026-11-28T22:00:00.120Z'],
   ])('is the time of a call that states none itself: %s', (_, added, expected) => {
