@@ -1,7 +1,9 @@
 /** What waits when a process of Node ends is sent first. On the edge, none of this is there. */
+import { quietly } from './event.js'
 
 interface NodeProcess {
   on(event: string, listener: (signal: Signal) => void): void
+  prependListener(event: string, listener: (signal: Signal) => void): void
   off(event: string, listener: (signal: Signal) => void): void
   listenerCount(event: string): number
   kill(pid: number, signal: string): void
@@ -41,7 +43,7 @@ function endsOf(node: NodeProcess): Ends {
   }
   const onExit = (): void => {
     endAll()
-    for (const { sendNow } of waiting) sendNow()
+    for (const { sendNow } of waiting) quietly(sendNow)
   }
   /** An application that does not handle the signal ends by it as before, a little later. Another one has time. */
   const onSignal = (signal: Signal): void => {
@@ -55,7 +57,8 @@ function endsOf(node: NodeProcess): Ends {
     isWatching = true
     node.on('beforeExit', onBeforeExit)
     node.on('exit', onExit)
-    for (const signal of SIGNALS) node.on(signal, onSignal)
+    // Before those of the application: one that listens once would not be seen any more.
+    for (const signal of SIGNALS) node.prependListener(signal, onSignal)
   }
   const unwatch = (): void => {
     isWatching = false
@@ -70,7 +73,8 @@ const node = (globalThis as { process?: Partial<NodeProcess> }).process
 /** One for the whole process: of two copies of the library, one would take the other's listener for the application's. */
 const KEY = Symbol.for('attribution-service.ends')
 const shared = globalThis as unknown as Record<symbol, Ends | undefined>
-if (typeof node?.on === 'function' && typeof node.off === 'function') shared[KEY] ??= endsOf(node as NodeProcess)
+if (typeof node?.prependListener === 'function' && typeof node.off === 'function')
+  shared[KEY] ??= endsOf(node as NodeProcess)
 const ends = shared[KEY]
 
 export function watchEnd(waiting: Waiting): void {

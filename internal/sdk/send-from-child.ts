@@ -8,7 +8,7 @@ fetch(url, { method: 'POST', headers, body }).then((answer) => process.exit(answ
 
 /**
  * Sends from a child process and waits for it: within `exit`, Node runs nothing asynchronous. Does nothing where there
- * are no child processes, or the program is not Node's.
+ * are no child processes, or the program is not Node's: an application that is its own executable would start again.
  *
  * @returns whether all were sent
  */
@@ -19,7 +19,7 @@ export function sendFromChild(
 ): boolean {
   const { process: node } = globalThis as { process?: NodeJS.Process }
   const spawnSync = builtin('node:child_process')?.['spawnSync'] as SpawnSync | undefined
-  if (lines.length === 0 || node === undefined || 'electron' in node.versions || 'bun' in node.versions) return false
+  if (lines.length === 0 || node === undefined || !NODE.test(node.execPath)) return false
   try {
     const { NODE_OPTIONS: _, ...env } = node.env
     const input = JSON.stringify({ url, headers, body: lines.join('\n') })
@@ -30,5 +30,7 @@ export function sendFromChild(
   }
 }
 
+/** Some distributions add the version to its name. */
+const NODE = /(?:^|[\\/])node(?:js)?[-.\d]*(?:\.exe)?$/
 const STDIO = ['pipe', 'ignore', 'ignore'] as const
 type SpawnSync = (file: string, args: readonly string[], options: object) => { readonly status?: number | null }

@@ -82,8 +82,10 @@ export class Sender {
     send: () => this.flush(END_MS_MAX),
     sendNow: () => {
       const lines = this.takeAll()
-      if (!this.isAway && sendFromChild(this.request(), lines, END_MS_MAX)) this.counts.sent += lines.length
-      else this.spare(lines, 'the process ended before the service answered')
+      if (this.isAway || quietly(() => sendFromChild(this.request(), lines, END_MS_MAX)) !== true)
+        return this.spare(lines, 'the process ended before the service answered')
+      this.counts.sent += lines.length
+      this.deleteTaken()
     },
   }
 
@@ -207,8 +209,8 @@ export class Sender {
 
   /** The lines of a file, once those of the one before are sent. */
   private takeSpooled(): boolean {
-    quietly(() => this.fromSpool?.done())
-    this.fromSpool = this.isAway ? undefined : this.spool?.take()
+    this.deleteTaken()
+    this.fromSpool = this.isAway ? undefined : quietly(() => this.spool?.take())
     for (const line of this.fromSpool?.lines ?? []) this.take(line)
     return this.fromSpool !== undefined
   }
@@ -218,6 +220,13 @@ export class Sender {
     if (lines.length === 0) return
     if (this.spool?.write(lines) !== true) return this.lose(lines.length, why)
     this.counts.spooled += lines.length
+    // What came from a file is in the new one, unless some of it is being sent.
+    if (this.batch.length === 0) this.deleteTaken()
+  }
+
+  private deleteTaken(): void {
+    quietly(() => this.fromSpool?.done())
+    this.fromSpool = undefined
   }
 
   /** Tries until the service answers. @returns undefined when the client was closed meanwhile */

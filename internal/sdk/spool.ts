@@ -25,20 +25,22 @@ export class Spool {
   constructor(folder: string) {
     this.folder = folder
     this.fs = builtin('node:fs') as unknown as typeof FileSystem
-    this.fs.mkdirSync(folder, { recursive: true })
+    this.fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
 
   /** @returns whether they are kept */
   write(lines: readonly string[]): boolean {
     const text = lines.join('\n')
+    const file = `${this.folder}/${Date.now()}-${crypto.randomUUID()}`
+    const part = `${file}.part`
     const isKept = quietly(() => {
-      const used = this.files().reduce((sum, file) => sum + this.fs.statSync(file).size, 0)
+      const used = this.files().reduce((sum, each) => sum + this.fs.statSync(each).size, 0)
       if (used + text.length > BYTES_MAX) return false
-      const file = `${this.folder}/${Date.now()}-${crypto.randomUUID()}`
-      this.fs.writeFileSync(`${file}.part`, text)
-      this.fs.renameSync(`${file}.part`, `${file}.ndjson`)
+      this.fs.writeFileSync(part, text, { mode: 0o600 })
+      this.fs.renameSync(part, `${file}.ndjson`)
       return true
     })
+    if (isKept !== true) quietly(() => this.fs.rmSync(part, { force: true }))
     return isKept === true
   }
 

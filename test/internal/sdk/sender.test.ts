@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Sender, type SenderOptions, type SenderProblem } from '../../../internal/sdk/sender.js'
 import { atEnd } from '../../support/run/at-end.js'
 
@@ -142,6 +142,42 @@ describe('a spool', () => {
 
     expect(sender.state).toMatchObject({ lost: 0, waiting: 0, sent: 2_000 })
     expect(new Set(sent).size).toBe(2_000)
+  })
+
+  test('whose file was taken and could not be sent is written once, with what came since', async () => {
+    const spoolFolder = join(folderOf(), 'spool')
+    for (let run = 1; run <= 3; run++) {
+      const sender = senderOf([], { spoolFolder, fetch: () => new Promise(() => undefined) })
+      await sender.flush(10)
+      sender.record(CALL, {})
+      await sender.close(10)
+      const [file, ...others] = readdirSync(spoolFolder)
+
+      expect(others).toEqual([])
+      expect(readFileSync(join(spoolFolder, file ?? ''), 'utf8').split('\n')).toHaveLength(run)
+      expect(statSync(join(spoolFolder, file ?? '')).mode & 0o777).toBe(0o600)
+    }
+    expect(statSync(spoolFolder).mode & 0o777).toBe(0o700)
+  })
+
+  test('whose folder has gone stops nothing, and a full disk leaves nothing behind', async () => {
+    const spoolFolder = folderOf()
+    const sender = senderOf([], { spoolFolder, fetch: away })
+    sender.record(CALL, {})
+    const write = vi.spyOn(fs, 'writeFileSync').mockImplementationOnce((path) => {
+      fs.closeSync(fs.openSync(String(path), 'w'))
+      throw new Error('ENOSPC')
+    })
+    await sender.close(10)
+    write.mockRestore()
+    expect(readdirSync(spoolFolder)).toEqual([])
+    expect(sender.state).toMatchObject({ lost: 1, spooled: 0 })
+
+    const next = senderOf([], { spoolFolder })
+    rmSync(spoolFolder, { recursive: true })
+    next.record(CALL, {})
+    await next.flush()
+    expect(next.state).toMatchObject({ sent: 1, lost: 0 })
   })
 
   test('is left out where its folder cannot be made, and calls are lost as without it', async () => {

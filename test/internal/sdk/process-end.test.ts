@@ -1,0 +1,54 @@
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, expect, test, vi } from 'vitest'
+import { unwatchEnd, type Waiting, watchEnd } from '../../../internal/sdk/process-end.js'
+import { Sender } from '../../../internal/sdk/sender.js'
+
+let sends: number
+const waiting: Waiting = {
+  end: () => undefined,
+  send: async () => void sends++,
+  sendNow: () => {
+    throw new Error('a program that ends goes on to end')
+  },
+}
+afterEach(() => {
+  unwatchEnd(waiting)
+  vi.restoreAllMocks()
+})
+
+/** @returns how often the process was ended by the library, and what a listener from before saw */
+async function seenOf(
+  listen: (listener: () => void) => void,
+): Promise<{ readonly kills: number; readonly left: number }> {
+  sends = 0
+  let left = -1
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
+  const listener = () => {
+    left = process.listenerCount('SIGTERM')
+  }
+  listen(listener)
+  watchEnd(waiting)
+  process.emit('SIGTERM', 'SIGTERM')
+  process.off('SIGTERM', listener)
+  await setImmediate()
+  unwatchEnd(waiting)
+  expect(sends).toBe(1)
+  return { kills: kill.mock.calls.length, left }
+}
+
+test('a signal is left to an application that handles it, also where it does so only once', async () => {
+  expect(await seenOf((listener) => process.once('SIGTERM', listener))).toMatchObject({ kills: 0 })
+  // `signal-exit` ends the process when it finds no listener but its own.
+  expect(await seenOf((listener) => process.on('SIGTERM', listener))).toEqual({ kills: 0, left: 1 })
+  expect(await seenOf(() => undefined)).toMatchObject({ kills: 1 })
+})
+
+test('whatever fails at the end of a process leaves its end as it is, and the rest is counted', () => {
+  const before = process.listeners('exit')
+  watchEnd(waiting)
+  const sender = new Sender({ baseUrl: undefined as never, apiKey: 'k', onProblem: () => undefined })
+  sender.record({ provider: 'openai', requested_model: 'gpt-4o' }, {})
+  for (const listener of process.listeners('exit')) if (!before.includes(listener)) listener(0)
+
+  expect(sender.state).toMatchObject({ lost: 1, waiting: 0 })
+})
