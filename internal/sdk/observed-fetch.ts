@@ -35,7 +35,8 @@ export function observedFetch(original: Fetch, observer: Observer): Fetch {
       const response = await original(input, isAsking ? { ...init, body: facts.asking as string } : init, ...more)
       if (!isAsking || !(await isRefusal(response))) return seen(response, call, isAsking)
       refusing.add(request.url.host)
-      void response.body?.cancel()
+      // That of `node-fetch` has no such method.
+      quietly(() => response.body?.cancel?.()?.catch(() => undefined))
       return seen(await original(...args), call, false)
     } catch (cause) {
       call.fail(cause)

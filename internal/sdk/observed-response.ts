@@ -2,7 +2,7 @@ import type { Stated } from './answer.js'
 import { AnswerScanner, statedIn } from './answer-scanner.js'
 import { quietly } from './event.js'
 import type { ObservedCall } from './observed-call.js'
-import { passThrough } from './pass-through.js'
+import { passThrough, type StreamObserver } from './pass-through.js'
 import { UsageChunkFilter } from './usage-chunk.js'
 
 /**
@@ -40,8 +40,8 @@ function observeReads(response: Response, call: ObservedCall, form: Form): void 
   let observed: ReadableStream | undefined
   const observedBody = () => {
     const stream = original()
-    if (typeof stream?.getReader !== 'function') return observedNodeStream(stream, call, new AnswerScanner(onAnswer))
-    observed ??= observedStream(original, call, onAnswer, form.isAsked)
+    if (typeof stream?.getReader !== 'function') return observedNodeStream(stream, call, seeing(onAnswer, form.isAsked))
+    observed ??= observedStream(original, call, seeing(onAnswer, form.isAsked))
     return observed
   }
   Object.defineProperty(response, 'body', { configurable: true, enumerable: true, get: observedBody })
@@ -94,24 +94,30 @@ async function bytesOf(value: unknown): Promise<Uint8Array> {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : (value as Uint8Array)
 }
 
-function observedStream(
-  source: () => ReadableStream<Uint8Array>,
-  call: ObservedCall,
-  onAnswer: (stated: Stated) => void,
-  isAsked: boolean,
-): ReadableStream<Uint8Array> {
+type See = StreamObserver<Uint8Array>['see']
+
+function seeing(onAnswer: (stated: Stated) => void, isAsked: boolean): See {
+  if (isAsked) {
+    const filter = new UsageChunkFilter(onAnswer)
+    return (bytes) => {
+      const passed = filter.passed(bytes)
+      return passed.length === 0 ? undefined : passed
+    }
+  }
   const scanner = new AnswerScanner(onAnswer)
-  const filter = new UsageChunkFilter(onAnswer)
-  const seen = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
+  return (bytes) => {
     if (bytes !== undefined) quietly(() => scanner.push(bytes))
     return bytes
   }
-  const unasked = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
-    const passed = filter.passed(bytes)
-    return passed.length === 0 ? undefined : passed
-  }
+}
+
+function observedStream(
+  source: () => ReadableStream<Uint8Array>,
+  call: ObservedCall,
+  see: See,
+): ReadableStream<Uint8Array> {
   return passThrough(source, {
-    see: isAsked ? unasked : seen,
+    see,
     end: () => call.end('success'),
     fail: (cause) => call.fail(cause),
     abandon: () => call.abandon(),
@@ -119,7 +125,7 @@ function observedStream(
 }
 
 /** The body of `node-fetch`: what iterates it is observed. */
-function observedNodeStream(stream: AsyncIterable<Uint8Array> | null, call: ObservedCall, scanner: AnswerScanner) {
+function observedNodeStream(stream: AsyncIterable<Uint8Array> | null, call: ObservedCall, see: See) {
   if (stream === null || stream === undefined || Object.hasOwn(stream, Symbol.asyncIterator)) return stream
   const iterate = stream[Symbol.asyncIterator]
   return Object.defineProperty(stream, Symbol.asyncIterator, {
@@ -127,9 +133,11 @@ function observedNodeStream(stream: AsyncIterable<Uint8Array> | null, call: Obse
       let isDone = false
       try {
         for await (const chunk of { [Symbol.asyncIterator]: iterate.bind(stream) }) {
-          quietly(() => scanner.push(chunk))
-          yield chunk
+          // Texts, of a stream that its caller has set to decode.
+          if (!ArrayBuffer.isView(chunk)) yield chunk
+          else yield* asBuffers(see(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)))
         }
+        yield* asBuffers(see(undefined))
         isDone = true
       } catch (cause) {
         call.fail(cause)
@@ -141,3 +149,6 @@ function observedNodeStream(stream: AsyncIterable<Uint8Array> | null, call: Obse
     },
   })
 }
+
+const asBuffers = (bytes: Uint8Array | undefined): readonly Uint8Array[] =>
+  bytes === undefined ? [] : [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)]

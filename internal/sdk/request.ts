@@ -43,11 +43,13 @@ export function factsOfRequest({ method, url, headers, body }: SentRequest): Req
   const isStreamedChat = members.get('stream')?.text.trim() === 'true' && /\/completions$/.test(url.pathname)
   // A signature or a length belongs to the body as it is.
   const isFixed = headers.has('content-length') || headers.get('authorization')?.startsWith('AWS4-') === true
-  const asking = isStreamedChat && !isFixed ? askingBody(text, members.get('stream_options')) : undefined
+  // OpenRouter has a question of its own, whose answer its caller expects.
+  const mayAsk = isStreamedChat && !isFixed && !members.has('usage')
+  const asking = mayAsk ? askingBody(text, members.get('stream_options')) : undefined
   return { model, asking }
 }
 
-const NAMES: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options'])
+const NAMES: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', 'usage'])
 /** Requests to Gemini, Vertex AI, Azure and Bedrock name the model in their path. */
 const MODEL_IN_PATH = /\/(?:(?:models|deployments)\/([^/:]+)|model\/([^/]+))/
 

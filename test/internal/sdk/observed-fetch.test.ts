@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Attribution } from '../../../internal/sdk/attribution.js'
 
@@ -200,6 +201,50 @@ test("a stream of Amazon's own form is a call without counts", async () => {
   const file = new Response('binary', { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
   expect(await (await call(file)).text()).toBe('binary')
   expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'success' }])
+})
+
+describe('a response of node-fetch, whose body is a stream of Node', () => {
+  /** As the package has it: its reads take the stream itself. */
+  const nodeResponse = (parts: readonly Uint8Array[], status = 200) => {
+    const body = Readable.from(parts.map((part) => Buffer.from(part)))
+    const text = () => new Response(body as never).text()
+    class NodeResponse {
+      readonly status = status
+      readonly ok = status === 200
+      readonly headers = new Headers({ 'content-type': 'text/event-stream' })
+      text = text
+      clone = () => nodeResponse(parts, status)
+      get body() {
+        return body
+      }
+    }
+    return new NodeResponse() as unknown as Response
+  }
+  const [first, second] = PARTS as [Uint8Array, Uint8Array]
+  const asked = [first, eventOf({ choices: [], usage }), encoder.encode('data: [DONE]\n\n')]
+  const unasked = `${Buffer.from(first)}data: [DONE]\n\n`
+
+  test('passes on what its caller asked for, as it asked for it', async () => {
+    const halves = asked.flatMap((part) => [part.slice(0, 9), part.slice(9)])
+    let text = ''
+    for await (const chunk of (await call(async () => nodeResponse(halves), { body: STREAMED })).body ?? []) {
+      expect(Buffer.isBuffer(chunk)).toBe(true)
+      text += chunk
+    }
+    expect(text).toBe(unasked)
+    expect(await (await call(async () => nodeResponse(asked), { body: STREAMED })).text()).toBe(unasked)
+    for await (const chunk of (await call(nodeResponse([second]))).body ?? [])
+      expect(chunk).toEqual(Buffer.from(second))
+
+    expect(await recorded()).toMatchObject([1, 2, 3].map(() => ({ provider_usage: usage, outcome: 'success' })))
+  })
+
+  test('is asked again without the question that its provider refuses', async () => {
+    const answers = [nodeResponse([encoder.encode('stream_options')], 400), nodeResponse([first])]
+    const url = 'https://refusing.test/v1/chat/completions'
+    const response = await call(async () => answers.shift() as Response, { body: STREAMED }, url)
+    expect(await response.text()).toBe(`${Buffer.from(first)}`)
+  })
 })
 
 test('a response that cannot be observed is answered as it is', async () => {

@@ -24,12 +24,14 @@ test('a streamed chat asks for its usage, and for nothing else', () => {
 const withUsage = (asked: { readonly stream_options?: object | undefined }): object =>
   JSON.parse(JSON.stringify({ ...asked, stream_options: { ...asked.stream_options, include_usage: true } }))
 
-test('a request stays as it is that states its length, is signed, is not streamed or is no chat', () => {
+test('a request stays as it is that states its length, is signed, asks itself, is not streamed or is no chat', () => {
   const body = '{"model":"m","stream":true}'
 
   expect(asking(body)).toBeDefined()
   expect(asking(body, { 'content-length': '27' })).toBeUndefined()
   expect(asking(body, { authorization: 'AWS4-HMAC-SHA256 Credential=x' })).toBeUndefined()
+  // OpenRouter's own way to ask.
+  expect(asking('{"model":"m","stream":true,"usage":{"include":true}}')).toBeUndefined()
   expect(asking('{"model":"m","stream":false}')).toBeUndefined()
   expect(asking('{"model":"m","inner":{"stream":true}}')).toBeUndefined()
   expect(facts('https://api.openai.com/v1/responses', { body }).asking).toBeUndefined()
