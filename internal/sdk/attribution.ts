@@ -108,7 +108,7 @@ export class Attribution {
     return this.sender.state
   }
 
-  private begin(request: SentRequest, { model }: RequestFacts, options: WrapOptions): ObservedCall | undefined {
+  private begin(request: SentRequest, { model, isCall }: RequestFacts, options: WrapOptions): ObservedCall | undefined {
     if (isObserved()) return undefined
     const { provider, ...scope } = this.scopeOf(options)
     const trace = currentTrace(request.headers.get('traceparent') ?? undefined)
@@ -121,7 +121,7 @@ export class Attribution {
       quietly(() => scope.waitUntil?.(ended.then(() => this.sender.flush())))
     }
     const context = { ...trace, ...fieldsOf(scope) }
-    const begun = { request: { method, url, headers, signal }, model, provider, context, onEnd }
+    const begun = { request: { method, url, headers, signal }, model, isCall, provider, context, onEnd }
     return new ObservedCall(begun, this.sender)
   }
 

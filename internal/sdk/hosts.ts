@@ -125,4 +125,8 @@ export function hostOf(text: string): string {
 }
 const PLAIN_HOST = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/
 
+/** All that are known here. */
+export const PROVIDERS: ReadonlySet<string | undefined> = new Set(
+  [...HOSTS, ...PATTERNS].map(({ provider }) => provider),
+)
 const ROW_BY_HOST: ReadonlyMap<string, HostRow> = new Map(HOSTS.map((row) => [row.host, row]))

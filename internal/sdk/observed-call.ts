@@ -12,6 +12,7 @@ export interface BegunCall {
   readonly request: Omit<SentRequest, 'body'>
   /** Undefined for a request that calls no model. */
   readonly model: string | undefined
+  readonly isCall: boolean
   /** As the application states it. */
   readonly provider: string | undefined
   readonly context: CallContext
@@ -25,8 +26,11 @@ export interface Recorder {
   record(call: ModelCall, context: CallContext): void
 }
 
-/** A response that nobody reads is a call all the same. */
-const unread = new FinalizationRegistry<ObservedCall>((call) => call.abandon())
+/** A response that nobody reads is a call all the same, where the platform tells of it. */
+const unread =
+  typeof FinalizationRegistry === 'undefined'
+    ? undefined
+    : new FinalizationRegistry<ObservedCall>((call) => call.abandon())
 
 /** One request, from its begin to the end of its answer: recorded once, or not at all. */
 export class ObservedCall {
@@ -55,7 +59,7 @@ export class ObservedCall {
 
   /** Ends the call when nobody can read its answer any more. */
   watch(response: Response): void {
-    unread.register(response, this, this)
+    unread?.register(response, this, this)
   }
 
   /** A part of the answer. */
@@ -96,10 +100,9 @@ export class ObservedCall {
 
   private isWanted(outcome: Outcome): boolean {
     const { answer, begun } = this
-    const isGet = begun.request.method === 'GET'
     // What is only fetched was recorded when it was created, and what is answered later will be.
-    if (answer.hasUsage) return answer.isDeferred ? !answer.isPending : !isGet
-    const isOfModel = begun.model !== undefined || (!isGet && answer.facts().served_model !== undefined)
+    if (answer.hasUsage) return answer.isDeferred ? !answer.isPending : begun.isCall
+    const isOfModel = begun.model !== undefined || (begun.isCall && answer.facts().served_model !== undefined)
     return isOfModel && !answer.isDeferred && (outcome !== 'success' || this.isStreamed)
   }
 
@@ -111,7 +114,7 @@ export class ObservedCall {
   }
 
   private close(): void {
-    unread.unregister(this)
+    unread?.unregister(this)
     this.begun.request.signal?.removeEventListener('abort', this.onAbort)
     this.recorder.ended(this)
     this.begun.onEnd?.()

@@ -1,5 +1,5 @@
 import type { ModelCall } from './event.js'
-import { siteOf } from './hosts.js'
+import { PROVIDERS, siteOf } from './hosts.js'
 import { MODEL_FORMS } from './model-forms.js'
 
 /**
@@ -18,7 +18,7 @@ export function sellerOf(
 ): Pick<ModelCall, 'provider' | 'region'> {
   const site = siteOf(request.url.host)
   const gateway = named ?? request.headers.get('x-portkey-provider') ?? undefined
-  const behind = gateway?.includes('.') ? siteOf(gateway)?.provider : gateway
+  const behind = gateway !== undefined && /:\/\/|\./.test(gateway) ? siteOf(gateway)?.provider : gateway
   const region = site?.region === 'global' ? undefined : site?.region
   return {
     provider: site?.provider ?? behind ?? ofModels(models) ?? (api === 'openai' ? undefined : api) ?? 'unknown',
@@ -26,11 +26,15 @@ export function sellerOf(
   }
 }
 
+/** By the whole name, by what stands before a slash (`azure/gpt-4o`), or by what stands after it. */
 function ofModels(models: readonly (string | null | undefined)[]): string | undefined {
   for (const model of models) {
     const name = model?.toLowerCase() ?? ''
-    const provider = MODEL_FORMS.find(({ form }) => form.test(name))?.provider
+    const first = name.slice(0, Math.max(0, name.indexOf('/')))
+    const provider = ofForm(name) ?? (PROVIDERS.has(first) ? first : ofForm(name.slice(name.lastIndexOf('/') + 1)))
     if (provider !== undefined) return provider
   }
   return undefined
 }
+
+const ofForm = (name: string): string | undefined => MODEL_FORMS.find(({ form }) => form.test(name))?.provider

@@ -30,12 +30,14 @@ const headersOf = (headers: RequestInit['headers']): Headers =>
 export interface RequestFacts {
   /** Undefined for a request that calls no model. */
   readonly model: string | undefined
+  /** Whether it lets a model answer. What only reads or changes an answer is no new call, though it states its usage. */
+  readonly isCall: boolean
   /** The body to send instead, so that a streamed chat states its usage; undefined where it needs no change. */
   readonly asking: string | undefined
 }
 
 export function factsOfRequest({ method, url, headers, body }: SentRequest): RequestFacts {
-  if (method !== 'POST') return { model: undefined, asking: undefined }
+  if (method !== 'POST') return { model: undefined, isCall: method !== 'GET', asking: undefined }
   const text = typeof body === 'string' && body.startsWith('{') ? body : ''
   const members = topMembers(text, NAMES)
   const model =
@@ -46,10 +48,16 @@ export function factsOfRequest({ method, url, headers, body }: SentRequest): Req
   // OpenRouter has a question of its own, whose answer its caller expects.
   const mayAsk = isStreamedChat && !isFixed && !members.has('usage')
   const asking = mayAsk ? askingBody(text, members.get('stream_options')) : undefined
-  return { model, asking }
+  const isCall = model !== undefined || text === '' || topMembers(text, INPUTS).size > 0
+  return { model, isCall, asking }
 }
 
 const NAMES: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', 'usage'])
+/** Members of the body of whatever lets a model answer. */
+const INPUTS: ReadonlySet<string> = new Set([
+  ...['messages', 'input', 'prompt', 'contents', 'query'],
+  ...['message', 'texts', 'inputs'],
+])
 /** Requests to Gemini, Vertex AI, Azure and Bedrock name the model in their path. */
 const MODEL_IN_PATH = /\/(?:(?:models|deployments)\/([^/:]+)|model\/([^/]+))/
 

@@ -10,10 +10,16 @@ type Record = (call: ModelCall) => void
 export function observeSession(session: object, record: Record): void {
   const { on, url } = session as { on: (name: string, listener: (event: unknown) => void) => void; url?: URL }
   let model = url?.searchParams.get('model') ?? undefined
+  let transcriber: string | undefined
   on.call(session, 'event', (event) =>
     quietly(() => {
-      model = textIn(member(event, 'session'), 'model') ?? model
-      recordEvent(event, model, url, record)
+      const settings = member(event, 'session')
+      const input = member(member(settings, 'audio'), 'input')
+      model = textIn(settings, 'model') ?? model
+      transcriber =
+        textIn(member(input, 'transcription') ?? member(settings, 'input_audio_transcription'), 'model') ?? transcriber
+      const isTranscript = textIn(event, 'type')?.includes('input_audio_transcription') === true
+      recordEvent(event, isTranscript ? transcriber : model, url, record)
     }),
   )
 }

@@ -160,6 +160,15 @@ describe('a response', () => {
     expect(third).toMatchObject({ response_id: 'batch_1', service_tier: 'batch' })
   })
 
+  test('that is changed later is no new call, whatever usage its answer states', async () => {
+    const url = `${CHATS}/chatcmpl-1`
+    await (await call(Response.json(CHAT), { body: '{"metadata":{"model":"x","input":"y"}}' }, url)).json()
+    expect(await recorded()).toEqual([])
+    const create = { body: '{"prompt":{"id":"pmpt_1"}}' }
+    await (await call(Response.json(CHAT), create, 'https://api.openai.com/v1/responses')).json()
+    expect(await recorded()).toHaveLength(1)
+  })
+
   test('with the results of a batch is a call for each line', async () => {
     const line = (id: string) => ({
       custom_id: id,
@@ -343,7 +352,12 @@ describe('who sold a call', () => {
     )
     const base = { 'x-litellm-model-api-base': 'https://api.mistral.ai/v1' }
     expect(await seller('http://litellm:4000/v1/chat/completions', 'fast', base)).toBe('mistral')
+    const local = { 'x-litellm-model-api-base': 'http://ollama:11434' }
+    expect(await seller('http://litellm:4000/v1/chat/completions', 'my-llama', local)).toBe('unknown')
     expect(await seller('http://proxy/v1/chat/completions', 'claude-haiku-4-5')).toBe('anthropic')
+    expect(await seller('http://proxy/v1/chat/completions', 'azure/gpt-5')).toBe('azure')
+    expect(await seller('http://proxy/v1/chat/completions', 'team-a/gpt-5')).toBe('openai')
+    expect(await seller('http://proxy/v1/chat/completions', 'meta-llama/llama-3')).toBe('unknown')
     expect(await seller('http://vllm:8000/v1/chat/completions', 'my-llama')).toBe('unknown')
   })
 

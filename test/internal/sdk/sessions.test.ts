@@ -20,7 +20,7 @@ beforeEach(() => {
   })
 })
 
-test('each answer of a realtime session is a call of the model of the session', async () => {
+test('each answer of a realtime session is a call of its model, and each transcript of that which transcribes', async () => {
   const session = Object.assign(new EventEmitter(), {
     url: new URL('wss://api.openai.com/v1/realtime?model=gpt-realtime'),
   })
@@ -30,7 +30,11 @@ test('each answer of a realtime session is a call of the model of the session', 
     { type: 'session.created', session: { model: 'gpt-realtime-2026-08-28' } },
     { type: 'response.created', response: { id: 'resp_1', usage: null } },
     { type: 'response.done', response: { id: 'resp_1', usage } },
-    { type: 'conversation.item.input_audio_transcription.completed', usage: { type: 'duration', seconds: 3 } },
+    TRANSCRIBED,
+    { type: 'session.updated', session: { audio: { input: { transcription: { model: 'gpt-4o-transcribe' } } } } },
+    TRANSCRIBED,
+    { type: 'session.updated', session: { input_audio_transcription: { model: 'whisper-1' } } },
+    TRANSCRIBED,
   ]) {
     session.emit('event', event)
   }
@@ -39,9 +43,15 @@ test('each answer of a realtime session is a call of the model of the session', 
   const call = { provider: 'openai', requested_model: 'gpt-realtime-2026-08-28', outcome: 'success' }
   expect(sent).toMatchObject([
     { ...call, response_id: 'resp_1', provider_usage: usage },
-    { ...call, provider_usage: { type: 'duration', seconds: 3 } },
+    { ...call, requested_model: 'unknown', provider_usage: { type: 'duration', seconds: 3 } },
+    { ...call, requested_model: 'gpt-4o-transcribe' },
+    { ...call, requested_model: 'whisper-1' },
   ])
 })
+const TRANSCRIBED = {
+  type: 'conversation.item.input_audio_transcription.completed',
+  usage: { type: 'duration', seconds: 3 },
+}
 
 test("each message of Google's Live API with a usage is a call", async () => {
   const messages: unknown[] = []
