@@ -10,7 +10,7 @@ import { type AiMiddleware, aiMiddleware } from './ai-middleware.js'
 import { currentScope, currentTrace, fieldsOf, isObserved, runIn, type Scope, withScope } from './context.js'
 import { type CallContext, type Fetch, type ModelCall, quietly } from './event.js'
 import { ObservedCall } from './observed-call.js'
-import { isObservedFetch, type Observer, observedFetch } from './observed-fetch.js'
+import { type Observer, observationOf, observedFetch } from './observed-fetch.js'
 import type { RequestFacts, SentRequest } from './request.js'
 import { Sender, type SenderCounts, type SenderOptions } from './sender.js'
 import { observeSession, wrapLive } from './sessions.js'
@@ -57,9 +57,8 @@ export class Attribution {
   wrap<T extends object>(client: T, options: WrapOptions = {}): T {
     quietly(() => {
       const parts = client as { fetch?: unknown; apiClient?: unknown; live?: unknown; on?: unknown }
-      if (typeof parts.fetch === 'function') {
-        if (!isObservedFetch(parts.fetch as Fetch)) parts.fetch = this.fetch(options, parts.fetch as Fetch)
-      } else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
+      if (typeof parts.fetch === 'function') parts.fetch = this.fetch(options, parts.fetch as Fetch)
+      else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
       else if (typeof parts.on === 'function') observeSession(client, this.recorder(options))
     })
     return client
@@ -67,11 +66,15 @@ export class Attribution {
 
   /** A `fetch` for clients that take one: every call that they make with it is recorded. */
   fetch(options: WrapOptions = {}, original: Fetch = (...args) => globalThis.fetch(...args)): Fetch {
+    // A copy of a client has the `fetch` of the one that it was made from. Who wraps last, says whose calls these are.
+    const before = observationOf(original)
+    const scope = withScope(before?.scope ?? {}, options)
     const observer: Observer = {
-      begin: (request, facts) => this.begin(request, facts, options),
+      begin: (request, facts) => this.begin(request, facts, scope),
+      scope,
       asksForUsage: this.asksForUsage,
     }
-    return observedFetch(original, observer)
+    return observedFetch(before?.original ?? original, observer)
   }
 
   /** For `wrapLanguageModel` and `wrapEmbeddingModel` of the AI SDK. */
@@ -143,7 +146,7 @@ export class Attribution {
   private wrapGoogle(client: { apiClient?: unknown; live?: unknown }, options: WrapOptions): void {
     const api = client.apiClient as { getFetch?: () => Fetch | undefined; apiCall?: Fetch }
     const given = api.getFetch?.()
-    if (api.apiCall === undefined || [api.apiCall, given].some((each) => each && isObservedFetch(each))) return
+    if (api.apiCall === undefined || [api.apiCall, given].some((each) => each && observationOf(each))) return
     api.apiCall = this.fetch(options, api.apiCall.bind(api))
     const fetching = this.fetch(options, given)
     if (api.getFetch !== undefined) api.getFetch = () => fetching

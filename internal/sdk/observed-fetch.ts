@@ -1,17 +1,21 @@
+import type { Scope } from './context.js'
 import { type Fetch, quietly } from './event.js'
 import type { ObservedCall } from './observed-call.js'
 import { observeResponse } from './observed-response.js'
 import { factsOfRequest, type RequestFacts, type SentRequest, sentRequest } from './request.js'
 
 export interface Observer {
+  /** Who and what causes the calls, as it was stated for this client. */
+  readonly scope: Scope
   /** @returns undefined for a request that is not observed */
   readonly begin: (request: SentRequest, facts: RequestFacts) => ObservedCall | undefined
   /** Whether streamed chats are asked for their usage. */
   readonly asksForUsage: boolean
 }
 
-const observed = new WeakSet<Fetch>()
-export const isObservedFetch = (fetch: Fetch): boolean => observed.has(fetch)
+const observed = new WeakMap<Fetch, { readonly original: Fetch; readonly scope: Scope }>()
+/** @returns undefined for a `fetch` that is not observed */
+export const observationOf = (fetch: Fetch) => observed.get(fetch)
 
 /** Hosts that refuse a request which asks for the usage of a stream. */
 const refusing = new Set<string>()
@@ -22,28 +26,33 @@ const refusing = new Set<string>()
  */
 export function observedFetch(original: Fetch, observer: Observer): Fetch {
   // Methods of clients that stand for a `fetch` take further arguments.
-  const fetching = async (...args: Parameters<Fetch>): Promise<Response> => {
+  const fetching = async function (this: unknown, ...args: Parameters<Fetch>): Promise<Response> {
     const [input, init, ...more] = args
     const request = quietly(() => sentRequest(input, init))
     const facts = request === undefined ? undefined : quietly(() => factsOfRequest(request))
-    if (request === undefined || facts === undefined) return original(...args)
+    if (request === undefined || facts === undefined) return original.apply(this, args)
     const call = quietly(() => observer.begin(request, facts))
-    if (call === undefined) return original(...args)
+    if (call === undefined) return original.apply(this, args)
 
     const isAsking = observer.asksForUsage && facts.asking !== undefined && !refusing.has(request.url.host)
     try {
-      const response = await original(input, isAsking ? { ...init, body: facts.asking as string } : init, ...more)
+      const response = await original.call(
+        this,
+        input,
+        isAsking ? { ...init, body: facts.asking as string } : init,
+        ...more,
+      )
       if (!isAsking || !(await isRefusal(response))) return seen(response, call, isAsking)
       refusing.add(request.url.host)
       // That of `node-fetch` has no such method.
       quietly(() => response.body?.cancel?.()?.catch(() => undefined))
-      return seen(await original(...args), call, false)
+      return seen(await original.apply(this, args), call, false)
     } catch (cause) {
       call.fail(cause)
       throw cause
     }
   }
-  observed.add(fetching)
+  observed.set(fetching, { original, scope: observer.scope })
   return fetching
 }
 

@@ -101,7 +101,18 @@ test('it runs where there is nothing but web APIs', async () => {
     TextDecoder,
   }
   const module = { exports: {} as { Attribution: typeof Attribution } }
-  runInNewContext(code, { ...web, crypto, performance, setTimeout, clearTimeout, module, exports: module.exports })
+  // Workers of an older date have none.
+  const none = { FinalizationRegistry: undefined }
+  runInNewContext(code, {
+    ...web,
+    ...none,
+    crypto,
+    performance,
+    setTimeout,
+    clearTimeout,
+    module,
+    exports: module.exports,
+  })
   const attribution = new module.exports.Attribution({
     baseUrl: service.baseUrl,
     apiKey: service.credentials.api_key,
@@ -134,6 +145,13 @@ describe('a call is a record, however its program ends', () => {
       `${ESM}${TEN_LINES}await call(); process.on('SIGTERM', () => process.exit(5)); setInterval(() => {}, 1000)
        process.kill(process.pid, 'SIGTERM')`,
       { code: 5 },
+    ],
+    [
+      'by a signal that it handles once, from before',
+      'once.mjs',
+      `${ESM}process.once('SIGTERM', () => setTimeout(() => process.exit(6), 50))
+       ${TEN_LINES}await call(); setInterval(() => {}, 1000); process.kill(process.pid, 'SIGTERM')`,
+      { code: 6 },
     ],
     [
       'while its answer is read',

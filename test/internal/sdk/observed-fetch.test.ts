@@ -322,6 +322,31 @@ describe('a request', () => {
     expect(await recorded()).toHaveLength(2)
   })
 
+  test('is of whoever wrapped the client last, and otherwise as it was wrapped before', async () => {
+    const client = { fetch: (async () => Response.json(CHAT)) as typeof fetch }
+    attribution.wrap(client, { service: 'search', identity: 'ann' })
+    const copy = attribution.wrap({ ...client }, { service: 'chat' })
+    for (const { fetch } of [copy, attribution.wrap(client)])
+      await (await fetch(CHATS, { method: 'POST', body: BODY })).json()
+
+    expect(await recorded()).toMatchObject([
+      { attributed_service: 'chat', attributed_identity: 'ann' },
+      { attributed_service: 'search', attributed_identity: 'ann' },
+    ])
+  })
+
+  test('is made by the client itself, as without the library', async () => {
+    const client = {
+      origin: 'https://api.openai.com',
+      async fetch(this: { origin: string }) {
+        return Response.json({ ...CHAT, origin: this.origin })
+      },
+    }
+    const { fetch } = attribution.wrap(client) as unknown as { fetch: typeof globalThis.fetch }
+    const response = await fetch.call(client as never, CHATS, { method: 'POST', body: BODY })
+    expect(await response.json()).toMatchObject({ origin: 'https://api.openai.com' })
+  })
+
   test('whose body or address is of an odd form is passed on as it is', async () => {
     const seen: unknown[] = []
     const fetching = attribution.fetch({}, async (input, init) => {
