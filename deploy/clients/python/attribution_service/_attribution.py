@@ -57,6 +57,7 @@ class Attribution:
     def record(self, provider: str, requested_model: str, **fields: Any) -> None:
         """Takes a call and returns at once. `fields` are those of the event; `None` is the same as absent."""
         try:
+            _close_at_end_of_worker()
             trace = _context.current_trace()
             stated = {**fields, "provider": provider, "requested_model": requested_model}
             self._sender.add(_line(trace, self._context, _context.current(), stated))
@@ -85,9 +86,16 @@ class Attribution:
 
     def close(self) -> None:
         """Records the streams that are still open, sends what waits, for `close_seconds` at most, and takes no more."""
+        self._end_open_calls()
+        self._sender.close(self._close_seconds)
+
+    def _save(self) -> None:
+        self._end_open_calls()
+        self._sender.save(self._close_seconds)
+
+    def _end_open_calls(self) -> None:
         for call in list(self._open_calls.values()):
             _quietly(call.end, "cancelled")
-        self._sender.close(self._close_seconds)
 
     @property
     def counts(self) -> Counts:
@@ -110,6 +118,7 @@ class Attribution:
             origin = Origin(record, self._sender.withdraw, self._open_calls, api, provider)
 
             def begin(request: Any) -> Call:
+                _close_at_end_of_worker()
                 return Call(origin, request, _context.merged(_context.current_trace(), _context.current()))
 
             if hasattr(client, "send") and hasattr(client, "build_request"):
@@ -180,6 +189,7 @@ def _quietly(task: Any, *arguments: Any) -> Any:
 
 _open: "weakref.WeakSet[Attribution]" = weakref.WeakSet()
 _is_closing_at_end = False
+_worker: Optional[int] = None
 
 
 def _close_at_end() -> None:
@@ -196,7 +206,23 @@ def _close_at_end() -> None:
         pass  # Only the main thread may.
 
 
+def _close_at_end_of_worker() -> None:
+    """A process of `multiprocessing` ends without running what `atexit` knows."""
+    global _worker
+    if _worker == os.getpid():
+        return
+    _worker = os.getpid()
+    processes, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+    if processes is not None and util is not None and processes.parent_process() is not None:
+        util.Finalize(None, _close_all, exitpriority=10)
+
+
 def _on_sigterm(number: int, _frame: Any) -> None:
+    if os.getpid() == 1:
+        # The first process of a container goes on, as without a handler, until it is killed.
+        for each in list(_open):
+            _quietly(each._save)
+        return
     signal.signal(number, signal.SIG_DFL)
     _close_all()
     os.kill(os.getpid(), number)

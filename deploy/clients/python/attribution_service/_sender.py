@@ -1,18 +1,18 @@
 """Sends events in the background, in batches, again until the service answers."""
 
 import collections
+import contextlib
 import json
 import logging
 import os
 import random
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 import uuid
 import weakref
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._spool import Spool
 
@@ -66,27 +66,30 @@ class Sender:
         self._thread: Optional[threading.Thread] = None
         self._is_closed = False
         self._flushing = 0
-        # Taken out of the queue to be sent.
-        self._sending: Sequence[Line] = []
+        # Taken out of the queue to be sent; empty while a loss among them is told.
+        self._sending: Optional[Sequence[Line]] = None
+        self._is_from_file = False
 
     @property
     def counts(self) -> Counts:
         with self._changed:
-            return Counts(self._recorded, self._sent, self._lost, len(self._queue) + len(self._sending))
+            return Counts(self._recorded, self._sent, self._lost, self._waiting())
 
     def add(self, line: Line) -> Optional[object]:
         """Takes an event, or what makes one, and returns at once; with what `withdraw` takes, if it was taken."""
         with self._changed:
             self._recorded += 1
-            if self._is_closed or len(self._queue) + len(self._sending) >= self._queue_max:
-                self._lose(1, "the client is closed" if self._is_closed else "too many calls wait to be sent")
-                return None
-            self._queue.append(line)
-            if self._thread is None:
-                self._start_thread()
-            elif len(self._queue) in (1, _BATCH_MAX):
-                self._changed.notify_all()
-            return line
+            if not self._is_closed and self._waiting() < self._queue_max:
+                self._queue.append(line)
+                if self._thread is None:
+                    self._start_thread()
+                elif len(self._queue) in (1, _BATCH_MAX, self._queue_max // 2 + 1):
+                    self._changed.notify_all()
+                return line
+            self._lost += 1
+            why = "the client is closed" if self._is_closed else "too many calls wait to be sent"
+        self._tell(1, why)
+        return None
 
     def withdraw(self, line: Any) -> bool:
         """Takes an event back, unless it is being sent."""
@@ -101,7 +104,8 @@ class Sender:
     def refuse(self) -> None:
         with self._changed:
             self._recorded += 1
-            self._lose(1, "the call could not be recorded")
+            self._lost += 1
+        self._tell(1, "the call could not be recorded")
 
     def flush(self, seconds: float) -> bool:
         """Sends what waits, and waits for it. Returns whether all of it was answered in time."""
@@ -110,7 +114,7 @@ class Sender:
             self._flushing += 1
             self._changed.notify_all()
             try:
-                while (self._queue or self._sending) and time.monotonic() < ends_at:
+                while self._is_busy() and time.monotonic() < ends_at:
                     if self._thread is not None and self._thread.is_alive():
                         self._changed.wait(max(0.0, ends_at - time.monotonic()))
                     # No thread can be started once the interpreter ends.
@@ -118,7 +122,7 @@ class Sender:
                         break
             finally:
                 self._flushing -= 1
-            return not self._queue and not self._sending
+            return not self._is_busy()
 
     def close(self, seconds: float) -> None:
         """Sends what waits, and takes no further events."""
@@ -127,11 +131,34 @@ class Sender:
         self.flush(seconds)
         with self._changed:
             self._is_closed = True
-            left = [*self._sending, *self._queue]
-            self._queue.clear()
-            self._sending = []
-            self._keep(left, "the client was closed before the service answered")
+            left = self._take_all()
+            # What is from a file stays in it.
+            self._recorded -= len(self._sending or ())
+            self._sending = None
             self._changed.notify_all()
+        self._keep(left, "the client was closed before the service answered")
+
+    def save(self, seconds: float) -> None:
+        """Sends what waits, or keeps it in the folder, and goes on."""
+        if self.flush(seconds) or self._spool is None:
+            return
+        with self._changed:
+            left = self._take_all()
+        self._keep(left, "the folder takes no more")
+
+    def _waiting(self) -> int:
+        return len(self._queue) + len(self._sending or ())
+
+    def _take_all(self) -> List[Line]:
+        left = list(self._queue)
+        self._queue.clear()
+        if self._sending is not None and not self._is_from_file:
+            left = [*self._sending, *left]
+            self._sending = None
+        return left
+
+    def _is_busy(self) -> bool:
+        return bool(self._queue) or self._sending is not None or self._is_from_file
 
     # The background thread
 
@@ -141,17 +168,13 @@ class Sender:
             thread.start()
             self._thread = thread
         except RuntimeError:
-            return
-        # A process of `multiprocessing` ends without running what `atexit` knows.
-        processes, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
-        if processes is not None and util is not None and processes.parent_process() is not None:
-            util.Finalize(None, self.flush, args=(5.0,), exitpriority=10)
+            pass  # The interpreter ends.
 
     def _run(self) -> None:
         with self._changed:
             while not self._is_closed:
                 if not self._queue:
-                    if not self._send_kept():
+                    if not self._send_kept() and not self._queue and not self._is_closed:
                         self._changed.wait()
                     continue
                 if len(self._queue) < _BATCH_MAX and not self._flushing:
@@ -169,58 +192,78 @@ class Sender:
     def _first(self) -> List[Line]:
         return [self._queue.popleft() for _ in range(min(_BATCH_MAX, len(self._queue)))]
 
+    @contextlib.contextmanager
+    def _released(self) -> Iterator[None]:
+        """For what takes time, or is the application's own: no caller waits for it."""
+        self._changed.release()
+        try:
+            yield
+        finally:
+            self._changed.acquire()
+
     def _send_batch(self, batch: Sequence[Line], ends_at: Optional[float]) -> List[bytes]:
         """Returns what was not answered in time, or stands behind what the service refused."""
         self._sending = batch
-        self._changed.release()
-        try:
+        with self._released():
             lines = _made(batch)
             answered, refused, why = self._send(lines, ends_at) if lines else (0, 0, "")
-        finally:
-            self._changed.acquire()
         # A forked child begins anew, and what is closed has counted these.
         if batch is not self._sending:
             return []
-        self._sending = []
+        left = self._sending = lines[answered:]
+        unmade = len(batch) - len(lines)
         self._sent += answered - refused
-        if refused > 0:
-            self._lose(refused, why)
-        if len(lines) < len(batch):
-            self._lose(len(batch) - len(lines), "the call could not be recorded")
+        self._lost += refused + unmade
+        with self._released():
+            self._tell(refused, why)
+            self._tell(unmade, "the call could not be recorded")
+        if left is not self._sending:
+            return []
+        self._sending = None
         self._changed.notify_all()
-        return lines[answered:]
+        return left
 
     def _keep(self, left: Sequence[Line], why: str) -> None:
         """In the folder for another process, or nowhere."""
         kept = 0 if self._spool is None or not left else self._spool.keep(_made(left))
         with self._changed:
             self._recorded -= kept
-            if len(left) > kept:
-                self._lose(len(left) - kept, why)
+            self._lost += len(left) - kept
+        self._tell(len(left) - kept, why)
+
+    def _has_excess(self) -> bool:
+        return self._spool is not None and len(self._queue) > self._queue_max // 2
 
     def _keep_excess(self) -> None:
         """Makes room for the calls of the next pause."""
-        while self._spool is not None:
+        while True:
             with self._changed:
-                left = self._first() if len(self._queue) > self._queue_max // 2 else []
+                left = self._first() if self._has_excess() else []
             if not left:
                 return
             self._keep(left, "too many calls wait to be sent")
 
     def _send_kept(self) -> bool:
         """Sends a file of this process or of an earlier one. Returns whether there was one."""
-        file = None if self._spool is None else self._spool.first()
+        with self._released():
+            file = None if self._spool is None else self._spool.first()
         if file is None or self._spool is None:
             return False
         path, lines = file
-        self._recorded += len(lines)
+        self._is_from_file = True
         for at in range(0, len(lines), _BATCH_MAX):
             left = lines[at : at + _BATCH_MAX]
-            while left:
-                left = self._send_batch(list(left), None)
+            while left and not self._is_closed:
+                self._recorded += len(left)
+                left = self._send_batch(left, None)
+                self._recorded -= len(left)
             if self._is_closed:
-                return True
-        self._spool.remove(path)
+                break
+        else:
+            with self._released():
+                self._spool.remove(path)
+        self._is_from_file = False
+        self._changed.notify_all()
         return True
 
     def _send(self, lines: List[bytes], ends_at: Optional[float]) -> Tuple[int, int, str]:
@@ -238,17 +281,25 @@ class Sender:
                     return self._send(lines[: len(lines) // 2], ends_at)
                 return 1, 1, "the service refused calls (%d): %s" % (status, text[:300])
             self._log("calls wait: the service answers %s" % (status or "nothing"))
-            self._keep_excess()
             # A wrong key or address is mended while calls wait.
             backoff = random.random() * min(0.25 * 2**attempt, _RETRY_SECONDS_MAX)
             attempt = min(attempt + 1, 16)
             pause = max(backoff, retry_after)
             if ends_at is not None and time.monotonic() + pause >= ends_at:
                 break
-            with self._changed:
-                if not self._is_closed:
-                    self._changed.wait(pause)
+            self._pause(time.monotonic() + pause)
         return 0, 0, ""
+
+    def _pause(self, until: float) -> None:
+        """Ends early for who waits that calls are sent; the calls of a burst go to the folder meanwhile."""
+        while not self._is_closed:
+            self._keep_excess()
+            with self._changed:
+                seconds = until - time.monotonic()
+                if seconds > 0 and not self._is_closed and not self._has_excess():
+                    self._changed.wait(seconds)
+                if seconds <= 0 or self._flushing or not self._has_excess():
+                    return
 
     def _request(self, lines: List[bytes], key: str) -> Tuple[int, str, float]:
         headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": key, "X-API-Key": self._api_key}
@@ -265,8 +316,10 @@ class Sender:
         except Exception:
             return 0, "", 0.0
 
-    def _lose(self, lost: int, message: str) -> None:
-        self._lost += lost
+    def _tell(self, lost: int, message: str) -> None:
+        """Without the lock: the application may hold one that its handler wants."""
+        if lost <= 0:
+            return
         self._log("calls were lost: " + message)
         try:
             if self._on_problem is not None:
@@ -308,7 +361,7 @@ if hasattr(os, "register_at_fork"):
 
 def _rejected_in(text: str) -> int:
     try:
-        return int(json.loads(text).get("rejected", 0))
+        return max(int(json.loads(text).get("rejected", 0)), 0)
     except Exception:
         return 0
 

@@ -1,7 +1,9 @@
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from service import Service
@@ -86,6 +88,30 @@ if __name__ == "__main__":
         pool.map(record, list("efgh"))
 """
         self.assertEqual(self.run_script(script), [*"abcdefgh", "waits"])
+
+    def test_workers_of_pools_keep_theirs_while_the_service_is_away(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = """
+if __name__ == "__main__":
+    attribution = Attribution(sys.argv[1], "k", flush_seconds=60, close_seconds=0.1, spool_folder=%r)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        pool.map(record, list("ab")); pool.close(); pool.join()
+"""
+            self.run_script(script % folder, url="http://127.0.0.1:9")
+            (name,) = os.listdir(folder)
+            with open(os.path.join(folder, name)) as file:
+                self.assertEqual([json.loads(line)["requested_model"] for line in file], ["a", "b"])
+
+    def test_the_first_process_of_a_container_goes_on_after_a_signal(self):
+        # The kernel takes no notice of a signal that it does not handle.
+        script = """
+os.getpid, os.kill = lambda: 1, lambda *_: None
+for name in "ab":
+    record(name)
+    signal.raise_signal(signal.SIGTERM)
+    assert attribution.counts == (ord(name) - 96, ord(name) - 96, 0, 0)
+"""
+        self.assertEqual(self.run_script(script), ["a", "b"])
 
 
 if __name__ == "__main__":

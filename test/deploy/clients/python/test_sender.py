@@ -2,9 +2,12 @@ import logging
 import os
 import tempfile
 import threading
+import time
+import types
 import unittest
+from unittest import mock
 
-from attribution_service import Attribution
+from attribution_service import Attribution, _sender
 from service import Service
 
 
@@ -85,6 +88,52 @@ class Sending(unittest.TestCase):
                     recorded += 1
             self.assertEqual(len(service.wait_for(recorded)), recorded)
             self.assertEqual(attribution.counts.lost, 0)
+
+    def test_a_burst_is_kept_in_the_folder_while_nothing_is_tried(self):
+        pauses_long = types.SimpleNamespace(random=lambda: 1000)
+        with tempfile.TemporaryDirectory() as spool, mock.patch.object(_sender, "random", pauses_long):
+            attribution = self.attribution(
+                "http://127.0.0.1:9", flush_seconds=0.01, close_seconds=0, queue_max=2000, spool_folder=spool
+            )
+            recorded, ends_at = 0, time.monotonic() + 20
+            while recorded < 5000 and time.monotonic() < ends_at:
+                if attribution.counts.waiting < 1900:
+                    attribution.record("openai", "gpt-4o")
+                    recorded += 1
+            self.assertEqual((recorded, attribution.counts.lost), (5000, 0))
+
+    def test_calls_of_a_file_are_not_kept_again(self):
+        with tempfile.TemporaryDirectory() as spool:
+            away = self.attribution("http://127.0.0.1:9", close_seconds=0, spool_folder=spool)
+            for _ in range(3):
+                away.record("openai", "gpt-4o")
+            away.close()
+
+            asked = threading.Event()
+            service = Service([202, lambda _: asked.set() or 503, *[503] * 99])
+            attribution = self.attribution(service, flush_seconds=0.01, close_seconds=0, spool_folder=spool)
+            attribution.record("openai", "gpt-4o")
+            self.assertTrue(asked.wait(20))
+            attribution.close()
+            self.assertEqual((attribution.counts, len(os.listdir(spool))), ((1, 1, 0, 0), 1))
+
+    def test_a_handler_may_want_a_lock_that_a_caller_holds(self):
+        lock, is_told, is_done = threading.Lock(), threading.Event(), threading.Event()
+
+        def on_problem(*_):
+            is_told.set()
+            with lock:
+                is_done.set()
+
+        attribution = self.attribution(Service([422]), flush_seconds=0.01, on_problem=on_problem)
+        with lock:
+            attribution.record("openai", "bad")
+            self.assertTrue(is_told.wait(20))
+            caller = threading.Thread(target=attribution.record, args=("openai", "gpt-4o"), daemon=True)
+            caller.start()
+            caller.join(10)
+            self.assertFalse(caller.is_alive())
+        self.assertTrue(is_done.wait(20))
 
     def test_a_folder_that_cannot_be_written_keeps_nothing(self):
         attribution = self.attribution("http://127.0.0.1:9", close_seconds=0.1, spool_folder="/proc/none")
