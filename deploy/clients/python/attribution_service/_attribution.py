@@ -109,8 +109,7 @@ class Attribution:
                 self._wrap(client._load_client(), api, provider, context)
                 return client
             fields = _context.fields_of(**context)
-            package = type(client).__module__.partition(".")[0]
-            api = api or _APIS.get(package)
+            api = api or _APIS.get(_package_of(client))
 
             def record(facts: Callable[[], Fields], around: Fields) -> object:
                 return self._sender.add(lambda: _line(facts(), self._context, fields, around))
@@ -124,17 +123,23 @@ class Attribution:
             if hasattr(client, "send") and hasattr(client, "build_request"):
                 same: T = observed(client, begin, self._asks_for_usage)
                 return same
-            if not self._observe(client, begin):
-                _log.warning("a %s sends with nothing that can be observed: it is not recorded", type(client).__name__)
-                return client
-            observe_sockets(client, begin)
-            notice_leaving(sys.modules.get(package))
-            for name in ("copy", "with_options"):
-                copied = getattr(client, name, None)
-                if copied is not None and not hasattr(copied, "_attributed"):
-                    setattr(client, name, _wrapping(copied, lambda copy: self._wrap(copy, api, provider, context)))
+            return self._attach(client, begin)
         except Exception as error:
             _log.warning("a %s is not recorded: %r", type(client).__name__, error)
+        return client
+
+    def _attach(self, client: T, begin: Any) -> T:
+        """For a client and its copies. The later of two wraps says whose calls these are."""
+        if not self._observe(client, begin):
+            _log.warning("a %s sends with nothing that can be observed: it is not recorded", type(client).__name__)
+            return client
+        observe_sockets(client, begin)
+        notice_leaving(sys.modules.get(_package_of(client)))
+        for name in ("copy", "with_options"):
+            copied = getattr(client, name, None)
+            if copied is not None:
+                original = getattr(copied, "_attributed", copied)
+                setattr(client, name, _wrapping(original, lambda copy: self._attach(copy, begin)))
         return client
 
     def _observe(self, client: Any, begin: Any) -> bool:
@@ -169,12 +174,18 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _APIS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
 
 
-def _wrapping(copied: Any, wrap: Any) -> Any:
+def _package_of(client: Any) -> str:
+    return type(client).__module__.partition(".")[0]
+
+
+def _wrapping(copied: Any, attach: Any) -> Any:
     @functools.wraps(copied)
     def copy(*arguments: Any, **options: Any) -> Any:
-        return wrap(copied(*arguments, **options))
+        made = copied(*arguments, **options)
+        _quietly(attach, made)
+        return made
 
-    copy._attributed = True  # type: ignore[attr-defined]
+    copy._attributed = copied  # type: ignore[attr-defined]
     return copy
 
 

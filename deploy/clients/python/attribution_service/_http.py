@@ -16,6 +16,8 @@ Begin = Callable[[Any], Call]
 _ASKABLE = re.compile(r"/(?:chat/)?completions$")
 _IS_STREAM = re.compile(rb'"stream"\s*:\s*true\b')
 _OPTIONS = re.compile(rb'"stream_options"\s*:\s*(?:null|\{\s*(\})?)')
+# OpenRouter is asked in its own way.
+_OWN_ASKING = re.compile(rb'"usage"\s*:\s*\{[^{}]*"include"\s*:')
 _HAS_USAGE = re.compile(rb'"usage"\s*:\s*\{')
 _HAS_NO_CHOICES = re.compile(rb'"choices"\s*:\s*\[\s*\]')
 _NULL_USAGE = re.compile(rb',\s*"usage"\s*:\s*null')
@@ -26,15 +28,17 @@ _REFUSED_BYTES_MAX = 8_192
 
 def observed(http: Any, begin: Begin, asks: bool) -> Any:
     """The same client, in a class of its own: both share all that they are, so others who use it are not observed."""
-    kind = type(http)
-    if hasattr(kind, "_attributed"):
+    if getattr(type(http), "_begin", None) is begin:
         return http
+    http = getattr(http, "_attributed", http)
+    kind = type(http)
     send = _async_send if hasattr(kind, "aclose") else _send
     refused: Set[Tuple[str, str]] = set()
     members = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "_attributed": http,
+        "_begin": staticmethod(begin),
         "send": send(kind, begin, refused if asks else None),
     }
     same: Any = object.__new__(type(kind.__name__, (kind,), members))
@@ -108,6 +112,8 @@ def _asking(request: Any, refused: Optional[Set[Tuple[str, str]]]) -> Any:
     is_signed = request.headers.get("authorization", "").startswith("AWS4-")
     if is_signed or b'"include_usage"' in body or not _IS_STREAM.search(body) or body[-1:] != b"}":
         return None
+    if _OWN_ASKING.search(body):
+        return None
     if b'"stream_options"' in body:
         options = _OPTIONS.search(body)
         if options is None:
@@ -167,7 +173,9 @@ class _WithoutUsage:
 
 def _observe(call: Call, request: Any, response: Any, is_asked: bool) -> None:
     try:
-        response.request = request
+        # After a redirect, it is another one.
+        if is_asked and not response.history:
+            response.request = request
         feed = call.answered(response)
         if response.status_code >= 400:
             return

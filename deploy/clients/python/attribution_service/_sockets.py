@@ -50,12 +50,20 @@ def observe_sockets(client: Any, begin: Begin) -> None:
     """For all connections that a client opens from now on."""
     live = getattr(getattr(client, "aio", None), "live", None)
     if live is not None:
-        if not hasattr(live.connect, "_attributed"):
-            live.connect = _gemini_connect(live.connect, begin, _host_of(client))
+        live.connect = _gemini_connect(_original(live.connect), begin, _host_of(client))
         return
-    client._attribution_connect = lambda connect: _openai_connect(connect, begin, _host_of(client))
+    client._attribution_connect = lambda connect: _openai_connect(_original(connect), begin, _host_of(client))
     for name in ("realtime", "responses"):
-        _notice(type(client), name)
+        for kind in type(client).__mro__:
+            _notice(kind, name)
+        # One that was used before.
+        if name in vars(client):
+            _observe_part(client, vars(client)[name])
+
+
+def _original(connect: Any) -> Any:
+    """The later of two wraps says whose calls these are."""
+    return getattr(connect, "_attributed", connect)
 
 
 def _host_of(client: Any) -> str:
@@ -67,21 +75,26 @@ def _host_of(client: Any) -> str:
 def _notice(kind: Any, name: str) -> None:
     """An SDK imports these of its parts, which takes a while, when they are first used: then they are observed, too."""
     original = kind.__dict__.get(name)
-    if not isinstance(original, functools.cached_property):
+    if not isinstance(original, functools.cached_property) or hasattr(original, "_attributed"):
         return
 
     class Noticing(functools.cached_property):  # type: ignore[type-arg]
         def __get__(self, client: Any, owner: Any = None) -> Any:
             part = super().__get__(client, owner)
-            connect = getattr(part, "connect", None)
-            observe = getattr(client, "_attribution_connect", None)
-            if connect is not None and observe is not None:
-                part.connect = observe(connect)
+            _observe_part(client, part)
             return part
 
     noticing = Noticing(original.func)
+    noticing._attributed = original  # type: ignore[attr-defined]
     noticing.__set_name__(kind, name)
     setattr(kind, name, noticing)
+
+
+def _observe_part(client: Any, part: Any) -> None:
+    connect = getattr(part, "connect", None)
+    observe = getattr(client, "_attribution_connect", None)
+    if connect is not None and observe is not None:
+        part.connect = observe(connect)
 
 
 def _openai_connect(connect: Any, begin: Begin, host: str) -> Any:
@@ -93,6 +106,7 @@ def _openai_connect(connect: Any, begin: Begin, host: str) -> Any:
             manager.__class__ = _entering(type(manager), answers)
         return manager
 
+    connecting._attributed = connect  # type: ignore[attr-defined]
     return connecting
 
 
@@ -125,7 +139,7 @@ def _gemini_connect(connect: Any, begin: Begin, host: str) -> Any:
                 _observe_method(session._ws, "recv", answers)
             yield session
 
-    connecting._attributed = True  # type: ignore[attr-defined]
+    connecting._attributed = connect  # type: ignore[attr-defined]
     return connecting
 
 

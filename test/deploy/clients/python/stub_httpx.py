@@ -77,6 +77,7 @@ class Response:
     def __init__(self, status_code, headers=None, stream=None):
         self.status_code, self.headers, self.stream = status_code, Headers(headers or {}), stream
         self.is_stream_consumed = self.is_closed = False
+        self.request, self.history = None, []
         self.content = b""
 
     def read(self):
@@ -118,6 +119,7 @@ class Client:
 
     def send(self, request, *, stream=False):
         response = self._answer(request, Parts)
+        response.request = response.request or request
         if not stream:
             response.read()
         return response
@@ -126,6 +128,7 @@ class Client:
 class AsyncClient(Client):
     async def send(self, request, *, stream=False):
         response = self._answer(request, AsyncParts)
+        response.request = response.request or request
         if not stream:
             await response.aread()
         return response

@@ -235,6 +235,25 @@ class Calls(unittest.TestCase):
         response = self.send(self.answers_as_asked, request, stream=True)
         self.assertEqual(response.read(), b"".join(httpx.events({**CHUNK, "usage": None}, LAST)))
 
+    def test_a_usage_that_the_caller_asks_for_in_another_way_is_the_callers(self):
+        def answer(request, kind):
+            self.assertNotIn(b"stream_options", request.content)
+            return httpx.event_stream(httpx.events(CHUNK, LAST))(request, kind)
+
+        body = {**ASKED, "stream": True, "usage": {"include": True}}
+        response = self.send(answer, httpx.post("https://openrouter.ai/api/v1/chat/completions", body), stream=True)
+        self.assertEqual(response.read(), b"".join(httpx.events(CHUNK, LAST)))
+
+    def test_a_redirected_answer_says_where_it_is_from(self):
+        moved = httpx.Request("GET", "https://other.example.com/v1/models")
+
+        def answer(request, kind):
+            response = httpx.json_answer({})(request, kind)
+            response.request, response.history = moved, [response]
+            return response
+
+        self.assertIs(self.send(answer, httpx.post(CHAT, ASKED)).request, moved)
+
     def test_who_refuses_to_be_asked_is_asked_once(self):
         asked = []
 
@@ -452,6 +471,23 @@ class Calls(unittest.TestCase):
         # Others who share the client of httpx are not recorded.
         http.send(httpx.post(CHAT, ASKED))
         self.assertEqual(self.events(), [])
+
+    def test_the_later_of_two_wraps_says_whose_calls_these_are(self):
+        class Sdk:
+            def __init__(self, http):
+                self._client = http
+
+            def copy(self):
+                return Sdk(self._client)
+
+        base = self.attribution.wrap(Sdk(httpx.Client(httpx.json_answer(CHAT_ANSWER))), service="search")
+        chat = self.attribution.wrap(base.copy(), service="chat")
+        for client in (base, base.copy(), chat, chat.copy()):
+            client._client.send(httpx.post(CHAT, ASKED))
+        self.assertEqual(
+            [event["attributed_service"] for event in self.events()], ["search", "search", "chat", "chat"]
+        )
+        self.assertIs(type(chat.copy()._client), type(chat._client))
 
     def test_the_client_that_a_modules_functions_share_is_recorded(self):
         module = types.ModuleType("sdk")

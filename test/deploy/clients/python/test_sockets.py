@@ -87,6 +87,18 @@ class Sockets(unittest.TestCase):
             self.assertEqual((first["provider"], first["requested_model"]), ("openai", "gpt-realtime"))
             self.assertEqual((second["provider_usage"], second["response_id"]), (USAGE, "resp_1"))
 
+    def test_subclasses_and_connections_of_a_part_used_before_are_recorded(self):
+        class Azure(Sdk):
+            pass
+
+        used = Sdk([DONE])
+        self.assertIsNotNone(used.realtime)
+        for client in (Azure([DONE]), used):
+            for _ in range(2):
+                self.attribution.wrap(client)
+            client.realtime.connect(model="gpt-realtime").enter().recv_bytes()
+            self.assertEqual([event["requested_model"] for event in self.events()], ["gpt-realtime"])
+
     def test_an_answer_that_breaks_off_is_recorded(self):
         connection = self.attribution.wrap(Sdk([CREATED, SAID])).realtime.connect(model="gpt-realtime").enter()
         with self.assertRaises(StopIteration):
