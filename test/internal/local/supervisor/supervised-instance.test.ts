@@ -96,6 +96,8 @@ describe('the small files of an instance', () => {
       'cmd/attribution/directory.ts',
       'cmd/gateway/api-types.ts',
       'internal/process/durable-files.ts',
+      // Of the package for callers' own processes, which has no other module of ours.
+      'internal/sdk/spool.ts',
       // The engine's configuration, written anew at each start.
       'internal/store/engine/engine.ts',
       // Of the engine's own files, and synced.
