@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import json
+import re
 from types import SimpleNamespace
 from typing import Any, AsyncIterator, Callable, Dict, Optional
 
@@ -12,23 +13,29 @@ from ._scan import Scanner
 
 Begin = Callable[[Any], Call]
 
+# What the events of a session say of the model that writes down what is heard, and who counts that.
+_TRANSCRIBES = re.compile(rb'"(?:input_audio_)?transcription"\s*:\s*\{[^{}]*?"model"\s*:\s*"([^"\\]{1,256})"')
+_TRANSCRIBED = "conversation.item.input_audio_transcription.completed"
+
 
 class _Answers:
     """Reads what arrives on one connection."""
 
     def __init__(self, begin: Begin, host: str, model: Any) -> None:
         self._begin = begin
-        body = {"model": model, "input": 0} if isinstance(model, str) else {"input": 0}
-        url = SimpleNamespace(host=host, path="/realtime")
-        self._request = SimpleNamespace(
-            method="POST", url=url, content=json.dumps(body).encode(), headers=SimpleNamespace(raw=()), stream=None
-        )
+        self._host = host
+        self._model = model
+        self._transcriber: Optional[str] = None
         self._call: Optional[Call] = None
         self._scanner = Scanner(self._see)
 
     def feed(self, message: Any) -> None:
         try:
-            self._scanner.feed(message if isinstance(message, bytes) else str(message).encode())
+            data = message if isinstance(message, bytes) else str(message).encode()
+            found = _TRANSCRIBES.search(data) if b'transcription"' in data else None
+            if found:
+                self._transcriber = found[1].decode(errors="replace")
+            self._scanner.feed(data)
         except Exception:
             self._scanner = Scanner(self._see)
 
@@ -39,11 +46,21 @@ class _Answers:
 
     def _see(self, stated: Dict[str, str], usage: Optional[bytes]) -> None:
         if stated.get("type") == "response.created":
-            self._call = self._begin(self._request)
+            self._call = self._begin(self._asked(self._model))
         if usage is not None:
-            call, self._call = self._call or self._begin(self._request), None
+            if stated.get("type") == _TRANSCRIBED:
+                call = self._begin(self._asked(self._transcriber))
+            else:
+                call, self._call = self._call or self._begin(self._asked(self._model)), None
             call.answer.see(stated, usage)
             call.end("success")
+
+    def _asked(self, model: Any) -> Any:
+        body = {"model": model, "input": 0} if isinstance(model, str) else {"input": 0}
+        url = SimpleNamespace(host=self._host, path="/realtime")
+        return SimpleNamespace(
+            method="POST", url=url, content=json.dumps(body).encode(), headers=SimpleNamespace(raw=()), stream=None
+        )
 
 
 def observe_sockets(client: Any, begin: Begin) -> None:

@@ -1,12 +1,17 @@
 """Keeps calls in a folder while the service is away: those that no longer fit in memory, and what waits at the end."""
 
+import contextlib
 import os
+import re
 import time
 import uuid
 from typing import List, Optional, Tuple
 
 _BYTES_MAX = 256 * 1024 * 1024
 _SUFFIX = ".ndjson"
+# Still being written; after this time its writer has ended.
+_PARTIAL = re.compile(r"\d{19,}-[0-9a-f-]{36}\Z")
+_PARTIAL_SECONDS = 3600
 
 
 class Spool:
@@ -19,18 +24,33 @@ class Spool:
         """Returns how many calls are kept: all, or none where the folder is full or cannot be written."""
         name = os.path.join(self._folder, "%d-%s" % (time.time_ns(), uuid.uuid4()))
         try:
-            os.makedirs(self._folder, exist_ok=True)
+            # Who pays for what is nobody else's to read.
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
             data = b"\n".join(lines)
-            with os.scandir(self._folder) as files:
-                if sum(file.stat().st_size for file in files) + len(data) > _BYTES_MAX:
-                    return 0
-            with open(name, "xb") as file:
+            if self._bytes() + len(data) > _BYTES_MAX:
+                return 0
+            with open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
                 file.write(data)
             # Only a whole file is read.
             os.replace(name, name + _SUFFIX)
             return len(lines)
         except OSError:
+            self.remove(name)
             return 0
+
+    def _bytes(self) -> int:
+        """Of all files, without those that nobody will finish."""
+        size = 0
+        with os.scandir(self._folder) as files:
+            for file in files:
+                # Another process may remove it meanwhile.
+                with contextlib.suppress(OSError):
+                    stat = file.stat()
+                    if _PARTIAL.match(file.name) and time.time() - stat.st_mtime > _PARTIAL_SECONDS:
+                        os.remove(file.path)
+                    else:
+                        size += stat.st_size
+        return size
 
     def first(self) -> Optional[Tuple[str, List[bytes]]]:
         """The oldest file and its calls."""
@@ -48,4 +68,4 @@ class Spool:
         try:
             os.remove(path)
         except OSError:
-            pass  # Another process has sent it.
+            pass  # Another process has sent it, or it was never written.

@@ -484,9 +484,7 @@ class Calls(unittest.TestCase):
         chat = self.attribution.wrap(base.copy(), service="chat")
         for client in (base, base.copy(), chat, chat.copy()):
             client._client.send(httpx.post(CHAT, ASKED))
-        self.assertEqual(
-            [event["attributed_service"] for event in self.events()], ["search", "search", "chat", "chat"]
-        )
+        self.assertEqual([event["attributed_service"] for event in self.events()], ["search", "search", "chat", "chat"])
         self.assertIs(type(chat.copy()._client), type(chat._client))
 
     def test_the_client_that_a_modules_functions_share_is_recorded(self):

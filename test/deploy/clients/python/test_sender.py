@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 from attribution_service import Attribution, _sender
+from attribution_service._spool import Spool
 from service import Service
 
 
@@ -88,6 +89,24 @@ class Sending(unittest.TestCase):
                     recorded += 1
             self.assertEqual(len(service.wait_for(recorded)), recorded)
             self.assertEqual(attribution.counts.lost, 0)
+
+    def test_the_folder_is_the_users_own_and_holds_no_files_that_nobody_finishes(self):
+        with tempfile.TemporaryDirectory() as parent:
+            folder = os.path.join(parent, "calls")
+            spool = Spool(folder)
+            self.assertEqual(spool.keep([b"{}"]), 1)
+            path, _ = spool.first()
+            self.assertEqual([os.stat(each).st_mode & 0o777 for each in (folder, path)], [0o700, 0o600])
+
+            with mock.patch.object(os, "replace", side_effect=OSError):
+                self.assertEqual(spool.keep([b"{}"]), 0)
+            abandoned, fresh = [path.partition(".")[0][:-1] + end for end in "01"]
+            for name, age in ((os.path.join(folder, "others"), 7200), (abandoned, 7200), (fresh, 0)):
+                with open(name, "x"):
+                    os.utime(name, (time.time() - age,) * 2)
+            self.assertEqual(spool.keep([b"{}"]), 1)
+            left = {os.path.join(folder, name) for name in os.listdir(folder) if not name.endswith(".ndjson")}
+            self.assertEqual(left, {os.path.join(folder, "others"), fresh})
 
     def test_a_burst_is_kept_in_the_folder_while_nothing_is_tried(self):
         pauses_long = types.SimpleNamespace(random=lambda: 1000)

@@ -87,6 +87,24 @@ class Sockets(unittest.TestCase):
             self.assertEqual((first["provider"], first["requested_model"]), ("openai", "gpt-realtime"))
             self.assertEqual((second["provider_usage"], second["response_id"]), (USAGE, "resp_1"))
 
+    def test_what_is_heard_is_counted_for_the_model_that_writes_it_down(self):
+        transcription = {"language": "en", "model": "gpt-4o-transcribe"}
+        older = {"type": "session.updated", "session": {"input_audio_transcription": {"model": "whisper-1"}}}
+        newer = {"type": "session.updated", "session": {"audio": {"input": {"transcription": transcription}}}}
+        heard = {
+            "type": "conversation.item.input_audio_transcription.completed",
+            "transcript": "a-word",
+            "usage": {"type": "tokens", "total_tokens": 22},
+        }
+        messages = [heard, older, CREATED, heard, DONE, newer, heard]
+        connection = self.attribution.wrap(Sdk(messages)).realtime.connect(model="gpt-realtime").enter()
+        for _ in messages:
+            connection.recv_bytes()
+        self.assertEqual(
+            [event["requested_model"] for event in self.events()],
+            ["unknown", "whisper-1", "gpt-realtime", "gpt-4o-transcribe"],
+        )
+
     def test_subclasses_and_connections_of_a_part_used_before_are_recorded(self):
         class Azure(Sdk):
             pass
