@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 import types
 import uuid
@@ -226,6 +227,35 @@ def _close_at_end_of_worker() -> None:
     processes, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
     if processes is not None and util is not None and processes.parent_process() is not None:
         util.Finalize(None, _close_all, exitpriority=10)
+        _quietly(_watch_sigterm)
+
+
+_is_ending = threading.Event()
+
+
+def _watch_sigterm() -> None:
+    """
+    A worker that waits for a lock of its pool may run no handler any more, while `Pool.terminate` waits for its end: a
+    thread then does what the handler would have done.
+    """
+    if signal.getsignal(signal.SIGTERM) is not _on_sigterm:
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    if before != -1:
+        # Somebody else's, such as an event loop.
+        signal.set_wakeup_fd(before)
+        return
+    threading.Thread(target=_end_by_signal, args=(reader,), daemon=True).start()
+
+
+def _end_by_signal(reader: int) -> None:
+    while signal.SIGTERM not in os.read(reader, 64):
+        pass
+    if not _is_ending.wait(0.5):
+        _close_all()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _on_sigterm(number: int, _frame: Any) -> None:
@@ -234,6 +264,7 @@ def _on_sigterm(number: int, _frame: Any) -> None:
         for each in list(_open):
             _quietly(each._save)
         return
+    _is_ending.set()
     signal.signal(number, signal.SIG_DFL)
     _close_all()
     os.kill(os.getpid(), number)
