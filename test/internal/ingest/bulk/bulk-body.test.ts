@@ -131,7 +131,7 @@ describe('NDJSON', () => {
   })
 
   test('gives each line in order; CRLF and blank lines do not count', async () => {
-    const text = '\n{"a":1}\r\n  \n\t{"b":"x\\ny"} \n\r\n[1]\n\n3'
+    const text = '\ufeff\n{"a":1}\r\n  \n\t{"b":"x\\ny"} \n\r\n[1]\n\n3'
 
     expect(outcomes(await openText(NDJSON_BODY, text))).toEqual([{ a: 1 }, { b: 'x\ny' }, [1], 3])
   })
@@ -140,7 +140,7 @@ describe('NDJSON', () => {
     ['{"a":1\n{"b":2}', [MALFORMED, { b: 2 }]],
     ['{"a":"x\n{"b":2}', [MALFORMED, { b: 2 }]],
     ['{"a":1} {"c":\n{"b":2}', [{ a: 1 }, MALFORMED, { b: 2 }]],
-    ['\ufeff{"a":1}\n{"b":2}', [MALFORMED, { b: 2 }]],
+    ['\ufeff{"a":1\n{"b":2}', [MALFORMED, { b: 2 }]],
     ['text\n{"b":2}', [MALFORMED, { b: 2 }]],
     ['[2026-11-28] text\n{"b":2}', [MALFORMED, { b: 2 }]],
   ])('%j: a malformed line is its own problem', async (text, expected) => {
