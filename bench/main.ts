@@ -220,7 +220,7 @@ program
 
 program
   .command('client')
-  .description('what the JavaScript client library adds to a call, and its memory while the service is away')
+  .description('what the JavaScript client library adds to a call, and its memory while the service cannot be reached')
   .option('--calls <count>', 'timed calls of each form', atLeast(1_000), 20_000)
   .option('--away-calls <count>', 'calls while the service cannot be reached', atLeast(1), 1_000_000)
   .action((options: { calls: number; awayCalls: number }) => client({ checkout: CHECKOUT, ...options }))

@@ -70,7 +70,7 @@ export function clientAddresses(networks: readonly string[]): ClientAddressOf {
     for (const entry of forwardedFor.split(',').reverse()) {
       if (!isTrusted(nearest)) return nearest
       const address = plainAddress(entry.trim().replace(WITH_PORT, '$1$2'))
-      // Whatever stands before it is no better.
+      // Entries before it are no better.
       if (isIP(address) === 0) return nearest
       // What only this machine may do is judged by the address: no header makes a caller local.
       if (isLoopback(address)) return nearest

@@ -385,7 +385,7 @@ export class Exchange {
     return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
   }
 
-  /** Whether the connection ends with the reply: what stands behind a chunked body could be another request to a proxy. */
+  /** Whether the connection ends with the reply: what follows a chunked body could be another request to a proxy. */
   private get isLast(): boolean {
     return this.hooks.isLeaving || (this.headers.transferEncoding !== '' && !this.hooks.isStrict)
   }

@@ -5,7 +5,7 @@ import { HTTP_1_ONLY } from './http2-refusal.js'
 
 /**
  * A slow or silent client costs a connection for no longer than this. Load balancers keep idle connections for up to a
- * minute: whoever ends one first must not be us, who may have a request on its way.
+ * minute: we must not end one first: it may have a request on its way.
  */
 export const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 } as const
 

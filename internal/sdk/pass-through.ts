@@ -1,4 +1,4 @@
-/** What is told of a stream while it is read. */
+/** What a stream reports while it is read. */
 export interface StreamObserver<T> {
   /**
    * @param value undefined at the end

@@ -26,7 +26,7 @@ export function sellerOf(
   }
 }
 
-/** By the whole name, by what stands before a slash (`azure/gpt-4o`), or by what stands after it. */
+/** By the whole name, the part before a slash (`azure/gpt-4o`), or the part after it. */
 function ofModels(models: readonly (string | null | undefined)[]): string | undefined {
   for (const model of models) {
     const name = model?.toLowerCase() ?? ''

@@ -79,7 +79,7 @@ const NEIGHBOURS: readonly string[] = ['}{', '} {', '},{', '}, {', '}\t{', '}  '
 
 const LINE_FEED = 0x0a
 
-/** Objects that follow one another, and what stands between them. */
+/** Objects that follow one another, and what is between them. */
 class LooseElements {
   /** Bytes of objects that were begun and did not end: they are looked at again. */
   wasted = 0

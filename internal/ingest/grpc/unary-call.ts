@@ -117,7 +117,7 @@ export function refuse(stream: ServerHttp2Stream, code: number, message: string,
 function endWith(stream: ServerHttp2Stream, trailers: Readonly<Record<string, string>>): void {
   if (stream.destroyed || stream.closed || stream.headersSent) return
   stream.respond({ ...HEAD, ...trailers }, { endStream: true })
-  // The rest of a message that nobody reads: its sender is told to stop, after the answer. Not now: within an event of
+  // The rest of a message that nobody reads: its sender is asked to stop, after the answer. Not now: within an event of
   // the stream, Node's parser still holds what this frees (Node 20, 22: a crash).
   if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR))
 }

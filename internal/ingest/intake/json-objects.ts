@@ -11,7 +11,7 @@ const BETWEEN: ReadonlySet<number> = new Set([0x1e, 0xef, 0xbb, 0xbf])
 
 /**
  * The objects of a body: lines, arrays, a single one on many lines, one behind the other, and all of these mixed. Each
- * is a unit; what stands between them is counted as one that is broken, by line or element.
+ * is a unit; what is between them is counted as one that is broken, by line or element.
  */
 export class JsonObjects extends JsonCopy {
   /** Where each lies in the copy, in their order; one that is broken is empty. */

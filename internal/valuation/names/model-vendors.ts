@@ -1,4 +1,4 @@
-/** Which provider is meant by the names of models alone: by what stands before a slash, else by their forms. */
+/** Which provider is meant by the names of models alone: by the part before a slash, else by their forms. */
 import { canonicalProvider, isGateway } from '../../records/provider-names.js'
 import { MODEL_FORMS } from '../../sdk/model-forms.js'
 

@@ -1,22 +1,11 @@
 import { beforeEach, expect, test } from 'vitest'
-import { Attribution } from '../../../internal/sdk/attribution.js'
+import type { Attribution } from '../../../internal/sdk/attribution.js'
+import { recordedCalls } from '../../support/recorded-calls.js'
 
 let sent: Record<string, unknown>[]
 let attribution: Attribution
 beforeEach(() => {
-  sent = []
-  attribution = new Attribution({
-    baseUrl: 'http://service.test',
-    apiKey: 'ak_test',
-    fetch: async (_, init) => {
-      sent.push(
-        ...String(init?.body)
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      )
-      return new Response('{"accepted":1,"rejected":0}', { status: 202 })
-    },
-  })
+  ;({ attribution, sent } = recordedCalls())
 })
 
 const model = { provider: 'openai.chat', modelId: 'gpt-4o' }

@@ -1,26 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as later } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Attribution } from '../../../internal/sdk/attribution.js'
+import type { Attribution } from '../../../internal/sdk/attribution.js'
+import { recordedCalls } from '../../support/recorded-calls.js'
 import { atEnd } from '../../support/run/at-end.js'
 
 let sent: Record<string, unknown>[]
 let attribution: Attribution
 beforeEach(() => {
-  sent = []
-  attribution = new Attribution({
-    baseUrl: 'http://service.test',
-    apiKey: 'ak_test',
-    context: { service: 'shop', tags: { team: 'core' } },
-    fetch: async (_, init) => {
-      sent.push(
-        ...String(init?.body)
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      )
-      return new Response('{"accepted":1,"rejected":0}', { status: 202 })
-    },
-  })
+  ;({ attribution, sent } = recordedCalls({ service: 'shop', tags: { team: 'core' } }))
 })
 
 const answer = async () => Response.json({ usage: { input_tokens: 1 } })

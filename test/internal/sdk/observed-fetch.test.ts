@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Attribution } from '../../../internal/sdk/attribution.js'
+import { recordedCalls } from '../../support/recorded-calls.js'
 
 const CHATS = 'https://api.openai.com/v1/chat/completions'
 const BODY = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }] })
@@ -16,19 +17,7 @@ const recorded = async () => {
   return sent
 }
 beforeEach(() => {
-  sent = []
-  attribution = new Attribution({
-    baseUrl: 'http://service.test',
-    apiKey: 'ak_test',
-    fetch: async (_, init) => {
-      sent.push(
-        ...String(init?.body)
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      )
-      return new Response('{"accepted":1,"rejected":0}', { status: 202 })
-    },
-  })
+  ;({ attribution, sent } = recordedCalls())
 })
 
 /** Calls an API that answers so. */

@@ -28,7 +28,7 @@ Fields = Mapping[str, Any]
 class Attribution:
     """Sends calls in the background. Further arguments are who and what causes all of them, as in `context`.
 
-    `spool_folder`: for what does not fit in memory while the service is away, and for what waits at the end.
+    `spool_folder`: for what does not fit in memory while the service cannot be reached, and for what waits at the end.
     """
 
     def __init__(

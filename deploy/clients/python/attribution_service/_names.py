@@ -112,7 +112,7 @@ def site_of(host: str) -> Tuple[Optional[str], Optional[str]]:
 
 
 def provider_of_model(model: str) -> Optional[str]:
-    """By the whole name, by what stands before a slash (`azure/gpt-4o`), or by what stands after it."""
+    """By the whole name, the part before a slash (`azure/gpt-4o`), or the part after it."""
     name = model.strip().lower()
     first, _, last = name.partition("/")
     return _by_form(name) or (first if last and first in PROVIDERS else None) or _by_form(name.rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""Keeps calls in a folder while the service is away: those that no longer fit in memory, and what waits at the end."""
+"""Keeps calls in a folder while the service cannot be reached: those that no longer fit in memory, and what waits at the end."""
 
 import contextlib
 import os
