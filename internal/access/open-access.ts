@@ -103,6 +103,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     budgetsOf,
     findTenant: tenants.get,
     requiresSecondFactor: (tenantId) => settingsOf(tenants.get(tenantId)).require_second_factor,
+    hasLeft: settings.directory.hasLeft,
     peopleOf: (known) => peopleFromProvider({ ...known, ...settings, ...settings.directory, tenants: tenantRecords }),
     findPartnerClient(clientId) {
       const connector = withClient(clientId)

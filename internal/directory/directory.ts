@@ -33,7 +33,14 @@ export interface IdentityEntry {
   readonly inactive?: true
   /** Ids of the groups that SCIM has put it in, in the order of joining; `owner` is the name of the first. */
   readonly groups?: readonly string[]
+  /** Its id at the SCIM client. */
+  readonly external_id?: string
+  /** Names that SCIM has given it since, the newest last: `name`, from which its id follows, stays. */
+  readonly renamed?: readonly string[]
 }
+
+/** Every name of an identity, of any time. */
+export const namesOfIdentity = ({ name, renamed = [] }: IdentityEntry): readonly string[] => [name, ...renamed]
 
 /** A credential whose calls come from one service. */
 export interface PrincipalEntry {

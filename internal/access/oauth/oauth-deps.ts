@@ -19,6 +19,8 @@ export interface OAuthDeps extends GrantDeps {
   readonly secondFactors: SecondFactors
   /** The identity provider of a tenant; undefined where people sign in by password alone. */
   readonly providerOf: (tenantId: string) => StoredProvider | undefined
+  /** Whether the directory says that a person has left. @param username in any spelling */
+  readonly hasLeft: (tenantId: string, username: string) => boolean
   /** Makes every gateway refuse a token, or all tokens of a session. Resolves when this gateway refuses it. */
   readonly deny: (id: string) => Promise<void>
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets

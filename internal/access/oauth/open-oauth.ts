@@ -53,6 +53,7 @@ export interface AuthorizationServerSettings {
   readonly findTenant: (tenantId: string) => { readonly created_at: string } | undefined
   /** Whether a tenant wants a second factor of people who sign in by password. */
   readonly requiresSecondFactor: (tenantId: string) => boolean
+  readonly hasLeft: OAuthDeps['hasLeft']
   /** Who comes from a tenant's identity provider. */
   readonly peopleOf: (
     known: Pick<FromProviderDeps, 'users' | 'findUser' | 'findUserNamed' | 'findUserAt'>,
@@ -134,6 +135,7 @@ export async function openAuthorizationServer(
     findUserNamed: (tenantId, username) => people.named(tenantId, username),
     secondFactors: secondFactors({ users, masterKeys, isRequired: settings.requiresSecondFactor }),
     providerOf: providers.get,
+    hasLeft: settings.hasLeft,
     codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
     sessions: storedSessions(await bucket(SESSIONS), deny),
     signInKey: await signingKey(await bucket(SIGNING_KEYS), masterKeys, 'sign-ins'),

@@ -110,14 +110,14 @@ interface Step {
 
 /** Checks name and password. @returns the person, where that is enough */
 async function checkFirst(
-  { secondFactors, providerOf }: OAuthDeps,
+  { secondFactors, providerOf, hasLeft }: OAuthDeps,
   tenantId: string,
   form: Parameters,
   { claimed, fail, nowMs }: Step,
 ): Promise<StoredUser | SignInOutcome> {
   const user = await slotsToSignIn.run(tenantId, () => checkPassword(claimed, form.get('password') ?? ''))
   if (typeof user === 'string') return { kind: 'busy' }
-  if (user === undefined || providerOf(tenantId)?.only === true) {
+  if (user === undefined || providerOf(tenantId)?.only === true || hasLeft(tenantId, user.username)) {
     await fail(WRONG_PASSWORD)
     return { kind: 'failed', username: form.get('username') ?? '' }
   }

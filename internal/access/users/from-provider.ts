@@ -33,7 +33,7 @@ export interface FromProviderDeps {
   readonly findUserAt: (tenantId: string, account: Pick<ProviderPerson, 'issuer' | 'subject'>) => StoredUser | undefined
   readonly tenants: Records<Tenant>
   readonly idsOf: (tenantId: string) => TenantIds
-  /** Whether the directory says that a person has left. */
+  /** Whether the directory says that a person has left. @param username in any spelling */
   readonly hasLeft: (tenantId: string, username: string) => boolean
   /** Writes the team of a person who has none into the directory. */
   readonly setTeam: (tenantId: string, username: string, team: string) => Promise<void>
@@ -47,10 +47,11 @@ export function peopleFromProvider(deps: FromProviderDeps): PeopleFromProvider {
     async signedIn(tenantId, person) {
       const username = readUsername(person.username)
       if (username === undefined) return 'Your user name has characters that no user name may have here.'
-      if (deps.hasLeft(tenantId, person.username) || deps.hasLeft(tenantId, username)) {
+      const known = findUserAt(tenantId, person)
+      // The account may have another name at the provider by now.
+      if ([person.username, known?.username ?? username].some((name) => deps.hasLeft(tenantId, name))) {
         return 'The directory says that you have left.'
       }
-      const known = findUserAt(tenantId, person)
       if (known === undefined && users.countOf(tenantId) >= USERS_MAX) return 'The tenant has too many people.'
       const user =
         known ?? (await users.createOnce(userKey(tenantId, username), await newUser(tenantId, username, person, deps)))
@@ -77,7 +78,7 @@ export function peopleFromProvider(deps: FromProviderDeps): PeopleFromProvider {
     async end(tenantId, name) {
       const username = readUsername(name)
       const user = username === undefined ? undefined : findUserNamed(tenantId, username)
-      if (user?.provider === undefined) return
+      if (user === undefined) return
       const from = Math.floor(clock() / 1_000) + 1
       await users.change(userKey(tenantId, user.username), (stored) =>
         stored.id === user.id ? { ...stored, signed_in_from: from } : undefined,

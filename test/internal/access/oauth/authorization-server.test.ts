@@ -55,6 +55,8 @@ let ada: StoredUser
 let bob: StoredUser
 const audited: AuditEntry[] = []
 const denied: string[] = []
+/** Who has left, says the directory. */
+const left = new Set<string>()
 let denyTokensOf = async (id: string): Promise<void> => void denied.push(id)
 
 beforeAll(async () => {
@@ -78,6 +80,7 @@ beforeAll(async () => {
     signInKey: new Uint8Array(32).fill(1),
     secondFactors: { isAskedOf: () => false, accepts: async () => false },
     providerOf: () => undefined,
+    hasLeft: (_, username) => left.has(username),
     deny: async () => undefined,
     budgetsOf,
     tokenLifeS: 900,
@@ -147,6 +150,16 @@ test('a sign-in with the right password but none of the requested scopes is audi
 
   expect(location?.searchParams.get('error')).toBe('invalid_scope')
   expect(auditedActions()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
+})
+
+test('who has left does not sign in by the right password, however they spell their name', async () => {
+  left.add('ada')
+
+  const { location } = await signIn({ username: ' ADA', password: PASSWORD })
+  left.clear()
+
+  expect(location).toBeUndefined()
+  expect(auditedActions()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, ada.id]])
 })
 
 test.each(['', 'yes', 'Allow'])(
