@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BUILT_MODULES, builtModules, TESTS_THE_BUILD } from './test/support/run/built.js'
 import { PROJECTS, projectOf, testFiles } from './test/support/run/projects.js'
-import { failedFiles, flakyTests, slowestFiles } from './test/support/run/reporters.js'
-import { isOuter, RUNS_BOTH_RINGS } from './test/support/run/rings.js'
+import { conformanceTable, failedFiles, flakyTests, slowestFiles } from './test/support/run/reporters.js'
+import { isConformance, isOuter, RUNS_BOTH_RINGS } from './test/support/run/rings.js'
 import { LongestFirst } from './test/support/run/sequence.js'
 
 // What a test launches is the build; unit tests launch nothing.
@@ -17,7 +17,9 @@ if (!existsSync('dist/.built') && !/--project[ =]unit/.test(process.argv.join(' 
 const args = process.argv.slice(2)
 const named = args.filter((arg) => arg.startsWith('test/') || arg.endsWith('.test.ts'))
 const isOfBothRings = RUNS_BOTH_RINGS || args.some((arg) => arg.startsWith('--changed'))
-const files = testFiles().filter((file) => isOfBothRings || !isOuter(file) || named.some((name) => file.includes(name)))
+const files = testFiles().filter(
+  (file) => named.some((name) => file.includes(name)) || (!isConformance(file) && (isOfBothRings || !isOuter(file))),
+)
 
 /**
  * Tests of the product spend half of their time waiting for timers, leases and restarts: of two processors, four workers
@@ -31,7 +33,7 @@ const maxWorkers = stated === undefined ? DEFAULT_WORKERS : Number(stated.split(
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run/folder.ts',
-    reporters: ['default', flakyTests, failedFiles, slowestFiles],
+    reporters: ['default', flakyTests, failedFiles, slowestFiles, conformanceTable],
     maxWorkers,
     sequence: { sequencer: LongestFirst },
     projects: PROJECTS.map((name) => ({

@@ -1,6 +1,6 @@
 /**
- * `npm run test:all`: both rings of the suite, then ten minutes of random faults (`test-faults.mjs`). Records the
- * commit, the date and the duration of a run that passes.
+ * `npm run test:all`: both rings of the suite, programs of others (`test-conformance.mjs`), then ten minutes of random
+ * faults (`test-faults.mjs`). Records the commit, the date and the duration of a run that passes.
  */
 import { join } from 'node:path'
 import { foreground } from './commands.mjs'
@@ -15,7 +15,7 @@ const run = (/** @type {string} */ script) =>
 
 const startedAt = Date.now()
 const commit = await testedCommit(ROOT)
-const code = (await run('test.mjs')) || (await run('test-faults.mjs'))
+const code = (await run('test.mjs')) || (await run('test-conformance.mjs')) || (await run('test-faults.mjs'))
 if (code !== 0) process.exit(code)
 if (commit === undefined) console.log('Not recorded: git is absent, or something is not committed.')
 else {

@@ -21,25 +21,33 @@ export type Installed = { readonly path: string } | { readonly reason: string }
 
 const MINUTES_MAX = 10
 
+/** What pins a set, and how it is installed from there. */
+const INSTALLERS: Readonly<Record<string, (source: string, folder: string) => Promise<string | undefined>>> = {
+  'package-lock.json': installNpm,
+  'requirements.txt': installPython,
+  'go.sum': buildGo,
+  'pom.xml': installMaven,
+}
+
 /**
  * Installs a set of clients at the versions that are pinned beside their drivers, once: the folder is named by the pins.
  *
- * @param set a folder of `test/clients/live/` with a `package-lock.json` or a `requirements.txt`
+ * @param set a folder of `drivers` with a `package-lock.json`, `requirements.txt`, `go.sum` or `pom.xml`
  */
-export async function installed(set: string): Promise<Installed> {
-  const source = join(DRIVERS, set)
-  const pins = ['package-lock.json', 'requirements.txt'].find((file) => existsSync(join(source, file)))
+export async function installed(set: string, drivers = DRIVERS): Promise<Installed> {
+  const source = join(drivers, set)
+  const pins = Object.keys(INSTALLERS).find((file) => existsSync(join(source, file)))
   if (pins === undefined) throw new Error(`${set} pins nothing`)
   const hash = createHash('sha256')
-    .update(readFileSync(join(source, pins)))
-    .digest('hex')
-    .slice(0, 12)
-  const folder = join(ROOT, '.local', 'clients', `${set}-${hash}`)
+  // A Go program is built with what it imports.
+  for (const file of readdirSync(source).sort())
+    if (file === pins || file.endsWith('.go')) hash.update(readFileSync(join(source, file)))
+  const folder = join(ROOT, '.local', 'clients', `${set.replaceAll('/', '-')}-${hash.digest('hex').slice(0, 12)}`)
   const begun = `${folder}.part`
   if (!existsSync(folder)) {
     rmSync(begun, { recursive: true, force: true })
     mkdirSync(begun, { recursive: true })
-    const failed = await (pins === 'requirements.txt' ? installPython(source, begun) : installNpm(source, begun))
+    const failed = await INSTALLERS[pins]?.(source, begun)
     if (failed !== undefined) return { reason: failed }
     renameSync(begun, folder)
   }
@@ -67,6 +75,23 @@ async function installPython(source: string, folder: string): Promise<string | u
     minutesMax: MINUTES_MAX,
   })
   return code === 0 ? undefined : `pip installs no clients: ${lastLine(output)}`
+}
+
+/** The modules come from Go's own cache; the program is `./program`. */
+async function buildGo(source: string, folder: string): Promise<string | undefined> {
+  const args = ['build', '-mod=readonly', '-o', join(folder, 'program'), '.']
+  const { code, output } = await run('go', args, { cwd: source, minutesMax: MINUTES_MAX })
+  return code === 0 ? undefined : `Go builds no client: ${lastLine(output)}`
+}
+
+/** The libraries are in `lib/`: `java -cp 'lib/*' Main.java` compiles and runs a driver. */
+async function installMaven(source: string, folder: string): Promise<string | undefined> {
+  const args = ['-q', '-B', '-f', join(source, 'pom.xml'), 'dependency:copy-dependencies']
+  const { code, output } = await run('mvn', [...args, `-DoutputDirectory=${join(folder, 'lib')}`], {
+    cwd: folder,
+    minutesMax: MINUTES_MAX,
+  })
+  return code === 0 ? undefined : `Maven installs no clients: ${lastLine(output)}`
 }
 
 const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? ''

@@ -1,5 +1,5 @@
 /**
- * The five projects of the suite. They share one queue (`sequence.ts`): a free worker runs the next file of any
+ * The projects of the suite. They share one queue (`sequence.ts`): a free worker runs the next file of any
  * project, so that no worker is idle before the end.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** In the order in which they run. */
-export const PROJECTS = ['faults', 'own-instance', 'engine', 'product', 'unit'] as const
+export const PROJECTS = ['faults', 'own-instance', 'engine', 'product', 'conformance', 'unit'] as const
 export type Project = (typeof PROJECTS)[number]
 
 /** The projects of the whole product: each is a folder of `test/`. */
-const FOLDERS = ['faults', 'own-instance', 'product'] as const
+const FOLDERS = ['faults', 'own-instance', 'product', 'conformance'] as const
 
 /**
  * The project of a test file: the folder's; elsewhere `unit`, unless the file starts processes by itself or through

@@ -1,6 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Reporter, TestModule } from 'vitest/node'
+import { cellsOf, TABLE, withRows } from '../conformance/table.js'
 import { PROJECTS, SECONDS_FILE } from './projects.js'
+import { isConformance } from './rings.js'
 
 const SHOWN = 20
 const NOTED_SECONDS_MIN = 2
@@ -71,4 +75,22 @@ function noteSeconds(timed: readonly { readonly file: string; readonly seconds: 
   }
   const sorted = Object.fromEntries(Object.entries(before).sort(([, a], [, b]) => b - a))
   writeFileSync(SECONDS_FILE, `${JSON.stringify(sorted, null, 2)}\n`)
+}
+
+/** Writes the rows of `deploy/docs/conformance.md` of the tests that passed; those of skipped tests stay as they are. */
+export const conformanceTable: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const rows = modules
+      .filter(({ relativeModuleId }) => isConformance(relativeModuleId))
+      .flatMap((module) =>
+        [...module.children.allTests('passed')].flatMap((test) => {
+          const { conformance } = test.meta()
+          return conformance === undefined ? [] : [cellsOf(module.relativeModuleId.split('/')[2] ?? '', conformance)]
+        }),
+      )
+    if (rows.length === 0) return
+    writeFileSync(TABLE, withRows(readFileSync(TABLE, 'utf8'), rows))
+    const biome = fileURLToPath(new URL('../../../node_modules/@biomejs/biome/bin/biome', import.meta.url))
+    spawnSync(process.execPath, [biome, 'format', '--write', TABLE])
+  },
 }

@@ -1,7 +1,7 @@
 /**
  * The suite has two rings. `npm test` runs the inner one, in which every invariant of `internal/README.md` has a test,
  * within 1,000 seconds of processor time; `npm run test:all` runs both. A file belongs to the inner ring unless it is
- * listed here.
+ * listed here. Around both is the ring of conformance, which needs programs of others: `npm run test:conformance`.
  */
 
 /** Set by `npm run test:all`. */
@@ -108,3 +108,5 @@ export const OUTER: Readonly<Record<string, string>> = {
 }
 
 export const isOuter = (file: string): boolean => Object.hasOwn(OUTER, file)
+
+export const isConformance = (file: string): boolean => file.startsWith('test/conformance/')
