@@ -49,7 +49,9 @@ export const SECRETS_MAX = 4
 /** How long a challenge is valid. */
 const CHALLENGE_LIFE_MS = 24 * 60 * 60 * 1000
 
-export const formatSecret = (bytes: Uint8Array): string => `whsec_${Buffer.from(bytes).toString('base64')}`
+const PREFIX = 'whsec_'
+
+export const formatSecret = (bytes: Uint8Array): string => `${PREFIX}${Buffer.from(bytes).toString('base64')}`
 
 const secretContext = (id: string): string => `webhooks.${id}.secret`
 const challengeContext = (id: string): string => `webhooks.${id}.challenge`
@@ -121,9 +123,22 @@ export function withSecret(webhook: StoredWebhook, secret: StoredSecret, nowMs: 
   return before.length >= SECRETS_MAX ? undefined : { ...webhook, secrets: [secret, ...before] }
 }
 
+/** A secret, as the two forms of signatures use it. */
+export interface SigningKey {
+  /** Of its whole text. */
+  readonly text: KeyObject
+  /** Of the bytes that follow the prefix, in base64. */
+  readonly bytes: KeyObject
+}
+
+export function signingKeyOf(secret: Buffer): SigningKey {
+  const bytes = Buffer.from(secret.subarray(PREFIX.length).toString(), 'base64')
+  return { text: createSecretKey(secret), bytes: createSecretKey(bytes) }
+}
+
 /** The keys that sign a delivery at an instant, newest first. */
-export const signingKeys = (keys: MasterKeys, webhook: StoredWebhook, nowMs: number): readonly KeyObject[] =>
-  secretsAt(webhook, nowMs).map(({ sealed }) => createSecretKey(unseal(keys, secretContext(webhook.id), sealed)))
+export const signingKeys = (keys: MasterKeys, webhook: StoredWebhook, nowMs: number): readonly SigningKey[] =>
+  secretsAt(webhook, nowMs).map(({ sealed }) => signingKeyOf(unseal(keys, secretContext(webhook.id), sealed)))
 
 /**
  * Why a tenant's data may not be sent to one of its receivers; undefined when it may. Checked when an endpoint is

@@ -90,7 +90,8 @@ export type ShownWebhook = z.infer<typeof webhook>
 const withSecret = webhook
   .extend({
     signing_secret: z.string().meta({
-      description: 'Key of the signature of deliveries, to be used as is, including its prefix. Shown only once.',
+      description:
+        'Key of the signatures of deliveries, to be given to a library as it is, including its prefix. Shown only once.',
     }),
   })
   .meta({ id: 'WebhookWithSecret' })
@@ -250,8 +251,7 @@ export const ROTATE_WEBHOOK_SECRET: Operation = {
   id: 'rotateWebhookSecret',
   tag,
   summary: "Replace an endpoint's signing secret",
-  description:
-    'For 24 hours, deliveries are signed with both secrets: `Service-Signature` then has one `v1` per secret.',
+  description: 'For 24 hours, deliveries are signed with both secrets: each header then has one `v1` per secret.',
   parameters,
   problems: ['CONFLICT'],
   replies: {

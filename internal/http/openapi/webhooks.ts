@@ -15,7 +15,7 @@ const describeDelivery = (type: EventType, schemas: NamedSchemas): object => ({
   tags: ['Webhooks'],
   summary: EVENT_CAUSES[type],
   security: [],
-  parameters: [SIGNATURE, REPLAYED],
+  parameters: [SIGNATURE, ...STANDARD, REPLAYED],
   requestBody: {
     required: true,
     content: {
@@ -41,6 +41,33 @@ const SIGNATURE = {
     "endpoint's `signing_secret`. While a rotation overlaps there is one `v1` per secret.",
   schema: { type: 'string', pattern: '^t=[0-9]+(,v1=[0-9a-f]{64})+$' },
 }
+/** Of Standard Webhooks. */
+const STANDARD = [
+  {
+    name: 'webhook-id',
+    in: 'header',
+    required: true,
+    description: 'The `id` of the event: the same in its retries and replays.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'webhook-timestamp',
+    in: 'header',
+    required: true,
+    description: 'When this attempt was signed, in unix seconds.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+  {
+    name: 'webhook-signature',
+    in: 'header',
+    required: true,
+    description:
+      'As Standard Webhooks has it: `v1,<base64>`, HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, keyed by ' +
+      "the bytes that the endpoint's `signing_secret` encodes after its prefix. While a rotation overlaps there is one " +
+      'per secret, with a space between.',
+    schema: { type: 'string', pattern: '^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$' },
+  },
+]
 const REPLAYED = {
   name: 'Service-Replayed',
   in: 'header',

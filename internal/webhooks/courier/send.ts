@@ -1,10 +1,10 @@
-import { createHmac, type KeyObject } from 'node:crypto'
 import { readTarget, type Target, type TargetRefusal, type TargetRules } from '../../outbound/target-url.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { Delivery } from '../delivery.js'
-import { type StoredWebhook, signingKeys } from '../endpoint.js'
+import { type SigningKey, type StoredWebhook, signingKeys } from '../endpoint.js'
 import type { AttemptRequest, AttemptResult, Failed } from './attempt.js'
 import type { FINAL_REASONS } from './outcomes.js'
+import { signaturesOf } from './signatures.js'
 
 export interface SendDeps {
   readonly masterKeys: MasterKeys
@@ -24,7 +24,7 @@ const USER_AGENT = 'attribution-service-webhooks/1'
  */
 export function send(
   webhook: StoredWebhook,
-  { endpointId, isReplayed }: Delivery,
+  { endpointId, eventId, isReplayed }: Delivery,
   body: Uint8Array,
   keepBytes: number,
   nowMs: number,
@@ -38,7 +38,7 @@ export function send(
   const headers = {
     'content-type': 'application/json',
     'user-agent': USER_AGENT,
-    'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
+    ...signaturesOf(keysOf(webhook, nowMs, masterKeys), eventId, body, nowMs),
     ...(isReplayed && { 'service-replayed': 'true' }),
   }
   attempt({ endpointId, target, headers, body, keepBytes }, onResult)
@@ -64,25 +64,13 @@ function targetOf(webhook: StoredWebhook, rules: TargetRules): Target | TargetRe
 }
 
 /** Unsealed once per version of an endpoint, and again when one of its secrets has expired. */
-const unsealed = new WeakMap<StoredWebhook, { readonly keys: readonly KeyObject[]; readonly untilMs: number }>()
+const unsealed = new WeakMap<StoredWebhook, { readonly keys: readonly SigningKey[]; readonly untilMs: number }>()
 
-function keysOf(webhook: StoredWebhook, nowMs: number, masterKeys: MasterKeys): readonly KeyObject[] {
+function keysOf(webhook: StoredWebhook, nowMs: number, masterKeys: MasterKeys): readonly SigningKey[] {
   const known = unsealed.get(webhook)
   if (known !== undefined && nowMs < known.untilMs) return known.keys
   const keys = signingKeys(masterKeys, webhook, nowMs)
   const ends = webhook.secrets.map(({ expires_at: at }) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at)))
   unsealed.set(webhook, { keys, untilMs: Math.min(...ends.filter((end) => end > nowMs)) })
   return keys
-}
-
-/**
- * `Service-Signature`: `t=<unix seconds>,v1=<hex>`, HMAC-SHA256 over `<t>.<body>` keyed by the endpoint's
- * signing secret, as text, with its prefix. During a rotation overlap there is one `v1` per secret, newest first.
- *
- * @param body the exact bytes that are sent
- */
-export function signatureOf(secrets: readonly KeyObject[], body: Uint8Array, nowMs: number): string {
-  const t = Math.floor(nowMs / 1_000)
-  const v1 = secrets.map((secret) => `v1=${createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')}`)
-  return `t=${t},${v1.join(',')}`
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createReceiver } from '../../../deploy/examples/receiver/receiver.mjs'
 import { isSigned, TOLERANCE_SECONDS } from '../../../deploy/examples/receiver/verify.mjs'
-import { signatureOf } from '../../../internal/webhooks/courier/send.js'
+import { signaturesOf } from '../../../internal/webhooks/courier/signatures.js'
+import { signingKeyOf } from '../../../internal/webhooks/endpoint.js'
 import { type CourierWorld, launchCourierWorld, type StartedCourier } from '../../support/courier.js'
 import { launch } from '../../support/processes.js'
 import { RECEIVER_CERTIFICATE } from '../../support/receiver.js'
@@ -25,11 +26,12 @@ const isSignedInPython = (body: Uint8Array, header: string, secrets: readonly st
 
 const secretOf = (): string => `whsec_${randomBytes(32).toString('base64')}`
 const sign = (body: Uint8Array, secrets: readonly string[], atMs = Date.now()): string =>
-  signatureOf(
-    secrets.map((secret) => createSecretKey(Buffer.from(secret))),
+  signaturesOf(
+    secrets.map((secret) => signingKeyOf(Buffer.from(secret))),
+    'evt_one',
     body,
     atMs,
-  )
+  )['service-signature']
 const BODY = Buffer.from('{"id":"evt_one","data":{"ü":1}}')
 
 describe.each([

@@ -1,12 +1,12 @@
-import { createSecretKey } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { isSigned } from '../../../internal/sdk/webhooks.js'
-import { signatureOf } from '../../../internal/webhooks/courier/send.js'
+import { signaturesOf } from '../../../internal/webhooks/courier/signatures.js'
+import { signingKeyOf } from '../../../internal/webhooks/endpoint.js'
 
 const NOW_MS = Date.UTC(2026, 10, 24)
-const keyOf = (secret: string) => createSecretKey(Buffer.from(secret))
+const keyOf = (secret: string) => signingKeyOf(Buffer.from(secret))
 const BODY = Buffer.from('{"id":"evt_1","amount":"0.10"}')
-const header = signatureOf([keyOf('whsec_new'), keyOf('whsec_old')], BODY, NOW_MS)
+const { 'service-signature': header } = signaturesOf([keyOf('whsec_new'), keyOf('whsec_old')], 'evt_1', BODY, NOW_MS)
 const isNow = (body: Uint8Array, signed: string | undefined, secrets: readonly string[], laterS = 0) =>
   isSigned(body, signed, secrets, NOW_MS / 1_000 + laterS)
 
