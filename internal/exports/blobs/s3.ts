@@ -8,6 +8,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import type { BlobStore } from './blob-store.js'
+import { boundAnswers, PATIENCE } from './s3-answers.js'
 import { CHECKSUMS, writeObject } from './s3-upload.js'
 
 export interface S3Settings {
@@ -30,8 +31,10 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
     region,
     ...(endpoint !== '' && { endpoint, forcePathStyle: true }),
     ...(accessKey !== '' && { credentials: { accessKeyId: accessKey, secretAccessKey: secretKey } }),
+    requestHandler: PATIENCE,
     ...CHECKSUMS,
   })
+  boundAnswers(client)
   const of = (key: string) => ({ Bucket: bucket, Key: key })
 
   return {

@@ -6,6 +6,7 @@ import type { Guard } from '../../outbound/address-guard.js'
 import { readTarget, type TargetRules } from '../../outbound/target-url.js'
 import type { DeliveryFailure } from '../../records/delivery-failures.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
+import { boundAnswers, PATIENCE } from '../blobs/s3-answers.js'
 import { type Schedule, secretOf } from './schedule.js'
 import type { TestResult } from './schedule-contract.js'
 
@@ -42,9 +43,6 @@ export interface DestinationDeps {
   readonly extraCa: string | undefined
 }
 
-const CONNECT_MS_MAX = 10_000
-/** Without a byte sent or received. */
-const SILENCE_MS_MAX = 60_000
 const ATTEMPTS = 2
 
 /**
@@ -75,9 +73,10 @@ export async function openDestination(schedule: Schedule, deps: DestinationDeps)
     forcePathStyle: isPathStyle || isIP(target.hostname) !== 0,
     credentials: { accessKeyId, secretAccessKey: secretOf(deps.masterKeys, schedule) },
     maxAttempts: ATTEMPTS,
-    requestHandler: { httpsAgent: agent, connectionTimeout: CONNECT_MS_MAX, socketTimeout: SILENCE_MS_MAX },
+    requestHandler: { httpsAgent: agent, ...PATIENCE },
     ...CHECKSUMS,
   })
+  boundAnswers(client)
   const of = (key: string) => ({ Bucket: bucket, Key: key })
   const sending = async (work: Promise<unknown>): Promise<void> => {
     await work.catch((cause: unknown) => {

@@ -1,3 +1,5 @@
+import { boundedFetch } from '../../outbound/bounded-answer.js'
+
 /**
  * The teams of a LiteLLM proxy as identities of the directory. LiteLLM names who calls by the address of a user, else
  * by its id (`ingest/adapters/litellm.ts`): both are identities here.
@@ -15,13 +17,12 @@ interface Team {
   readonly members_with_roles?: unknown
 }
 
-const ANSWER_MS_MAX = 30_000
+const fetchTeams = boundedFetch({ bytesMax: 64 * 1024 * 1024, msMax: 30_000 })
 
 /** @throws Error that names the status, never the key or the answer */
 export async function readTeams(litellmUrl: string, key: string): Promise<readonly Member[]> {
-  const answer = await fetch(new URL('team/list', litellmUrl.endsWith('/') ? litellmUrl : `${litellmUrl}/`), {
+  const answer = await fetchTeams(new URL('team/list', litellmUrl.endsWith('/') ? litellmUrl : `${litellmUrl}/`), {
     headers: { authorization: `Bearer ${key}`, accept: 'application/json' },
-    signal: AbortSignal.timeout(ANSWER_MS_MAX),
   })
   if (!answer.ok) throw new Error(`LiteLLM answered ${answer.status} to GET /team/list`)
   const teams: unknown = await answer.json().catch(() => undefined)

@@ -129,3 +129,25 @@ test('an error of the source stays what it is', async () => {
   expect(await bucket.keys()).not.toContain('c')
   destination.close()
 })
+
+test.each([400, 403, 404, 503])('an error %i whose text has no end is known by its status', async (status) => {
+  addresses = { 's3.example.com': ['127.0.0.1'] }
+  const closed: Promise<void>[] = []
+  bucket.intercept = (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/xml' })
+    const pour = (): void => {
+      while (response.write('<Error>'.repeat(4_000)));
+    }
+    response.on('drain', pour)
+    pour()
+    closed.push(new Promise((resolve) => void response.on('close', resolve)))
+    return true
+  }
+  atEnd(() => {
+    bucket.intercept = () => false
+  })
+
+  const reasons: Readonly<Record<number, string>> = { 403: 'access_denied', 404: 'no_such_bucket' }
+  expect(await put({})).toBe(reasons[status] ?? 'bucket_error')
+  await Promise.all(closed)
+})
