@@ -9,6 +9,7 @@ import { migrate } from '../../internal/store/migrations/migrate.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../../internal/store/queries/reports/answer.js'
 import { FIGURE_NAMES, figureSql } from '../../internal/store/queries/reports/figures.js'
 import { isFlat, readFlatAnswer } from '../../internal/store/queries/reports/flat-answer.js'
+import { countHoldingFilters } from '../../internal/store/queries/reports/holding-filters.js'
 import { AS_OF_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../internal/store/snapshot.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
@@ -220,6 +221,7 @@ async function ask(store: ClickHouseClient, asked: Asked): Promise<number> {
   const never = new AbortController().signal
   const reads: ReportReads = {
     weights: () => Promise.resolve(undefined),
+    holdingFilters: (...asked) => countHoldingFilters(store, ...asked),
     hasClosed: (of, signal) => hasClosedIn(store, of, signal),
     read: (query, limit, signal) => (isFlat(query) ? readFlatAnswer : readAnswer)(store, query, limit, signal),
     stage: (query, signal) => stageAnswer(store, query, signal),

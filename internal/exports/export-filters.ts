@@ -80,8 +80,8 @@ export const suppressedFilters = () =>
     .meta({
       id: 'SuppressedExportFilters',
       description:
-        'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, ' +
-        'until they selected enough. The file is that of the larger group.',
+        'Only where the filters select or leave out fewer people than `min_cohort`: some were dropped, the last first, ' +
+        'until neither was so. The file is that of the larger group.',
     })
 
 export interface Suppressed {

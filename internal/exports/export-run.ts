@@ -81,7 +81,7 @@ export async function beginRun(
   if (deps.clock() - startedAsOfMs > SNAPSHOT_AGE_MS_MAX) {
     const asOfMs = await deps.newestComplete()
     const holding = async (): Promise<number> =>
-      source.countHoldingFilters(await selectionAt(asOfMs, filters), people, k, signal)
+      source.countHoldingFilters(await selectionAt(asOfMs, filters), people, groupBy.filter(isTagField), k, signal)
     const applied = filters.length === 0 ? 0 : await withStoreErrors('cohorts_unknown', holding())
     await hold.save({
       work: { read_as_of_ms: asOfMs, k, filters_applied: applied, slices: [], folds: [], parts: [] },

@@ -4,6 +4,7 @@ import { connectStore, type StoreConnection } from '../store/client.js'
 import { findSpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queries/reports/answer.js'
 import { isFlat, readFlatAnswer } from '../store/queries/reports/flat-answer.js'
+import { countHoldingFilters } from '../store/queries/reports/holding-filters.js'
 import type { ReportReads } from './report.js'
 import { type ReportRoutesDeps, reportRoutes } from './report-routes.js'
 
@@ -35,6 +36,7 @@ export function openReports(deps: OpenReportsDeps): OpenReports {
   const reports = new LimiterPerKey(RUNNING_MAX)
   const reads: ReportReads = {
     weights: (...asked) => findSpreadWeights(store, ...asked),
+    holdingFilters: (...asked) => countHoldingFilters(store, ...asked),
     hasClosed: (of, signal) => hasClosedIn(store, of, signal),
     read: (query, limit, signal) => (isFlat(query) ? readFlatAnswer : readAnswer)(store, query, limit, signal),
     stage: (query, signal) => stageAnswer(store, query, signal),

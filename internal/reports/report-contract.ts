@@ -243,8 +243,8 @@ export const suppressed = z
   .meta({
     id: 'SuppressedFilters',
     description:
-      'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until ' +
-      'they selected enough. The rows are those of the larger group.',
+      'Only where the filters select or leave out fewer people than `min_cohort`: filters were dropped, the last ' +
+      'first, until neither was so. The rows are those of the larger group.',
   })
 
 const report = z

@@ -105,8 +105,8 @@ async function answer(
   const dimensions = deps.dimensionsOf(tenantId)
   const read = shape.read(exchange.query, clock(), dimensions)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  // Version 4 of the cursor format, which names a staged answer: other releases must reject these cursors.
-  const name = `${shape.path} 4 ${read.question.digest}`
+  // Version 5 of the cursor format, which names a staged answer: other releases must reject these cursors.
+  const name = `${shape.path} 5 ${read.question.digest}`
   const newestMs = await deps.watermark.latest()
   // Another gateway may have answered with an instant that is not complete here yet: the answer says which one it used.
   const from = { cursors, nowMs: clock(), snapshotMs: Math.min(read.question.asOfMs ?? newestMs, newestMs) }

@@ -1,7 +1,9 @@
+import type { GroupField } from '../filters/report-dimensions.js'
 import type { TagField } from '../records/dimensions.js'
 import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import type { AnswerPage, AnswerScope, ReportQuery } from '../store/queries/reports/answer.js'
 import { FIGURE_NAMES, FIGURE_NAMES_WITH_NOTIONAL, type FigureName } from '../store/queries/reports/figures.js'
+import type { ReportScope } from '../store/queries/reports/groups.js'
 import type { ReportQuestion } from './question.js'
 import { monthsOf, type Period } from './report-period.js'
 
@@ -9,6 +11,13 @@ import { monthsOf, type Period } from './report-period.js'
 export interface ReportReads {
   /** The latest weights for spreading a tenant's pools, at or before a time. */
   readonly weights: (tenantId: string, byMs: number, signal: AbortSignal) => Promise<SpreadWeights | undefined>
+  /** How many of the first filters of a scope may hold. */
+  readonly holdingFilters: (
+    scope: ReportScope,
+    groupBy: readonly GroupField[],
+    cohortMin: number,
+    signal: AbortSignal,
+  ) => Promise<number>
   readonly hasClosed: (of: Period & { tenantId: string; snapshotMs: number }, signal: AbortSignal) => Promise<boolean>
   /** Undefined: the answer is too large to be read without staging it. */
   readonly read: (query: ReportQuery, limit: number, signal: AbortSignal) => Promise<AnswerPage | undefined>
@@ -75,8 +84,8 @@ const FIGURES: Readonly<Record<ReportQuestion['kind'], readonly FigureName[]>> =
 }
 
 /**
- * The first page of a report. Filters that select fewer people than a cohort are dropped from the last on, until they
- * select enough or nobody.
+ * The first page of a report. Filters that isolate fewer people than a cohort, by what they select or by what they leave
+ * out, are dropped from the last on.
  */
 export async function firstPage(
   question: ReportQuestion,
@@ -85,16 +94,17 @@ export async function firstPage(
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage> {
-  const { period, previous } = question
+  const { period, previous, groupBy } = question
   const hasClosed = await reads.hasClosed({ ...period, fromMs: previous?.fromMs ?? period.fromMs, ...of }, signal)
-  for (let filtersApplied = question.filters.length; ; filtersApplied--) {
-    const query = queryOf(question, of, filtersApplied, hasClosed)
-    const page = isLikelyLong(question)
-      ? await staged(query, filtersApplied, limit, reads, signal)
-      : await readOrStaged(query, filtersApplied, limit, reads, signal)
-    const { people } = page.totals
-    if (filtersApplied === 0 || people === 0 || people >= of.cohortMin) return page
-  }
+  const holding = (asked: AnswerScope): Promise<number> =>
+    reads.holdingFilters(asked.scope, groupBy, of.cohortMin, signal)
+  const applied = await holding(queryOf(question, of, question.filters.length, hasClosed))
+  const query = queryOf(question, of, applied, hasClosed)
+  const isPreviousShown = query.previous === undefined || (await holding(query.previous)) === applied
+  const asked = { ...query, isPreviousShown }
+  return isLikelyLong(question)
+    ? staged(asked, applied, limit, reads, signal)
+    : readOrStaged(asked, applied, limit, reads, signal)
 }
 
 /** A later page; undefined when the answer has expired. */

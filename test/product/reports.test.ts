@@ -87,14 +87,28 @@ describe('usage', () => {
   test('a filter that matches enough people, or none, is applied', async () => {
     const search = await usage('filter[service][eq]=search')
     const sync = await usage('filter[owner][contains]=sync')
-    const others = await usage('filter[service][ne]=tiny')
     const nothing = await usage('filter[service][eq]=no-such-service')
 
     expect([search.data[0].cost_usd, search.report.widened_filters]).toEqual(['0.7', []])
     expect([sync.data[0].cost_usd, sync.report.widened_filters]).toEqual(['5', []])
-    expect([others.data[0].cost_usd, others.report.widened_filters]).toEqual(['6.3', []])
     expect([nothing.data, nothing.suppressed]).toEqual([[], undefined])
     expect(sync.data[0]).not.toHaveProperty('scope')
+  })
+
+  test.each([
+    'filter[service][ne]=tiny',
+    'filter[service][in]=search,chat,sync',
+    'filter[service][contains]=c',
+    // The grouping by service has one row of both.
+    'filter[service][eq]=chat',
+    'filter[owner][ne]=team-tiny&group_by=provider',
+  ])('a filter that leaves three people out is dropped as one that selects them: %s', async (query) => {
+    const answer = await usage(query)
+
+    expect(answer.suppressed).toMatchObject({ reason: 'cohort_too_small', applied: [] })
+    expect(answer.report).toMatchObject({ total_cost_usd: '6.6' })
+    expect(answer.report.widened_filters).toHaveLength(1)
+    expect(answer.data[0].scope).toBe('parent')
   })
 
   test('a row says how far it can be trusted, and what a call costs', async () => {

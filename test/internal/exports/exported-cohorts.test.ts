@@ -380,6 +380,19 @@ describe('an export with filters', () => {
     expect(showJob(job, Date.now())).toMatchObject({ filters, suppressed })
   })
 
+  test('that leave out one to four people are dropped as those that select as many', async () => {
+    const tenant = newTenant()
+    await bench.insert([
+      ...byPeople(tenant, 6, { service: 'chat' }, 'a'),
+      ...byPeople(tenant, 7, { service: 'search' }, 'b'),
+      ...byPeople(tenant, 1, { service: 'bots' }, 'c'),
+    ])
+
+    const { manifest } = await bench.exported(tenant, { filters: [service(['bots'], 'ne')], group_by: ['service'] })
+
+    expect(manifest).toMatchObject({ scope: 'parent', widened_filters: ['service'], exported: { count: 14 } })
+  })
+
   test('that select nobody, or five people, are applied as they are', async () => {
     const tenant = newTenant()
     await bench.insert([...byPeople(tenant, 5, { service: 'chat' }), record(tenant, { service: 'batch' })])

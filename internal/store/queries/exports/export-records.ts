@@ -10,6 +10,7 @@ import { CLOSED } from '../../tables/closed.js'
 import { Bindings } from '../records/conditions.js'
 import { dimensionCondition } from '../reports/dimensions.js'
 import { anybodySql } from '../reports/groups.js'
+import { countHoldingFilters as holdingFilters } from '../reports/holding-filters.js'
 
 /** A filter on a dimension of reports or a declared tag, with the same meaning. */
 export type ExportFilter = Condition<GroupField>
@@ -70,40 +71,23 @@ export function personExpression({ workloads, personalTags }: ExportPeople, aske
 /** Enough for every identity that a tenant's directory may list as a workload. */
 export const QUERY_BYTES_MAX = 16 * 1024 * 1024
 
-/**
- * How many of the first filters may be applied: the most with which nobody, or k people or more, are selected, both of
- * all records of the period and of the exported ones. Without any filter, everything is selected.
- */
+/** How many of the first filters may hold, both of all records of the period and of the exported ones, as in reports. */
 export async function countHoldingFilters(
   store: ClickHouseClient,
-  selection: ExportSelection,
-  people: ExportPeople,
+  { tenantId, asOfMs: snapshotMs, fromMs, toMs, filters, hasClosed }: ExportSelection,
+  { workloads: notPeople, personalTags }: ExportPeople,
+  groupBy: readonly GroupField[],
   k: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const { filters } = selection
-  const bindings = new Bindings()
-  const conditions = filterConditions(filters, bindings)
-  const asked = filters.map(({ field }) => field)
-  const counts = conditions.flatMap((_, i) =>
-    ['true', IS_EXPORTED].map(
-      (also) =>
-        `uniqUpToIf(${k - 1})(${personExpression(people, asked)} AS person, person != 0 AND ${also}
-         AND ${conditions.slice(0, i + 1).join(' AND ')})`,
-    ),
-  )
-  const result = await store.query({
-    query: `SELECT arrayMap(people -> toUInt32(people), [${counts.join(', ')}]) FROM ${ATTRIBUTIONS.name}
-            WHERE ${isSelected({ ...selection, filters: [] })}`,
-    query_params: { ...bindings.params, ...selectionParams({ ...selection, filters: [] }) },
-    format: 'JSONCompactEachRow',
-    abort_signal: signal,
-    clickhouse_settings: { max_query_size: String(QUERY_BYTES_MAX) },
-  })
-  const [[found] = [[]]] = await result.json<[number[]]>()
-  const isFew = (count = 0): boolean => count >= 1 && count < k
+  const scope = { tenantId, snapshotMs, fromMs, toMs, hasClosed, notPeople, personalTags }
   let holding = filters.length
-  while (holding > 0 && (isFew(found[2 * holding - 2]) || isFew(found[2 * holding - 1]))) holding--
+  for (let before = -1; before !== holding; ) {
+    before = holding
+    for (const only of ['true', IS_EXPORTED]) {
+      holding = await holdingFilters(store, { ...scope, filters: filters.slice(0, holding) }, groupBy, k, signal, only)
+    }
+  }
   return holding
 }
 

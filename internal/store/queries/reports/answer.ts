@@ -37,6 +37,8 @@ export interface ReportQuery extends AnswerScope {
   readonly sort: ReportSort
   /** The period that each row is compared with; undefined: none. */
   readonly previous?: AnswerScope | undefined
+  /** Whether the filters may hold in that period too; else nothing of it is shown. Default: they may. */
+  readonly isPreviousShown?: boolean
 }
 
 /**
@@ -74,7 +76,6 @@ export interface PreviousRow {
 /** Of all rows of an answer, whatever the page. */
 export interface AnswerTotals {
   readonly rows: number
-  readonly people: number
   readonly costUsd: string
   /** Only where it is among the figures. */
   readonly notionalCostUsd?: string | undefined
@@ -183,7 +184,7 @@ export async function hasClosedIn(
 
 type WireRow = readonly (string | number)[]
 /** Before the labels and the figures. */
-const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'notional', 'total_people'] as const
+const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'notional'] as const
 
 /**
  * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of
@@ -194,7 +195,7 @@ export const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
 
 /** @returns a query of the folded rows, and the columns and the order of an answer over it */
 function rowsSql(query: ReportQuery, bindings: Bindings) {
-  const { scope, grouping, figures, sort, previous } = query
+  const { grouping, figures, sort, previous } = query
   const own = grouping.groupBy.map((_, i) => labelColumn(i))
   const from =
     previous === undefined
@@ -202,7 +203,7 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
       : comparedSql(
           foldedRows(query, query, bindings),
           foldedRows(query, previous, bindings),
-          { ...query, leaf: leafOf(query), isFiltered: scope.filters.length > 0 },
+          { ...query, leaf: leafOf(query) },
           bindings,
         )
   const columns = [
@@ -214,7 +215,6 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
     'toString(count() OVER ())',
     `toString(sum(${figureColumn('cost_usd')}) OVER ())`,
     figures.includes('notional_cost_usd') ? `toString(sum(${figureColumn('notional_cost_usd')}) OVER ())` : "''",
-    scope.filters.length === 0 ? "'0'" : `toString(uniqExactMerge(${PEOPLE}) OVER ())`,
     ...own,
     ...figures.map(figureColumn),
     ...(previous === undefined
@@ -299,7 +299,6 @@ function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
   return {
     totals: {
       rows: first === undefined ? 0 : Number(at(first, 'rows')),
-      people: first === undefined ? 0 : Number(at(first, 'total_people')),
       costUsd: first === undefined ? '0' : String(at(first, 'cost')),
       ...notionalTotal(query, first === undefined ? '0' : String(at(first, 'notional'))),
       previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '0') || undefined,

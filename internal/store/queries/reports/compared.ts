@@ -32,11 +32,10 @@ export const membersSql = (grouping: Grouping): string =>
 interface Comparing {
   readonly grouping: Grouping
   readonly figures: readonly FigureName[]
-  readonly cohortMin: number
   /** How many labels a row keeps that is not folded. */
   readonly leaf: number
-  /** Whether the previous period may have fewer people than a cohort: then nothing of it is shown. */
-  readonly isFiltered: boolean
+  /** Whether anything of the previous period is shown. Default: it is. */
+  readonly isPreviousShown?: boolean
 }
 
 /** Of what a line tells: a row of either period, or a group that is folded in it. */
@@ -51,7 +50,7 @@ const FOLDED_BEFORE = 3
  * @param current query of folded rows with `MEMBERS`; `previous` likewise
  */
 export function comparedSql(current: string, previous: string, comparing: Comparing, bindings: Bindings): string {
-  const { grouping, figures, cohortMin, leaf, isFiltered } = comparing
+  const { grouping, figures, leaf, isPreviousShown = true } = comparing
   const labels = grouping.groupBy.map((_, i) => labelColumn(i))
   // Rows are compared with the interval before theirs; a row that is folded into the whole period has no interval.
   const next = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
@@ -82,16 +81,13 @@ export function comparedSql(current: string, previous: string, comparing: Compar
       ${has(NOW)} AS is_now, ${has(BEFORE)} AS is_before, ${has(FOLDED_NOW)} AS is_folded_now,
         ${has(FOLDED_BEFORE)} AS is_folded_before
     FROM (${all}) AS l GROUP BY ${[START, ...labels, KEPT].join(', ')}`
-  const people = 'uniqExactMerge(persons_before) OVER ()'
-  const mayShow = isFiltered ? `${people} = 0 OR ${people} >= ${cohortMin}` : 'true'
-  const totals = `SELECT *, ${mayShow} AS may_show, sum(${previousColumn('cost_usd')}) OVER () AS total_before
-                  FROM (${paired})`
-  const compared = `multiIf(NOT may_show OR ${KEPT} < ${leaf}, 'not_shown', is_now
+  const totals = `SELECT *, sum(${previousColumn('cost_usd')}) OVER () AS total_before FROM (${paired})`
+  const compared = `multiIf(NOT ${isPreviousShown} OR ${KEPT} < ${leaf}, 'not_shown', is_now
                     AND is_before, 'both', is_before, 'gone',
       is_folded_before, 'not_shown', 'new')`
   const columns = [...figures.map(figureColumn), ...figures.map(previousColumn)]
   return `SELECT ${[START, ...labels, KEPT, GROUPS, PEOPLE, ...columns].join(', ')},
       finalizeAggregation(persons_before) AS ${PREVIOUS_PEOPLE}, ${compared} AS ${COMPARED_COLUMN},
-      if(may_show, toString(total_before), '') AS ${PREVIOUS_TOTAL}
-    FROM (${totals}) WHERE is_now OR (is_before AND NOT is_folded_now AND may_show AND ${KEPT} = ${leaf})`
+      if(${isPreviousShown}, toString(total_before), '') AS ${PREVIOUS_TOTAL}
+    FROM (${totals}) WHERE is_now OR (is_before AND NOT is_folded_now AND ${isPreviousShown} AND ${KEPT} = ${leaf})`
 }

@@ -28,7 +28,7 @@ export async function readFlatAnswer(
   limit: number,
   signal: AbortSignal,
 ): Promise<AnswerPage | undefined> {
-  const { groups, people } = await readGroups(store, query, signal)
+  const groups = await readGroups(store, query, signal)
   if (groups.length > GROUPS_MAX) return undefined
   const folds = query.grouping.groupBy.length > 0 || foldsIntervals(query)
   const { own, folded, few, joined } = folds
@@ -45,7 +45,6 @@ export async function readFlatAnswer(
     rows: rows.sort(orderOf(query)).slice(0, limit),
     totals: {
       rows: rows.length,
-      people: query.scope.filters.length === 0 ? 0 : people,
       costUsd: figureText(groups.reduce((sum, { cost }) => sum + cost, 0n)),
       ...notionalTotal(query, figureText(groups.reduce((sum, { notional }) => sum + notional, 0n))),
     },
@@ -59,24 +58,17 @@ interface Group extends FlatGroup {
 }
 type WireGroup = readonly (string | readonly string[])[]
 
-async function readGroups(store: ClickHouseClient, query: ReportQuery, signal: AbortSignal) {
+async function readGroups(store: ClickHouseClient, query: ReportQuery, signal: AbortSignal): Promise<Group[]> {
   const { scope, grouping, figures, cohortMin } = query
   const bindings = new Bindings()
-  const isOne = grouping.groupBy.length === 0 && grouping.interval === undefined
-  const groups = countedGroupsSql(scope, grouping, figures, bindings, cohortMin)
   const result = await store.query({
-    query: `${groups} ${isOne ? '' : 'WITH TOTALS'} LIMIT ${GROUPS_MAX + 1}`,
+    query: `${countedGroupsSql(scope, grouping, figures, bindings, cohortMin)} LIMIT ${GROUPS_MAX + 1}`,
     query_params: { ...snapshotParams(scope.tenantId, scope.snapshotMs), ...bindings.params },
-    format: 'JSONCompact',
+    format: 'JSONCompactEachRow',
     clickhouse_settings: { ...LIMITS, date_time_output_format: 'unix_timestamp' },
     abort_signal: signal,
   })
-  const answer = (await result.json()) as { readonly data: readonly WireGroup[]; readonly totals?: WireGroup }
-  const total = isOne ? answer.data[0] : answer.totals
-  return {
-    groups: answer.data.map((wire) => groupOf(wire, query)),
-    people: Number(total?.[LEADING + grouping.groupBy.length] ?? 0),
-  }
+  return (await result.json<WireGroup>()).map((wire) => groupOf(wire, query))
 }
 
 /** Start and end of the interval; then labels, the number of people, some of them, and the figures. */

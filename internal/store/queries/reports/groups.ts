@@ -73,6 +73,29 @@ export function countedGroupsSql(
 }
 
 /**
+ * The query of the cells of a question's filters (`internal/cohorts/holding-filters.ts`): the values of their fields,
+ * whether each matches, at most `fewMax` people, and the cost. It reads all calls of the period.
+ *
+ * @param groupBy what else the question tells people apart by
+ * @param isByValue whether cells are told apart by the values; else only by what matches
+ * @param only a further condition over records
+ */
+export function filterCellsSql(
+  scope: ReportScope,
+  groupBy: readonly GroupField[],
+  { fewMax, isByValue, only }: { readonly fewMax: number; readonly isByValue: boolean; readonly only: string },
+  bindings: Bindings,
+): string {
+  const { isPerson, person } = peopleSql(scope, groupBy)
+  const values = isByValue ? scope.filters.map(({ field }) => `toString(${dimensionSql(field)})`) : []
+  const matches = scope.filters.map((filter) => `toUInt8(${dimensionCondition(filter, bindings)})`)
+  return `SELECT CAST([${values.join(', ')}], 'Array(String)') AS cell_values, [${matches.join(', ')}] AS cell_matches,
+      groupUniqArrayIf(${fewMax})(${person}, ${isPerson}), sum(cost_usd)
+    FROM ${ATTRIBUTIONS.name} WHERE ${conditionsOf({ ...scope, filters: [] }, bindings, only)}
+    GROUP BY cell_values, cell_matches`
+}
+
+/**
  * The query of how many of some people are among those of a group. @param of the values of `START` and of the labels
  */
 export function presentSql(

@@ -8,6 +8,7 @@ import {
   readStaged,
   stageAnswer,
 } from '../../../../../internal/store/queries/reports/answer.js'
+import { countHoldingFilters } from '../../../../../internal/store/queries/reports/holding-filters.js'
 import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 /** One day of 500 people who use 40 services and 4 models in 300,000 calls; a hundredth of the calls name nobody. */
@@ -48,6 +49,7 @@ beforeAll(async () => {
   })
   reads = {
     weights: async () => undefined,
+    holdingFilters: (...asked) => countHoldingFilters(client, ...asked),
     hasClosed: (asked, signal) => hasClosedIn(client, asked, signal),
     read: (query, limit, signal) => readAnswer(client, query, limit, signal),
     stage: (query, signal) => stageAnswer(client, query, signal),

@@ -9,6 +9,7 @@ import {
   readStaged,
   stageAnswer,
 } from '../../../../../internal/store/queries/reports/answer.js'
+import { countHoldingFilters } from '../../../../../internal/store/queries/reports/holding-filters.js'
 import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const SNAPSHOT_MS = Date.UTC(2027, 0, 3)
@@ -55,6 +56,7 @@ beforeAll(async () => {
   await client.insert({ table: 'attributions', values, format: 'JSONEachRow' })
   reads = {
     weights: async () => undefined,
+    holdingFilters: (...asked) => countHoldingFilters(client, ...asked),
     hasClosed: (asked, signal) => hasClosedIn(client, asked, signal),
     read: (query, limit, signal) => readAnswer(client, query, limit, signal),
     stage: (query, signal) => stageAnswer(client, query, signal),

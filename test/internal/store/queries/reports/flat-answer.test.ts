@@ -6,6 +6,7 @@ import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { type AnswerPage, hasClosedIn, readAnswer } from '../../../../../internal/store/queries/reports/answer.js'
 import { figureSteps } from '../../../../../internal/store/queries/reports/figures.js'
 import { isFlat, readFlatAnswer } from '../../../../../internal/store/queries/reports/flat-answer.js'
+import { countHoldingFilters } from '../../../../../internal/store/queries/reports/holding-filters.js'
 import { drawn } from '../../../../support/run/rings.js'
 import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
@@ -83,6 +84,7 @@ test('an answer that is folded here equals the one that the engine folds, in eve
       200,
       {
         weights: async () => undefined,
+        holdingFilters: (...asked) => countHoldingFilters(client, ...asked),
         hasClosed: (period, signal) => hasClosedIn(client, period, signal),
         async read(each, limit, signal) {
           const [flat, engine] = await Promise.all([
