@@ -157,7 +157,7 @@ async function runExport({ format, out, ...options }: ExportOptions): Promise<vo
   try {
     const body = await exportFrom(service, format)
     if (out === undefined) await writeOut(body)
-    else writeFileSync(out, body)
+    else writeFileSync(out, body, { mode: 0o600 })
   } finally {
     await service.close()
   }

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { serviceVersion } from '../../internal/config/version.js'
+import { keepFilesPrivate } from '../../internal/process/main.js'
 
 /**
  * In the order in which the help lists them. One that is named is loaded alone: to load all takes a tenth of a second
@@ -31,6 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'sandbox-data': async () => (await import('./sandbox-data.js')).sandboxDataCommand(),
 }
 
+keepFilesPrivate()
 const [, , named = ''] = process.argv
 const wanted = Object.hasOwn(COMMANDS, named) ? [named] : Object.keys(COMMANDS)
 

@@ -9,6 +9,7 @@
 import { join } from 'node:path'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { writeDurably } from '../../internal/process/durable-files.js'
+import { keepFilesPrivate } from '../../internal/process/main.js'
 import { LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
 import { storeReadyFile } from '../../internal/store/engine/ready-file.js'
 import { FailedWriteError } from '../../internal/store/failed-writes.js'
@@ -19,6 +20,7 @@ import { keepsFiles, makeTables } from './tables.js'
 
 // Node would exit on an uncaught exception, which waits for the engine's threads.
 process.on('uncaughtException', fail)
+keepFilesPrivate()
 
 try {
   const requested = stopRequested()

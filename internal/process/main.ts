@@ -3,6 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError, HelpAsked } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 
+/** What this process and its children write, also by libraries, is for their user alone. Before anything is written. */
+export const keepFilesPrivate = (): void => void process.umask(0o077)
+
 /** Calls back when stdin, if it is a pipe, closes: the supervisor has exited, perhaps by a kill. */
 function onSupervisorExit(listener: () => void): void {
   const stdin = fstatSync(0)
@@ -17,6 +20,7 @@ let isServing = false
  * and exit code 1. A defect ends it with its stack and exit code 1; the supervisor restarts the role.
  */
 export function runMain(role: string, main: () => Promise<void>): void {
+  keepFilesPrivate()
   onSupervisorExit(() => {
     // A role that still waits for the broker would wait forever: the broker exits with the supervisor.
     if (!isServing) process.exit(0)

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { chmod, type FileHandle, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises'
 
 /** An open file, as far as the spool needs it. Everything here rejects with the system's error. */
 export interface SpoolFile {
@@ -14,7 +14,7 @@ export interface SpoolFile {
 
 /** The spool's whole view of the disk, so that a test can let it be full or broken. */
 export interface SpoolFiles {
-  /** Creates the folder and its missing parents. */
+  /** Creates the folder and its missing parents, for this user alone. */
   makeFolder(folder: string): Promise<void>
   /** Fails unless the folder is empty. */
   removeFolder(folder: string): Promise<void>
@@ -33,7 +33,9 @@ export interface SpoolFiles {
 
 export const localFiles: SpoolFiles = {
   makeFolder: async (folder) => {
-    await mkdir(folder, { recursive: true })
+    const isThere = (await mkdir(folder, { recursive: true, mode: 0o700 })) === undefined
+    // Older versions left it open to all; where it is another user's, it works as it is.
+    if (isThere) await chmod(folder, 0o700).catch(ifNotOurs)
   },
   removeFolder: (folder) => rmdir(folder),
   list: (folder) => readdir(folder),
@@ -45,10 +47,14 @@ export const localFiles: SpoolFiles = {
       await handle.close()
     }
   },
-  create: async (path) => localFile(await open(path, 'wx+')),
+  create: async (path) => localFile(await open(path, 'wx+', 0o600)),
   open: async (path) => localFile(await open(path, 'r+')),
   size: async (path) => (await stat(path)).size,
   remove: (path) => rm(path, { force: true }),
+}
+
+function ifNotOurs(cause: NodeJS.ErrnoException): void {
+  if (cause.code !== 'EPERM') throw cause
 }
 
 const localFile = (handle: FileHandle): SpoolFile => ({

@@ -123,7 +123,7 @@ export async function withLaterChanges<T>(
     throw new ConfigError(`${folder} has no broker any more: restore without --changes-from, and follow its list`)
   }
   const near = dirname(resolve(beside))
-  mkdirSync(near, { recursive: true })
+  mkdirSync(near, { recursive: true, mode: 0o700 })
   const copy = mkdtempSync(join(near, '.attribution-changes-'))
   try {
     for (const name of [...buckets, ...BOOKS.map(([, files]) => `OBJ_${files.name}`), ...LOGS.map((log) => log.name)]) {
