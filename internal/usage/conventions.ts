@@ -53,7 +53,7 @@ const ROWS: readonly Row[] = [
     api: 'gemini',
     ...PASSED_ON_GEMINI,
     total: 'all',
-    source: 'Gemini API, UsageMetadata: totalTokenCount is prompt + candidates + toolUsePrompt + thoughts',
+    source: 'Gemini API: the total is prompt + candidates + toolUsePrompt + thoughts, also of an interaction',
   },
   {
     api: 'bedrock_converse',

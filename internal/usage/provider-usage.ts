@@ -38,6 +38,11 @@ const GEMINI_KEYS = new Set([
   'total_token_count',
   'candidatesTokenCount',
   'candidates_token_count',
+  // Of its Interactions API.
+  'total_input_tokens',
+  'totalInputTokens',
+  'total_output_tokens',
+  'totalOutputTokens',
 ])
 
 function anthropicUsage(usage: Members): StatedUsage {
@@ -105,34 +110,46 @@ const CACHED = ['cached_tokens', 'num_cached_tokens', 'cached_input_tokens', 'ca
 const aboveZero = (count: number | undefined, other: number | undefined): number | undefined =>
   count === undefined || (count === 0 && other !== undefined) ? other : count
 
+/** Of content that is generated, and of an interaction. */
 function geminiUsage(usage: Members): StatedUsage {
-  const count = (name: string): number | undefined =>
-    countIn(usage, `${name}TokenCount`, snakeCase(`${name}TokenCount`))
-  const ofModality = (name: string, modality: string): number | undefined => modalityCount(usage, name, modality)
+  const count = (...names: readonly string[]): number | undefined => countIn(usage, ...inBothCases(names))
+  const of = (modality: string, ...names: readonly string[]): number | undefined =>
+    modalityCount(usage, inBothCases(names), modality)
   return {
     api: 'gemini',
-    input: count('prompt'),
+    input: count('promptTokenCount', 'totalInputTokens'),
     // In a session of the Live API, the answer is called the response.
-    output: count('candidates') ?? count('response'),
-    total: count('total'),
-    cacheRead: count('cachedContent'),
-    reasoning: count('thoughts'),
-    toolUseInput: count('toolUsePrompt'),
-    audioInput: ofModality('promptTokensDetails', 'AUDIO'),
-    audioOutput: ofModality('candidatesTokensDetails', 'AUDIO') ?? ofModality('responseTokensDetails', 'AUDIO'),
-    imageInput: ofModality('promptTokensDetails', 'IMAGE'),
-    imageOutput: ofModality('candidatesTokensDetails', 'IMAGE') ?? ofModality('responseTokensDetails', 'IMAGE'),
-    cachedAudioInput: ofModality('cacheTokensDetails', 'AUDIO'),
-    cachedImageInput: ofModality('cacheTokensDetails', 'IMAGE'),
+    output: count('candidatesTokenCount', 'responseTokenCount', 'totalOutputTokens'),
+    total: count('totalTokenCount', 'totalTokens'),
+    cacheRead: count('cachedContentTokenCount', 'totalCachedTokens'),
+    reasoning: count('thoughtsTokenCount', 'totalThoughtTokens'),
+    toolUseInput: count('toolUsePromptTokenCount', 'totalToolUseTokens'),
+    audioInput: of('AUDIO', 'promptTokensDetails', 'inputTokensByModality'),
+    audioOutput: of('AUDIO', 'candidatesTokensDetails', 'responseTokensDetails', 'outputTokensByModality'),
+    imageInput: of('IMAGE', 'promptTokensDetails', 'inputTokensByModality'),
+    imageOutput: of('IMAGE', 'candidatesTokensDetails', 'responseTokensDetails', 'outputTokensByModality'),
+    cachedAudioInput: of('AUDIO', 'cacheTokensDetails', 'cachedTokensByModality'),
+    cachedImageInput: of('IMAGE', 'cacheTokensDetails', 'cachedTokensByModality'),
+    webSearchCalls: searches(usage),
   }
 }
 
-function modalityCount(usage: Members, name: string, modality: string): number | undefined {
-  const details = [...listIn(usage, name), ...listIn(usage, snakeCase(name))]
-  const one = details.find((detail) => detail['modality'] === modality)
-  return countIn(one, 'tokenCount', 'token_count')
+function modalityCount(usage: Members, names: readonly string[], modality: string): number | undefined {
+  const details = names.flatMap((name) => listIn(usage, name))
+  const one = details.find((detail) => String(detail['modality']).toUpperCase() === modality)
+  return countIn(one, 'tokenCount', 'token_count', 'tokens')
 }
 
+/** What an interaction asked Google's search. */
+function searches(usage: Members): number | undefined {
+  const counts = inBothCases(['groundingToolCount']).flatMap((name) => listIn(usage, name))
+  return countIn(
+    counts.find(({ type }) => String(type).toLowerCase() === 'google_search'),
+    'count',
+  )
+}
+
+const inBothCases = (names: readonly string[]): string[] => names.flatMap((name) => [name, snakeCase(name)])
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 function converseUsage(usage: Members): StatedUsage {

@@ -338,6 +338,39 @@ describe("a provider's own object", () => {
       },
     ],
     [
+      'Gemini, an interaction',
+      'gcp.gemini',
+      {
+        total_tokens: 1316,
+        total_input_tokens: 1000,
+        input_tokens_by_modality: [
+          { modality: 'text', tokens: 740 },
+          { modality: 'image', tokens: 260 },
+        ],
+        total_cached_tokens: 400,
+        cached_tokens_by_modality: [{ modality: 'image', tokens: 260 }],
+        total_output_tokens: 90,
+        total_tool_use_tokens: 26,
+        total_thought_tokens: 200,
+        grounding_tool_count: [{ type: 'google_search', count: 2 }],
+      },
+      {
+        input_tokens: 1026,
+        output_tokens: 290,
+        reasoning_tokens: 200,
+        cached_input_tokens: 400,
+        image_input_tokens: 260,
+        cached_image_input_tokens: 260,
+        web_search_calls: 2,
+      },
+    ],
+    [
+      'Gemini, an interaction at Vertex AI',
+      'gcp.vertex_ai',
+      { totalInputTokens: 10, totalOutputTokens: 4, totalThoughtTokens: 2, totalCachedTokens: 3, totalTokens: 16 },
+      { input_tokens: 10, output_tokens: 6, reasoning_tokens: 2, cached_input_tokens: 3 },
+    ],
+    [
       'Bedrock Converse',
       'aws.bedrock',
       {
