@@ -65,5 +65,19 @@ export class CsvReader {
   }
 }
 
+/**
+ * How a text begins that a spreadsheet reads as a formula (OWASP, CSV injection), also behind apostrophes: with a sign or
+ * a form of it (`＝`), also after spaces and what is not shown; or with a tab or line end. JavaScript and RE2 read it
+ * alike.
+ */
+export const FORMULA = "^'*(?:[\\p{Z}\\p{Cc}\\p{Cf}]*[=+\\-@＝＋－＠﹦﹢﹣﹫⁼⁺₌₊﬩]|[\\t\\r\\n])"
+const IS_FORMULA = new RegExp(FORMULA, 'u')
+
+/** With an apostrophe in front where a spreadsheet would read a formula; all texts stay different from each other. */
+export const neutralised = (text: string): string => (IS_FORMULA.test(text) ? `'${text}` : text)
+
+/** The text that was neutralised. */
+export const restored = (text: string): string => (text.startsWith("'") && IS_FORMULA.test(text) ? text.slice(1) : text)
+
 /** A field as CSV, quoted where it must be. */
 export const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

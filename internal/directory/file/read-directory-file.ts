@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { CsvReader, type CsvRecord } from '../../text/csv.js'
+import { CsvReader, type CsvRecord, restored } from '../../text/csv.js'
 import { pointerTo } from '../../text/field-errors.js'
 import { parseJson } from '../../text/parse-json.js'
 import { DIRECTORY_KINDS, type DirectoryKind } from '../entries.js'
@@ -136,7 +136,7 @@ function rowOf(
   cells: readonly (string | undefined)[],
   line: number,
 ): FileRow | BadRow {
-  const values = new Map(columns.map((name, i) => [name as Column, cells[i] === '' ? undefined : cells[i]]))
+  const values = new Map(columns.map((name, i) => [name as Column, cells[i] ? restored(cells[i]) : undefined]))
   const stated = values.get('kind')?.trim().toLowerCase()
   const kind = DIRECTORY_KINDS.find((each) => each === stated)
   const name = values.get('name') ?? null

@@ -1,4 +1,4 @@
-import { csvField } from '../../text/csv.js'
+import { csvField, neutralised } from '../../text/csv.js'
 import { DIRECTORY_KINDS, type DirectoryKind } from '../entries.js'
 import type { EntriesOf } from '../entry-index.js'
 import { COLUMNS, type Pause, SEPARATOR } from './read-directory-file.js'
@@ -72,7 +72,7 @@ function lineOf<K extends DirectoryKind>(kind: K, entry: EntriesOf[K]): string {
   const fields = statedFields(kind, entry)
   const stated = (column: (typeof COLUMNS)[number]): unknown =>
     column === 'kind' ? kind : column === 'name' ? (fields['name'] ?? fields['principal_id']) : fields[column]
-  return COLUMNS.map((column) => csvField(cellOf(stated(column)))).join(',')
+  return COLUMNS.map((column) => csvField(neutralised(cellOf(stated(column))))).join(',')
 }
 
 function cellOf(value: unknown): string {

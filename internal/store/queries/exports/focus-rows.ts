@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { keyOfTagField, type TagField } from '../../../records/dimensions.js'
 import { BILLED_UNITS, type BilledUnit, FOCUS_UNIT_OF } from '../../../text/call-words.js'
+import { FORMULA } from '../../../text/csv.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS, type Meter, NO_METER } from './export-meters.js'
 import { type Label, labelsWith, tagColumn } from './export-names.js'
@@ -237,13 +238,9 @@ const TEXTS: ReadonlySet<string> = new Set([
   'x_RequestedModelName',
 ])
 
-/**
- * A text that a spreadsheet would read as a formula gets an apostrophe in front (OWASP, CSV injection). So does one
- * that looks like a text with such an apostrophe, so that it can be removed again: one apostrophe where `'*[=+-@\t\r]`
- * matches.
- */
-export const neutralised = (text: string): string =>
-  `if(match(${text}, '^\\'*[=+\\\\-@\\t\\r]'), concat('\\'', ${text}), ${text})`
+/** `neutralised` of `internal/text/csv.ts`, in SQL. */
+export const neutralisedSql = (text: string): string =>
+  `if(match(${text}, '${FORMULA.replaceAll(/['\\]/g, '\\$&')}'), concat('\\'', ${text}), ${text})`
 
 const csvInstant: Instants = (date) => `concat(toString(${date}), 'T00:00:00Z')`
 const parquetInstant: Instants = (date) => `toDateTime64(${date}, 3, 'UTC')`
@@ -272,7 +269,7 @@ export async function streamFocusRows(
   const selected = columns.map((name) => {
     const expression = expressionOf[name]
     if (expression === undefined) throw new Error(`unknown column ${name}`)
-    return `${format === 'csv' && TEXTS.has(name) ? neutralised(expression) : expression} AS ${name}`
+    return `${format === 'csv' && TEXTS.has(name) ? neutralisedSql(expression) : expression} AS ${name}`
   })
   const result = await store.exec({
     query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order}
