@@ -6,6 +6,7 @@ import { ConfigError, readConfig } from '../../internal/config/settings.js'
 import { serviceVersion } from '../../internal/config/version.js'
 import type { BlobStore } from '../../internal/exports/blobs/blob-store.js'
 import { directoryBlobs } from '../../internal/exports/blobs/directory.js'
+import { authenticityFault, keysOf, masterKeysIn } from '../../internal/local/backup/authenticity.js'
 import type { Manifest } from '../../internal/local/backup/backup-manifest.js'
 import { openPlace } from '../../internal/local/backup/backup-place.js'
 import { createBackup } from '../../internal/local/backup/create.js'
@@ -72,17 +73,14 @@ const listCommand = (): Command =>
 const verifyCommand = (): Command =>
   withPlace(
     new Command('verify')
-      .description('Reads a whole backup and compares its checksums. Exit code 1 when something is missing or damaged.')
+      .description(
+        'Reads a whole backup, compares its checksums, and with the master key its signature. Exit code 1 when ' +
+          'something is missing, damaged, or of somebody else.',
+      )
       .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
       .option('--id <backup>', 'which one; default: the newest')
-      .action(async ({ from, id, ...place }: PlaceOptions & { readonly from: string; readonly id?: string }) => {
-        const repository = await repositoryAt(from, place)
-        const manifest = await repository.manifest(id)
-        const faults = await faultsOf(manifest, repository)
-        for (const fault of faults) process.stderr.write(`${fault}\n`)
-        if (faults.length > 0) process.exitCode = 1
-        else print(`${manifest.id} is whole`)
-      }),
+      .addOption(masterKeyOption())
+      .action(runVerify),
   )
 
 const pruneCommand = (): Command =>
@@ -107,10 +105,8 @@ const restoreCommand = (): Command =>
       .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
       .requiredOption('--to <folder>', 'a new data folder')
       .option('--id <backup>', 'which one; default: the newest')
-      .option(
-        '--master-key-file <file>',
-        `the master key; default: the keys in the backup, with the passphrase in ${PASSPHRASE}`,
-      )
+      .addOption(masterKeyOption())
+      .option('--accept-unsigned', 'restores a backup without a signature, as 0.3.0 and older versions made them')
       .option(
         '--credentials-file <file>',
         'credentials.json of the instance; without it, its first start makes another tenant',
@@ -126,6 +122,12 @@ const restoreCommand = (): Command =>
           .makeOptionMandatory(),
       )
       .action(runRestore),
+  )
+
+const masterKeyOption = (): Option =>
+  new Option(
+    '--master-key-file <file>',
+    `the master key; default: the keys in the backup, with the passphrase in ${PASSPHRASE}`,
   )
 
 function withPlace(command: Command): Command {
@@ -176,7 +178,7 @@ async function runCreate({ dataDir, to, keep, json, ...place }: CreateOptions): 
       createBackup({
         ...{ broker, store, database: config.storeDatabase, storeDataFolder, repository, assertHeld },
         serviceVersion: serviceVersion(),
-        masterKeyId: readMasterKeys(config).current().id,
+        masterKeys: readMasterKeys(config),
         keys: passphrase === undefined || passphrase === '' ? undefined : { kept: keysIn(dataDir), passphrase },
         say: json === true ? () => undefined : print,
       })
@@ -206,11 +208,41 @@ function keysIn(dataDir: string): InstanceKeys {
   }
 }
 
+interface VerifyOptions extends PlaceOptions {
+  readonly from: string
+  readonly id?: string
+  readonly masterKeyFile?: string
+}
+
+async function runVerify({ from, id, masterKeyFile, ...place }: VerifyOptions): Promise<void> {
+  const repository = await repositoryAt(from, place)
+  const signed = await repository.signed(id)
+  const { manifest } = signed
+  const passphrase = process.env[PASSPHRASE]
+  const hasKeys = masterKeyFile !== undefined || (manifest.keys !== null && passphrase !== undefined)
+  const keys = hasKeys ? await keysOf(signed, { repository, keys: keysFrom(masterKeyFile), passphrase }) : undefined
+  const fault = keys === undefined ? undefined : authenticityFault(signed, masterKeysIn(keys))
+  const faults = [...(fault === undefined ? [] : [fault]), ...(await faultsOf(manifest, repository))]
+  for (const each of faults) process.stderr.write(`${each}\n`)
+  if (faults.length > 0) process.exitCode = 1
+  else if (hasKeys) print(`${manifest.id} is whole, and signed by its master key`)
+  else print(`${manifest.id} is whole; with --master-key-file its signature is checked, too`)
+}
+
+const keysFrom = (masterKeyFile: string | undefined, credentialsFile?: string): InstanceKeys | undefined =>
+  masterKeyFile === undefined
+    ? undefined
+    : {
+        masterKey: readFileSync(masterKeyFile, 'utf8'),
+        credentials: credentialsFile === undefined ? undefined : readFileSync(credentialsFile, 'utf8'),
+      }
+
 interface RestoreOptions extends PlaceOptions {
   readonly from: string
   readonly to: string
   readonly id?: string
   readonly masterKeyFile?: string
+  readonly acceptUnsigned?: boolean
   readonly credentialsFile?: string
   readonly changesFrom?: string
   readonly natsServerBin: string
@@ -221,25 +253,22 @@ async function runRestore({
   to,
   id,
   masterKeyFile,
+  acceptUnsigned = false,
   credentialsFile,
   changesFrom,
   natsServerBin,
   ...place
 }: RestoreOptions): Promise<void> {
   const repository = await repositoryAt(from, place)
-  const manifest = await repository.manifest(id)
+  const signed = await repository.signed(id)
+  const { manifest } = signed
   const { storeUser: user, storeDatabase: database } = readConfig(['storeUser', 'storeDatabase'], [], {})
   const restore = (laterChanges: LaterChanges | undefined) =>
-    restoreBackup(manifest, {
+    restoreBackup(signed, {
       ...{ repository, dataDir: to, natsServerBin, mainOf, storeAccount: { user, database }, say: print, laterChanges },
       environment: inherited(process.env),
-      keys:
-        masterKeyFile === undefined
-          ? undefined
-          : {
-              masterKey: readFileSync(masterKeyFile, 'utf8'),
-              credentials: credentialsFile === undefined ? undefined : readFileSync(credentialsFile, 'utf8'),
-            },
+      acceptsUnsigned: acceptUnsigned,
+      keys: keysFrom(masterKeyFile, credentialsFile),
       passphrase: process.env[PASSPHRASE],
     })
   const applied =
@@ -289,7 +318,7 @@ const mainOf = (role: string): string => fileURLToPath(new URL(`../${role}/main.
 
 type Listed = Awaited<ReturnType<Repository['list']>>[number]
 
-const shown = ({ manifest: _, ...entry }: Listed) => entry
+const shown = ({ manifest: _, signature: __, ...entry }: Listed) => entry
 
 const lineOf = ({ id, consistent_at, records, bytes, new_bytes }: Listed): string =>
   `${id}  as of ${consistent_at}  ${records} versions of records  ${mebibytes(bytes)}, ` +

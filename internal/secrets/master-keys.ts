@@ -2,12 +2,13 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError } from '../config/settings.js'
 
-/** A master key's derived sealing key; the master key itself is not kept. */
+/** The keys derived from a master key, which itself is not kept. */
 export interface MasterKey {
   /** 8 characters derived from the key, which do not reveal it. */
   readonly id: string
-  /** 32 bytes, derived from it. */
+  /** 32 bytes, derived from it, as are the others. */
   readonly sealing: Uint8Array
+  readonly signingBackups: Uint8Array
 }
 
 /**
@@ -89,7 +90,11 @@ export const writeMasterKeys = (entries: readonly MasterKeyEntry[]): string =>
 export function masterKeyOf({ text }: Pick<MasterKeyEntry, 'text'>): MasterKey {
   const key = Buffer.from(text, 'base64url')
   const derived = (info: string, bytes: number) => Buffer.from(hkdfSync('sha256', key, new Uint8Array(0), info, bytes))
-  return { id: derived('attribution key id', 6).toString('base64url'), sealing: derived('attribution sealing v2', 32) }
+  return {
+    id: derived('attribution key id', 6).toString('base64url'),
+    sealing: derived('attribution sealing v2', 32),
+    signingBackups: derived('attribution backups v1', 32),
+  }
 }
 
 function keysOf(entries: readonly MasterKeyEntry[], clock: () => number): MasterKeys {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   cpSync,
   existsSync,
@@ -192,7 +192,10 @@ test('a backup is made of a running instance under load, and a second one only o
   expect(newBytes).toBeLessThan(bytes)
   const listed = await backup(['list', '--from', place, '--json'])
   expect(JSON.parse(listed.said).map((each: { id: string }) => each.id)).toEqual([first, id])
-  expect(await backup(['verify', '--from', place])).toEqual({ code: 0, said: `${id} is whole` })
+  expect(await backup(['verify', '--from', place])).toEqual({
+    code: 0,
+    said: `${id} is whole, and signed by its master key`,
+  })
   expect(readdirSync(join(service.dataDir, 'store', 'data', 'shadow'))).toEqual(['increment.txt'])
 })
 
@@ -307,7 +310,10 @@ test('a restored instance is backed up in its turn; the oldest ones are removed 
   expect(pruned.said.split('\n')).toContain(`removed ${first}`)
   expect(readdirSync(place)).not.toContain(first)
   for (const { id } of JSON.parse((await backup(['list', '--from', place, '--json'])).said)) {
-    expect(await backup(['verify', '--from', place, '--id', id])).toEqual({ code: 0, said: `${id} is whole` })
+    expect(await backup(['verify', '--from', place, '--id', id])).toEqual({
+      code: 0,
+      said: `${id} is whole, and signed by its master key`,
+    })
   }
 })
 
@@ -367,4 +373,70 @@ test('a restore refuses a folder that is in use, another passphrase, another key
   expect(verified).toMatchObject({ code: 1, said: expect.stringMatching(/parts\/\w+\/part is missing/) })
   const from = ['restore', '--from', damaged, '--to', folder(), '--nats-server-bin', natsServerBin()]
   expect(await backup(from)).toMatchObject({ code: 1 })
+})
+
+/** Copies the place, and has somebody without the master key change the newest backup: all digests are right again. */
+function forged(change: (entry: Record<string, unknown>, files: Buffer) => Buffer): string {
+  const folder = privateDataDir()
+  cpSync(place, folder, { recursive: true })
+  const write = (key: string, bytes: Buffer) => {
+    writeFileSync(join(folder, key), bytes)
+    return { key, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  }
+  const index = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'))
+  const entry = index.backups.at(-1)
+  const manifest = JSON.parse(readFileSync(join(folder, entry.manifest.key), 'utf8'))
+  manifest.files = write(manifest.files.key, change(entry, readFileSync(join(folder, manifest.files.key))))
+  entry.manifest = write(entry.manifest.key, Buffer.from(JSON.stringify(manifest)))
+  write('index.json', Buffer.from(JSON.stringify(index)))
+  return folder
+}
+
+/** A table that reads a file of the machine, among the files of a backup. */
+function withPlantedTable(files: Buffer): Buffer {
+  const end = files.indexOf(10)
+  const list = JSON.parse(files.subarray(0, end).toString())
+  const path = list.find(([each]: [string]) => each.endsWith('/settling.sql'))[0].replace('settling', 'planted')
+  const table = Buffer.from(
+    `ATTACH TABLE _ UUID '${randomUUID()}' (x String) ENGINE = File(LineAsString, '/etc/passwd')`,
+  )
+  const head = Buffer.from(`${JSON.stringify([...list, [path, table.length]])}\n`)
+  return Buffer.concat([head, files.subarray(end + 1), table])
+}
+
+test('a backup that somebody else wrote or changed is refused, and no table of theirs is restored', async () => {
+  const unsign = (entry: Record<string, unknown>) => void delete entry['signature']
+  const from = (folder: string, ...more: string[]) => {
+    const to = join(privateDataDir(), 'new')
+    return backup(['restore', '--from', folder, '--to', to, '--nats-server-bin', natsServerBin(), ...more])
+  }
+  const changed = forged((_, files) => withPlantedTable(files))
+  const stripped = forged((entry, files) => {
+    unsign(entry)
+    return withPlantedTable(files)
+  })
+  const ofOlderVersion = forged((entry, files) => {
+    unsign(entry)
+    return files
+  })
+
+  const verified = await backup(['verify', '--from', changed])
+  const answers = [
+    await from(changed),
+    await from(changed, '--accept-unsigned'),
+    await from(stripped),
+    await from(stripped, '--accept-unsigned'),
+    await from(ofOlderVersion),
+  ]
+
+  const said = (text: string) => ({ code: 1, said: expect.stringContaining(text) })
+  expect(verified).toMatchObject(said('its signature is wrong'))
+  expect(answers).toMatchObject([
+    said('its signature is wrong'),
+    said('its signature is wrong'),
+    said('is not signed'),
+    said('is no table of this service'),
+    said('is not signed'),
+  ])
+  expect(await from(ofOlderVersion, '--accept-unsigned')).toMatchObject({ code: 0 })
 })

@@ -45,6 +45,14 @@ export interface Manifest {
   readonly tails: Blob
 }
 
+/** A manifest as it is stored, and what proves who wrote it. */
+export interface SignedManifest {
+  readonly manifest: Manifest
+  readonly bytes: Uint8Array
+  /** See `authenticity.ts`. Undefined: 0.3.0 or an older version made the backup. */
+  readonly signature: string | undefined
+}
+
 /** A backup in the index of its place, newest last. */
 export interface IndexEntry {
   readonly id: string
@@ -55,6 +63,8 @@ export interface IndexEntry {
   readonly bytes: number
   readonly new_bytes: number
   readonly manifest: Blob
+  /** Of the manifest. */
+  readonly signature?: string
 }
 
 export const blobsOf = ({ keys, files, parts, streams, tails }: Manifest): readonly Blob[] => [

@@ -14,7 +14,9 @@ import {
 import type { Broker } from '../../broker/connect.js'
 import { snapshotStream } from '../../broker/stream-snapshot.js'
 import { readTail, type TailMessage } from '../../broker/stream-tail.js'
+import type { MasterKeys } from '../../secrets/master-keys.js'
 import { formatInstant } from '../../units/instant.js'
+import { authenticityFault, signatureOf } from './authenticity.js'
 import type { BackedUpPart, BackedUpStream, Blob, IndexEntry, Manifest } from './backup-manifest.js'
 import { atConsistentPoint } from './consistent-point.js'
 import { filesOf, freeze, readFrozen, unfreeze, unfreezeAll } from './frozen-store.js'
@@ -30,7 +32,8 @@ export interface BackupDeps {
   readonly storeDataFolder: string
   readonly repository: Repository
   readonly serviceVersion: string
-  readonly masterKeyId: string
+  /** The current one signs the backup. */
+  readonly masterKeys: MasterKeys
   /** Undefined: they stay out of the backup. */
   readonly keys: { readonly kept: InstanceKeys; readonly passphrase: string } | undefined
   /** Throws when another process works on the place by now. */
@@ -79,17 +82,18 @@ export async function createBackup(deps: BackupDeps): Promise<IndexEntry & { rea
     })
     say(`readers paused for ${Math.round(pausedMs)} ms`)
 
-    const { parts, newBytes } = await writeParts(taken.frozen.parts, repository)
+    const { parts, newBytes } = await writeParts(taken.frozen.parts, deps)
     const files = await repository.write(`${id}/files`, pack(taken.frozen.files))
     const tails = await repository.write(`${id}/tails`, linesOf(taken.tails))
     const { keys } = deps
+    const masterKey = deps.masterKeys.current()
     const manifest: Manifest = {
       format: 1,
       id,
       service_version: deps.serviceVersion,
       consistent_at: formatInstant(atMs),
       ...taken.facts,
-      master_key_id: deps.masterKeyId,
+      master_key_id: masterKey.id,
       keys:
         keys === undefined ? null : await repository.write(`${id}/keys`, once(sealKeys(keys.kept, keys.passphrase))),
       files,
@@ -100,7 +104,8 @@ export async function createBackup(deps: BackupDeps): Promise<IndexEntry & { rea
     }
     const fresh = [files, tails, ...snapshots].reduce((sum, { bytes }) => sum + bytes, newBytes)
     await deps.assertHeld()
-    return { ...(await repository.add(manifest, fresh)), pausedMs }
+    const sign = (bytes: Uint8Array): string => signatureOf(bytes, masterKey)
+    return { ...(await repository.add(manifest, fresh, sign)), pausedMs }
   } finally {
     await unfreeze(storeDataFolder, frozen)
   }
@@ -153,10 +158,9 @@ export async function factsOf(store: ClickHouseClient) {
   }
 }
 
-async function writeParts(parts: Awaited<ReturnType<typeof readFrozen>>['parts'], repository: Repository) {
-  const [latest] = (await repository.list()).slice(-1)
-  const known = new Map<string, Blob>()
-  if (latest !== undefined) for (const part of (await repository.manifest(latest.id)).parts) known.set(part.key, part)
+async function writeParts(parts: Awaited<ReturnType<typeof readFrozen>>['parts'], deps: BackupDeps) {
+  const { repository } = deps
+  const known = await partsOfLatest(deps)
   let newBytes = 0
   const written: BackedUpPart[] = []
   for (const part of parts) {
@@ -168,6 +172,16 @@ async function writeParts(parts: Awaited<ReturnType<typeof readFrozen>>['parts']
     written.push({ key, bytes: blob.bytes, sha256: blob.sha256, path: part.path })
   }
   return { parts: written, newBytes }
+}
+
+/** Of the last backup, unless somebody else may have written it: this one would vouch for its parts. */
+async function partsOfLatest({ repository, masterKeys, say }: BackupDeps): Promise<ReadonlyMap<string, Blob>> {
+  const [latest] = (await repository.list()).slice(-1)
+  if (latest === undefined) return new Map()
+  const signed = await repository.signed(latest.id)
+  const isOurs = authenticityFault(signed, masterKeys) === undefined
+  if (!isOurs) say(`${latest.id} is not signed by this master key: all parts are copied again`)
+  return new Map(isOurs ? signed.manifest.parts.map((part) => [part.key, part]) : [])
 }
 
 const sizeOf = (blobs: readonly Blob[]): string =>

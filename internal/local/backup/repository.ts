@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../../config/settings.js'
 import type { BlobStore } from '../../exports/blobs/blob-store.js'
-import { type Blob, blobsOf, type IndexEntry, type Manifest } from './backup-manifest.js'
+import { type Blob, blobsOf, type IndexEntry, type Manifest, type SignedManifest } from './backup-manifest.js'
 
 /**
  * The place of backups: a folder or a bucket. Parts of tables are stored once for all backups that have them
@@ -18,19 +18,26 @@ export class Repository {
   /** Oldest first. @throws ConfigError when something else is there */
   async list(): Promise<readonly IndexEntry[]> {
     if ((await this.blobs.size(INDEX)) === undefined) return []
-    const { format, backups } = JSON.parse(await this.text(INDEX)) as Index
+    const { format, backups } = parsed<Index>('the index of the backups', await this.bytes(INDEX))
     if (format !== 1) throw new ConfigError(`the index of the backups has the unknown format ${format}`)
     return backups
   }
 
   /** @param id of one, or undefined for the newest. @throws ConfigError when there is none */
   async manifest(id: string | undefined): Promise<Manifest> {
+    return (await this.signed(id)).manifest
+  }
+
+  /** The same with its signature, which the caller has to check. @throws ConfigError also when another is in its place */
+  async signed(id: string | undefined): Promise<SignedManifest> {
     const backups = await this.list()
     const found = id === undefined ? backups.at(-1) : backups.find((each) => each.id === id)
     if (found === undefined) throw new ConfigError(id === undefined ? 'there is no backup' : `there is no backup ${id}`)
-    const parts: Uint8Array[] = []
-    for await (const part of this.read(found.manifest)) parts.push(part)
-    return JSON.parse(Buffer.concat(parts).toString('utf8')) as Manifest
+    const bytes = await this.bytesOf(found.manifest)
+    const manifest = parsed<Manifest>(`the manifest of the backup ${found.id}`, bytes)
+    if (manifest.id !== found.id)
+      throw new ConfigError(`the index has the backup ${manifest.id} in place of ${found.id}`)
+    return { manifest, bytes, signature: found.signature }
   }
 
   async write(key: string, parts: AsyncIterable<Uint8Array>): Promise<Blob> {
@@ -56,14 +63,22 @@ export class Repository {
       throw new Error(`${key} is damaged: not the bytes that were written`)
   }
 
-  async add(manifest: Manifest, newBytes: number): Promise<IndexEntry> {
+  /** Of a small blob. @throws Error when it is not what was written */
+  async bytesOf(blob: Blob): Promise<Buffer> {
+    const parts: Uint8Array[] = []
+    for await (const part of this.read(blob)) parts.push(part)
+    return Buffer.concat(parts)
+  }
+
+  async add(manifest: Manifest, newBytes: number, sign: (manifest: Uint8Array) => string): Promise<IndexEntry> {
     const backups = await this.list()
     const { id, consistent_at, service_version, records } = manifest
-    const written = await this.write(`${id}/manifest.json`, once(Buffer.from(JSON.stringify(manifest))))
+    const text = Buffer.from(JSON.stringify(manifest))
+    const written = await this.write(`${id}/manifest.json`, once(text))
     const bytes = [written, ...blobsOf(manifest)].reduce((sum, blob) => sum + blob.bytes, 0)
     const entry: IndexEntry = {
       ...{ id, consistent_at, service_version, records, bytes },
-      ...{ new_bytes: newBytes + written.bytes, manifest: written },
+      ...{ new_bytes: newBytes + written.bytes, manifest: written, signature: sign(text) },
     }
     await this.writeIndex([...backups, entry])
     return entry
@@ -97,10 +112,18 @@ export class Repository {
     return this.blobs.write(INDEX, once(Buffer.from(JSON.stringify({ format: 1, backups } satisfies Index))))
   }
 
-  private async text(key: string): Promise<string> {
+  private async bytes(key: string): Promise<Buffer> {
     const parts: Uint8Array[] = []
     for await (const part of this.blobs.read(key)) parts.push(part)
-    return Buffer.concat(parts).toString('utf8')
+    return Buffer.concat(parts)
+  }
+}
+
+function parsed<T>(what: string, bytes: Buffer): T {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as T
+  } catch (cause) {
+    throw new ConfigError(`${what} is damaged: it is not the JSON that was written`, { cause })
   }
 }
 

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
-import { dirname, join, resolve, sep } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -27,25 +27,25 @@ import {
   openInstance,
   UNFINISHED_RESTORE,
 } from '../supervisor/supervised-instance.js'
-import type { Manifest } from './backup-manifest.js'
+import { authenticityFault, type KeySource, keysOf, masterKeysIn } from './authenticity.js'
+import type { Manifest, SignedManifest } from './backup-manifest.js'
 import { factsOf, type Tail } from './create.js'
 import { eraseAgain, readErasures } from './erasures.js'
 import { flushTree } from './flush-tree.js'
+import { requireKnownTables } from './known-tables.js'
 import { applyBuckets, copyBooks, erasuresSince, type LaterChanges, requireContinuation } from './later-changes.js'
 import { type Replayed, replayLaterLog } from './later-log.js'
 import { unpack } from './pack.js'
 import { type PrivateBroker, withPrivateBroker } from './private-broker.js'
 import type { Repository } from './repository.js'
-import { type InstanceKeys, unsealKeys } from './sealed-keys.js'
+import type { InstanceKeys } from './sealed-keys.js'
 
-export interface RestoreDeps {
-  readonly repository: Repository
+export interface RestoreDeps extends KeySource {
   /** Missing or empty. */
   readonly dataDir: string
   readonly natsServerBin: string
-  /** Undefined: they are in the backup, under the passphrase. */
-  readonly keys: InstanceKeys | undefined
-  readonly passphrase: string | undefined
+  /** Whether a backup without a signature is restored, as versions before signatures made them. */
+  readonly acceptsUnsigned: boolean
   /** What the instance had after the backup; undefined: it is not known. */
   readonly laterChanges: LaterChanges | undefined
   /** The script of a role. */
@@ -76,17 +76,18 @@ const READ_BY_SEQUENCE = new Set<string>([INVOCATIONS.name, CHANGES.name])
  * start while a restore is not finished, or was ended in the middle.
  *
  * @returns the changes after the backup that were applied; undefined when they are not known
- * @throws ConfigError when the folder is in use, the master key is not the backup's, or the later changes do not
- * continue the backup
+ * @throws ConfigError when the folder is in use, the backup is not the master key's or has what no version of the service
+ * makes, or the later changes do not continue the backup
  * @throws Error when a blob of the backup is damaged or missing; the folder is then of no use
  */
-export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Promise<AppliedChanges | undefined> {
+export async function restoreBackup(signed: SignedManifest, deps: RestoreDeps): Promise<AppliedChanges | undefined> {
   const { repository, say } = deps
+  const { manifest } = signed
   const folder = resolve(deps.dataDir)
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new ConfigError(`${folder} is not empty: a backup is restored into a new folder`)
   }
-  const keys = await keysFor(manifest, deps)
+  const keys = await keysFor(signed, deps)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const unfinished = join(folder, UNFINISHED_RESTORE)
   writeDurably(unfinished, `${manifest.id}\n`)
@@ -97,13 +98,10 @@ export async function restoreBackup(manifest: Manifest, deps: RestoreDeps): Prom
 
   const data = join(folder, 'store', 'data')
   for (const pack of [manifest.files, ...manifest.parts]) await unpack(repository.read(pack), data)
+  requireKnownTables(data, manifest.links)
   for (const [path, target] of manifest.links) {
-    const link = join(data, path)
-    for (const each of [link, resolve(dirname(link), target)]) {
-      if (!each.startsWith(data + sep)) throw new Error(`a backup has a link out of its folder: ${path}`)
-    }
-    await mkdir(dirname(link), { recursive: true, mode: 0o700 })
-    await symlink(target, link)
+    await mkdir(dirname(join(data, path)), { recursive: true, mode: 0o700 })
+    await symlink(target, join(data, path))
   }
   say(`the read model: ${manifest.parts.length} parts, ${manifest.records} versions of records`)
 
@@ -199,33 +197,12 @@ async function withAttributor<T>(
   }
 }
 
-async function keysFor(
-  manifest: Manifest,
-  { repository, keys: given, passphrase }: RestoreDeps,
-): Promise<InstanceKeys> {
-  const keys = given ?? (await sealedKeysOf(manifest, repository, passphrase))
-  const masterKey = keys.masterKey.trim().replaceAll('\n', ',')
-  // The key may have been replaced since: then the file has both, and the newer one seals.
-  const masterKeys = readMasterKeys({ masterKey, masterKeyFile: '' })
-  if (masterKeys.find(manifest.master_key_id) === undefined) {
-    throw new ConfigError(
-      `this is not the master key of the backup: it is ${masterKeys.current().id}, the backup's is ` +
-        `${manifest.master_key_id}; if it was replaced since, write the older one on a second line of the file`,
-    )
-  }
+/** @throws ConfigError unless the backup is this master key's */
+async function keysFor(signed: SignedManifest, deps: RestoreDeps): Promise<InstanceKeys> {
+  const keys = await keysOf(signed, deps)
+  const fault = authenticityFault(signed, masterKeysIn(keys), deps.acceptsUnsigned)
+  if (fault !== undefined) throw new ConfigError(fault)
   return keys
-}
-
-async function sealedKeysOf(manifest: Manifest, repository: Repository, passphrase: string | undefined) {
-  if (manifest.keys === null) {
-    throw new ConfigError('the backup has no keys: give the master key with --master-key-file')
-  }
-  if (passphrase === undefined) {
-    throw new ConfigError('the keys of the backup are sealed: give the passphrase, or --master-key-file')
-  }
-  const parts: Uint8Array[] = []
-  for await (const part of repository.read(manifest.keys)) parts.push(part)
-  return unsealKeys(Buffer.concat(parts), passphrase)
 }
 
 async function restoreStreams(manifest: Manifest, broker: Broker, repository: Repository): Promise<void> {

@@ -58,7 +58,7 @@ describe.each(['a folder', 'a bucket'])('in %s', (name) => {
       streams: [],
       tails: await blob(`${id}/tails`, ''),
     }
-    await repository.add(manifest, 0)
+    await repository.add(manifest, 0, () => 'f00d')
     return manifest
   }
 
