@@ -31,6 +31,7 @@ interface Ends {
 function endsOf(node: NodeProcess): Ends {
   const waiting = new Set<Waiting>()
   let isWatching = false
+  let isWatchingSignals = false
   const sendAll = async (): Promise<void> => void (await Promise.all([...waiting].map(({ send }) => send())))
   // Once only: what cannot be sent must not keep the process alive.
   const endAll = (): void => {
@@ -47,24 +48,30 @@ function endsOf(node: NodeProcess): Ends {
   }
   /** An application that does not handle the signal ends by it as before, a little later. Another one has time. */
   const onSignal = (signal: Signal): void => {
-    for (const each of SIGNALS) node.off(each, onSignal)
+    unwatchSignals()
     if (node.listenerCount(signal) > 0) return void sendAll()
     endAll()
     void sendAll().finally(() => node.kill(node.pid, signal))
   }
+  const unwatchSignals = (): void => {
+    isWatchingSignals = false
+    for (const signal of SIGNALS) node.off(signal, onSignal)
+  }
   const watch = (): void => {
-    if (isWatching) return
-    isWatching = true
-    node.on('beforeExit', onBeforeExit)
-    node.on('exit', onExit)
-    // Before those of the application: one that listens once would not be seen any more.
-    for (const signal of SIGNALS) node.prependListener(signal, onSignal)
+    if (!isWatching) {
+      node.on('beforeExit', onBeforeExit)
+      node.on('exit', onExit)
+    }
+    // Before those of the application: one that listens once would not be seen any more. After a signal that it handled,
+    // its next call is waited for as the first was.
+    if (!isWatchingSignals) for (const signal of SIGNALS) node.prependListener(signal, onSignal)
+    isWatching = isWatchingSignals = true
   }
   const unwatch = (): void => {
     isWatching = false
     node.off('beforeExit', onBeforeExit)
     node.off('exit', onExit)
-    for (const signal of SIGNALS) node.off(signal, onSignal)
+    unwatchSignals()
   }
   return { waiting, watch, unwatch }
 }

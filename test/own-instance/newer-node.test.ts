@@ -72,7 +72,7 @@ test.skipIf(found.node === undefined)(
     const passedOn = (build: string): number =>
       results.filter(({ status, fullName }) => status === 'passed' && fullName.includes(`uWebSockets.js ${build}`))
         .length
-    expect(passedOn('20.57')).toBeGreaterThan(50)
+    expect(passedOn('20.57')).toBeGreaterThan(20)
     expect(passedOn('20.30')).toBe(0)
     expect(FILES.filter((file) => !report.testResults.some(({ name }) => name.includes(file)))).toEqual([])
   },

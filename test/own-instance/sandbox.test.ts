@@ -99,7 +99,9 @@ describe('a new sandbox', () => {
   test('a sandbox holds records of every kind that a client must handle', () => {
     const kinds = (of: (record: (typeof records)[number]) => string) => new Set(records.map(of))
 
-    expect(kinds(({ interpretation }) => interpretation.stage_origin)).toEqual(new Set(['stage_a', 'stage_c']))
+    const stages = [...kinds(({ interpretation }) => interpretation.stage_origin)]
+    // On a slow machine a first model is trained meanwhile.
+    expect(stages).toEqual(expect.arrayContaining(['stage_a', 'stage_c']))
     expect(kinds(({ interpretation }) => interpretation.confidence_band)).toContain('chargeback_ready')
     expect(kinds(({ interpretation }) => interpretation.export_eligibility)).toContain('eligible')
     expect(kinds(({ cost_basis }) => cost_basis)).toContain('price_book')

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { unwatchEnd, type Waiting, watchEnd } from '../../../internal/sdk/process-end.js'
 import { Sender } from '../../../internal/sdk/sender.js'
 
@@ -11,6 +11,13 @@ const waiting: Waiting = {
     throw new Error('a program that ends goes on to end')
   },
 }
+/** What clients of other test files, in the same process, have left. */
+beforeEach(() => {
+  const ends = (globalThis as unknown as Record<symbol, { waiting: Set<Waiting> }>)[
+    Symbol.for('attribution-service.ends')
+  ]
+  for (const each of ends?.waiting ?? []) unwatchEnd(each)
+})
 afterEach(() => {
   unwatchEnd(waiting)
   vi.restoreAllMocks()
@@ -41,6 +48,24 @@ test('a signal is left to an application that handles it, also where it does so 
   // `signal-exit` ends the process when it finds no listener but its own.
   expect(await seenOf((listener) => process.on('SIGTERM', listener))).toEqual({ kills: 0, left: 1 })
   expect(await seenOf(() => undefined)).toMatchObject({ kills: 1 })
+})
+
+test('a signal after one that the application handled is waited for again, though calls were waiting all the time', async () => {
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
+  sends = 0
+  const other: Waiting = { ...waiting }
+  watchEnd(other)
+  process.once('SIGINT', () => undefined)
+  process.emit('SIGINT', 'SIGINT')
+  await setImmediate()
+  expect([sends, kill.mock.calls.length]).toEqual([1, 0])
+
+  watchEnd(waiting)
+  process.emit('SIGTERM', 'SIGTERM')
+  await setImmediate()
+  unwatchEnd(other)
+
+  expect([sends, kill.mock.calls.length]).toEqual([3, 1])
 })
 
 test('whatever fails at the end of a process leaves its end as it is, and the rest is counted', () => {
