@@ -15,9 +15,10 @@ import type { StoreConnection } from '../store/client.js'
 import { storeProblem } from '../store/failures.js'
 import { EngineRefusal, openSqlStore, type SqlLimits } from '../store/queries/sql/open-sql-store.js'
 import type { Logger } from '../telemetry/log.js'
+import { compressedBlock } from './compressed-block.js'
 import { refusal, SqlRefusal } from './refusal.js'
 import { digestOf, type JudgedQuery, judgeQuery, type QueryResult, type RunQueryDeps, runQuery } from './run-query.js'
-import { addressOf, credentialsOf, readSqlRequest, type SqlRequest } from './sql-request.js'
+import { addressOf, credentialsOf, readSqlRequest, type SqlRequest, wantsBlocks } from './sql-request.js'
 
 /**
  * Answers ClickHouse's HTTP interface: credential, limit, residency, judgement, the query, an entry of the audit log.
@@ -68,7 +69,7 @@ function sqlAnswers(deps: SqlDeps) {
       await answer(message, response, address, traceId, deps, shared)
     } catch (cause) {
       refused = refusalOf(cause, deps.log)
-      refuse(response, refused)
+      refuse(response, refused, wantsBlocks(message))
     }
   }
 }
@@ -159,7 +160,7 @@ class Attempt {
   }
 
   async run(request: SqlRequest, signal: AbortSignal): Promise<QueryResult> {
-    const asked = { ...request, tenantId: this.user.tenant_id }
+    const asked = { ...request, tenantId: this.user.tenant_id, user: this.user.id }
     this.judged = await judgeQuery(asked, this.deps, signal)
     return runQuery(this.judged, asked, this.deps, signal)
   }
@@ -234,13 +235,19 @@ function replyWith(response: ServerResponse, result: QueryResult, { queryId }: S
   reply(response, 200, headers, body)
 }
 
-function refuse(response: ServerResponse, { kind: { status, code, type }, message, retryAfterS }: SqlRefusal): void {
+/** @param isInBlocks the driver decompresses whatever is not of status 200, too */
+function refuse(
+  response: ServerResponse,
+  { kind: { status, code, type }, message, retryAfterS }: SqlRefusal,
+  isInBlocks: boolean,
+): void {
   const headers = {
     'X-ClickHouse-Exception-Code': String(code),
     ...(status === 401 && { 'WWW-Authenticate': 'Basic realm="attribution"' }),
     ...(retryAfterS !== undefined && { 'Retry-After': String(Math.max(1, retryAfterS)) }),
   }
-  reply(response, status, headers, `Code: ${code}. DB::Exception: ${message}. (${type})\n`)
+  const text = `Code: ${code}. DB::Exception: ${message}. (${type})\n`
+  reply(response, status, headers, isInBlocks ? compressedBlock(text) : text)
 }
 
 function reply(

@@ -44,6 +44,9 @@ export function addressOf({ url = '' }: IncomingMessage): URL {
   return new URL(address)
 }
 
+/** Whether a driver reads answers in ClickHouse's own blocks. */
+export const wantsBlocks = ({ url = '' }: IncomingMessage): boolean => /[?&]compress=1(?:&|$)/.test(url)
+
 /**
  * Basic, or the headers of ClickHouse.
  *

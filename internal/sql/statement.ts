@@ -8,54 +8,78 @@ export type ViewName = (typeof VIEWS)[number]
 export const isView = (name: string): name is ViewName => (VIEWS as readonly string[]).includes(name)
 
 /**
- * Of the engine's own tables, those that drivers read; each has only what is documented
- * (`store/queries/sql/catalogue.ts`).
+ * Of the engine's own tables, those that drivers and BI tools read; each has the columns of the engine's, and only the
+ * rows that are documented (`store/queries/sql/sql-catalogue.ts`).
  */
-export const SYSTEM_TABLES = ['databases', 'tables', 'columns', 'settings'] as const
+export const SYSTEM_TABLES = [
+  ...['databases', 'tables', 'columns', 'settings', 'functions', 'data_type_families', 'table_engines', 'one'],
+  // Without rows: there are none of ours.
+  ...['table_functions', 'dictionaries', 'data_skipping_indices', 'projections', 'parts', 'parts_columns'],
+  ...['projection_parts_columns', 'clusters', 'macros', 'replicas', 'mutations', 'merges', 'view_refreshes'],
+] as const
 
 export type Statement =
   | {
       readonly kind: 'select'
       /** One line that begins with SELECT or WITH. */
       readonly text: string
+      /** Only its columns are wanted: `DESCRIBE (SELECT …)`. */
+      readonly isDescribed: boolean
       /** `{name:Type}` in the text, which the request must give. */
       readonly parameters: readonly string[]
       /** The names that it gives to something in parentheses, as to its own subqueries: `name AS (`. */
       readonly ownNames: ReadonlySet<string>
       readonly format: string | undefined
     }
-  | { readonly kind: 'describe' | 'exists'; readonly table: string; readonly format: string | undefined }
-  | { readonly kind: 'databases' | 'tables'; readonly format: string | undefined }
+  | (Listing & { readonly format: string | undefined })
+
+type Listing =
+  | { readonly kind: 'describe' | 'exists' | 'create'; readonly table: string }
+  /** @member condition of the name: empty, or such as `LIKE 'a%'` */
+  | { readonly kind: 'databases' | 'tables'; readonly condition: string }
+  | { readonly kind: 'existsDatabase'; readonly name: string }
 
 /** Each writes only what it is given. */
 const FORMATS: ReadonlySet<string> = new Set([
   ...['JSON', 'JSONStrings', 'JSONCompact', 'JSONCompactStrings', 'JSONEachRow', 'JSONStringsEachRow', 'JSONColumns'],
-  ...['JSONColumnsWithMetadata', 'JSONObjectEachRow', 'JSONEachRowWithProgress'],
+  ...['JSONColumnsWithMetadata', 'JSONObjectEachRow', 'JSONEachRowWithProgress', 'JSONLines', 'NDJSON'],
   ...['JSONCompactEachRow', 'JSONCompactEachRowWithNames', 'JSONCompactEachRowWithNamesAndTypes'],
   ...['JSONCompactStringsEachRow', 'JSONCompactStringsEachRowWithNames', 'JSONCompactStringsEachRowWithNamesAndTypes'],
-  ...['CSV', 'CSVWithNames', 'CSVWithNamesAndTypes', 'TabSeparated', 'TSV', 'TabSeparatedRaw', 'TSVRaw'],
+  ...['JSONStringsEachRowWithProgress', 'JSONCompactColumns'],
+  ...['CSV', 'CSVWithNames', 'CSVWithNamesAndTypes', 'TabSeparated', 'TSV', 'TabSeparatedRaw', 'TSVRaw', 'TSKV'],
   ...['TabSeparatedWithNames', 'TSVWithNames', 'TabSeparatedWithNamesAndTypes', 'TSVWithNamesAndTypes'],
+  ...['TSVRawWithNames', 'TSVRawWithNamesAndTypes', 'TabSeparatedRawWithNames', 'TabSeparatedRawWithNamesAndTypes'],
   ...['RowBinary', 'RowBinaryWithNames', 'RowBinaryWithNamesAndTypes', 'Native', 'Parquet', 'ArrowStream', 'Arrow'],
-  ...['Pretty', 'PrettyCompact', 'PrettyCompactMonoBlock', 'Vertical', 'Values', 'Null'],
+  ...['ODBCDriver2', 'XML', 'Markdown', 'Pretty', 'PrettyCompact', 'PrettyCompactMonoBlock', 'PrettyNoEscapes'],
+  ...['PrettyCompactNoEscapes', 'PrettySpace', 'Vertical', 'Values', 'Null'],
 ])
 export const isFormat = (name: string): boolean => FORMATS.has(name)
 
-/**
- * @param database under which the tables are shown
- * @throws UnreadableQuery
- */
-export function readStatement(query: string, database: string): Statement {
+/** What a query is read for. */
+export interface Reader {
+  /** Under which the tables are shown. */
+  readonly database: string
+  /** The SQL user's name. */
+  readonly user: string
+}
+
+/** @throws UnreadableQuery */
+export function readStatement(query: string, reader: Reader): Statement {
   const tokens = readTokens(query)
   while (isSign(tokens.at(-1), ';')) tokens.pop()
   if (tokens.some((token) => isSign(token, ';'))) throw new UnreadableQuery('Only one statement is allowed')
   const format = takeFormat(tokens)
-  const [first, second] = tokens
-  if (isWord(first, 'SELECT', 'WITH')) {
-    if (isWord(second, 'RECURSIVE')) throw new UnreadableQuery('WITH RECURSIVE is not allowed')
-    const text = writeTokens(withoutDatabases(tokens, database))
-    return { kind: 'select', text, parameters: parametersOf(tokens), ownNames: ownNamesOf(tokens), format }
+  const select = isWord(tokens[0], 'SELECT', 'WITH') ? tokens : describedSelect(tokens)
+  if (select === undefined) return { ...readListing(tokens, reader.database), format }
+  if (isWord(select[1], 'RECURSIVE')) throw new UnreadableQuery('WITH RECURSIVE is not allowed')
+  return {
+    kind: 'select',
+    text: writeTokens(withOurAnswers(withoutDatabases(select, reader.database), reader.user)),
+    isDescribed: select !== tokens,
+    parameters: parametersOf(select),
+    ownNames: ownNamesOf(select),
+    format,
   }
-  return { ...readListing(tokens, database), format }
 }
 
 function takeFormat(tokens: Token[]): string | undefined {
@@ -66,27 +90,54 @@ function takeFormat(tokens: Token[]): string | undefined {
   return name.text
 }
 
-function readListing(tokens: readonly Token[], database: string): StatementWithoutFormat {
-  const rest = [...tokens]
-  const [first, second] = rest
-  if (isWord(first, 'SHOW') && isWord(second, 'DATABASES') && rest.length === 2) return { kind: 'databases' }
-  if (isWord(first, 'SHOW') && isWord(second, 'TABLES')) {
-    const [from, name, ...more] = rest.slice(2)
-    const isOurs = from === undefined || (isWord(from, 'FROM', 'IN') && isName(name, database))
-    if (isOurs && more.length === 0) return { kind: 'tables' }
-  }
-  const kind = isWord(first, 'DESCRIBE', 'DESC') ? 'describe' : isWord(first, 'EXISTS') ? 'exists' : undefined
-  if (kind !== undefined) {
-    const named = rest.slice(isWord(second, 'TABLE', 'VIEW') ? 2 : 1)
-    const [name, ...more] = isName(named[0], database) && isSign(named[1], '.') ? named.slice(2) : named
-    if ((name?.kind === 'word' || name?.kind === 'name') && more.length === 0) return { kind, table: name.text }
-  }
-  throw new UnreadableQuery('Only SELECT, SHOW DATABASES, SHOW TABLES, DESCRIBE and EXISTS are allowed')
+/** Of `DESCRIBE [TABLE] (SELECT …)`: what stands in the parentheses. */
+function describedSelect(tokens: readonly Token[]): readonly Token[] | undefined {
+  if (!isWord(tokens[0], 'DESCRIBE', 'DESC')) return undefined
+  const [open, ...inner] = tokens.slice(isWord(tokens[1], 'TABLE') ? 2 : 1)
+  if (!isSign(open, '(') || !isSign(inner.pop(), ')') || !isWord(inner[0], 'SELECT', 'WITH')) return undefined
+  return inner
 }
 
-type StatementWithoutFormat =
-  | { readonly kind: 'describe' | 'exists'; readonly table: string }
-  | { readonly kind: 'databases' | 'tables' }
+function readListing(tokens: readonly Token[], database: string): Listing {
+  const [first, second, third] = tokens
+  if (isWord(first, 'SHOW') && isWord(second, 'DATABASES')) {
+    const condition = conditionOf(tokens.slice(2))
+    if (condition !== undefined) return { kind: 'databases', condition }
+  }
+  if (isWord(first, 'SHOW') && isWord(second, 'TABLES')) {
+    const isFrom = isWord(third, 'FROM', 'IN')
+    const condition = conditionOf(tokens.slice(isFrom ? 4 : 2))
+    if (condition !== undefined && (!isFrom || isName(tokens[3], database))) return { kind: 'tables', condition }
+  }
+  if (isWord(first, 'EXISTS') && isWord(second, 'DATABASE') && isNamed(third) && tokens.length === 3) {
+    return { kind: 'existsDatabase', name: third.text }
+  }
+  const kind = KINDS_OF_TABLE.find(([words]) => words.every((word, i) => isWord(tokens[i], ...word)))
+  if (kind !== undefined) {
+    const rest = tokens.slice(kind[0].length)
+    const named = isWord(rest[0], 'TABLE', 'VIEW') ? rest.slice(1) : rest
+    const [name, ...more] = isName(named[0], database) && isSign(named[1], '.') ? named.slice(2) : named
+    if (isNamed(name) && more.length === 0) return { kind: kind[1], table: name.text }
+  }
+  throw new UnreadableQuery(
+    'Only SELECT, SHOW DATABASES, SHOW TABLES, SHOW CREATE TABLE, DESCRIBE and EXISTS are allowed',
+  )
+}
+
+const KINDS_OF_TABLE = [
+  [[['DESCRIBE', 'DESC']], 'describe'],
+  [[['EXISTS']], 'exists'],
+  [[['SHOW'], ['CREATE']], 'create'],
+] as const
+
+const isNamed = (token: Token | undefined): token is Token => token?.kind === 'word' || token?.kind === 'name'
+
+/** @returns `[NOT] LIKE|ILIKE 'text'` as it is written again; undefined for anything else */
+function conditionOf(tokens: readonly Token[]): string | undefined {
+  const [like, text, ...more] = isWord(tokens[0], 'NOT') ? tokens.slice(1) : tokens
+  const isLike = isWord(like, 'LIKE', 'ILIKE') && text?.kind === 'text' && more.length === 0
+  return tokens.length === 0 || isLike ? writeTokens(tokens) : undefined
+}
 
 /** `database.records` becomes `records`, and `system.tables` the name of what stands for it. */
 function withoutDatabases(tokens: readonly Token[], database: string): Token[] {
@@ -104,13 +155,30 @@ function withoutDatabases(tokens: readonly Token[], database: string): Token[] {
   return kept
 }
 
+/** Drivers ask them as they connect. The engine would name the machine, and the user of ours that asks it. */
+const ANSWERED_BY_US: ReadonlyMap<string, (user: string) => string> = new Map([
+  ['displayname', () => 'attribution'],
+  ...['currentuser', 'current_user', 'user'].map((name) => [name, (user: string) => user] as const),
+])
+
+function withOurAnswers(tokens: readonly Token[], user: string): Token[] {
+  const kept: Token[] = []
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i] as Token
+    const answer = isNamed(token) ? ANSWERED_BY_US.get(token.text.toLowerCase()) : undefined
+    const isCall = isSign(tokens[i + 1], '(') && isSign(tokens[i + 2], ')')
+    if (answer !== undefined && isCall) {
+      kept.push({ kind: 'text', text: answer(user) })
+      i += 2
+    } else kept.push(token)
+  }
+  return kept
+}
+
 const ownNamesOf = (tokens: readonly Token[]): ReadonlySet<string> =>
   new Set(
     tokens
-      .filter(
-        ({ kind }, i) =>
-          (kind === 'word' || kind === 'name') && isWord(tokens[i + 1], 'AS') && isSign(tokens[i + 2], '('),
-      )
+      .filter((token, i) => isNamed(token) && isWord(tokens[i + 1], 'AS') && isSign(tokens[i + 2], '('))
       .map(({ text }) => text),
   )
 

@@ -97,6 +97,8 @@ const UNKNOWN = new ForbiddenQuery('The query has a form that is not known')
 
 function check(node: Node, tables: Set<string>): void {
   checkItself(node, tables)
+  // A table of tuples, the only function after FROM, has nothing but literals.
+  if (node.kind === 'TableExpression' && node.children[0]?.kind === 'Function') return
   for (const child of node.children) check(child, tables)
 }
 
@@ -112,10 +114,7 @@ function checkItself(node: Node, tables: Set<string>): void {
       if (children.length !== 1 || children[0]?.kind !== 'Subquery') throw forbidden('This WITH')
       return
     case 'TableExpression':
-      if (children.length !== 1 || !['TableIdentifier', 'Subquery'].includes(children[0]?.kind ?? '')) {
-        throw forbidden(children[0]?.kind === 'Function' ? 'A table function' : 'SAMPLE')
-      }
-      return
+      return checkTable(children)
     case 'TableIdentifier':
       tables.add(tableOf(node))
       return
@@ -129,6 +128,20 @@ function checkItself(node: Node, tables: Set<string>): void {
       if (kind === 'QualifiedAsterisk' && children.length > 1) throw forbidden('EXCEPT, REPLACE or APPLY after *')
   }
 }
+
+function checkTable([table, ...more]: readonly Node[]): void {
+  if (table === undefined || more.length > 0) throw forbidden('SAMPLE')
+  if (table.kind === 'Function' && !isListOfTuples(table)) throw forbidden('A table function')
+  if (!['TableIdentifier', 'Subquery', 'Function'].includes(table.kind)) throw forbidden('This after FROM')
+}
+
+/** `VALUES ((1, 'a'), (2, 'b'))`, which the JDBC driver joins its own table of types from: literals, without types. */
+const isListOfTuples = ({ rest, children: [list, ...others] }: Node): boolean =>
+  NAMED.exec(rest)?.[1]?.toLowerCase() === 'values' &&
+  others.length === 0 &&
+  list !== undefined &&
+  list.children.length > 0 &&
+  list.children.every((row) => row.kind === 'Literal' && row.rest.startsWith('Tuple_('))
 
 function tableOf({ rest, children }: Node): string {
   const name = NAMED.exec(rest)?.[1]

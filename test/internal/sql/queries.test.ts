@@ -8,6 +8,7 @@ import type { AuditEntry } from '../../../internal/auth/audit-entry.js'
 import { budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { formatSqlPassword, type StoredSqlUser, storedSqlUser } from '../../../internal/auth/sql-users.js'
 import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
+import { compressedBlock } from '../../../internal/sql/compressed-block.js'
 import { openSql, type RunningSql } from '../../../internal/sql/sql-answers.js'
 import { namedRecord, RECORD, type StoredAttribution } from '../../../internal/store/queries/records/attributions.js'
 import type { SqlLimits } from '../../../internal/store/queries/sql/open-sql-store.js'
@@ -99,14 +100,18 @@ const listenOn = (port: number, limits: SqlLimits): Promise<RunningSql> =>
 const basic = ({ user, password }: Login): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
 /** Sends a query as a driver does. */
-async function send(query: string, { login = one, search = '' }: { login?: Login; search?: string } = {}) {
+async function send(
+  query: string,
+  { login = one, search = '', isWhole = true }: { login?: Login; search?: string; isWhole?: boolean } = {},
+) {
   const answer = await fetch(`${url}/?${search}`, {
     method: 'POST',
     headers: { authorization: basic(login) },
     body: query,
   })
   const code = answer.headers.get('x-clickhouse-exception-code')
-  return { status: answer.status, code: code === null ? null : Number(code), text: await answer.text(), answer }
+  const text = isWhole ? await answer.text() : ''
+  return { status: answer.status, code: code === null ? null : Number(code), text, answer }
 }
 
 /** The official client as its users set it up. */
@@ -233,7 +238,12 @@ const ALLOWED = [
   'SELECT 1',
   'SELECT version(), timezone(), currentDatabase()',
   'SHOW DATABASES',
+  "SHOW DATABASES LIKE 'd%'",
   'SHOW TABLES FROM `default`',
+  "SHOW TABLES NOT LIKE 'rec%'",
+  'EXISTS DATABASE `default`',
+  'SHOW CREATE TABLE default.records',
+  'DESC (SELECT service, sum(cost_usd) AS usd FROM records GROUP BY service) FORMAT TSKV',
   'show tables;',
   'EXISTS TABLE `default`.`records`',
   'DESCRIBE TABLE default.usage',
@@ -362,6 +372,19 @@ const ATTACKS = [
   'SET readonly = 0',
   'KILL QUERY WHERE 1',
   'SHOW CREATE TABLE attributions',
+  'DESCRIBE (SELECT * FROM attributions)',
+  "DESCRIBE (SELECT file('/etc/hostname'))",
+  'DESCRIBE TABLE (SELECT 1) SETTINGS readonly = 0',
+  "SHOW TABLES LIKE concat('a', file('/etc/hostname'))",
+  "SHOW TABLES WHERE file('/etc/hostname') = 'x'",
+  "SELECT * FROM values('a String', (file('/etc/hostname')))",
+  "SELECT * FROM VALUES ((file('/etc/hostname'), 1))",
+  "SELECT * FROM VALUES ('AggregateFunction(uniqExact, UInt64)', ('x'))",
+  'SELECT * FROM VALUES (attributions)',
+  'SELECT * FROM VALUES ((1, (SELECT id FROM attributions)))',
+  'SELECT displayName(1), currentUser(attributions)',
+  "SELECT accurateCast('x', 'AggregateFunction(uniqExact, UInt64)')",
+  "SELECT arrayReduce('uniqExact', [1]), initializeAggregation('sum', 1)",
   'SHOW TABLES FROM system',
   'DESCRIBE TABLE system.users',
   'DESCRIBE TABLE attributions',
@@ -414,6 +437,39 @@ test.each(ATTACKS)('refused: %s', async (query) => {
   expect([497, 62, 60], text).toContain(code)
   expect(status).toBeGreaterThanOrEqual(400)
   expect(text).not.toContain(OTHER)
+})
+
+test('what drivers ask about the instance is answered without the machine and without our own user', async () => {
+  const [row] = await rowsOf('SELECT displayName() AS a, currentUser() AS b, USER() AS c')
+
+  expect(row).toEqual({ a: 'attribution', b: one.user, c: one.user })
+})
+
+describe('a driver that asks for compressed answers', () => {
+  test.each([
+    ['SELECT nothing FROM records', 47],
+    ['SELECT * FROM attributions', 497],
+    ["SELECT 'a", 62],
+  ])('reads the error of %s', async (query, code) => {
+    const plain = await send(query)
+    const { answer } = await send(query, { search: 'compress=1', isWhole: false })
+
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    expect([answer.status, answer.headers.get('x-clickhouse-exception-code')]).toEqual([plain.status, String(code)])
+    expect(bytes).toEqual(compressedBlock(plain.text))
+  })
+
+  test('reads why it was not let in', async () => {
+    const { answer } = await send('SELECT 1', {
+      login: { ...one, password: 'x' },
+      search: 'compress=1',
+      isWhole: false,
+    })
+
+    expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toContain(
+      'The user or the password is not valid',
+    )
+  })
 })
 
 describe('another tenant', () => {

@@ -194,6 +194,7 @@ test('SQL users read their own records on whichever shard they are, through tabl
   const ask = async (tenantId: string, text: string): Promise<unknown> => {
     const asked = {
       tenantId,
+      user: 'sql_one',
       text,
       parameters: new Map<string, string>(),
       defaultFormat: 'JSONCompactEachRow',

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../../client.js'
+import type { EngineColumn, EngineColumns } from './sql-catalogue.js'
 
 /** Runs what SQL users ask, over connections of its own. */
 export interface SqlStore {
@@ -13,6 +14,8 @@ export interface SqlStore {
   syntaxTree(query: string, parameters: Values, signal: AbortSignal): Promise<string>
   /** Which of these names are tables of the store. */
   tablesNamed(names: readonly string[], signal: AbortSignal): Promise<readonly string[]>
+  /** The columns of the engine's own tables. */
+  engineColumns(signal: AbortSignal): Promise<EngineColumns>
   /** @throws EngineRefusal */
   run(question: SqlQuestion, signal: AbortSignal): Promise<SqlAnswer>
   close(): Promise<void>
@@ -132,6 +135,7 @@ export function openSqlStore(connection: StoreConnection, limits: SqlLimits = SQ
       throw new EngineRefusal(Number(cause.code), cause.type ?? 'UNKNOWN', cause.message, cause)
     }
   }
+  let engineColumns: EngineColumns | undefined
   return {
     async syntaxTree(query, parameters, signal) {
       const settings = { ...ALWAYS, max_execution_time: PARSE_S_MAX, default_format: 'JSONCompactEachRow' }
@@ -152,6 +156,10 @@ export function openSqlStore(connection: StoreConnection, limits: SqlLimits = SQ
       })
       return (await result.json<[string]>()).map(([name]) => name)
     },
+    async engineColumns(signal) {
+      engineColumns ??= await readEngineColumns(parser, signal)
+      return engineColumns
+    },
     run: ({ query, parameters, format, settings }, signal) =>
       ask(
         store,
@@ -164,6 +172,21 @@ export function openSqlStore(connection: StoreConnection, limits: SqlLimits = SQ
       await parser.close()
     },
   }
+}
+
+async function readEngineColumns(store: ReturnType<typeof connectStore>, signal: AbortSignal): Promise<EngineColumns> {
+  const result = await store.query({
+    query: "SELECT table, name, type FROM system.columns WHERE database = 'system' ORDER BY table, position",
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_execution_time: PARSE_S_MAX },
+    abort_signal: signal,
+  })
+  const columns = new Map<string, EngineColumn[]>()
+  for (const { table, name, type } of await result.json<EngineColumn & { readonly table: string }>()) {
+    const of = columns.get(table) ?? []
+    columns.set(table, [...of, { name, type }])
+  }
+  return columns
 }
 
 const asSettings = (settings: Readonly<Record<string, string | number>>, parameters: Values): Values =>
