@@ -7,6 +7,7 @@ import { type Problem, problem } from '../problems/problem-catalogue.js'
 import { timeText } from '../text/answer-fields.js'
 import { readQuery } from '../text/query-string.js'
 import { json, type Operation } from './contract/operation.js'
+import { problemDetails } from './contract/problem-schema.js'
 import type { Exchange } from './exchange.js'
 import type { Route } from './route.js'
 import { CREDENTIALS_TRUSTED_MS } from './server.js'
@@ -166,7 +167,9 @@ const GET_READINESS: Operation = {
     },
   },
   problems: ['INVALID_FILTER'],
-  problemMembers: { readiness: z.enum(READINESSES), dependencies: z.array(dependency) },
+  problem: problemDetails
+    .extend({ readiness: z.enum(READINESSES).optional(), dependencies: z.array(dependency).optional() })
+    .meta({ id: 'ReadinessProblem', description: 'Problem details (RFC 9457) with what is not ready.' }),
 }
 
 /** Watches the connection to the broker. */

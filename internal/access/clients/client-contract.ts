@@ -72,7 +72,7 @@ export const createBody = z
       .nullish()
       .meta({ description: `${WHO_PAYS} Default: auto.` }),
   })
-  .meta({ id: 'NewClient' })
+  .meta({ id: 'NewOAuthClient' })
 export type CreateBody = z.infer<typeof createBody>
 
 export const updateBody = z
@@ -109,7 +109,7 @@ const client = z
     created_at: timeText(),
     last_four: z.string().nullable().meta({ description: 'The last characters of the secret. Null: it has none.' }),
   })
-  .meta({ id: 'Client' })
+  .meta({ id: 'OAuthClient' })
 export type ShownClient = z.infer<typeof client>
 
 const clientWithSecret = client

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SCOPES } from '../../auth/scopes.js'
 import { json, type Operation } from '../../http/contract/operation.js'
+import { problemDetails } from '../../http/contract/problem-schema.js'
 import type { ErrorCode } from '../../problems/problem-catalogue.js'
 import { exampleId } from '../../text/answer-fields.js'
 import { GRANT_TYPES } from './clients.js'
@@ -30,10 +31,9 @@ const OF_CLIENTS: readonly ErrorCode[] = [
 ]
 
 /** RFC 6749 5.2, in addition to the members of every problem. */
-const ERROR_MEMBERS = {
-  error: z.enum(OAUTH_ERRORS),
-  error_description: z.string(),
-}
+const oauthProblem = problemDetails
+  .extend({ error: z.enum(OAUTH_ERRORS).optional(), error_description: z.string().optional() })
+  .meta({ id: 'OAuthProblem', description: 'Problem details (RFC 9457) that OAuth clients can read, too.' })
 
 const tokenRequest = z.union([
   z.object({ grant_type: z.literal('client_credentials'), ...client, scope: scopeNames().optional() }),
@@ -106,7 +106,7 @@ export const ISSUE_TOKEN: Operation = {
     },
   },
   problems: OF_CLIENTS,
-  problemMembers: ERROR_MEMBERS,
+  problem: oauthProblem,
   problemTypes: ['application/json'],
 }
 
@@ -155,7 +155,7 @@ export const REVOKE_TOKEN: Operation = {
     },
   },
   problems: OF_CLIENTS,
-  problemMembers: ERROR_MEMBERS,
+  problem: oauthProblem,
   problemTypes: ['application/json'],
 }
 
@@ -213,7 +213,7 @@ export const SHOW_SIGN_IN: Operation = {
     303: REDIRECT,
   },
   problems: ['RATE_LIMITED'],
-  problemMembers: ERROR_MEMBERS,
+  problem: oauthProblem,
   problemTypes: ['application/json', 'text/html'],
 }
 
@@ -238,7 +238,7 @@ export const SIGN_IN: Operation = {
   },
   replies: { 303: REDIRECT },
   problems: OF_CLIENTS,
-  problemMembers: ERROR_MEMBERS,
+  problem: oauthProblem,
   problemTypes: ['application/json', 'text/html'],
 }
 

@@ -39,7 +39,7 @@ const report = {
   refused: z.array(z.object({ kind: z.enum(DIRECTORY_KINDS).nullable(), ...place, reason: z.string() })),
 }
 
-const dryRun = z.object({ dry_run: z.literal(true), ...report }).meta({ id: 'DirectoryImportDryRun' })
+const dryRun = z.object({ dry_run: z.literal(true), ...report }).meta({ id: 'DirectoryDryRun' })
 const job = z
   .object({
     id: idOf('dim'),

@@ -47,7 +47,7 @@ export interface StoredDestination {
 }
 
 const PREFIX_CHARACTERS_MAX = 512
-const PRINTABLE = /^[\x21-\x7e]+$/
+const PRINTABLE = /^[!-~]+$/
 
 const destination = z
   .strictObject({
@@ -76,7 +76,10 @@ const destination = z
     prefix: z
       .string()
       .max(PREFIX_CHARACTERS_MAX)
-      .regex(/^(?:[\w.=-]+(?:\/[\w.=-]+)*\/?)?$/, 'must consist of letters, digits and . _ = - between single slashes')
+      .regex(
+        /^(?:[A-Za-z0-9_.=-]+(?:\/[A-Za-z0-9_.=-]+)*\/?)?$/,
+        'must consist of letters, digits and . _ = - between single slashes',
+      )
       .refine((text) => !text.split('/').some((part) => part === '.' || part === '..'), 'must not contain . or ..')
       .nullish()
       .meta({ description: 'Prefix of all keys.', examples: ['chargeback'] }),

@@ -77,8 +77,8 @@ export interface Operation {
   readonly replies: Readonly<Partial<Record<ReplyStatus, ReplyContract>>>
   /** Problems that do not follow from the declaration. */
   readonly problems?: readonly ErrorCode[]
-  /** Extension members of its problem bodies. */
-  readonly problemMembers?: Readonly<Record<string, z.ZodType>>
+  /** The form of its problem bodies, if they have more members than `problemDetails`. */
+  readonly problem?: z.ZodType
   /** Media types of its problems beside `application/problem+json`, selected by the Accept header. */
   readonly problemTypes?: readonly ('application/json' | 'text/html')[]
 }

@@ -1,12 +1,11 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import type { z } from 'zod'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { type ErrorCode, PROBLEMS } from '../../problems/problem-catalogue.js'
 import { REASONS, renderProblem } from '../../problems/render.js'
 import { type BodyContract, type Contents, type Operation, type ReplyContract, TAGS } from '../contract/operation.js'
 import { problemDetails } from '../contract/problem-schema.js'
 import { type Method, type Route, scopesOf } from '../route.js'
-import { type JsonSchema, type NamedSchemas, toJsonSchema } from './json-schema.js'
+import { type NamedSchemas, toJsonSchema } from './json-schema.js'
 import { needsKey, problemsOf } from './problems-of.js'
 import { describeWebhooks } from './webhooks.js'
 import { DESCRIPTION, GRANTS } from './words.js'
@@ -162,12 +161,12 @@ function describeProblems(route: Route, draft: Draft): object {
     const { status } = PROBLEMS[code]
     codesOf.set(status, [...(codesOf.get(status) ?? []), code].sort())
   }
-  const { problemMembers, problemTypes = [] } = route.operation
+  const { problem: form, problemTypes = [] } = route.operation
   return Object.fromEntries(
     [...codesOf].map(([status, codes]) => {
       const isKnownCaller = route.access !== 'public' && AFTER_AUTHENTICATION.has(status)
       const response = () => describeProblem(status, codes, isKnownCaller, route.operation, draft)
-      if (problemMembers !== undefined || problemTypes.length > 0) return [status, response()]
+      if (form !== undefined || problemTypes.length > 0) return [status, response()]
       const name = [status, ...codes, ...(isKnownCaller ? ['limited'] : [])].join('.')
       if (!draft.responses.has(name)) draft.responses.set(name, response())
       return [status, { $ref: `#/components/responses/${name}` }]
@@ -182,20 +181,17 @@ function describeProblem(
   status: number,
   codes: readonly ErrorCode[],
   isKnownCaller: boolean,
-  { problemMembers: members, problemTypes = [] }: Pick<Operation, 'problemMembers' | 'problemTypes'>,
+  { problem: form = problemDetails, problemTypes = [] }: Pick<Operation, 'problem' | 'problemTypes'>,
   draft: Draft,
 ): object {
   const { instance, schemas } = draft
   const [first] = codes
   if (first === undefined) throw new Error(`no error code for status ${status}`)
-  const narrowed = { status: { const: status }, error_code: { enum: codes } }
-  const base = toJsonSchema(problemDetails, 'output', schemas)
-  const schema: JsonSchema =
-    members === undefined
-      ? { allOf: [base, { properties: narrowed }] }
-      : withProperties(toJsonSchema(problemDetails.extend(optional(members)), 'output', schemas), narrowed)
+  // One type for all: generated clients have a type of its own for each schema that is narrowed, or none.
+  const schema = toJsonSchema(form, 'output', schemas)
   return {
     description: `${REASONS[PROBLEMS[first].status]}: ${codes.join(', ')}.`,
+    'x-error-codes': codes,
     headers: {
       ...referTo(
         [
@@ -218,15 +214,6 @@ function describeProblem(
   }
 }
 
-const optional = (members: NonNullable<Operation['problemMembers']>): Record<string, z.ZodType> =>
-  Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, schema.optional()]))
-
-const withProperties = (schema: JsonSchema, more: Record<string, JsonSchema>): JsonSchema => {
-  const properties = schema['properties'] as Record<string, JsonSchema>
-  const narrowed = Object.entries(more).map(([name, keywords]) => [name, { ...properties[name], ...keywords }])
-  return { ...schema, properties: { ...properties, ...Object.fromEntries(narrowed) } }
-}
-
 const exampleProblem = (code: ErrorCode, { errorDocsUrl }: Instance): unknown =>
   JSON.parse(
     renderProblem(
@@ -240,13 +227,16 @@ const exampleProblem = (code: ErrorCode, { errorDocsUrl }: Instance): unknown =>
     ).body,
   )
 
+const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}'
+const ULID = '[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}'
+
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: true,
   description:
     'A UUID or a ULID, bare or quoted: a new one per request, the same one for its retries. Stored for 24 hours.',
-  schema: { type: 'string', maxLength: 38 },
+  schema: { type: 'string', maxLength: 38, pattern: `^(${UUID}|${ULID}|"(${UUID}|${ULID})")$` },
   example: '0f8fad5b-d9cb-469f-a165-70867728950e',
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MODEL_TEXT, PLAIN_TEXT } from '../../text/plain-text.js'
 
 export type JsonSchema = { [keyword: string]: unknown }
 
@@ -20,14 +21,14 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: N
     override: ({ jsonSchema }) => tidy(jsonSchema as JsonSchema, io),
   }) as { items: JsonSchema; $defs?: Record<string, JsonSchema> }
   for (const [name, definition] of Object.entries($defs ?? {})) {
-    const found = withComponentRefs(definition)
+    const found = asDescribed(definition)
     const known = named.get(name)
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(found)) {
       throw new Error(`two different schemas are named ${name}`)
     }
     named.set(name, found)
   }
-  return withComponentRefs(items)
+  return asDescribed(items)
 }
 
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
@@ -45,8 +46,34 @@ function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
   }
 }
 
+/**
+ * In the tokens that regular expressions of all languages share (JSON Schema Core, section 6.4): elsewhere `\d` has the
+ * digits of every script, a bracket in a class begins another one, and a program that lacks a token has no use for the
+ * whole schema.
+ */
+const interoperable = (pattern: string): string =>
+  SPELLINGS.reduce((text, [ours, shared]) => text.replaceAll(ours, shared), pattern)
+const SPELLINGS = [
+  ['(?:', '('],
+  ['\\d', '[0-9]'],
+  ['\\s', ' '],
+  ['\\/', '/'],
+  ['[\\]', '\\[\\]'],
+] as const
+
+/**
+ * Where these tokens cannot say it: JSON texts have no lone surrogates (RFC 8259, section 8.2), and of the characters
+ * beyond Latin the pattern of names of models takes some that are no letters, which are then refused.
+ */
+const PATTERN_OF: ReadonlyMap<string, string> = new Map([
+  [PLAIN_TEXT.source, '^[^\\x00-\\x1f\\x7f-\\x9f]*$'],
+  [MODEL_TEXT.source, '^[^\\x00-\\x1f!-*,;-?\\[-^`{-\\xa9]*$'],
+])
+
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-const withComponentRefs = (schema: JsonSchema): JsonSchema =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema
+const asDescribed = (schema: JsonSchema): JsonSchema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'), (name, value: unknown) =>
+    name === 'pattern' && typeof value === 'string' ? (PATTERN_OF.get(value) ?? interoperable(value)) : value,
+  ) as JsonSchema

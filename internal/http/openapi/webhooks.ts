@@ -23,7 +23,12 @@ const describeDelivery = (type: EventType, schemas: NamedSchemas): object => ({
         schema: {
           allOf: [
             toJsonSchema(envelope, 'output', schemas),
-            { properties: { type: { const: type }, data: toJsonSchema(EVENT_DATA[type], 'output', schemas) } },
+            {
+              properties: {
+                type: { type: 'string', const: type },
+                data: toJsonSchema(EVENT_DATA[type], 'output', schemas),
+              },
+            },
           ],
         },
       },

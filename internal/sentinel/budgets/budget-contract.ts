@@ -72,7 +72,7 @@ const current = z
           'because the ceiling is one of each group.',
       }),
   })
-  .meta({ id: 'BudgetPeriod' })
+  .meta({ id: 'PeriodSpending' })
 
 type ShownFilter = { readonly [D in DimensionName]: z.ZodOptional<z.ZodString> }
 

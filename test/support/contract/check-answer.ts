@@ -52,6 +52,10 @@ export function answerChecker(described: Described): (asked: Asked, answer: Answ
       const problem = parsed(text) as Record<string, unknown>
       must(problem['instance'] === path, `names ${problem['instance']} as its path`)
       must(problem['status'] === status, 'names another status')
+      must(
+        response.errorCodes.includes(String(problem['error_code'])),
+        `is ${problem['error_code']}, not described here`,
+      )
       must(problem['type'] === problem['docs_url'], 'has another type than page')
       must(problem['tenant_id'] === null || problem['tenant_id'] === tenantId, `names ${problem['tenant_id']}`)
       must(

@@ -10,6 +10,8 @@ export interface DescribedResponse {
   readonly headers: Readonly<Record<string, { readonly required: boolean; readonly schema: Schema }>>
   /** By media type; empty when there is no body. */
   readonly contents: ReadonlyMap<string, Schema>
+  /** Empty for a success. */
+  readonly errorCodes: readonly string[]
 }
 
 export interface DescribedParameter {
@@ -87,7 +89,9 @@ export function readDescription(raw: Any): Described {
               const { required, schema } = resolve(header)
               return [name, { required: required === true, schema }]
             })
-            return [Number(status), { headers: Object.fromEntries(headers), contents: contentsOf(response.content) }]
+            const contents = contentsOf(response.content)
+            const errorCodes = response['x-error-codes'] ?? []
+            return [Number(status), { headers: Object.fromEntries(headers), contents, errorCodes }]
           }),
         ),
         scope: first === undefined ? undefined : scopeOf(operation.security),

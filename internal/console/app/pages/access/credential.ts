@@ -1,10 +1,10 @@
-import type { Client, User } from 'attribution-service/sdk/api'
+import type { OAuthClient, User } from 'attribution-service/sdk/api'
 import { SCOPES, type Scope } from '../../../../auth/scopes.js'
 import type { Key } from '../../api/keys.js'
 
 /** OAuth clients and people, and words for what credentials may do. */
 
-export type { Client }
+export type Client = OAuthClient
 
 export type Person = User
 

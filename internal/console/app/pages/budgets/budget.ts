@@ -1,4 +1,4 @@
-import type { Budget, BudgetGroup, BudgetPeriod } from 'attribution-service/sdk/api'
+import type { Budget, BudgetGroup, PeriodSpending } from 'attribution-service/sdk/api'
 import { hasClosedValues } from '../../../../filters/report-dimensions.js'
 import { fieldShown, wordOf } from '../../../figures/words.js'
 
@@ -10,7 +10,7 @@ export type BudgetFilter = Budget['filter']
 
 export type Crossing = BudgetGroup['crossings'][number]
 
-export type Current = BudgetPeriod
+export type Current = PeriodSpending
 
 export type Group = BudgetGroup
 
