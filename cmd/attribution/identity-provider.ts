@@ -11,6 +11,7 @@ import type { Broker } from '../../internal/broker/connect.js'
 import { ConfigError } from '../../internal/config/settings.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { seal } from '../../internal/secrets/seal.js'
+import { expectedForm } from '../../internal/text/expected-form.js'
 import { IDENTITY_PROVIDERS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'
@@ -113,7 +114,7 @@ function readSettings(file: string): ProviderSettings {
   } catch (cause) {
     throw cause instanceof ConfigError ? cause : new ConfigError(`${file} is not JSON`)
   }
-  const read = providerSchema.safeParse(value)
+  const read = providerSchema.safeParse(value, { error: expectedForm })
   if (read.success) return read.data
   const lines = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
   throw new ConfigError(`${file} does not describe an identity provider: ${lines.join('; ')}`)

@@ -9,6 +9,7 @@ import { bucketRecords } from '../../internal/broker/records.js'
 import { ConfigError } from '../../internal/config/settings.js'
 import { formatId } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { expectedForm } from '../../internal/text/expected-form.js'
 import { TENANTS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'
@@ -71,7 +72,7 @@ function readPatch(text: string): SettingsPatch {
   } catch {
     throw new InvalidArgumentError('It must be JSON.')
   }
-  const read = settingsPatch.safeParse(value)
+  const read = settingsPatch.safeParse(value, { error: expectedForm })
   if (read.success) return read.data
   const [issue] = read.error.issues
   throw new InvalidArgumentError(`${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim())

@@ -11,7 +11,7 @@ export const exampleId = (prefix: IdPrefix): string => `${prefix}_${EXAMPLE_BITS
 export const idOf = (prefix: IdPrefix) =>
   z
     .string()
-    .regex(new RegExp(`^${prefix}_[0-9a-z]+$`))
+    .regex(new RegExp(`^${prefix}_[0-9a-z]+$`), `must be an id that begins with ${prefix}_`)
     .meta({ examples: [exampleId(prefix)] })
 
 /** An id in a path, as any text: a malformed id is a 404. */

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { FieldError } from '../problems/problem-catalogue.js'
+import { expectedByAjv } from './expected-form.js'
 
 /** Limit of errors reported per event. */
 export const ERRORS_MAX = 20
@@ -12,27 +13,15 @@ export const pointerTo = (parent: string, key: string): string =>
 export function fieldError(error: ErrorObject, fieldWithOwnKeys: string): FieldError {
   const path = error.instancePath
   const pointer = path.startsWith(`/${fieldWithOwnKeys}/`) ? `/${fieldWithOwnKeys}` : path
-  switch (error.keyword) {
-    case 'required':
-      return { pointer: `${pointer}/${String(error.params['missingProperty'])}`, detail: 'is required' }
-    case 'instant':
-      return { pointer, detail: 'must be an RFC 3339 time in UTC' }
-    case 'pattern':
-    case 'plainText':
-    case 'uuid':
-    case 'amount':
-      return { pointer, detail: 'does not have the required form' }
-    case 'enum':
-      // A key of an object whose keys are a closed list.
-      return error.propertyName === undefined
-        ? { pointer, detail: error.message ?? 'is not valid' }
-        : {
-            pointer: pointerTo(pointer, error.propertyName),
-            detail: `is unknown; known are ${(error.params['allowedValues'] as readonly string[]).join(', ')}`,
-          }
-    default:
-      return { pointer, detail: error.message ?? 'is not valid' }
+  if (error.keyword === 'required') {
+    return { pointer: `${pointer}/${String(error.params['missingProperty'])}`, detail: 'is required' }
   }
+  // A key of an object whose keys are a closed list.
+  if (error.keyword === 'enum' && error.propertyName !== undefined) {
+    const known = (error.params['allowedValues'] as readonly string[]).join(', ')
+    return { pointer: pointerTo(pointer, error.propertyName), detail: `is unknown; known are ${known}` }
+  }
+  return { pointer, detail: expectedByAjv(error) }
 }
 
 /**

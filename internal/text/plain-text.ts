@@ -6,10 +6,8 @@ import { parseInstant } from '../units/instant.js'
  * no field can carry a prompt.
  */
 
-/** The message for a text that does not match its pattern; the pattern itself would not help the reader. */
-const FORM = 'does not have the required form'
-
 /** Neither control characters nor lone surrogates. */
+const PLAIN_FORM = 'must be text without control characters'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern excludes them
 export const PLAIN_TEXT = /^(?:[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/
 
@@ -26,7 +24,7 @@ export function isPlainText(text: string): boolean {
  * `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it: by zod itself,
  * and by the validators that are compiled from these schemas through the keyword.
  */
-export const plainText = (bytesMax: number) => textOf(PLAIN_TEXT, FORM, bytesMax)
+export const plainText = (bytesMax: number) => textOf(PLAIN_TEXT, PLAIN_FORM, bytesMax)
 
 const textOf = (pattern: RegExp, message: string, bytesMax: number) =>
   z
@@ -65,7 +63,8 @@ export const modelName = () => textOf(MODEL_TEXT, MODEL_FORM, NAME_BYTES_MAX)
 
 /** A UUID of any version, in either case. */
 export const UUID_TEXT = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/
-export const uuid = () => z.string().regex(UUID_TEXT, FORM)
+const UUID_FORM = 'must be a UUID'
+export const uuid = () => z.string().regex(UUID_TEXT, UUID_FORM)
 
 /** An amount, as the read model can hold it. */
 export const DECIMAL_TEXT = /^\d{1,20}(\.\d{1,18})?$/
@@ -75,6 +74,15 @@ export const DECIMAL_TEXT = /^\d{1,20}(\.\d{1,18})?$/
  * model's columns (`deploy/decisions/amounts-of-events.md`).
  */
 export const AMOUNT_TEXT = /^\d{1,12}(\.\d{1,18})?$/
+
+/** What matches a pattern, for its senders: the pattern itself would not help them. */
+export const FORM_OF_PATTERN: Readonly<Record<string, string>> = {
+  [PLAIN_TEXT.source]: PLAIN_FORM,
+  [MODEL_TEXT.source]: MODEL_FORM,
+  [UUID_TEXT.source]: UUID_FORM,
+  [DECIMAL_TEXT.source]: 'must be a decimal string, such as "0.25": at most 20 digits before the point and 18 after it',
+  [AMOUNT_TEXT.source]: 'must be a decimal string, such as "0.25": at most 12 digits before the point and 18 after it',
+}
 
 /** What `AMOUNT_TEXT` says, at a third of the cost. */
 export function isAmount(text: string): boolean {

@@ -53,7 +53,7 @@ test('a file is tried, imported and exported again; a later one removes what it 
   const tried = await put(CSV, 'dry_run=true')
   expect(tried).toMatchObject({ status: 200, json: { dry_run: true, adds: 4, changes: 0, removals: 0, refusals: 1 } })
   expect(tried.json.refused).toEqual([
-    { kind: 'identities', line: 6, pointer: null, reason: 'is_workload does not have the required form' },
+    { kind: 'identities', line: 6, pointer: null, reason: 'is_workload must be true or false' },
   ])
   expect((await ask('GET', '/api/v1/directory/services')).json.data).toEqual([])
 

@@ -23,7 +23,10 @@ export const createBody = z
   .strictObject({
     username: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/, 'does not have the required form')
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/,
+        'must begin with a letter or digit, and have at most 128 letters, digits and . _ @ + -',
+      )
       .meta({ description: 'Unique within the tenant. Stored in lower case.' }),
     scopes: wantedScopes(),
     password: password().nullish().meta({ description: 'Not a common one. Default: a generated one.' }),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
+import { expectedForm } from '../../text/expected-form.js'
 import { WatchedDirectory } from '../directory.js'
 import { directoryKey } from '../directory-key.js'
 import { DIRECTORY_KINDS, type DirectoryKind, ENTRIES_MAX } from '../entries.js'
@@ -167,7 +168,7 @@ async function readRows(
   for (const [i, { kind, line, pointer, fields }] of rows.entries()) {
     if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await pause()
     const refuse = (reason: string): void => void refusals.push({ kind, line, pointer, reason })
-    const read = (rules.fields as z.ZodType).safeParse(fields)
+    const read = (rules.fields as z.ZodType).safeParse(fields, { error: expectedForm })
     if (!read.success) {
       const name = fields[rules.nameField]
       if (typeof name === 'string') {

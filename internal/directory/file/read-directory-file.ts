@@ -148,7 +148,8 @@ function rowOf(
     if (column === 'name') fields[kind === 'principals' ? 'principal_id' : 'name'] = text
     else if (!COLUMNS_OF[kind].includes(column)) return bad(`${column} is no field of ${kind}`)
     else fields[column] = cellValue(column, text)
-    if (fields[column] === MALFORMED) return bad(`${column} does not have the required form`)
+    if (fields[column] === MALFORMED)
+      return bad(`${column} must be ${FLAGS.has(column) ? 'true or false' : 'a JSON array'}`)
   }
   return { kind, line, pointer: null, fields }
 }

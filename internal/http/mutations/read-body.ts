@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type FieldError, type Problem, problem } from '../../problems/problem-catalogue.js'
 import { screenContent } from '../../text/content-keys.js'
+import { expectedForm } from '../../text/expected-form.js'
 import { firstOfEachPlace, pointerTo } from '../../text/field-errors.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { Mutation } from './mutation.js'
@@ -29,7 +30,7 @@ export function readBody<B>(
   if (errors.length > 0) return refused(invalid(errors))
   const refusal = screen?.(value as Readonly<Record<string, unknown>>)
   if (refusal !== undefined) return refused(refusal)
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { error: expectedForm })
   if (parsed.success) return { ok: true, body: parsed.data }
   return refused(invalid(firstOfEachPlace(parsed.error.issues.flatMap((issue) => fieldErrors(issue, value)))))
 }

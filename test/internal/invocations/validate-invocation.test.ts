@@ -285,7 +285,7 @@ describe('amounts', () => {
   })
 
   test.each(AMOUNTS)('a JSON number in %s is refused', (field) => {
-    expect(errorsOf(validate({ [field]: 0.25 }))).toEqual([{ pointer: `/${field}`, detail: 'must be string' }])
+    expect(errorsOf(validate({ [field]: 0.25 }))).toEqual([{ pointer: `/${field}`, detail: 'must be a string' }])
     expect(refusedAt({ [field]: 0 })).toEqual([`/${field}`])
   })
 })

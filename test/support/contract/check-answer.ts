@@ -1,4 +1,5 @@
 /** Checks a reply against the OpenAPI description. */
+import type { FieldError } from '../../../internal/problems/problem-catalogue.js'
 import { type Described, type DescribedOperation, schemaChecker } from './described.js'
 
 export interface Answer {
@@ -56,6 +57,8 @@ export function answerChecker(described: Described): (asked: Asked, answer: Answ
         response.errorCodes.includes(String(problem['error_code'])),
         `is ${problem['error_code']}, not described here`,
       )
+      const vague = ((problem['errors'] ?? []) as FieldError[]).filter(({ detail }) => OF_A_LIBRARY.test(detail))
+      must(vague.length === 0, `names no form that people know: ${JSON.stringify(vague)}`)
       must(problem['type'] === problem['docs_url'], 'has another type than page')
       must(problem['tenant_id'] === null || problem['tenant_id'] === tenantId, `names ${problem['tenant_id']}`)
       must(
@@ -71,6 +74,10 @@ export function answerChecker(described: Described): (asked: Asked, answer: Answ
     return wrong
   }
 }
+
+/** How zod, ajv and JavaScript say it, and what says nothing. */
+const OF_A_LIBRARY =
+  /Invalid |Too (?:small|big)|expected|Unrecognized|pattern|schema|NOT |equal to|[<>]=|must be (?:string|integer|number|boolean|array|object)\b|required form|undefined|NaN/
 
 const numberOf = (text: string): unknown => (/^\d+$/.test(text) ? Number(text) : text)
 

@@ -62,7 +62,7 @@ describe('a CSV file', () => {
     )
 
     expect(plan.refusals.map(({ line, reason }) => [line, reason])).toEqual([
-      [4, 'is_workload does not have the required form'],
+      [4, 'is_workload must be true or false'],
       [5, 'kind must be one of services, identities, principals, sources'],
       [8, 'must have 5 fields'],
       [10, 'is_workload is no field of services'],

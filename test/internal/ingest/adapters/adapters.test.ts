@@ -517,7 +517,7 @@ describe('CloudEvents', () => {
     const wrong = sentOf(cloudevents, cloudEventPayload({}, { billed_units: { seconds: 12.5 } }))
     expect(validateInvocation(wrong, Date.UTC(2026, 10, 21, 10))).toMatchObject({
       ok: false,
-      errors: expect.arrayContaining([{ pointer: '/billed_units/seconds', detail: 'must be string' }]),
+      errors: expect.arrayContaining([{ pointer: '/billed_units/seconds', detail: 'must be a string' }]),
     })
     expect(eventOf(cloudevents, cloudEventPayload({}, { billed_units: null }))).not.toHaveProperty('billed_units')
     for (const field of ['billed_units', 'provider_usage']) {
