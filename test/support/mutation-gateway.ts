@@ -77,7 +77,7 @@ export type Thing = z.infer<typeof thing>
 /** `POST /things`, handled by `handle`. */
 export const createThing = (
   handle: Mutation<Thing>['handle'],
-  more: Partial<Pick<Mutation<Thing>, 'needsStepUp' | 'mayAppear'>> = {},
+  more: Partial<Pick<Mutation<Thing>, 'needsStepUp' | 'mayAppear' | 'refusalOf'>> = {},
 ): Mutation<Thing> => ({
   method: 'post',
   path: '/things',

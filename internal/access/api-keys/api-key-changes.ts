@@ -2,7 +2,7 @@ import { formatApiKey, type Mode, type StoredApiKey, storedApiKey, type WantedAp
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import type { PublishEvent } from '../../events/publish-event.js'
 import { inOrder } from '../../http/contract/scopes.js'
-import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import type { Asked, MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
@@ -32,6 +32,17 @@ const ENDED_MAX = 1_000
 const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${ACTIVE_MAX} active keys per tenant; revoke some first.`)
 const NOT_ACTIVE = problem('CONFLICT', 'The key is not active, or was already rotated.')
 
+const givenBy = (body: CreateBody) => ({
+  scopes: inOrder(body.scopes),
+  ingestionLayers: body.ingestion_layers ?? undefined,
+  trustsCost: body.trusts_cost ?? undefined,
+  isGateway: body.is_gateway ?? undefined,
+  billing: body.billing ?? undefined,
+})
+
+export const refusalOfCreation = async ({ caller, body }: Asked<CreateBody>, deps: ApiKeyChangesDeps) =>
+  (await deps.delegationCheckOf(caller))(givenBy(body))
+
 /** `POST /api/v1/api-keys`. */
 export async function createKey(
   request: MutationRequest<CreateBody>,
@@ -39,15 +50,6 @@ export async function createKey(
 ): Promise<Reply | Problem> {
   const { caller, body, isRepeat, newId } = request
   const { tenantId } = caller
-  const given = {
-    scopes: inOrder(body.scopes),
-    ingestionLayers: body.ingestion_layers ?? undefined,
-    trustsCost: body.trusts_cost ?? undefined,
-    isGateway: body.is_gateway ?? undefined,
-    billing: body.billing ?? undefined,
-  }
-  const refusal = (await deps.delegationCheckOf(caller))(given)
-  if (refusal !== undefined) return refusal
   const made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made !== undefined) return created(request, made, deps)
 
@@ -55,8 +57,25 @@ export async function createKey(
   const expiry = readExpiry(body.expires_at, nowMs, deps.lifeDaysMaxOf(tenantId))
   if (!expiry.ok) return invalid([expiry.error])
   if (!hasCapacity(deps.keys.of(tenantId), nowMs)) return TOO_MANY
-  const wanted: WantedApiKey = { ...given, name: body.name, expiresAt: expiry.expiresAt }
+  const wanted: WantedApiKey = { ...givenBy(body), name: body.name, expiresAt: expiry.expiresAt }
   return created(request, await makeKey(request, wanted, nowMs, deps), deps)
+}
+
+const keptBy = (old: StoredApiKey, body: RotateBody) => ({
+  scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
+  ingestionLayers: old.ingestion_layers,
+  trustsCost: body.trusts_cost ?? old.trusts_cost,
+  isGateway: body.is_gateway ?? old.is_gateway,
+  billing: body.billing ?? old.billing,
+})
+
+export async function refusalOfRotation(
+  { caller, body, parameter }: Asked<RotateBody>,
+  { keys, idsOf, delegationCheckOf }: ApiKeyChangesDeps,
+): Promise<Problem | undefined> {
+  const isId = refusalOfId('key', parameter, idsOf(caller.tenantId), WHAT) === undefined
+  const old = isId ? await keys.read(parameter) : undefined
+  return old?.tenant_id === caller.tenantId ? (await delegationCheckOf(caller))(keptBy(old, body)) : undefined
 }
 
 /** `POST /api/v1/api-keys/{id}/rotate`. */
@@ -71,16 +90,6 @@ export async function rotateKey(
   if (refusal !== undefined) return refusal
   const old = await deps.keys.read(oldId)
   if (old?.tenant_id !== tenantId) return noSuch(WHAT)
-  const given = {
-    scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
-    ingestionLayers: old.ingestion_layers,
-    trustsCost: body.trusts_cost ?? old.trusts_cost,
-    isGateway: body.is_gateway ?? old.is_gateway,
-    billing: body.billing ?? old.billing,
-  }
-  const undelegable = (await deps.delegationCheckOf(caller))(given)
-  if (undelegable !== undefined) return undelegable
-
   let made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made === undefined) {
     if (!canBeReplaced(old, nowMs)) return NOT_ACTIVE
@@ -91,7 +100,7 @@ export async function rotateKey(
         : readExpiry(body.expires_at, nowMs, daysMax)
     if (!expiry.ok) return invalid([expiry.error])
     if (body.overlap_seconds != null && !hasCapacity(deps.keys.of(tenantId), nowMs)) return TOO_MANY
-    const wanted: WantedApiKey = { ...given, name: old.name, expiresAt: expiry.expiresAt }
+    const wanted: WantedApiKey = { ...keptBy(old, body), name: old.name, expiresAt: expiry.expiresAt }
     // The new key first: a crash in between leaves a key that nobody uses, and not a tenant without a key.
     made = await makeKey(request, wanted, nowMs, deps)
   }

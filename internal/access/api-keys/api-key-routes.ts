@@ -3,7 +3,16 @@ import { refuseEmptyScopes, refuseNoScope } from '../../http/contract/scopes.js'
 import type { Mutate } from '../../http/mutations/mutations.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
 import type { Route } from '../../http/route.js'
-import { type ApiKeyChangesDeps, createKey, revokeKey, rotateKey, shownApiKey, WHAT } from './api-key-changes.js'
+import {
+  type ApiKeyChangesDeps,
+  createKey,
+  refusalOfCreation,
+  refusalOfRotation,
+  revokeKey,
+  rotateKey,
+  shownApiKey,
+  WHAT,
+} from './api-key-changes.js'
 import {
   CREATE_API_KEY,
   createBody,
@@ -48,6 +57,7 @@ export function apiKeyRoutes(deps: ApiKeyRoutesDeps): readonly Route[] {
       action: 'api_key.create',
       operation: CREATE_API_KEY,
       body: { schema: createBody, example: EXAMPLE_NEW, screen: refuseNoScope },
+      refusalOf: (asked) => refusalOfCreation(asked, deps),
       handle: (request) => createKey(request, deps),
     }),
     mutate({
@@ -57,6 +67,7 @@ export function apiKeyRoutes(deps: ApiKeyRoutesDeps): readonly Route[] {
       action: 'api_key.rotate',
       operation: ROTATE_API_KEY,
       body: { schema: rotateBody, example: EXAMPLE_ROTATION, isOptional: true, screen: refuseEmptyScopes },
+      refusalOf: (asked) => refusalOfRotation(asked, deps),
       handle: (request) => rotateKey(request, deps),
     }),
     mutate({

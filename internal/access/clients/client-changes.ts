@@ -1,7 +1,7 @@
 import type { Mode } from '../../auth/api-keys.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import { inOrder } from '../../http/contract/scopes.js'
-import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import type { Asked, MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
@@ -25,13 +25,23 @@ const CLIENTS_MAX = 1_000
 const NO_SECRET = problem('CONFLICT', 'A public client has no secret.')
 const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${CLIENTS_MAX} clients per tenant; delete some first.`)
 
+export const refusalOfCreation = async (
+  { caller, body }: Asked<CreateBody>,
+  { delegationCheckOf }: ClientChangesDeps,
+): Promise<Problem | undefined> =>
+  (await delegationCheckOf(caller))({
+    scopes: body.scopes,
+    trustsCost: body.trusts_cost ?? undefined,
+    isGateway: body.is_gateway ?? undefined,
+  })
+
 /** `POST /api/v1/clients`. */
 export async function createClient(
   request: MutationRequest<CreateBody>,
-  { mode, clients, delegationCheckOf, clock }: ClientChangesDeps,
+  { mode, clients, clock }: ClientChangesDeps,
 ): Promise<Reply | Problem> {
-  const { caller, body, newId, newSecret } = request
-  const { tenantId } = caller
+  const { body, newId, newSecret } = request
+  const { tenantId } = request.caller
   const isPublic = body.type === 'public'
   const wanted = {
     name: body.name,
@@ -45,8 +55,6 @@ export async function createClient(
   }
   const faults = faultsOf(isPublic, wanted.grantTypes, wanted.redirectUris)
   if (faults.length > 0) return invalid(faults)
-  const refusal = (await delegationCheckOf(caller))(wanted)
-  if (refusal !== undefined) return refusal
   const [id, secret] = [newId('cli'), formatClientSecret(mode, newSecret())]
   if (!request.isRepeat && clients.countOf(tenantId) >= CLIENTS_MAX) return TOO_MANY
   const made = await clients.createOnce(id, storedClient(id, tenantId, wanted, secret, new Date(clock())))
@@ -88,6 +96,21 @@ export async function updateClient(
   return { status: 200, body: shownClient(after), changes: { before: audited(before), after: audited(after) } }
 }
 
+export async function refusalOfRotation(
+  { caller, body, parameter }: Asked<RotateBody>,
+  { clients, delegationCheckOf }: ClientChangesDeps,
+): Promise<Problem | undefined> {
+  const client = clients.get(parameter)
+  return client?.tenant_id === caller.tenantId && client.is_public !== true
+    ? (await delegationCheckOf(caller))(givenBy(rotated(client, body)))
+    : undefined
+}
+
+const rotated = (client: StoredClient, { scopes }: RotateBody): StoredClient => ({
+  ...client,
+  scopes: scopes == null ? client.scopes : inOrder(scopes),
+})
+
 /** `POST /api/v1/clients/{id}/rotate-secret`. */
 export async function rotateClientSecret(
   request: Pick<MutationRequest<RotateBody>, 'caller' | 'body' | 'parameter' | 'newSecret'>,
@@ -104,8 +127,7 @@ export async function rotateClientSecret(
   const after = await clients.change(id, (client) => {
     before = client
     if (client.tenant_id !== tenantId) return undefined
-    const scopes = body.scopes == null ? client.scopes : inOrder(body.scopes)
-    const renewed = { ...client, scopes, ...storeClientSecret(secret) }
+    const renewed = { ...rotated(client, body), ...storeClientSecret(secret) }
     undelegable = client.is_public === true ? NO_SECRET : refusalOfGiving(givenBy(renewed))
     return undelegable === undefined ? renewed : undefined
   })

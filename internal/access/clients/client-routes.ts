@@ -6,6 +6,8 @@ import {
   type ClientChangesDeps,
   createClient,
   deleteClient,
+  refusalOfCreation,
+  refusalOfRotation,
   rotateClientSecret,
   shownClient,
   updateClient,
@@ -58,6 +60,7 @@ export function clientRoutes(deps: ClientRoutesDeps): readonly Route[] {
       action: 'client.create',
       operation: CREATE_CLIENT,
       body: { schema: createBody, example: EXAMPLE_NEW, screen: refuseNoScope },
+      refusalOf: (asked) => refusalOfCreation(asked, deps),
       handle: (request) => createClient(request, deps),
     }),
     mutate({
@@ -76,6 +79,7 @@ export function clientRoutes(deps: ClientRoutesDeps): readonly Route[] {
       action: 'client.rotate_secret',
       operation: ROTATE_CLIENT_SECRET,
       body: { schema: rotateBody, example: EXAMPLE_ROTATION, isOptional: true, screen: refuseEmptyScopes },
+      refusalOf: (asked) => refusalOfRotation(asked, deps),
       handle: (request) => rotateClientSecret(request, deps),
     }),
     mutate({

@@ -1,7 +1,7 @@
 import type { Mode } from '../../auth/api-keys.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import { inOrder, refuseEmptyScopes, refuseNoScope } from '../../http/contract/scopes.js'
-import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import type { Asked, MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import type { Mutate } from '../../http/mutations/mutations.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
@@ -67,6 +67,7 @@ export function connectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
       action: 'connector.create',
       operation: CREATE_CONNECTOR,
       body: { schema: createBody, example: EXAMPLE_NEW, screen: refuseNoScope },
+      refusalOf: (asked) => refusalOfCreation(asked, deps),
       handle: (request) => create(request, deps),
     }),
     mutate({
@@ -85,6 +86,7 @@ export function connectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
       action: 'client.rotate_secret',
       operation: ROTATE_CONNECTOR_SECRET,
       body: { schema: rotateBody, example: EXAMPLE_ROTATION, isOptional: true, screen: refuseEmptyScopes },
+      refusalOf: (asked) => refusalOfRotation(asked, deps),
       handle: (request) => rotateSecret(request, deps),
     }),
     mutate({
@@ -98,6 +100,16 @@ export function connectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
   ]
 }
 
+const refusalOfCreation = async (
+  { caller, body }: Asked<CreateBody>,
+  { delegationCheckOf }: ConnectorRoutesDeps,
+): Promise<Problem | undefined> =>
+  (await delegationCheckOf(caller))({
+    scopes: body.scopes,
+    ingestionLayers: body.source_systems,
+    trustsCost: body.trusts_cost ?? undefined,
+  })
+
 async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoutesDeps): Promise<Reply | Problem> {
   const { caller, body, isRepeat, newId } = request
   const { connectors, mode, clock } = deps
@@ -105,9 +117,6 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
   const id = newId('con')
   const secret = formatClientSecret(mode, request.newSecret())
   const trustsCost = body.trusts_cost ?? undefined
-  const given = { scopes: body.scopes, ingestionLayers: body.source_systems, trustsCost }
-  const undelegable = (await deps.delegationCheckOf(caller))(given)
-  if (undelegable !== undefined) return undelegable
   let made = isRepeat ? await connectors.read(id) : undefined
   if (made === undefined) {
     if (connectors.countOf(tenantId) >= CONNECTORS_MAX) {
@@ -174,6 +183,15 @@ const isWidening = (before: StoredConnector, after: StoredConnector): boolean =>
   before.residency_lane !== after.residency_lane ||
   (before.trusts_cost === false && after.trusts_cost !== false) ||
   after.source_systems.some((layer) => !before.source_systems.includes(layer))
+
+async function refusalOfRotation(
+  { caller, body, parameter }: Asked<RotateBody>,
+  { connectors, delegationCheckOf }: ConnectorRoutesDeps,
+): Promise<Problem | undefined> {
+  const connector = connectors.get(parameter)
+  if (connector?.tenant_id !== caller.tenantId) return undefined
+  return (await delegationCheckOf(caller))(givenBy({ ...connector, scopes: body.scopes ?? connector.scopes }))
+}
 
 async function rotateSecret(
   { caller, parameter: id, body, newSecret }: MutationRequest<RotateBody>,

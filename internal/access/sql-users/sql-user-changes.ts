@@ -1,7 +1,7 @@
 import type { Mode } from '../../auth/api-keys.js'
 import { formatSqlPassword, type StoredSqlUser, sqlUserStatus, storedSqlUser } from '../../auth/sql-users.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
-import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import type { Asked, MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
@@ -25,6 +25,17 @@ export const WHAT = 'SQL user'
 /** Active users per tenant, and ended ones that stay listed. */
 const USERS_MAX = 100
 
+export const refusalOfCreation = async (
+  { caller }: Asked<CreateBody>,
+  { delegationCheckOf }: SqlUserChangesDeps,
+): Promise<Problem | undefined> =>
+  (await delegationCheckOf(caller))({
+    scopes: ['read:attribution'],
+    // It sends no events, so that it has neither layers nor costs that count.
+    ingestionLayers: [],
+    trustsCost: false,
+  })
+
 /** `POST /api/v1/sql-users`. */
 export async function createSqlUser(
   request: MutationRequest<CreateBody>,
@@ -33,13 +44,6 @@ export async function createSqlUser(
   const { caller, body, isRepeat, newId } = request
   const { users, mode } = deps
   const { tenantId } = caller
-  const refusal = (await deps.delegationCheckOf(caller))({
-    scopes: ['read:attribution'],
-    // It sends no events, so that it has neither layers nor costs that count.
-    ingestionLayers: [],
-    trustsCost: false,
-  })
-  if (refusal !== undefined) return refusal
   const id = newId('sql')
   const password = formatSqlPassword(mode, request.newSecret())
   let made = isRepeat ? await users.read(id) : undefined

@@ -2,7 +2,14 @@ import type { StoredSqlUser } from '../../auth/sql-users.js'
 import type { Mutate } from '../../http/mutations/mutations.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
 import type { Route } from '../../http/route.js'
-import { createSqlUser, revokeSqlUser, type SqlUserChangesDeps, shownSqlUser, WHAT } from './sql-user-changes.js'
+import {
+  createSqlUser,
+  refusalOfCreation,
+  revokeSqlUser,
+  type SqlUserChangesDeps,
+  shownSqlUser,
+  WHAT,
+} from './sql-user-changes.js'
 import {
   CREATE_SQL_USER,
   createBody,
@@ -43,6 +50,7 @@ export function sqlUserRoutes(deps: SqlUserRoutesDeps): readonly Route[] {
       action: 'sql_user.create',
       operation: CREATE_SQL_USER,
       body: { schema: createBody, example: EXAMPLE_NEW },
+      refusalOf: (asked) => refusalOfCreation(asked, deps),
       handle: (request) => createSqlUser(request, deps),
     }),
     mutate({

@@ -3,7 +3,7 @@ import { isOwner, settingsOf, type Tenant } from '../../auth/tenant.js'
 import type { Records } from '../../broker/records.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import { inOrder } from '../../http/contract/scopes.js'
-import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import type { Asked, MutationRequest, Reply } from '../../http/mutations/mutation.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { encodeBase32 } from '../../ids/base32.js'
@@ -43,14 +43,17 @@ const PASSWORD_BUSY = {
   }),
 }
 
+export const refusalOfCreation = async (
+  { caller, body }: Asked<CreateBody>,
+  { delegationCheckOf }: UserChangesDeps,
+): Promise<Problem | undefined> => (await delegationCheckOf(caller))({ scopes: body.scopes, trustsCost: false })
+
 /** `POST /api/v1/users`. */
 export async function createUser(
   { caller, body, newId, newSecret }: MutationRequest<CreateBody>,
-  { users, tenants, delegationCheckOf, clock }: UserChangesDeps,
+  { users, tenants, clock }: UserChangesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
-  const refusal = (await delegationCheckOf(caller))({ scopes: body.scopes, trustsCost: false })
-  if (refusal !== undefined) return refusal
   const wanted = { status: 'active', scopes: inOrder(body.scopes) } as const
   if (body.owner === true && !canBeOwner(wanted)) return invalid([NEEDS_ADMIN])
   const tenant = await tenants.read(tenantId)
@@ -88,6 +91,16 @@ export async function createUser(
   }
 }
 
+export async function refusalOfUpdate(
+  { caller, body, parameter: id }: Asked<UpdateBody>,
+  deps: UserChangesDeps,
+): Promise<Problem | undefined> {
+  const found = deps.findUser(id)
+  if (found?.tenant_id !== caller.tenantId) return undefined
+  const wasOwner = isOwner(await deps.tenants.read(caller.tenantId), id)
+  return (await refusalsOfPatch(caller, body, { wasOwner, staysOwner: body.owner ?? wasOwner }, deps))(found)
+}
+
 /** `PATCH /api/v1/users/{id}`. */
 export async function updateUser(
   { caller, body, parameter: id }: Pick<MutationRequest<UpdateBody>, 'caller' | 'body' | 'parameter'>,
@@ -102,8 +115,6 @@ export async function updateUser(
   const wasOwner = isOwner(await tenants.read(tenantId), id)
   const staysOwner = body.owner ?? wasOwner
   const refusalOfPatch = await refusalsOfPatch(caller, body, { wasOwner, staysOwner }, deps)
-  const refused = refusalOfPatch(found)
-  if (refused !== undefined) return refused
   const { password: wanted } = body
   const password = wanted === undefined ? undefined : await slotsToSet.run(tenantId, () => storePassword(wanted))
   if (typeof password === 'string') return PASSWORD_BUSY[password]

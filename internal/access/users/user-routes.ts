@@ -4,7 +4,16 @@ import type { Mutate } from '../../http/mutations/mutations.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
 import type { Route } from '../../http/route.js'
 import type { StoredUser } from '../oauth/users.js'
-import { createUser, deleteUser, shownUser, type UserChangesDeps, updateUser, WHAT } from './user-changes.js'
+import {
+  createUser,
+  deleteUser,
+  refusalOfCreation,
+  refusalOfUpdate,
+  shownUser,
+  type UserChangesDeps,
+  updateUser,
+  WHAT,
+} from './user-changes.js'
 import {
   CREATE_USER,
   createBody,
@@ -51,6 +60,7 @@ export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
       action: 'user.create',
       operation: CREATE_USER,
       body: { schema: createBody, example: EXAMPLE_NEW, screen: refuseNoScope },
+      refusalOf: (asked) => refusalOfCreation(asked, deps),
       handle: (request) => createUser(request, deps),
     }),
     mutate({
@@ -60,6 +70,7 @@ export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
       action: 'user.update',
       operation: UPDATE_USER,
       body: { schema: updateBody, example: EXAMPLE_PATCH, screen: refuseEmptyScopes },
+      refusalOf: (asked) => refusalOfUpdate(asked, deps),
       handle: (request) => updateUser(request, deps),
     }),
     mutate({

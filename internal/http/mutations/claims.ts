@@ -19,6 +19,8 @@ interface OpenRecord {
   readonly seed: string
   /** Starts at 1. The same seed with another attempt number is another owner. */
   readonly attempt: number
+  /** Of the first attempt. Absent: written by an earlier version. */
+  readonly principal?: string
   /** The owner gave up: the next attempt need not wait for the lease to expire. */
   readonly isLeft?: true
 }
@@ -40,6 +42,8 @@ export interface Claim {
   readonly seed: Uint8Array
   /** Whether an earlier attempt may have had its effect, or part of it. */
   readonly isRepeat: boolean
+  /** Whose the secrets of the request are: of the principal that sent it first. */
+  readonly principal: string
   /** @returns false when another attempt has taken over: its reply counts, whatever this one did */
   decide(sealed: string): Promise<boolean>
   /** Nothing was changed: frees the key, also for another body. */
@@ -53,10 +57,16 @@ export interface Claims {
    * Claims a key unless it is in use. Waits for another request in progress under it.
    *
    * @param key of the record
+   * @param principal who sends this attempt
    * @param waitMsMax for another request to finish
    * @throws Error when the broker is unreachable
    */
-  claim(key: string, fingerprint: string, waitMsMax: number): Promise<Known | ({ readonly kind: 'claimed' } & Claim)>
+  claim(
+    key: string,
+    fingerprint: string,
+    principal: string,
+    waitMsMax: number,
+  ): Promise<Known | ({ readonly kind: 'claimed' } & Claim)>
   /** The same without claiming the key. @returns undefined when the key is free */
   find(key: string, fingerprint: string, waitMsMax: number): Promise<Known | undefined>
 }
@@ -106,14 +116,15 @@ export function createClaims(bucket: KV, { leaseMs }: ClaimSettings): Claims {
   }
 
   return {
-    claim: (key, fingerprint, waitMsMax) =>
+    claim: (key, fingerprint, principal, waitMsMax) =>
       pollUntilKnown(key, fingerprint, waitMsMax, async (entry, found) => {
         const seed = found?.seed ?? randomBytes(16).toString('hex')
-        const record: OpenRecord = { fingerprint, seed, attempt: (found?.attempt ?? 0) + 1 }
+        const first = found?.principal ?? principal
+        const record: OpenRecord = { fingerprint, seed, attempt: (found?.attempt ?? 0) + 1, principal: first }
         const text = JSON.stringify(record)
         try {
           const revision = await (entry === null ? bucket.create(key, text) : bucket.update(key, text, entry.revision))
-          return { kind: 'claimed', ...own(bucket, key, record, revision, leaseMs) } as const
+          return { kind: 'claimed', principal: first, ...own(bucket, key, record, revision, leaseMs) } as const
         } catch (cause) {
           if (isLostRace(cause)) return 'lost'
           throw cause
@@ -129,7 +140,13 @@ const present = (entry: KvEntry | null): KvEntry | null => (entry?.operation ===
 const isAbandoned = (entry: KvEntry, { isLeft }: OpenRecord, leaseMs: number): boolean =>
   isLeft === true || Date.now() - entry.created.getTime() > leaseMs
 
-function own(bucket: KV, key: string, record: OpenRecord, claimedRevision: number, leaseMs: number): Claim {
+function own(
+  bucket: KV,
+  key: string,
+  record: OpenRecord,
+  claimedRevision: number,
+  leaseMs: number,
+): Omit<Claim, 'principal'> {
   let revision = claimedRevision
   let renewal: Promise<void> = Promise.resolve()
   const renew = async (): Promise<void> => {

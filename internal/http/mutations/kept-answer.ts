@@ -1,4 +1,5 @@
 import { hkdfSync } from 'node:crypto'
+import type { Caller } from '../../auth/authenticate.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import { renderProblem } from '../../problems/render.js'
 import { openUnder, sealUnder } from '../../secrets/seal.js'
@@ -12,7 +13,27 @@ export interface KeptAnswer {
   readonly body: string
   /** Of a refusal, whose body contains it. */
   readonly traceId?: string
+  /** Whose it is. Absent: written by an earlier version. */
+  readonly maker?: Maker
 }
+
+export interface Maker {
+  readonly principal: string
+  /** Everything that its credential could do, as one text. */
+  readonly authority: string
+  /** Whether the body holds a secret. */
+  readonly hasSecret: boolean
+}
+
+/** What a credential may do, as one text: equal where every request of one is a request of the other. */
+export const authorityOf = ({ principal, scopes, ingestionLayers, trustsCost, isGateway }: Caller): string =>
+  JSON.stringify([
+    principal,
+    [...scopes].sort(),
+    ingestionLayers === undefined ? null : [...ingestionLayers].sort(),
+    trustsCost !== false,
+    isGateway === true,
+  ])
 
 /**
  * Seals a reply with the request's Idempotency-Key, since a reply may hold a secret that is shown only once. Neither a

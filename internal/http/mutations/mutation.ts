@@ -44,6 +44,9 @@ export interface Reply {
   readonly changes?: NonNullable<AuditEntry['changes']>
 }
 
+/** The part of a request by which a caller may be refused who has the scope. */
+export type Asked<B> = Pick<MutationRequest<B>, 'caller' | 'body' | 'parameter'>
+
 /** One POST, PATCH or DELETE: the declaration of its route, and its handler. */
 export interface Mutation<B> {
   readonly method: 'post' | 'patch' | 'del'
@@ -65,6 +68,11 @@ export interface Mutation<B> {
   }
   /** The target may appear later without another request: a 404 is then not final, and not stored. */
   readonly mayAppear?: true
+  /**
+   * Refuses callers who have the scope and may still not ask for this. Asked before every attempt, and before another
+   * credential's reply is replayed: a replay is a request of the credential that sends it.
+   */
+  readonly refusalOf?: (asked: Asked<B>) => Promise<Problem | undefined>
   /**
    * Applies the mutation. If an attempt crashes, another one repeats it, so that each effect must be safe to repeat:
    * created records take their id from `newId`, and a repeat treats an effect that it finds (created, deleted) as its

@@ -14,8 +14,16 @@ import { takeFrom } from '../rate-limit.js'
 import type { TenantRoute } from '../route.js'
 import { audit, NotAudited } from './audited.js'
 import type { Claim, Claims, Known } from './claims.js'
-import { answerOf, canonicalKey, type KeptAnswer, openAnswer, refusalOf, sealAnswer } from './kept-answer.js'
-import type { Mutation } from './mutation.js'
+import {
+  answerOf,
+  authorityOf,
+  canonicalKey,
+  type KeptAnswer,
+  openAnswer,
+  refusalOf,
+  sealAnswer,
+} from './kept-answer.js'
+import type { Mutation, MutationRequest, Reply } from './mutation.js'
 import { MUTATION_BYTES_MAX, type ReadBody, readBody, readNoBody } from './read-body.js'
 import { needsNewSignIn, STEP_UP } from './step-up.js'
 
@@ -52,7 +60,8 @@ const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Turns mutations into routes. Each request takes effect once, across retries, gateways and crashes: its
- * Idempotency-Key is claimed before any effect, and the reply is stored under the key for 24 hours.
+ * Idempotency-Key is claimed before any effect, and the reply is stored under the key for 24 hours. A replay is judged
+ * as a request of the credential that sends it; a secret is replayed to the principal that made it only.
  */
 export function createMutations(deps: MutationDeps): Mutate {
   const open = new OpenMutations()
@@ -163,12 +172,12 @@ async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps)
   const { exchange, caller, mutation, recordKey, fingerprint } = keyed
   if (!read.ok) {
     const known = await deps.claims.find(recordKey, fingerprint, WAIT_MS_MAX)
-    if (known !== undefined) return answerKnown(keyed, known, deps)
+    if (known !== undefined) return answerKnown(keyed, known, read, deps)
     return chargeAndRefuse(exchange, caller, mutation, read.problem, deps)
   }
   for (;;) {
-    const claim = await deps.claims.claim(recordKey, fingerprint, WAIT_MS_MAX)
-    if (claim.kind !== 'claimed') return answerKnown(keyed, claim, deps)
+    const claim = await deps.claims.claim(recordKey, fingerprint, caller.principal, WAIT_MS_MAX)
+    if (claim.kind !== 'claimed') return answerKnown(keyed, claim, read, deps)
     const limited = charge(caller, mutation, deps)
     if (limited !== undefined) {
       await giveUp(claim)
@@ -181,7 +190,7 @@ async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps)
   }
 }
 
-function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void | Promise<void> {
+async function answerKnown<B>(keyed: Keyed<B>, known: Known, read: ReadBody<B>, deps: MutationDeps): Promise<void> {
   const { exchange, caller, mutation, recordKey, key } = keyed
   switch (known.kind) {
     case 'conflict':
@@ -189,11 +198,26 @@ function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void
     case 'busy':
       return exchange.replyProblem(charge(caller, mutation, deps) ?? BUSY)
     case 'decided': {
-      const { head, body, traceId } = openAnswer(deps.secret, key, recordKey, known.sealed)
-      if (traceId !== undefined) exchange.continueTrace(traceId)
-      return replyKept(exchange, `${head}\r\nIdempotency-Replayed: true`, body)
+      const answer = openAnswer(deps.secret, key, recordKey, known.sealed)
+      const refusal = await refusalOfReplay(keyed, answer, read)
+      if (refusal !== undefined) return chargeAndRefuse(exchange, caller, mutation, refusal, deps)
+      if (answer.traceId !== undefined) exchange.continueTrace(answer.traceId)
+      return replyKept(exchange, `${answer.head}\r\nIdempotency-Replayed: true`, answer.body)
     }
   }
+}
+
+/** Why this caller does not get the stored reply of another credential. */
+async function refusalOfReplay<B>(
+  { exchange: { parameter }, caller, mutation }: Keyed<B>,
+  { maker }: KeptAnswer,
+  read: ReadBody<B>,
+): Promise<Problem | undefined> {
+  if (maker?.authority === authorityOf(caller)) return undefined
+  if (!read.ok) return read.problem
+  const refusal = await mutation.refusalOf?.({ caller, body: read.body, parameter })
+  if (refusal !== undefined) return refusal
+  return maker?.hasSecret === true && maker.principal !== caller.principal ? OTHERS_SECRET : undefined
 }
 
 /** A 204 may not even have a Content-Length of 0 (RFC 9110 section 8.6). */
@@ -207,23 +231,34 @@ async function execute<B>(
   deps: MutationDeps,
 ): Promise<KeptAnswer | Problem | 'overtaken'> {
   const { tag } = deps.idsOf(caller.tenantId)
+  let hasSecret = false
+  const request: MutationRequest<B> = {
+    caller,
+    body,
+    parameter: exchange.parameter,
+    query: exchange.query,
+    traceId: exchange.traceId,
+    newId: (prefix) => formatId(prefix, idBytes(claim.seed, prefix, tag)),
+    newSecret: () => {
+      // An interrupted attempt of another principal: its secret is not this one's to see.
+      if (claim.principal !== caller.principal) throw new OthersSecret()
+      hasSecret = true
+      return secretBytes(deps.secret, claim.seed, key)
+    },
+    isRepeat: claim.isRepeat,
+  }
   try {
-    const outcome = await mutation.handle({
-      caller,
-      body,
-      parameter: exchange.parameter,
-      query: exchange.query,
-      traceId: exchange.traceId,
-      newId: (prefix) => formatId(prefix, idBytes(claim.seed, prefix, tag)),
-      newSecret: () => secretBytes(deps.secret, claim.seed, key),
-      isRepeat: claim.isRepeat,
-    })
+    const outcome = (await mutation.refusalOf?.(request)) ?? (await handled(mutation, request))
     await audit(deps, exchange, caller, mutation.action, outcome)
     if ('code' in outcome && !isFinal(outcome, mutation)) {
       await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : giveUp(claim))
       return outcome
     }
-    const answer = 'code' in outcome ? refusalOf(outcome, exchange, deps.errorDocsUrl) : answerOf(outcome)
+    const isRefused = 'code' in outcome
+    const answer = {
+      ...(isRefused ? refusalOf(outcome, exchange, deps.errorDocsUrl) : answerOf(outcome)),
+      maker: { principal: caller.principal, authority: authorityOf(caller), hasSecret: hasSecret && !isRefused },
+    }
     return (await claim.decide(sealAnswer(deps.secret, key, recordKey, answer))) ? answer : 'overtaken'
   } catch (cause) {
     await claim.leave().catch(() => undefined)
@@ -231,6 +266,14 @@ async function execute<B>(
     throw cause
   }
 }
+
+class OthersSecret extends Error {}
+
+const handled = <B>({ handle }: Mutation<B>, request: MutationRequest<B>): Promise<Reply | Problem> =>
+  handle(request).catch((cause: unknown) => {
+    if (cause instanceof OthersSecret) return OTHERS_SECRET
+    throw cause
+  })
 
 const isFinal = <B>({ code }: Problem, { mayAppear }: Mutation<B>): boolean =>
   KEPT_PROBLEMS.has(code) && !(mayAppear && code === 'NOT_FOUND')
@@ -287,6 +330,10 @@ const NOT_JSON = problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application
 const CONFLICT = problem(
   'IDEMPOTENCY_CONFLICT',
   'This Idempotency-Key was used for a different request; use a new one.',
+)
+const OTHERS_SECRET = problem(
+  'IDEMPOTENCY_CONFLICT',
+  'This Idempotency-Key was used by another credential, to which alone the reply shows a secret; use a new one.',
 )
 const BUSY = problem(
   'IDEMPOTENCY_IN_PROGRESS',

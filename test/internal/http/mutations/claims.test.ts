@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => broker.close())
 
 async function claimed(claims: Claims, key: string, fingerprint = 'f') {
-  const claim = await claims.claim(key, fingerprint, 2_000)
+  const claim = await claims.claim(key, fingerprint, 'key_one', 2_000)
   if (claim.kind !== 'claimed') throw new Error(`the key is ${claim.kind}`)
   return claim
 }
@@ -51,7 +51,7 @@ test('a key that was left can be claimed at once, but only with the same body', 
   const first = await claimed(patient, 'left')
   await first.leave()
 
-  expect(await patient.claim('left', 'another body', 0)).toEqual({ kind: 'conflict' })
+  expect(await patient.claim('left', 'another body', 'key_one', 0)).toEqual({ kind: 'conflict' })
   const second = await claimed(patient, 'left')
   expect({ isRepeat: second.isRepeat, seed: second.seed }).toEqual({ isRepeat: true, seed: first.seed })
 })
@@ -66,7 +66,7 @@ test('an owner can decide after its claim was renewed', async () => {
 })
 
 test('only one of many concurrent requests claims a key', async () => {
-  const standings = await Promise.all(Array.from({ length: 50 }, () => patient.claim('wanted', 'f', 0)))
+  const standings = await Promise.all(Array.from({ length: 50 }, () => patient.claim('wanted', 'f', 'key_one', 0)))
 
   const kinds = standings.map(({ kind }) => kind).sort()
   expect(kinds).toEqual([...Array.from({ length: 49 }, () => 'busy'), 'claimed'])

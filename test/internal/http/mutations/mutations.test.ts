@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
-import type { MutationRequest, Reply } from '../../../../internal/http/mutations/mutation.js'
+import type { Mutation, MutationRequest, Reply } from '../../../../internal/http/mutations/mutation.js'
 import { type Problem, problem } from '../../../../internal/problems/problem-catalogue.js'
 import { DIRECTORY, IDEMPOTENCY } from '../../../../streams/buckets.js'
 import { launchBroker, type RunningBroker } from '../../../support/broker.js'
@@ -42,15 +42,17 @@ function makesThings() {
 
 async function gateway(
   handle: Handle,
-  options: MutationGatewayOptions & { needsStepUp?: true; mayAppear?: true } = {},
+  options: MutationGatewayOptions & Partial<Pick<Mutation<Thing>, 'needsStepUp' | 'mayAppear' | 'refusalOf'>> = {},
 ) {
-  const { needsStepUp, mayAppear, ...more } = options
+  const { needsStepUp, mayAppear, refusalOf, ...more } = options
+  const stated = {
+    ...(needsStepUp && { needsStepUp }),
+    ...(mayAppear && { mayAppear }),
+    ...(refusalOf && { refusalOf }),
+  }
   const started = await startMutationGateway(
     broker.url,
-    (mutate) => [
-      mutate(createThing(handle, { ...(needsStepUp && { needsStepUp }), ...(mayAppear && { mayAppear }) })),
-      mutate(deleteThing(async () => ({ status: 204 }))),
-    ],
+    (mutate) => [mutate(createThing(handle, stated)), mutate(deleteThing(async () => ({ status: 204 })))],
     more,
   )
   gateways.push(started)
@@ -207,6 +209,77 @@ describe('a repeated mutation', () => {
     expect((await first).isReplay).toBe(false)
     expect(await patient).toMatchObject({ status: 201, isReplay: true, text: (await first).text })
     expect(things.size).toBe(1)
+  })
+})
+
+describe('a replay by another credential', () => {
+  const ALL = 'admin:config,read:attribution'
+  const as = (apiKey: string, id: string) => ({ 'x-api-key': apiKey, ...key(id) })
+  /** Makes things with a secret, for callers who may read. */
+  const secretThings = () =>
+    ({
+      refusalOf: async ({ caller }) =>
+        caller.scopes.has('read:attribution') ? undefined : problem('INSUFFICIENT_SCOPE', 'not this one'),
+      handle: async ({ newId, newSecret }) => ({
+        status: 201,
+        body: { id: newId('key'), secret: Buffer.from(newSecret()).toString('hex') },
+      }),
+    }) satisfies Pick<Mutation<Thing>, 'handle' | 'refusalOf'>
+
+  test('is refused what a request of its own would be', async () => {
+    const { handle, refusalOf } = secretThings()
+    const one = await gateway(handle, { refusalOf })
+    const id = randomUUID()
+
+    const made = await post(one, undefined, as(`${ALL}#key_one`, id))
+    const lesser = await post(one, undefined, as('admin:config#key_two', id))
+    const narrower = await post(one, undefined, as('admin:config#key_one', id))
+
+    expect(made.status).toBe(201)
+    for (const refused of [lesser, narrower]) {
+      expectProblem(refused, 403, 'INSUFFICIENT_SCOPE')
+      expect(refused.text).not.toContain(made.json.secret)
+    }
+    expect(await post(one, undefined, as(`${ALL}#key_one`, id))).toMatchObject({ isReplay: true, text: made.text })
+    expect(one.audited.map(({ outcome, actor }) => [outcome, actor])).toEqual([
+      ['succeeded', 'key_one'],
+      ['refused', 'key_two'],
+      ['refused', 'key_one'],
+    ])
+  })
+
+  test('gets the same reply, unless that has a secret', async () => {
+    const [open, closed] = [await gateway(makesThings().handle), await gateway(secretThings().handle)]
+    const [id, secretId] = [randomUUID(), randomUUID()]
+
+    const shown = await post(open, undefined, as(`${ALL}#key_one`, id))
+    const again = await post(open, undefined, as('admin:config#key_two', id))
+    const secret = await post(closed, undefined, as(`${ALL}#key_one`, secretId))
+    const refused = await post(closed, undefined, as(`${ALL}#key_two`, secretId))
+
+    expect(again).toMatchObject({ status: 201, isReplay: true, text: shown.text })
+    expectProblem(refused, 422, 'IDEMPOTENCY_CONFLICT')
+    expect(refused.text).not.toContain(secret.json.secret)
+  })
+
+  test('gets no secret of a request that was interrupted, whose own credential still does', async () => {
+    let isDying = true
+    const things = new Map<string, string>()
+    const one = await gateway(async ({ newId, newSecret }) => {
+      const secret = Buffer.from(newSecret()).toString('hex')
+      things.set(newId('key'), secret)
+      if (isDying) throw new Error('died here')
+      return { status: 201, body: { secret } }
+    })
+    const id = randomUUID()
+
+    await post(one, undefined, as(`${ALL}#key_one`, id))
+    isDying = false
+    const other = await post(one, undefined, as(`${ALL}#key_two`, id))
+    const own = await post(one, undefined, as(`${ALL}#key_one`, id))
+
+    expectProblem(other, 422, 'IDEMPOTENCY_CONFLICT')
+    expect([own.status, [...things.values()]]).toEqual([201, [own.json.secret]])
   })
 })
 
