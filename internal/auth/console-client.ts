@@ -10,3 +10,9 @@ export function consoleClientId(tenantId: string): string | undefined {
 
 /** Where the answers of its sign-ins go. */
 export const consoleRedirectUri = (baseUrl: string): string => `${baseUrl}/console/callback`
+
+/**
+ * The redirect address of the one-time links that the machine's operator prints. No client is registered with it, so
+ * that a code that the authorization server issued to somebody signs nobody else in by a link.
+ */
+export const consoleLinkUri = (baseUrl: string): string => `${baseUrl}/console/link`

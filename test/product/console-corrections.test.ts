@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storedCodes } from '../../internal/access/oauth/authorization-codes.js'
 import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
-import { consoleClientId, consoleRedirectUri } from '../../internal/auth/console-client.js'
+import { consoleClientId, consoleLinkUri } from '../../internal/auth/console-client.js'
 import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll, untilAttributed } from '../support/attributed.js'
@@ -60,7 +60,7 @@ async function signInHoursAgo(hours: number): Promise<void> {
       tenant_id,
       client_id: consoleClientId(tenant_id) ?? '',
       user_id: user?.id ?? '',
-      redirect_uri: consoleRedirectUri(base_url),
+      redirect_uri: consoleLinkUri(base_url),
       scopes: user?.scopes ?? [],
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       auth_time: Math.floor(Date.now() / 1_000) - hours * HOUR_S,

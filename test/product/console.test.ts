@@ -1,15 +1,20 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storedCodes } from '../../internal/access/oauth/authorization-codes.js'
+import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
+import { consoleClientId, consoleRedirectUri } from '../../internal/auth/console-client.js'
 import { addressOf } from '../../internal/console/figures/address.js'
 import { withFilters } from '../../internal/console/figures/filters.js'
 import type { UsageRow } from '../../internal/console/figures/usage.js'
 import type { Operator } from '../../internal/filters/filter-fields.js'
 import { signInLink } from '../../internal/local/supervisor/banner.js'
 import { formatQuantity, parseSum, sum } from '../../internal/units/quantity.js'
+import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll } from '../support/attributed.js'
 import {
@@ -103,6 +108,41 @@ describe('signing in', () => {
     expect(await second.page.textContent('[role=alert]')).toContain('Sign in again')
     expect(second.page.url()).toBe(`${service.baseUrl}/console`)
     await Promise.all([first.context.close(), second.context.close()])
+  })
+
+  test('a link with a code of the sign-in page signs nobody in, and an address alone is not remembered', async () => {
+    const { tenant_id, base_url, console_url, admin_username } = service.credentials
+    const broker = await connectTo(service)
+    const user = (await (await broker.bucket(USERS)).get(userKey(tenant_id, admin_username)))?.json<StoredUser>()
+    const verifier = randomBytes(32).toString('base64url')
+    // As the sign-in page issues it, to somebody who chose the verifier and did not follow the redirect.
+    const code = await storedCodes(await broker.bucket(AUTHORIZATION_CODES)).issue(
+      {
+        tenant_id,
+        client_id: consoleClientId(tenant_id) ?? '',
+        user_id: user?.id ?? '',
+        redirect_uri: consoleRedirectUri(base_url),
+        scopes: user?.scopes ?? [],
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        auth_time: Math.floor(Date.now() / 1_000),
+        session_id: randomBytes(16).toString('base64url'),
+      },
+      Date.now(),
+    )
+    await broker.close()
+    const { context, page: victim } = await openConsole(browser)
+
+    await victim.goto(`${console_url}#code=${code}&verifier=${verifier}`)
+    expect(await victim.textContent('[role=alert]')).toContain('Sign in again')
+    await victim.goto(`${base_url}/console/callback?code=${code}&state=`)
+    await victim.waitForSelector('text=You are signed in. Close this window.')
+    await victim.goto(console_url)
+    await victim.waitForSelector('#username')
+    await victim.goto(`${base_url}/console`)
+    expect(await victim.inputValue('form input')).toBe('')
+
+    expect(await victim.evaluate('JSON.stringify({...localStorage})')).toBe('{}')
+    await context.close()
   })
 
   test('another tab of the same browser is signed in too, and signed out with it', async () => {

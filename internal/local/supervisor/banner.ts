@@ -3,7 +3,7 @@ import { AUTHORIZATION_CODES, USERS } from '../../../streams/buckets.js'
 import { SIGN_IN_LINK_LIFE_MS, storedCodes } from '../../access/oauth/authorization-codes.js'
 import { unguessable } from '../../access/oauth/issue-token.js'
 import { type StoredUser, userKey } from '../../access/oauth/users.js'
-import { consoleClientId, consoleRedirectUri } from '../../auth/console-client.js'
+import { consoleClientId, consoleLinkUri } from '../../auth/console-client.js'
 import { type Broker, connectBroker } from '../../broker/connect.js'
 import type { Credentials } from './bootstrap.js'
 import type { Addresses } from './role-addresses.js'
@@ -79,7 +79,7 @@ export async function signInLink(
       tenant_id: tenantId,
       client_id: clientId,
       user_id: user.id,
-      redirect_uri: consoleRedirectUri(baseUrl),
+      redirect_uri: consoleLinkUri(baseUrl),
       scopes: user.scopes,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       auth_time: Math.max(Math.floor(nowMs / 1_000), user.signed_in_from ?? 0),

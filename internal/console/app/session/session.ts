@@ -1,6 +1,7 @@
 import {
   clientIdOf,
   redeemCode,
+  redeemLink,
   redirectUri,
   refreshTokens,
   revokeTokens,
@@ -50,7 +51,9 @@ channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
 const say = (message: Message): void => channel.postMessage(message)
 
 export const currentTokens = (): Tokens | undefined => tokens
-export const rememberedTenant = (): string => localStorage.getItem(TENANT_KEY) ?? ''
+/** The tenant that the address names, else that of the last sign-in: an address alone is remembered by nobody. */
+export const rememberedTenant = (): string =>
+  new URL(location.href).searchParams.get('tenant') ?? localStorage.getItem(TENANT_KEY) ?? ''
 export const hasScope = (scope: string): boolean => tokens?.scopes.includes(scope) === true
 
 /** Calls back when the person is signed out. @returns stops */
@@ -79,20 +82,26 @@ function forget(): void {
  */
 export async function beginSession(): Promise<'callback elsewhere' | 'signed out' | undefined> {
   const address = new URL(location.href)
-  const tenantId = address.searchParams.get('tenant') ?? rememberedTenant()
+  const tenantId = rememberedTenant()
   if (address.pathname === '/console/callback') return answerCallback(address)
   const link = new URLSearchParams(address.hash.slice(1))
   const [code, verifier] = [link.get('code'), link.get('verifier')]
-  address.searchParams.delete('tenant')
   if (code !== null && verifier !== null) {
-    history.replaceState(null, '', address.pathname + address.search)
-    keep(await redeemCode(tenantId, code, verifier))
+    history.replaceState(null, '', withoutTenant())
+    keep(await redeemLink(tenantId, code, verifier))
     return undefined
   }
-  if (tenantId !== '') localStorage.setItem(TENANT_KEY, tenantId)
-  history.replaceState(null, '', address.pathname + address.search)
   tokens = await fromOtherTab(tenantId)
-  return tokens === undefined ? 'signed out' : undefined
+  if (tokens === undefined) return 'signed out'
+  history.replaceState(null, '', withoutTenant())
+  return undefined
+}
+
+/** Where the person is, once signed in. */
+function withoutTenant(): string {
+  const { pathname, searchParams } = new URL(location.href)
+  searchParams.delete('tenant')
+  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`
 }
 
 async function answerCallback(address: URL): Promise<'callback elsewhere' | 'signed out' | undefined> {
@@ -155,8 +164,7 @@ const base64url = (bytes: Uint8Array): string =>
 /** Leaves for the sign-in page; the answer comes back to where the person is now. */
 export async function goToSignIn(tenantId: string): Promise<void> {
   const [state, verifier] = [randomText(), randomText()]
-  const returnTo = location.pathname + location.search
-  const pending: Pending = { state, verifier, tenantId, returnTo }
+  const pending: Pending = { state, verifier, tenantId, returnTo: withoutTenant() }
   sessionStorage.setItem(PENDING_KEY, JSON.stringify(pending))
   location.assign(authorizeUrl(tenantId, state, await challengeOf(verifier)))
 }

@@ -1,4 +1,4 @@
-import { consoleClientId, consoleRedirectUri } from '../../../auth/console-client.js'
+import { consoleClientId, consoleLinkUri, consoleRedirectUri } from '../../../auth/console-client.js'
 
 /** The tokens of a sign-in, and who they are for. Kept in memory only. */
 export interface Tokens {
@@ -17,13 +17,18 @@ export class SignInRefused extends Error {}
 export const clientIdOf = (tenantId: string): string => consoleClientId(tenantId) ?? ''
 export const redirectUri = (): string => consoleRedirectUri(location.origin)
 
-export const redeemCode = (tenantId: string, code: string, verifier: string): Promise<Tokens> =>
-  requestTokens(tenantId, {
-    grant_type: 'authorization_code',
-    code,
-    code_verifier: verifier,
-    redirect_uri: redirectUri(),
-  })
+/** @param uri where the code was sent to: a code of the sign-in page is refused in a link, and the other way round */
+export const redeemCode = (
+  tenantId: string,
+  code: string,
+  verifier: string,
+  uri: string = redirectUri(),
+): Promise<Tokens> =>
+  requestTokens(tenantId, { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: uri })
+
+/** Of a one-time link. */
+export const redeemLink = (tenantId: string, code: string, verifier: string): Promise<Tokens> =>
+  redeemCode(tenantId, code, verifier, consoleLinkUri(location.origin))
 
 export const refreshTokens = ({ tenantId, refreshToken }: Tokens): Promise<Tokens> =>
   requestTokens(tenantId, { grant_type: 'refresh_token', refresh_token: refreshToken })
