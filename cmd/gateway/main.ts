@@ -2,6 +2,7 @@
  * The gateway: every HTTP route, and the admission of invocations. It needs the broker to start; later it admits
  * without the broker for a while (spool). Without the read model it admits, and answers reads with 503.
  */
+import { settingsOf, trustedFieldsOf } from '../../internal/auth/tenant.js'
 import { serviceVersion } from '../../internal/config/version.js'
 import { PARSER_ENVIRONMENT } from '../../internal/http/builds.js'
 import { openHttp } from '../../internal/http/open-http.js'
@@ -38,7 +39,13 @@ runMain('gateway', async () => {
   const healthOf = (surface?: 'ingestion') => ({ ...http, readiness: () => routes.readiness(surface) })
   const intake = await openIntake(
     { ...beside, health: healthOf('ingestion') },
-    { ...gateway, authenticator, credentialsAwayMs: credentials.awayMs, admission: gateway.admission.deps },
+    {
+      ...gateway,
+      authenticator,
+      credentialsAwayMs: credentials.awayMs,
+      admission: gateway.admission.deps,
+      trustedFieldsOf: (tenantId, source) => trustedFieldsOf(settingsOf(gateway.access.tenants.get(tenantId)), source),
+    },
   )
 
   const probing = openProbe(

@@ -18,7 +18,7 @@ export interface Tenant {
   readonly applied_changes?: readonly AppliedChange[]
 }
 
-/** Settings of which some changes destroy data, or let it leave its region: these wait (`pending-changes.ts`). */
+/** Settings of which some changes destroy data, or decide where it may be: these wait (`pending-changes.ts`). */
 export const DELAYED_SETTINGS = ['retention_days', 'residency_region'] as const
 
 export interface PendingChange {
@@ -73,6 +73,8 @@ export interface TenantSettings {
   readonly min_cohort: number
   /** What a credential may give to others: what it holds, or anything. */
   readonly delegation: Delegation
+  /** What its gateways vouch for although callers of other gateways could write it, as `otlp.key_alias`. */
+  readonly trusted_fields: readonly string[]
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
 }
@@ -137,6 +139,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   time_zone: 'UTC',
   min_cohort: COHORT_MIN,
   delegation: 'held',
+  trusted_fields: [],
 }
 
 /** A tenant's settings, complete. */
@@ -147,6 +150,12 @@ export function settingsOf(tenant: Tenant | undefined): TenantSettings {
   const settings = { ...DEFAULT_SETTINGS, ...tenant.settings }
   SETTINGS.set(tenant, settings)
   return settings
+}
+
+/** Those of one intake, without its name. */
+export function trustedFieldsOf({ trusted_fields: all }: TenantSettings, intake: string): readonly string[] {
+  const start = `${intake}.`
+  return all.filter((field) => field.startsWith(start)).map((field) => field.slice(start.length))
 }
 
 /** Stages ask for the settings of each event's tenant; a changed tenant is another object. */

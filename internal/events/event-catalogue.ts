@@ -45,7 +45,7 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'budget.threshold.custom': 'A budget crosses another of its thresholds',
   'price.missing': 'Calls of a model are unpriced for the first time, because a price is missing',
   'settings.change.scheduled':
-    'A change of settings is requested that destroys data, or lets it leave its region, when it takes effect',
+    'A change of settings is requested that destroys data, or decides where it may be, when it takes effect',
   'attribution.merged': 'Two records show one call and become one: the other one counts no longer',
   'export.schedule.late': 'A period of an export schedule is not in its bucket twelve hours after it was due',
   'ingestion.backlog':

@@ -1,4 +1,6 @@
+import type { Scope } from '../auth/scopes.js'
 import type { WatchedRecords } from '../broker/watched-records.js'
+import { typesDeliverableWith } from '../events/readers.js'
 import type { MutationRequest, Reply } from '../http/mutations/mutation.js'
 import { invalid } from '../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../http/resource/own-id.js'
@@ -29,7 +31,7 @@ const QUERY_TIMEOUT_MS = 1_000
 
 /** `POST /api/v1/webhooks/{id}/replay`: publishes a replay order, which couriers execute. */
 export async function replayWebhook(
-  { caller: { tenantId }, parameter: id, body, newId }: MutationRequest<ReplayBody>,
+  { caller: { tenantId, scopes }, parameter: id, body, newId }: MutationRequest<ReplayBody>,
   deps: ReplayDeps,
 ): Promise<Reply | Problem> {
   const { webhooks, newestEvent, newestDeadLetter, order, idsOf } = deps
@@ -37,7 +39,7 @@ export async function replayWebhook(
   if (refusal !== undefined) return refusal
   const webhook = await webhooks.read(id)
   if (webhook === undefined) return noSuch(WHAT)
-  const read = readSelection(body, idsOf(tenantId))
+  const read = readSelection(body, idsOf(tenantId), scopes)
   if ('code' in read) return read
   if (read.kind === 'invalid') return invalid([read.error])
   if (webhook.status !== 'verified') return problem('CONFLICT', 'The webhook endpoint is not verified.')
@@ -91,7 +93,17 @@ interface Invalid {
 
 const wrong = (pointer: string, detail: string): Invalid => ({ kind: 'invalid', error: { pointer, detail } })
 
-function readSelection(body: ReplayBody, ids: TenantIds): ReplaySelection | Problem | Invalid {
+const event = (id: string, scopes: ReadonlySet<Scope>): ReplaySelection => ({
+  kind: 'event',
+  event_id: id,
+  types: typesDeliverableWith(scopes),
+})
+
+function readSelection(
+  body: ReplayBody,
+  ids: TenantIds,
+  scopes: ReadonlySet<Scope>,
+): ReplaySelection | Problem | Invalid {
   const { event_id: eventId, from_sequence: first, to_sequence: last, from, to, dead_letters: deadLetters } = body
   const isBySequence = first !== undefined || last !== undefined
   const isByTime = from !== undefined || to !== undefined
@@ -99,7 +111,7 @@ function readSelection(body: ReplayBody, ids: TenantIds): ReplaySelection | Prob
   if (ways !== 1) return wrong('', 'must select exactly one of: an event, a range, or the dead letters')
   if (deadLetters) return { kind: 'dead_letters' }
   if (eventId !== undefined) {
-    return refusalOfId('evt', eventId, ids, 'event') ?? { kind: 'event', event_id: eventId }
+    return refusalOfId('evt', eventId, ids, 'event') ?? event(eventId, scopes)
   }
   if (isBySequence) {
     if (first === undefined) return wrong('/from_sequence', 'is required')

@@ -33,7 +33,12 @@ export interface ReplayOrder {
 }
 
 export type ReplaySelection =
-  | { readonly kind: 'event'; readonly event_id: string }
+  | {
+      readonly kind: 'event'
+      readonly event_id: string
+      /** Those that the caller may read, beside those that the endpoint subscribes to. Absent: all. */
+      readonly types?: readonly EventType[]
+    }
   /** Events that the endpoint subscribes to, within these times if given; RFC 3339 in UTC. */
   | { readonly kind: 'range'; readonly from?: string; readonly before?: string }
   | { readonly kind: 'dead_letters' }
@@ -136,9 +141,12 @@ async function events(order: ReplayOrder, webhook: StoredWebhook, deps: Replayer
         Date.parse(storedAt) >= Date.parse(selection.before)
       ),
   )
-  const wanted = within.filter(({ subject, messageId }) =>
-    selection.kind === 'event' ? messageId === selection.event_id : webhook.events.includes(typeOf(subject)),
-  )
+  const wanted = within.filter(({ subject, messageId }) => {
+    const type = typeOf(subject)
+    const isSubscribed = webhook.events.includes(type)
+    if (selection.kind !== 'event') return isSubscribed
+    return messageId === selection.event_id && (isSubscribed || selection.types?.includes(type) !== false)
+  })
   const isFound = selection.kind === 'event' && wanted.length > 0
   const last = entries.at(-1)
   const isOver = isFound || last === undefined || within.length < entries.length

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { Caller } from '../auth/authenticate.js'
 import type { WatchedRecords } from '../broker/watched-records.js'
 import { eventId } from '../events/event.js'
+import type { EventType } from '../events/event-contract.js'
+import { scopesLackedFor } from '../events/readers.js'
 import type { MutationRequest, Reply } from '../http/mutations/mutation.js'
 import { invalid } from '../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../http/resource/own-id.js'
@@ -48,6 +51,15 @@ export interface WebhookChangesDeps {
 export const WHAT = 'webhook endpoint'
 /** Per tenant. */
 const WEBHOOKS_MAX = 100
+
+/** Who may not read events may not have them delivered. */
+export function refusalOfEvents(events: readonly EventType[], { scopes }: Pick<Caller, 'scopes'>): Problem | undefined {
+  const lacked = scopesLackedFor(events, scopes)
+  if (lacked.length === 0) return undefined
+  return problem('INSUFFICIENT_SCOPE', `To subscribe to these events also needs the scope ${lacked.join(', ')}.`, {
+    challenge: `Bearer realm="attribution", error="insufficient_scope", scope="${lacked.join(' ')}"`,
+  })
+}
 
 /** `POST /api/v1/webhooks`. */
 export async function createWebhook(
@@ -114,17 +126,21 @@ function isOneTooMany(
 
 /** `PATCH /api/v1/webhooks/{id}`. */
 export async function changeWebhook(
-  { caller: { tenantId }, parameter: id, body }: MutationRequest<ChangeBody>,
+  { caller, parameter: id, body }: MutationRequest<ChangeBody>,
   deps: WebhookChangesDeps,
 ): Promise<Reply | Problem> {
-  const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
+  const refusal = refusalOfId('whk', id, deps.idsOf(caller.tenantId), WHAT)
   if (refusal !== undefined) return refusal
   let before: StoredWebhook | undefined
+  let unreadable: Problem | undefined
   const after = await deps.webhooks.change(id, (webhook) => {
     before = webhook
-    return { ...webhook, events: [...new Set(body.events)] }
+    const added = body.events.filter((type) => !webhook.events.includes(type))
+    unreadable = refusalOfEvents(added, caller)
+    return unreadable === undefined ? { ...webhook, events: [...new Set(body.events)] } : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
+  if (unreadable !== undefined) return unreadable
   return { status: 200, body: show(after, deps), changes: { before: audited(before), after: audited(after) } }
 }
 

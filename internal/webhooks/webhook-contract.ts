@@ -202,7 +202,8 @@ export const CREATE_WEBHOOK: Operation = {
   description:
     'A new endpoint is pending and gets one event, `webhook.verification`, regardless of its event types. When ' +
     'it responds with a 2xx and a JSON object that contains the `challenge`, it is verified and gets later ' +
-    'events of its types.',
+    'events of its types. The credential also needs the scope of each event type, as to read it: ' +
+    '`read:attribution` for records, `read:reporting` for budgets, `admin:config` for keys and settings.',
   problems: ['WEBHOOK_URL_REJECTED', 'RESIDENCY_BLOCKED', 'CONFLICT'],
   replies: {
     201: {
@@ -217,7 +218,7 @@ export const CHANGE_WEBHOOK: Operation = {
   tag,
   summary: "Change an endpoint's event types",
   description:
-    'The URL cannot be changed; register another endpoint instead. Deliveries that wait for a retry are still ' +
+    'The URL cannot be changed; register another endpoint instead. To add an event type needs its scope. Deliveries that wait for a retry are still ' +
     'sent, regardless of their type.',
   parameters,
   replies: { 200: { description: 'The changed endpoint.', contents: json(webhook, EXAMPLE_WEBHOOK) } },
@@ -267,8 +268,8 @@ export const REPLAY_WEBHOOK: Operation = {
   tag,
   summary: 'Replay events',
   description:
-    'Replays an event by id, of any type; the events of a range that the endpoint subscribes to; or its dead ' +
-    'letters, which are removed from the dead letters. Replayed events keep their `id`, `sequence` and ' +
+    'Replays an event by id, of a type that the endpoint subscribes to or the credential may subscribe it to; the ' +
+    'events of a range that the endpoint subscribes to; or its dead letters, which are removed from the dead letters. Replayed events keep their `id`, `sequence` and ' +
     '`created_at`, have `"replayed": true` and the header `Service-Replayed: true`, and are signed again. Events ' +
     'are kept for 30 days, or less when the event log of the instance is full; `attribution.materialized` is ' +
     'stored only while a verified endpoint of the tenant subscribes to it.',

@@ -29,6 +29,7 @@ import {
   changeWebhook,
   createWebhook,
   deleteWebhook,
+  refusalOfEvents,
   rotateSecret,
   shownWebhook,
   verifyWebhook,
@@ -90,6 +91,7 @@ function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
       action: 'webhook.create',
       operation: CREATE_WEBHOOK,
       body: { schema: createBody, example: EXAMPLE_NEW },
+      refusalOf: async ({ caller, body }) => refusalOfEvents(body.events, caller),
       handle: (request) => createWebhook(request, deps),
     }),
     mutate({

@@ -337,7 +337,7 @@ describe('after all refused requests', () => {
         confidence: 0.95,
         confidence_band: 'chargeback_ready',
         evidence_basis: 'identity_and_service_resolved',
-        model_version: 'rules-6',
+        model_version: 'rules-7',
         degradation_state: 'none',
         freshness: 'fresh',
         export_eligibility: 'eligible',

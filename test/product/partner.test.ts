@@ -6,7 +6,7 @@ import type { EventEnvelope } from '../../internal/events/event-contract.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, type Asked, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
+import { addTenant, connectTo, setRegion, untilKnown } from '../support/instance.js'
 import { newTenantOfProduct, REGION } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
@@ -250,31 +250,26 @@ describe('records that a connector reads', () => {
   test('records stay in the tenant’s region, at the API and on the event stream', async () => {
     const partner = await register({ residency_lane: REGION })
     const ask = await asPartner(partner)
-    const settle = async (region: string | null) => {
-      const { status } = await asTenant('PATCH', '/api/v1/settings', { residency_region: region })
-      expect(status).toBe(200)
-    }
     const lane = (residency_lane: string | null) => asTenant('PATCH', `${CONNECTORS}/${partner.id}`, { residency_lane })
     expect((await ask('GET', LIST)).status).toBe(200)
 
-    await settle(REGION)
+    await setRegion(service, asTenant, REGION)
     expect((await ask('GET', LIST)).status).toBe(200)
     for (const elsewhere of ['us-east-1', null]) {
       await lane(elsewhere)
       expect(codeOf(await ask('GET', LIST))).toBe('409 RESIDENCY_BLOCKED')
     }
-    // The operator's change of a region does not wait.
-    await command(service, ['tenant', 'update', tenant.id, '--settings', '{"residency_region":"us-east-1"}'])
+    await setRegion(service, asTenant, 'us-east-1')
     await lane('us-east-1')
     // The lane is in the tenant's region now, and this instance is not.
     expect(codeOf(await ask('GET', LIST))).toBe('409 RESIDENCY_BLOCKED')
-    await command(service, ['tenant', 'update', tenant.id, '--settings', '{"residency_region":null}'])
+    await setRegion(service, asTenant, null)
     while ((await ask('GET', LIST)).status !== 200);
   })
 
   test('records of calls in another region are accepted but not shown to the connector', async () => {
     const ask = await asPartner(await register({ residency_lane: REGION }))
-    await asTenant('PATCH', '/api/v1/settings', { residency_region: REGION })
+    await setRegion(service, asTenant, REGION)
     const send = (region: string) =>
       attributed(ask, `${PARTNER}/invocations`, { ingestion_layer: 'data-cloud', region })
 

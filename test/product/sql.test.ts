@@ -2,7 +2,7 @@ import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { listedAll } from '../support/attributed.js'
-import { command } from '../support/instance.js'
+import { command, setRegion } from '../support/instance.js'
 import { newTenantOfProduct, sqlOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
@@ -133,7 +133,7 @@ test('the command line creates, lists and revokes', async () => {
 
 test('a tenant whose data stays in another region reads nothing by SQL', async () => {
   const login = await known(await create(other))
-  expect((await other('PATCH', '/api/v1/settings', { residency_region: 'ap-south-1' })).status).toBe(200)
+  await setRegion(service, other, 'ap-south-1')
 
   await expect.poll(() => rowsOf(login, 'SELECT 1').catch(({ code }) => code)).toBe('497')
 })

@@ -11,6 +11,7 @@ import { environmentIn } from '../../internal/local/supervisor/supervised-instan
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import type { Ask } from './ask.js'
 import { type Exit, launch } from './processes.js'
 import type { Instance } from './service.js'
 
@@ -39,6 +40,14 @@ export async function command(
   const launched = launch(CLI_MAIN, { args: [...args, '--data-dir', dataDir] })
   const exit = await launched.exited
   return { ...exit, lines: launched.lines.filter((line) => !/^waiting for .* it does not answer$/.test(line)) }
+}
+
+/** Sets where a tenant's data may be, as its operator: the tenant's own change waits a day. */
+export async function setRegion(service: Pick<Instance, 'dataDir'>, ask: Ask, region: string | null): Promise<void> {
+  const shown = async () => (await ask('GET', '/api/v1/settings')).json
+  const settings = JSON.stringify({ residency_region: region })
+  await command(service, ['tenant', 'update', (await shown()).tenant_id, '--settings', settings])
+  while ((await shown()).residency_region !== region);
 }
 
 /** A new tenant. @returns its id and an API key of it */

@@ -59,6 +59,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     credentialsAwayMs: () => credentialsAwayMs,
     clientAddressOf: (peer: string) => peer,
     admission: gateway.admission,
+    trustedFieldsOf: () => [],
     memory: intakeMemory(),
     errorDocsUrl: 'http://localhost/docs/errors',
     log: createLog('test', 'silent'),

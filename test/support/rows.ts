@@ -22,7 +22,7 @@ export const CORRELATED: Verdict = {
   ...VERDICT,
   evidenceBasis: 'trace_correlated',
   confidence: 8_200,
-  modelVersion: 'rules-6',
+  modelVersion: 'rules-7',
   evidence: { service_from: 'trace' },
 }
 

@@ -75,6 +75,9 @@ const dimensionsPatch = z
       'the change. A removed key keeps its values, and shows them again when it is declared again.',
   })
 
+const TRUSTED_FIELD = /^[a-z][a-z-]{0,31}\.(?:service|identity|key_alias|team|namespace|tag\.[^\s[\],]{1,64})$/
+const TRUSTED_FIELD_FORM = 'must be an intake and one of its fields, such as otlp.key_alias or otlp.tag.project'
+
 /** Each member replaces its setting; null removes it. */
 export const settingsPatch = z
   .strictObject({
@@ -109,6 +112,9 @@ export const settingsPatch = z
       .optional(),
     min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
     delegation: z.enum(DELEGATIONS).optional().meta({ description: 'Only an owner may set `any`.' }),
+    trusted_fields: z.array(z.string().regex(TRUSTED_FIELD, TRUSTED_FIELD_FORM)).max(64).optional().meta({
+      description: 'The whole list, which replaces the one before.',
+    }),
     rate_limits: z
       .strictObject({
         ingest: ownLimit(),
@@ -229,6 +235,15 @@ const settings = z
         'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and ' +
         'trust in stated costs that it holds itself, except for an owner. `any`: everything.',
     }),
+    trusted_fields: z
+      .array(z.string())
+      .readonly()
+      .meta({
+        description:
+          'What gateways (`is_gateway`) of this tenant vouch for although callers of a gateway could write it: intake and ' +
+          'field, such as `otlp.key_alias`, `envoy.identity` or `bedrock-log.identity` (names of role sessions). Else ' +
+          'free metadata over OTLP, headers, and names of role sessions are claims, whatever credential sent them.',
+      }),
     identity_provider: z
       .object({
         name: z.string().meta({ description: 'As the sign-in page names it.' }),
@@ -253,7 +268,7 @@ const settings = z
       )
       .readonly()
       .meta({
-        description: 'Changes that destroy data, or let it leave its region. They wait 24 hours and can be cancelled.',
+        description: 'Changes that destroy data, or decide where it may be. They wait 24 hours and can be cancelled.',
       }),
     k: z.number().meta({ description: 'The same as `min_cohort`.' }),
   })
@@ -288,6 +303,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
     token: { per_second: 5, burst: 20 },
   },
   delegation: 'held',
+  trusted_fields: [],
   identity_provider: { name: 'Example SSO', issuer: 'https://sso.example.com', only: false },
   pending_changes: [
     {

@@ -28,6 +28,7 @@ export function recall(row: AttributionRow, nameOf: (hash: string) => string | u
     tenantId: row.tenantId,
     principal: row.principal,
     ...(row.sentByGateway && { isFromGateway: true }),
+    ...(row.intake !== '' && { intake: row.intake }),
     id: row.id,
     receivedAtMs: row.receivedAtMs,
     position: { sequence: row.sourceSequence, index: row.sourceIndex },

@@ -76,7 +76,7 @@ export interface RowDeps {
 }
 
 /** Version of the rules of the facts and pools stages (A and C); increment it when either changes. */
-export const RULES_VERSION = 'rules-6'
+export const RULES_VERSION = 'rules-7'
 
 export interface RowPlace {
   readonly partition: number

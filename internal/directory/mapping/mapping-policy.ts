@@ -2,15 +2,8 @@ import { ByTenant } from '../../broker/by-tenant.js'
 import type { Invocation } from '../../invocations/invocation.js'
 import { foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
-import {
-  type Condition,
-  endMs,
-  type Match,
-  type RuleVersion,
-  type StoredRule,
-  startMs,
-  type TestedField,
-} from './mapping-rule.js'
+import { endMs, type Match, type RuleVersion, type StoredRule, startMs, type TestedField } from './mapping-rule.js'
+import { CALLERS } from './vouched-fields.js'
 
 /** What of a call rules test. */
 export type TestedCall = Pick<Invocation, 'eventTimeMs'> &
@@ -20,8 +13,6 @@ export type TestedCall = Pick<Invocation, 'eventTimeMs'> &
 export interface Mapped {
   readonly rule: StoredRule
   readonly version: RuleVersion
-  /** Whether one of its conditions tests what callers say of themselves, also behind a gateway. */
-  readonly testsClaim: boolean
 }
 
 /** A tenant's rules, ready for calls. */
@@ -74,7 +65,6 @@ const triedOf = (rule: StoredRule, probes: Probes): Tried[] =>
   rule.versions.map((version, i) => ({
     rule,
     version,
-    testsClaim: version.when.some(isClaim),
     fromMs: startMs(version.from),
     toMs: Math.min(endMs(version.to), ...rule.versions.slice(i + 1).map(({ from }) => startMs(from))),
     tests: version.when.map(({ field, key, match, value }) => ({
@@ -91,13 +81,7 @@ const inOrder = (one: Tried, other: Tried): number =>
 
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
-/** Tags below it are what callers of a gateway wrote (`ingest/adapters/fields.ts`). */
-const CALLERS = 'caller.'
 export const USER_AGENT_TAG = `${CALLERS}user-agent`
-
-/** Anyone may call himself any user agent, and write any tag of his own. */
-const isClaim = ({ field, key = '' }: Condition): boolean =>
-  field === 'user_agent' || (field === 'tag' && foldKey(key).startsWith(CALLERS))
 
 /** The directory, too, knows identities as they are, and records keep only a hash of them. */
 const comparableIn = (field: TestedField): ((text: string) => string) =>

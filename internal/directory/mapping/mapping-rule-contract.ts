@@ -98,7 +98,8 @@ export const MAPPING_RULE = {
     create:
       'A call whose service the directory does not know is attributed by the first rule that matches it: ' +
       '`evidence_basis` `mapping_rule`, with 0.90 where the credential that sent it is a gateway’s (`is_gateway`), ' +
-      'else, and for what callers say of themselves (user agent, tags below `caller.`), with 0.70. Applies to calls ' +
+      'else, and for what callers could have written (user agent, tags below `caller.`, free metadata over OTLP; see ' +
+      '`trusted_fields` of the settings), with 0.70. Applies to calls ' +
       'attributed after this request.',
     update:
       'Adds a version, which holds from its `from` on; calls from before that time keep the versions before it. ' +

@@ -4,7 +4,7 @@ import { eventIdOf } from '../intake/event-id.js'
 import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
 import { callKey } from './call-key.js'
-import { attributedBy } from './claims.js'
+import { attributedBy, type Believed, claimedBy } from './claims.js'
 import { basisOfEnd } from './ends-of-calls.js'
 import { aboveZero, callerTags, countOf, idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
 import { withShippedLines } from './shipped-lines.js'
@@ -76,7 +76,7 @@ export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Ma
     response_id: id,
     outcome,
     region: nameOf(payload['inferenceRegion'], payload['region']),
-    ...attributedBy({ identity: identityOf(arn) }, caller),
+    ...whoCalled(arn, caller),
     tags: tagsOf([
       ['aws_account', payload['accountId']],
       ...callerTags(Object.entries(objectOf(payload['requestMetadata']))),
@@ -96,11 +96,11 @@ const OPAQUE = /:(?:application-inference-profile|provisioned-model)\//
 
 /**
  * The role of an assumed one, without its session, which is another for every process. A session that is named after a
- * person's address is that person: so single sign-on names it.
+ * person's address is that person: so single sign-on names it, and so may anybody who may assume the role.
  */
-function identityOf(value: unknown): string | undefined {
+function whoCalled(value: unknown, caller: Believed) {
   const arn = nameOf(value)
   const [, role, session = ''] = /^(arn:[^/]*:assumed-role\/[^/]+)\/(.+)$/.exec(arn ?? '') ?? []
-  if (role === undefined) return arn
-  return session.includes('@') ? nameOf(session) : role
+  if (role !== undefined && session.includes('@')) return claimedBy({ identity: nameOf(session) }, caller)
+  return attributedBy({ identity: role ?? arn }, caller)
 }

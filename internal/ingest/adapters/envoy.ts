@@ -6,7 +6,7 @@ import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
 import { assumptionsOf } from './assumptions.js'
 import { callKey } from './call-key.js'
-import { attributedBy } from './claims.js'
+import { attributedBy, type Believed, claimedBy } from './claims.js'
 import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
 import { aboveZero, callerTags, countOf, idOf, instantOf, nameOf, tagsOf, timeText } from './fields.js'
 import { modelOf, providerOfGateway } from './gateway-provider.js'
@@ -54,7 +54,7 @@ export function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped 
   return envoyCall(payload as EnvoyLine, caller)
 }
 
-export function envoyCall(line: EnvoyLine, caller: Pick<IntakeRequest['caller'], 'tenantId' | 'isGateway'>): Mapped {
+export function envoyCall(line: EnvoyLine, caller: Omit<IntakeRequest['caller'], 'billing'>): Mapped {
   const served = modelOf(line['gen_ai.response.model'])
   const model = modelOf(line['gen_ai.original.model'], line['gen_ai.request.model']) ?? served
   if (model === undefined) return skipped('no_model_call')
@@ -105,12 +105,11 @@ const aboutConnection = (fact: string, value: unknown): readonly string[] => {
 }
 
 /** Whom Envoy's operator names; only where that is nobody, what headers of the caller claim. */
-function whoCalled(line: EnvoyLine, caller: Pick<IntakeRequest['caller'], 'isGateway'>) {
+function whoCalled(line: EnvoyLine, caller: Believed) {
   const [service, identity] = [nameOf(line.attributed_service), nameOf(line.attributed_identity)]
   if (service !== undefined || identity !== undefined) return attributedBy({ service, identity }, caller)
-  return attributedBy({ service: nameOf(line['service.name']), identity: nameOf(line['user.id']) }, NO_GATEWAY)
+  return claimedBy({ service: nameOf(line['service.name']), identity: nameOf(line['user.id']) }, caller)
 }
-const NO_GATEWAY = { isGateway: false }
 
 /** Zeros of every count are what Envoy writes where a stream ended without its usage: unknown, not free. */
 const countsOf = (line: EnvoyLine) => ({

@@ -9,7 +9,7 @@ import type { IntakeRequest } from '../intake/intake-route.js'
 import { type JsonSource, lacks, type Mapped, mappedEvent, skipped } from '../intake/json-source.js'
 import { assumptionsOf } from './assumptions.js'
 import { callKey } from './call-key.js'
-import { attributedBy } from './claims.js'
+import { claimedBy } from './claims.js'
 import { basisOfEnd, outcomeOfStatus } from './ends-of-calls.js'
 import { callerTags, countOf, idOf, instantOf, nameOf, objectOf, tagsOf, timeText } from './fields.js'
 import { modelOf, providerOfGateway } from './gateway-provider.js'
@@ -93,13 +93,11 @@ export function fromPortkey(payload: Selected, { caller, receivedAtMs }: IntakeR
     response_id: id,
     service_tier: SERVICE_TIERS.find((tier) => tier === answer['service_tier']),
     outcome,
-    ...attributedBy({ service: nameOf(metadata['service']), identity: nameOf(metadata['_user']) }, NO_GATEWAY),
+    ...claimedBy({ service: nameOf(metadata['service']), identity: nameOf(metadata['_user']) }, caller),
     tags: tagsOf(callerTags([['user-agent', headers['user-agent']], ...Object.entries(metadata)])),
     assumptions: assumptionsOf(usage.assumptions, assumption),
   })
 }
-
-const NO_GATEWAY = { isGateway: false }
 
 /** Portkey writes the usage of most providers in OpenAI's form, whose counts are still the provider's. */
 function usageIn(answer: Selected): StatedUsage {

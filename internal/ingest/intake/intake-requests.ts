@@ -36,6 +36,8 @@ export interface IntakeDeps {
   readonly credentialsAwayMs: () => number
   readonly clientAddressOf: ClientAddressOf
   readonly admission: AdmissionDeps
+  /** What a tenant trusts its gateways with that callers could write. */
+  readonly trustedFieldsOf: (tenantId: string, intake: string) => readonly string[]
   /** Of all listeners of the intake. */
   readonly memory: BodyMemory
   readonly errorDocsUrl: string
@@ -125,7 +127,7 @@ async function handle(
   request: IntakeExchange,
   route: IntakeRoute,
   caller: Caller,
-  { admission }: IntakeDeps,
+  { admission, trustedFieldsOf }: IntakeDeps,
 ): Promise<IntakeAnswer | Problem | undefined> {
   const { ingest } = caller.budgets
   // Before the body is read, whatever becomes of it; the other events once they are counted.
@@ -139,7 +141,7 @@ async function handle(
   const receivedAtMs = admission.clock()
   const asked = {
     contentType: request.contentType,
-    caller,
+    caller: { ...caller, trustedFields: trustedFieldsOf(caller.tenantId, route.intake) },
     receivedAtMs,
     header: (name: string) => request.header(name),
   }

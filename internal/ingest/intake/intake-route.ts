@@ -39,7 +39,10 @@ export interface IntakeRoute {
 export interface IntakeRequest {
   /** As it was sent, '' when absent. The body is unpacked already. */
   readonly contentType: string
-  readonly caller: Pick<Caller, 'tenantId' | 'isGateway' | 'billing'>
+  readonly caller: Pick<Caller, 'tenantId' | 'isGateway' | 'billing'> & {
+    /** What the tenant trusts its gateways with that callers could write, of this source. Absent: nothing. */
+    readonly trustedFields?: readonly string[] | undefined
+  }
   readonly receivedAtMs: number
   /** Any other header, '' when absent. @param name in lower case */
   readonly header: (name: string) => string

@@ -1,6 +1,7 @@
 import { isUuid } from '../../ids/ids.js'
 import { JsonSelector, type Selected } from '../../text/select-json.js'
 import { amountStepsOf, amountText } from '../adapters/amount.js'
+import { type Believed, isTrusted } from '../adapters/claims.js'
 import { idOf, nameOf, objectOf } from '../adapters/fields.js'
 import { tagPairs, whoCalled } from '../adapters/litellm.js'
 import { amazonRequestId, HEADERS_WANTED } from '../adapters/litellm-ids.js'
@@ -24,8 +25,19 @@ export function isOfProxy({ facts }: Telemetry): boolean {
   return nameOf(membersOfMetadata(facts)['user_api_key_hash']) !== undefined
 }
 
-/** Who called, and the tags, as in the payloads of the callback. */
-export function litellmLabels(span: Telemetry, isGateway: boolean) {
+/** What names who called. */
+const WHO = [
+  [FACT.keyAlias, 'user_api_key_alias'],
+  [FACT.keyProjectAlias, 'user_api_key_project_alias'],
+  [FACT.keyUserEmail, 'user_api_key_user_email'],
+  [FACT.keyUserId, 'user_api_key_user_id'],
+] as const
+
+/**
+ * Who called, and the tags, as in the payloads of the callback. LiteLLM alone writes the attributes of its keys; in the
+ * whole metadata of a call stands, under any name, what the caller wrote.
+ */
+export function litellmLabels(span: Telemetry, context: Believed) {
   const { facts } = span
   const stated = membersOfMetadata(facts)
   const known = (fact: Fact, member: string): unknown => facts.get(fact) ?? stated[member]
@@ -43,7 +55,8 @@ export function litellmLabels(span: Telemetry, isGateway: boolean) {
   }
   const payload = { end_user: facts.get(FACT.identity) }
   const { tags } = labelsOf(span, [], tagPairs(payload, metadata))
-  return { ...whoCalled(payload, metadata, isGateway), tags }
+  const isFree = WHO.some(([fact, member]) => facts.get(fact) === undefined && stated[member] !== undefined)
+  return { ...whoCalled(payload, metadata, isFree ? isTrusted(context) : context.isGateway === true), tags }
 }
 
 /** The whole metadata of a call, which the mode for Langfuse states as one JSON text. */

@@ -117,8 +117,8 @@ async function readCalls(
   // In protobuf a request without anything has no bytes; tests of a connection send none as JSON, too.
   const copied = copy instanceof ProtobufCopy ? copy.copied : copy instanceof JsonRequestCopy ? copy : undefined
   if (body.length === 0 && (copied?.malformed ?? 0) === 0) return nothingOf(exported(encoding, COUNTED[signal]))
-  const { tenantId, isGateway = false, billing } = caller
-  const context = { tenantId, isGateway, billing }
+  const { tenantId, isGateway = false, billing, trustedFields } = caller
+  const context = { tenantId, isGateway, billing, trustedFields }
   const read = await readTelemetry(body, encoding, signal, keys, context, copied)
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
   const unread = unreadCalls(read.events, read.senders)

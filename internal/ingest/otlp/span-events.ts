@@ -3,6 +3,7 @@ import { isCancellation, type Outcome } from '../../text/call-words.js'
 import { formatInstant } from '../../units/instant.js'
 import { amountStepsOf, amountText } from '../adapters/amount.js'
 import { assumptionsOf } from '../adapters/assumptions.js'
+import { claimedBy } from '../adapters/claims.js'
 import { elapsedMs, idOf, nameOf } from '../adapters/fields.js'
 import { eventIdOf } from '../intake/event-id.js'
 import type { SourceEvent } from '../intake/intake-route.js'
@@ -22,6 +23,8 @@ export interface MappingContext {
   readonly tenantId: string
   /** Whether the sender's word on who called counts. */
   readonly isGateway: boolean
+  /** What the tenant trusts its gateways with that callers could write. Absent: nothing. */
+  readonly trustedFields?: readonly string[] | undefined
   /** Who pays for calls that do not say it. */
   readonly billing?: Billing | undefined
 }
@@ -70,7 +73,7 @@ export function spanEvent(span: Telemetry, context: MappingContext): SpanEvent |
 }
 
 /** The same of a span or log record that is known by this id. */
-export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventId: string): SpanEvent | Missing {
+export function callEvent(span: Telemetry, context: MappingContext, eventId: string): SpanEvent | Missing {
   const { traceId, spanId, facts } = span
   if (!(span.startMs > 0 && span.startMs < START_MS_MAX)) return 'start_time'
   const models = modelsOf(facts, isLiteLlm(span))
@@ -81,7 +84,7 @@ export function callEvent(span: Telemetry, { isGateway }: MappingContext, eventI
   const layer = layerOf(span, ofLiteLlm !== undefined)
   const usage = spanUsage(span)
   const labels =
-    ofLiteLlm !== undefined && layer !== undefined ? litellmLabels(span, isGateway) : statedLabels(span, layer)
+    ofLiteLlm !== undefined && layer !== undefined ? litellmLabels(span, context) : statedLabels(span, layer, context)
   const served = providerOf(facts, models)
   const terms = termsOf(facts, served.region)
   // Each field by its name: an object that is spread into another one costs as much as reading the span.
@@ -142,11 +145,13 @@ export const hasUsage = ({ input_tokens, output_tokens, estimated_cost_usd }: Sp
 export const NO_PROVIDER = 'unknown'
 
 /** Who called, and the tags: of a gateway's span, its resource names the gateway and not the calling service. */
-function statedLabels(span: Telemetry, gatewayLayer: string | undefined) {
+function statedLabels(span: Telemetry, gatewayLayer: string | undefined, context: MappingContext) {
   const { person, tags } = labelsOf(span)
+  // An application knows its users; a gateway's free attributes are what its callers wrote.
+  if (gatewayLayer !== undefined) return { ...claimedBy({ identity: person }, context), tags }
   return {
     attributed_identity: person,
-    attributed_service: gatewayLayer === undefined ? serviceOf(span) : undefined,
+    attributed_service: serviceOf(span),
     attribution_confidence: undefined,
     tags,
   }

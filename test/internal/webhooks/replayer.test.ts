@@ -108,6 +108,18 @@ test('the search for one event reads large batches, each of which orders the nex
   ])
 })
 
+test('one event is replayed if the endpoint subscribes to its type or the caller may read it', async () => {
+  const event = { kind: 'event', event_id: idOf(3) } as const
+  const counts = async (selection: ReplaySelection, events?: readonly string[]) =>
+    (await replayed(selection, 3, events)).sequences.length
+
+  expect(await counts({ ...event, types: ['export.failed'] })).toBe(0)
+  expect(await counts({ ...event, types: ['apikey.rotated'] })).toBe(1)
+  expect(await counts({ ...event, types: [] }, ['apikey.rotated'])).toBe(1)
+  // Ordered by an earlier version.
+  expect(await counts(event)).toBe(1)
+})
+
 test('the search for a missing event reads the log once, up to the time of the request', async () => {
   const { reads, sequences } = await replayed({ kind: 'event', event_id: idOf(20_000) }, 10_000)
 

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readLog } from '../../../internal/broker/log.js'
 import { createPublisher, publishOrThrow } from '../../../internal/broker/publisher.js'
+import { EVENT_TYPES } from '../../../internal/events/event-contract.js'
+import { SCOPE_OF_EVENT } from '../../../internal/events/readers.js'
 import { createCursorCodec } from '../../../internal/http/resource/pages.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
 import { StoreAway } from '../../../internal/store/failures.js'
@@ -60,8 +62,8 @@ beforeAll(async () => {
       },
     }),
   )
-  admin = askAs(gateway.url, { 'x-api-key': 'admin:config' })
-  manager = askAs(gateway.url, { 'x-api-key': 'webhooks:manage' })
+  admin = askAs(gateway.url, { 'x-api-key': 'admin:config,read:reporting,export:create' })
+  manager = askAs(gateway.url, { 'x-api-key': 'webhooks:manage,export:create' })
 })
 afterAll(async () => {
   isOver = true
@@ -172,6 +174,31 @@ describe('a registered endpoint', () => {
         'INSUFFICIENT_SCOPE',
       ])
     }
+  })
+
+  test('subscribes to events only whose scope the credential has, and is replayed none of others', async () => {
+    const admins = askAs(gateway.url, { 'x-api-key': 'admin:config' })
+    const managers = askAs(gateway.url, { 'x-api-key': 'webhooks:manage' })
+    const { id } = await register({ events: ['export.failed'] })
+    await verify(id)
+
+    for (const type of EVENT_TYPES) {
+      const scope = SCOPE_OF_EVENT[type]
+      const isRefused = scope !== null && scope !== 'admin:config'
+      const answer = await admins('POST', PATH, wanted({ events: [type] }))
+      expect([type, answer.status]).toEqual([type, isRefused ? 403 : 201])
+      if (isRefused) expect(answer.headers.get('www-authenticate')).toContain(`scope="${scope}"`)
+      else await manager('DELETE', `${PATH}/${answer.json.id}`)
+      const isAdded = scope !== null && type !== 'export.failed'
+      const changed = await managers('PATCH', `${PATH}/${id}`, { events: ['export.failed', type] })
+      expect([type, changed.status]).toEqual([type, isAdded ? 403 : 200])
+    }
+
+    await managers('POST', `${PATH}/${id}/replay`, { event_id: invented('evt') })
+    const range = { stream: RETRIES.name, subject: REPLAYS_SUBJECT, from: 1, messagesMax: 100, bytesMax: 2 ** 20 }
+    const order = JSON.parse(Buffer.from((await readLog(gateway.broker.manager, range)).at(-1)?.data ?? '').toString())
+    expect(order.selection.types).toEqual(['webhook.verification'])
+    await manager('DELETE', `${PATH}/${id}`)
   })
 
   test.each([
@@ -375,9 +402,9 @@ describe('a replay', () => {
       replies.push(await manager('POST', `${PATH}/${id}/replay`, body))
     }
     const range = { stream: RETRIES.name, subject: REPLAYS_SUBJECT, from: 1, messagesMax: 100, bytesMax: 2 ** 20 }
-    const orders = (await readLog(gateway.broker.manager, range)).map(({ data }) =>
-      JSON.parse(Buffer.from(data).toString()),
-    )
+    const orders = (await readLog(gateway.broker.manager, range))
+      .map(({ data }) => JSON.parse(Buffer.from(data).toString()))
+      .filter((order) => order.endpoint_id === id)
 
     expect(replies.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202])
     expect(replies[0]?.json).toEqual({ webhook_id: id, status: 'queued', selection: { event_id: event } })

@@ -3,6 +3,7 @@ import type { NamedService } from '../../../directory/dated-changes.js'
 import type { Directory, IdentityEntry } from '../../../directory/directory.js'
 import type { Mapped, MappingPolicy, TestedCall } from '../../../directory/mapping/mapping-policy.js'
 import type { Condition } from '../../../directory/mapping/mapping-rule.js'
+import { isVouched } from '../../../directory/mapping/vouched-fields.js'
 import type { Invocation } from '../../../invocations/invocation.js'
 import type { AdmittedInvocation } from '../../../invocations/invocation-group.js'
 import { foldKey } from '../../../records/dimensions.js'
@@ -61,7 +62,7 @@ export interface AppliedRule {
   readonly id: string
   readonly name: string
   readonly version: number
-  /** `trusted`: a gateway's credential sent the call, and the rule tests only what the gateway itself knows. */
+  /** `trusted`: a gateway's credential sent the call, and the rule tests only what no caller of it can write. */
   readonly source: 'trusted' | 'claimed'
   /** An identity is never shown. */
   readonly when: readonly (Omit<Condition, 'value'> & { readonly value?: string })[]
@@ -122,9 +123,9 @@ export interface EvidenceDeps extends Pick<AllocationDeps, 'policyOf'> {
 
 type OwnFacts = Pick<Invocation, 'attributedService' | 'attributedIdentity' | 'workloadIdentity'>
 /** The directory is asked as of the time of the call. */
-type Facts = Partial<OwnFacts> & TestedCall
+type Facts = Partial<OwnFacts> & Partial<Pick<Invocation, 'attributionConfidence'>> & TestedCall
 /** Who sent the event. */
-type AdmittedBy = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
+type AdmittedBy = Pick<AdmittedInvocation, 'principal' | 'isFromGateway' | 'intake'>
 
 /**
  * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that
@@ -138,7 +139,7 @@ type AdmittedBy = Pick<AdmittedInvocation, 'principal' | 'isFromGateway'>
 export function strongestEvidence(
   invocation: Facts,
   tenantId: string,
-  { principal, isFromGateway = false }: AdmittedBy,
+  admittedBy: AdmittedBy,
   deps: EvidenceDeps,
 ): Resolution | undefined {
   const { directory } = deps
@@ -174,7 +175,7 @@ export function strongestEvidence(
   }
 
   const known = stated === undefined ? undefined : directory.service(tenantId, stated, atMs)
-  const byPrincipal = directory.principal(tenantId, principal)
+  const byPrincipal = directory.principal(tenantId, admittedBy.principal)
   if (byPrincipal?.exclusive === true) {
     const claimed = stated ?? serviceOfWorkload(invocation, identity, tenantId, directory)
     const isOther = claimed !== undefined && !isSameService(byPrincipal.service, claimed, tenantId, atMs, directory)
@@ -186,12 +187,8 @@ export function strongestEvidence(
   const isKnown = known !== undefined || (stated === undefined && identity?.service !== undefined)
   const mapped = isKnown ? undefined : deps.mappingOf(tenantId).find(invocation)
   if (mapped !== undefined) {
-    return byRule(
-      resolve(mapped.version.set.service, 'mapping_rule', 'mapping_rule'),
-      mapped,
-      isFromGateway,
-      invocation,
-    )
+    const isTrusted = isOfTrustedFields(mapped, invocation, admittedBy, settings)
+    return byRule(resolve(mapped.version.set.service, 'mapping_rule', 'mapping_rule'), mapped, isTrusted, invocation)
   }
   if (stated !== undefined) {
     const doubt = doubtOf(stated, known, invocation, identity, tenantId, deps)
@@ -204,14 +201,28 @@ export function strongestEvidence(
   return undefined
 }
 
+/** Whether a rule tests only what a gateway vouches for; the intake gives an identity that it claims little weight. */
+const isOfTrustedFields = (
+  { version: { when } }: Mapped,
+  { attributionConfidence = 1 }: Facts,
+  { isFromGateway = false, intake }: AdmittedBy,
+  { trusted_fields: trusted }: TenantSettings,
+): boolean =>
+  isFromGateway &&
+  when.every(
+    (condition) =>
+      isVouched(condition, intake, trusted) &&
+      (condition.field !== 'identity' || attributionConfidence * 10_000 > CLAIMED_RULE),
+  )
+
 /** What a rule sets, beside the service. */
 function byRule(
   resolved: Resolution,
-  { rule: { id, name }, version: { version, when, set }, testsClaim }: Mapped,
-  isFromGateway: boolean,
+  { rule: { id, name }, version: { version, when, set } }: Mapped,
+  isTrusted: boolean,
   { tags: stated = {} }: Facts,
 ): Resolution {
-  const source = isFromGateway && !testsClaim ? 'trusted' : 'claimed'
+  const source = isTrusted ? 'trusted' : 'claimed'
   const keys = new Set(Object.keys(stated).map(foldKey))
   const tags = Object.entries(set.tags ?? {}).filter(([key]) => !keys.has(foldKey(key)))
   return {

@@ -30,12 +30,12 @@ function patchedBy(of: Tenant, patch: SettingsPatch, nowMs = NOW_MS): Tenant {
 }
 const waiting = (of: Tenant) => pendingOf(of).map(({ setting, to }) => [setting, to])
 
-describe('a change that destroys data, or lets it leave its region', () => {
+describe('a change that destroys data, or decides where it may be', () => {
   test.each<[string, Partial<Tenant['settings']>, SettingsPatch, boolean]>([
     ['shorter retention', {}, { retention_days: 90 }, true],
     ['longer retention', {}, { retention_days: 500 }, false],
     ['the same retention', {}, { retention_days: 400 }, false],
-    ['a first region', {}, { residency_region: 'eu-central-1' }, false],
+    ['a first region', {}, { residency_region: 'eu-central-1' }, true],
     ['another region', { residency_region: 'eu-central-1' }, { residency_region: 'us-east-1' }, true],
     ['no region any more', { residency_region: 'eu-central-1' }, { residency_region: null }, true],
     ['the same region', { residency_region: 'eu-central-1' }, { residency_region: 'eu-central-1' }, false],
@@ -96,28 +96,37 @@ describe('a change that destroys data, or lets it leave its region', () => {
   })
 })
 
-test('within a day of any patches by a tenant, no setting destroys more than before', () => {
+test('within a day of any patches by a tenant, no setting destroys more than before, and no region changes', () => {
+  const regions = fc.constantFrom('eu-central-1', 'us-east-1', null)
   const patch = fc.record(
     {
       retention_days: fc.integer({ min: 30, max: 3_650 }),
-      residency_region: fc.constantFrom('eu-central-1', 'us-east-1', null),
+      residency_region: regions,
       stage_b_enabled: fc.boolean(),
     },
     { requiredKeys: [] },
   ) as fc.Arbitrary<SettingsPatch>
   fc.assert(
-    fc.property(fc.array(fc.tuple(patch, fc.nat(CHANGE_DELAY_MS - 1)), { maxLength: 6 }), (patches) => {
-      let now = tenant({ residency_region: 'eu-central-1' })
-      for (const [one, laterMs] of patches.sort(([, a], [, b]) => a - b)) {
-        const before = settingsOf(now)
-        now = withDueChanges(now, NOW_MS + laterMs) ?? now
-        now = patchedBy(now, one, NOW_MS + laterMs)
-        const { retention_days, residency_region } = settingsOf(now)
+    fc.property(
+      regions,
+      fc.array(fc.tuple(patch, fc.nat(CHANGE_DELAY_MS - 1)), { maxLength: 6 }),
+      (region, patches) => {
+        let now = tenant({ residency_region: region })
+        for (const [one, laterMs] of patches.sort(([, a], [, b]) => a - b)) {
+          const before = settingsOf(now)
+          now = withDueChanges(now, NOW_MS + laterMs) ?? now
+          now = patchedBy(now, one, NOW_MS + laterMs)
+          const { retention_days, residency_region } = settingsOf(now)
 
-        expect(retention_days).toBeGreaterThanOrEqual(before.retention_days)
-        expect(residency_region).toBe('eu-central-1')
-        expect(new Set(pendingOf(now).map(({ setting }) => setting)).size).toBe(pendingOf(now).length)
-      }
-    }),
+          expect(retention_days).toBeGreaterThanOrEqual(before.retention_days)
+          expect(residency_region).toBe(region)
+          // What was asked for is cancelled by stating what holds.
+          expect(waiting(patchedBy(now, { residency_region }, NOW_MS + laterMs)).map(([name]) => name)).not.toContain(
+            'residency_region',
+          )
+          expect(new Set(pendingOf(now).map(({ setting }) => setting)).size).toBe(pendingOf(now).length)
+        }
+      },
+    ),
   )
 })

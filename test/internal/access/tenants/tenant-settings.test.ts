@@ -80,6 +80,7 @@ describe('the settings in the API', () => {
         token: { per_second: 5, burst: 20 },
       },
       delegation: 'held',
+      trusted_fields: [],
       identity_provider: null,
       pending_changes: [],
       k: 5,

@@ -185,7 +185,7 @@ const POOLED: Verdict = {
   evidenceBasis: 'default_pool',
   confidence: 1_000,
   outputState: 'unresolved',
-  modelVersion: 'rules-6',
+  modelVersion: 'rules-7',
   degradationState: 'degraded_serving',
   evidence: { pool: 'unallocated' },
 }

@@ -62,21 +62,6 @@ describe('conditions', () => {
     expect(found([both], { tags: { team: 'shop' }, k8sNamespace: 'prod' })).toBe('a')
     expect(found([both], { tags: { team: 'shop' } })).toBeUndefined()
   })
-
-  test('on user agents and on tags of callers test a claim', () => {
-    const testsClaim = (when: RuleFields['when'], tags: Record<string, string>) =>
-      mappingPolicy([rule('a', when)]).find({ eventTimeMs: AT_MS, tags })?.testsClaim
-
-    expect(testsClaim([{ field: 'team', match: 'exact', value: 'x' }], { team: 'x' })).toBe(false)
-    expect(testsClaim([{ field: 'tag', key: 'Caller.team', match: 'exact', value: 'x' }], { 'caller.team': 'x' })).toBe(
-      true,
-    )
-    const mixed: RuleFields['when'] = [
-      { field: 'team', match: 'exact', value: 'x' },
-      { field: 'user_agent', match: 'glob', value: '*' },
-    ]
-    expect(testsClaim(mixed, { team: 'x', 'caller.user-agent': 'y' })).toBe(true)
-  })
 })
 
 const ANY: RuleFields['when'] = [{ field: 'model', match: 'glob', value: '*' }]

@@ -23,27 +23,27 @@ import { CANARY, litellmPayload } from './litellm-payload.js'
 
 type Payload = Record<string, unknown>
 
-function mapped(source: JsonSource, payload: Payload, isGateway = true): Mapped {
+function mapped(source: JsonSource, payload: Payload, isGateway = true, trustedFields?: readonly string[]): Mapped {
   const selection = new JsonSelector(source.wanted).select(Buffer.from(JSON.stringify(payload)))
   if (selection === undefined) throw new Error('the payload is not JSON')
   expect(JSON.stringify(selection.value)).not.toContain(CANARY)
   return source.map(selection.value, {
     contentType: 'application/json',
-    caller: { tenantId: 'tnt_one', isGateway },
+    caller: { tenantId: 'tnt_one', isGateway, trustedFields },
     receivedAtMs: Date.UTC(2026, 10, 21, 10),
     header: () => '',
   })
 }
 
 /** As it is sent to admission, unchecked. */
-function sentOf(source: JsonSource, payload: Payload, isGateway = true): Payload {
-  const result = mapped(source, payload, isGateway)
+function sentOf(source: JsonSource, payload: Payload, isGateway = true, trustedFields?: readonly string[]): Payload {
+  const result = mapped(source, payload, isGateway, trustedFields)
   if (result.kind !== 'event') throw new Error(`${JSON.stringify(result)} is no event`)
   return JSON.parse(JSON.stringify(result.event)) as Payload
 }
 
-function eventOf(source: JsonSource, payload: Payload, isGateway = true): Payload {
-  const event = sentOf(source, payload, isGateway)
+function eventOf(source: JsonSource, payload: Payload, isGateway = true, trustedFields?: readonly string[]): Payload {
+  const event = sentOf(source, payload, isGateway, trustedFields)
   expect(validateInvocation(event, Date.UTC(2026, 10, 21, 10))).toMatchObject({ ok: true, unknownFields: 0 })
   return event
 }
@@ -411,6 +411,16 @@ describe('Bedrock', () => {
     ['arn:aws:sts::1:assumed-role/AWSReservedSSO_Dev_1a/ana@example.com', 'ana@example.com'],
   ])('the identity of %s is %s', (arn, identity) => {
     expect(eventOf(bedrockLog, bedrockPayload({ identity: { arn } }))['attributed_identity']).toBe(identity)
+  })
+
+  test('whoever may assume a role chooses the name of its session: a claim, unless the tenant trusts it', () => {
+    const arn = 'arn:aws:sts::1:assumed-role/Analysts/cfo@example.com'
+    const payload = bedrockPayload({ identity: { arn } })
+
+    expect(eventOf(bedrockLog, payload)).toMatchObject({ attribution_confidence: 0.7 })
+    expect(eventOf(bedrockLog, payload, true, ['identity'])).not.toHaveProperty('attribution_confidence')
+    expect(eventOf(bedrockLog, payload, false, ['identity'])).toMatchObject({ attribution_confidence: 0.7 })
+    expect(eventOf(bedrockLog, bedrockPayload())).not.toHaveProperty('attribution_confidence')
   })
 
   test('a failure without usage is no call', () => {

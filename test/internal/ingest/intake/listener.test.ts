@@ -421,6 +421,7 @@ test('a port that is taken leaves the intake off', async () => {
     clientAddressOf: (peer) => peer,
     memory: intakeMemory(),
     admission: gateway.admission,
+    trustedFieldsOf: () => [],
     errorDocsUrl: '',
     log: createLog('test', 'silent'),
   })

@@ -7,9 +7,14 @@ import { type PlainValue, type TestRequest, tracesJson } from '../../../support/
 const KEYS = new KeyList()
 type Attributes = Readonly<Record<string, PlainValue>>
 
-async function eventOf(attributes: Attributes, request: TestRequest = {}, isGateway = true): Promise<SpanEvent> {
+async function eventOf(
+  attributes: Attributes,
+  request: TestRequest = {},
+  isGateway = true,
+  trustedFields?: readonly string[],
+): Promise<SpanEvent> {
   const bytes = Buffer.from(JSON.stringify(tracesJson([{ attributes }], request)))
-  const read = await readTelemetry(bytes, 'json', 'traces', KEYS, { tenantId: 'tnt_1', isGateway })
+  const read = await readTelemetry(bytes, 'json', 'traces', KEYS, { tenantId: 'tnt_1', isGateway, trustedFields })
   if (typeof read === 'string') throw new Error(read)
   return read.events[0]?.event as SpanEvent
 }
@@ -72,7 +77,6 @@ describe('the proxy', () => {
     ['with a span of its own', { ...FIRST, ...CALLER }, PROXY, 'ada@example.com'],
     ['on the span of its web server', { ...FIRST, ...CALLER }, { ...PROXY, scope: 'fastapi' }, 'ada@example.com'],
     ['in its second mode', SECOND, PROXY, 'ada'],
-    ['for Langfuse', LANGFUSE, { scope: 'litellm', resource: { 'service.name': 'litellm' } }, 'ada'],
   ])('%s says who called', async (_, attributes, request, person) => {
     const event = await eventOf(attributes, request)
 
@@ -80,6 +84,18 @@ describe('the proxy', () => {
     expect(event.tags).toEqual({ team: 'team-search', key_alias: 'search-bot' })
     expect(event.attribution_confidence).toBeUndefined()
     expect((await eventOf(attributes, request, false)).attribution_confidence).toBe(0.7)
+  })
+
+  test('for Langfuse writes whole metadata, where callers write too: a claim unless the tenant trusts it', async () => {
+    const request = { scope: 'litellm', resource: { 'service.name': 'litellm' } }
+    const confidence = async (isGateway: boolean, trustedFields?: readonly string[]) =>
+      (await eventOf(LANGFUSE, request, isGateway, trustedFields)).attribution_confidence
+
+    expect(await eventOf(LANGFUSE, request)).toMatchObject({ ...BY, attributed_identity: 'ada' })
+    expect(await confidence(true)).toBe(0.7)
+    expect(await confidence(true, ['identity'])).toBe(0.7)
+    expect(await confidence(true, ['identity', 'service'])).toBeUndefined()
+    expect(await confidence(false, ['identity', 'service'])).toBe(0.7)
   })
 
   test('has the id by which its callback knows the call', async () => {

@@ -34,6 +34,7 @@ interface Case {
   readonly pools?: readonly StoredPool[]
   readonly rules?: readonly StoredRule[]
   readonly isFromGateway?: boolean
+  readonly intake?: string
 }
 
 const depsOf = ({ directory = COMPANY, settings = {}, pools = [], rules = [] }: Case): EvidenceDeps => ({
@@ -42,8 +43,8 @@ const depsOf = ({ directory = COMPANY, settings = {}, pools = [], rules = [] }: 
   policyOf: () => allocationPolicy(pools),
   mappingOf: () => mappingPolicy(rules),
 })
-const resolve = ({ stated = {}, principal = 'key_one', isFromGateway = false, ...rest }: Case) =>
-  strongestEvidence(call(stated), 'tnt_one', { principal, isFromGateway }, depsOf(rest))
+const resolve = ({ stated = {}, principal = 'key_one', isFromGateway = false, intake, ...rest }: Case) =>
+  strongestEvidence(call(stated), 'tnt_one', { principal, isFromGateway, intake }, depsOf(rest))
 
 describe('strongest evidence', () => {
   test('a stated identity and service resolve with 0.95', () => {
@@ -162,6 +163,26 @@ describe('strongest evidence', () => {
         confidence: 7_000,
         evidence: { mapping_rule: { source: 'claimed' } },
       })
+    })
+
+    test('rests on a claim where a caller of the gateway could have written what it tests', () => {
+      const sourceOf = (one: Case) =>
+        resolve({ rules: [rule()], isFromGateway: true, ...one })?.evidence.mapping_rule?.source
+      const ofPerson = storedRule(
+        { name: 'ada', when: [{ field: 'identity', match: 'prefix', value: 'zoe' }], set: { service: 'dev-tools' } },
+        'mrl_ada',
+        'tnt_one',
+        Date.UTC(2026, 0),
+      )
+      const person = { rules: [ofPerson], intake: 'bedrock-log' }
+
+      expect(sourceOf({ stated: { tags }, intake: 'litellm' })).toBe('trusted')
+      expect(sourceOf({ stated: { tags }, intake: 'otlp' })).toBe('claimed')
+      expect(sourceOf({ stated: { tags }, intake: 'otlp', settings: { trusted_fields: ['otlp.team'] } })).toBe(
+        'trusted',
+      )
+      expect(sourceOf({ stated: { attributedIdentity: 'zoe' }, ...person })).toBe('trusted')
+      expect(sourceOf({ stated: { attributedIdentity: 'zoe', attributionConfidence: 0.7 }, ...person })).toBe('claimed')
     })
 
     test('decides after what the directory knows of the service, and before all else', () => {

@@ -52,7 +52,7 @@ describe('stage A', () => {
         stageOrigin: 'stage_a',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        modelVersion: 'rules-6',
+        modelVersion: 'rules-7',
         sourcePartition: PARTITION,
         validFromMs: NOW_MS + 1,
       },

@@ -37,7 +37,7 @@ const RESOLVED: Verdict = {
   evidenceBasis: 'service_resolved',
   confidence: 9_000,
   outputState: 'deterministically_resolved',
-  modelVersion: 'rules-6',
+  modelVersion: 'rules-7',
   degradationState: 'none',
   evidence: {},
 }
