@@ -67,12 +67,12 @@ import { conventionJobRoutes } from './convention-jobs/convention-job-routes.js'
 import { mappingJobRoutes } from './mapping-jobs/mapping-job-routes.js'
 import { type OverridePreview, overrideRoutes } from './overrides/override-routes.js'
 import type { StoredPool } from './pools/pool.js'
-import { allocationPolicy } from './pools/pool-policy.js'
+import { WatchedPools } from './pools/pool-policy.js'
 import { poolRoutes } from './pools/pool-routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from './records/record-routes.js'
 import { explainByModel } from './stages/b/explain-by-model.js'
+import { NearestServices } from './unknown-names/nearest-services.js'
 import { unknownNameRoutes } from './unknown-names/unknown-name-routes.js'
-import { nearestServices } from './unknown-names/unknown-names.js'
 
 export interface OpenAttributionDeps extends ResidencyDeps {
   readonly broker: Broker
@@ -108,16 +108,21 @@ export interface OpenAttribution {
 export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
   const { broker, onLost, records } = deps
   const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
-  const reads = recordReads(deps, await modelExplainer(deps, models))
+  const nearestServices = new NearestServices(deps.directory.directory)
+  const reads = recordReads(deps, nearestServices, await modelExplainer(deps, models))
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
   const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
-  const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
+  const policies = new WatchedPools()
+  const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost, (...change) =>
+    policies.apply(...change),
+  )
   const conventions = await watchRecords<StoredConvention>(await broker.bucket(USAGE_CONVENTIONS), onLost)
   const rules = await watchRecords<StoredRule>(await broker.bucket(MAPPING_RULES), onLost)
   const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost)
   const imports = bucketRecords<ImportJob>(await broker.bucket(DIRECTORY_IMPORTS), async () => undefined)
   const shadows = await watchRecords<StoredShadow>(await broker.bucket(MODEL_SHADOWS), onLost)
-  const isPool = (tenantId: string, name: string) => allocationPolicy(pools.of(tenantId)).isPool(name)
+  // For thousands of names at once.
+  const isPool = (tenantId: string, name: string) => policies.of(tenantId).isPool(name)
   return {
     reads,
     routes: [
@@ -126,7 +131,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         ...reads,
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
-      ...(await openChangeRoutes(deps, isPool, rules, conventions)),
+      ...(await openChangeRoutes(deps, nearestServices, isPool, rules, conventions)),
       ...mappingRoutes({ ...deps, rules, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
@@ -146,11 +151,11 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
 
 const recordReads = (
   { store, records, ...deps }: OpenAttributionDeps,
+  nearestServices: NearestServices,
   explainModel: AttributionRoutesDeps['explainModel'],
 ): AttributionRoutesDeps => ({
   ...deps,
-  // One record at a time is asked for: its directory is read through once.
-  nearestServices: (tenantId, name) => nearestServices(deps.directory.directory, tenantId).of(name),
+  nearestServices: async (tenantId, name) => (await nearestServices.of(tenantId)).of(name),
   list: records.list,
   readVersions: (...question) => readVersions(store, ...question),
   mergedInto: (...question) => mergedInto(store, ...question),
@@ -182,6 +187,7 @@ const EXPLAINING_BYTES_MAX = 64 * 1024 * 1024
 /** What writes to the log of changes: people's decisions, and jobs that re-attribute. */
 async function openChangeRoutes(
   deps: OpenAttributionDeps,
+  nearestServices: NearestServices,
   isPool: (tenantId: string, name: string) => boolean,
   rules: WatchedRecords<StoredRule>,
   conventions: WatchedRecords<StoredConvention>,
@@ -199,6 +205,7 @@ async function openChangeRoutes(
     ...deps,
     ...deps.directory,
     isPool,
+    nearestServices,
     findStated: (...question) => findStatedServices(store, ...question),
     jobs,
     publishSlice,

@@ -51,7 +51,7 @@ export interface AttributionRoutesDeps {
   readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
   readonly explainModel: ExplainByModel
   /** Services of the directory that a name may stand for. */
-  readonly nearestServices: (tenantId: string, name: string) => readonly string[]
+  readonly nearestServices: (tenantId: string, name: string) => Promise<readonly string[]>
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tag keys that a tenant has declared. */
@@ -161,7 +161,7 @@ async function get(
     explanation: {
       ...explain(stored, weights, versions.closedBy(atMs), model),
       suggested_services: isUndeclared(stored)
-        ? deps.nearestServices(tenantId, stored.service).filter((name) => name !== stored.service)
+        ? (await deps.nearestServices(tenantId, stored.service)).filter((name) => name !== stored.service)
         : [],
     },
   })

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '../../auth/authenticate.js'
 import { namesOf, type ServiceEntry } from '../../directory/directory.js'
 import { directoryKey } from '../../directory/directory-key.js'
@@ -18,6 +19,7 @@ import { comparableName } from '../../text/comparable-name.js'
 import { badParameter } from '../../text/query-string.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { type JobDeps, startJob } from '../changes/reattribution-job.js'
+import type { NearestServices } from './nearest-services.js'
 import {
   type AliasBody,
   ASSIGN_UNKNOWN_NAME,
@@ -27,15 +29,18 @@ import {
   LIST_UNKNOWN_NAMES,
   PATH,
 } from './unknown-name-contract.js'
-import { namesAfter, nearestServices, unknownNames } from './unknown-names.js'
+import { namesAfter, unknownNames } from './unknown-names.js'
 
 export interface UnknownNameRoutesDeps extends OpenDirectory, ResourceDeps, JobDeps {
   readonly isPool: (tenantId: string, name: string) => boolean
+  readonly nearestServices: NearestServices
   readonly findStated: (question: StatedServicesQuestion, signal: AbortSignal) => Promise<readonly StatedService[]>
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 const QUARTER_MS = 15 * 60 * 1_000
+/** Names whose nearest are sought before others have their turn. */
+const NAMES_PER_TURN = 10
 
 /** `/api/v1/directory/unknown-names`: services that events state and the directory does not contain. */
 export const unknownNameRoutes = (deps: UnknownNameRoutesDeps): readonly Route[] => [
@@ -71,14 +76,19 @@ async function list(exchange: Exchange, caller: Caller, deps: UnknownNameRoutesD
     const isKnown = (name: string): boolean =>
       deps.directory.serviceEntry(tenantId, name) !== undefined || deps.isPool(tenantId, name)
     const rows = namesAfter(unknownNames(stated, isKnown), request.after)
-    const nearest = nearestServices(deps.directory, tenantId)
     const page = pageOf(
       request,
       rows,
       ({ name, cost_usd }) => [cost_usd, name],
-      (row) => ({ ...row, nearest_services: nearest.of(row.name) }),
+      (row) => row,
     )
-    exchange.replyJson('200 OK', { ...page, period: shownPeriod(period) })
+    const nearest = await deps.nearestServices.of(tenantId)
+    const data: object[] = []
+    for (const row of page.data) {
+      data.push({ ...row, nearest_services: nearest.of(row.name) })
+      if (data.length % NAMES_PER_TURN === 0) await nextTurn()
+    }
+    exchange.replyJson('200 OK', { ...page, data, period: shownPeriod(period) })
   })
 }
 

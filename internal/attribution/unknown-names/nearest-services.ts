@@ -1,0 +1,89 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Directory, namesOf, type ServiceEntry } from '../../directory/directory.js'
+import { NearestNames } from './nearest.js'
+
+/** Of a tenant: names that are found by what is close to them; some 50 MB. Those of further services are not. */
+const NAMES_MAX = 50_000
+/** Of all tenants together; those asked for longest ago are forgotten, and read again when asked for. */
+const ALL_NAMES_MAX = 100_000
+/** Entries that are looked at, and names that are put in or taken out, before others have their turn: a few ms each. */
+const ENTRIES_PER_TURN = 5_000
+const NAMES_PER_TURN = 200
+
+class Turns {
+  private spent = 0
+
+  /** @param work in looks at an entry */
+  isOver(work = 1): boolean {
+    this.spent += work
+    if (this.spent < ENTRIES_PER_TURN) return false
+    this.spent = 0
+    return true
+  }
+}
+
+interface Kept {
+  readonly names: NearestNames
+  /** As they stand in `names`. */
+  readonly entries: Map<string, ServiceEntry>
+  /** One after the other. */
+  following: Promise<void>
+}
+
+/** The services that unknown names of a tenant may mean, by its current directory. */
+export class NearestServices {
+  private readonly directory: Directory
+  /** By tenant, the one asked for last at the end. */
+  private readonly tenants = new Map<string, Kept>()
+
+  constructor(directory: Directory) {
+    this.directory = directory
+  }
+
+  /** Only what changed since the last question is read, in slices, so that a large directory holds up nobody. */
+  async of(tenantId: string): Promise<NearestNames> {
+    const kept = this.tenants.get(tenantId) ?? {
+      names: new NearestNames(),
+      entries: new Map<string, ServiceEntry>(),
+      following: Promise.resolve(),
+    }
+    this.tenants.delete(tenantId)
+    this.tenants.set(tenantId, kept)
+    kept.following = kept.following.then(() => this.follow(tenantId, kept))
+    await kept.following
+    this.forget()
+    return kept.names
+  }
+
+  private async follow(tenantId: string, { names, entries }: Kept): Promise<void> {
+    const turns = new Turns()
+    for (const [name, entry] of entries) {
+      if (turns.isOver()) await nextTurn()
+      if (this.directory.serviceEntry(tenantId, name) === entry) continue
+      for (const each of namesOf(entry)) {
+        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()
+        names.delete({ name: each, service: name })
+      }
+      entries.delete(name)
+    }
+    for (const entry of this.directory.services(tenantId)) {
+      if (turns.isOver()) await nextTurn()
+      if (entries.get(entry.name) === entry || names.size >= NAMES_MAX) continue
+      entries.set(entry.name, entry)
+      for (const each of namesOf(entry)) {
+        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()
+        names.add({ name: each, service: entry.name })
+      }
+    }
+  }
+
+  private forget(): void {
+    let names = 0
+    for (const { names: each } of this.tenants.values()) names += each.size
+    for (const [tenantId, { names: each }] of this.tenants) {
+      if (names <= ALL_NAMES_MAX || this.tenants.size === 1) return
+      names -= each.size
+      this.tenants.delete(tenantId)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { NearestServices } from '../../../../internal/attribution/unknown-names/nearest-services.js'
+import { type ServiceEntry, WatchedDirectory } from '../../../../internal/directory/directory.js'
+import { directoryKey } from '../../../../internal/directory/directory-key.js'
+
+const service = (name: string, aliases: readonly string[] = []): ServiceEntry => ({ name, owner: 'team', aliases })
+
+function put(directory: WatchedDirectory, tenantId: string, name: string, entry: ServiceEntry | undefined): void {
+  directory.apply(directoryKey(tenantId, 'services', name), entry)
+}
+
+test('names follow the directory: services come, go and change their aliases, and tenants stay apart', async () => {
+  const names = ['checkout', 'billing', 'search']
+  const change = fc.record({
+    tenantId: fc.constantFrom('tnt_a', 'tnt_b'),
+    name: fc.constantFrom(...names),
+    aliases: fc.option(fc.subarray(['kasse-front', 'rechnung-svc', 'suche-api']), { nil: undefined }),
+    isAsked: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 20 }), async (changes) => {
+      const directory = new WatchedDirectory()
+      const followed = new NearestServices(directory)
+      for (const { tenantId, name, aliases, isAsked } of changes) {
+        put(directory, tenantId, name, aliases && service(name, aliases))
+        if (!isAsked) continue
+        const fresh = await new NearestServices(directory).of(tenantId)
+        const known = await followed.of(tenantId)
+        for (const sought of ['chekout', 'biling', 'serch', 'kase-front', 'rechnug-svc', 'suche_api']) {
+          expect(known.of(sought)).toEqual(fresh.of(sought))
+        }
+      }
+    }),
+  )
+})
+
+test('a large directory is read in slices, once', async () => {
+  const directory = new WatchedDirectory()
+  for (let i = 0; i < 5_000; i++) put(directory, 'tnt_a', `service-${i}`, service(`service-${i}`, [`alias-${i}`]))
+  const nearest = new NearestServices(directory)
+  let turns = 0
+  const count = (): void => {
+    turns++
+    timer = setImmediate(count)
+  }
+  let timer = setImmediate(count)
+
+  const [one, other] = await Promise.all([nearest.of('tnt_a'), nearest.of('tnt_a')])
+  // 10,000 names, 200 a turn.
+  expect(turns).toBeGreaterThanOrEqual(50)
+  turns = 0
+  put(directory, 'tnt_a', 'service-7', undefined)
+  const again = await nearest.of('tnt_a')
+  clearImmediate(timer)
+
+  expect(turns).toBeLessThan(10)
+  expect([one, other, again.size]).toEqual([again, again, 9_998])
+})
