@@ -79,7 +79,8 @@ function foldedKeys(declared: readonly Pick<Dimension, 'key'>[]): readonly strin
 
 const foldedKeysOf = new WeakMap<readonly Pick<Dimension, 'key'>[], readonly string[]>()
 
-function foldedTags(tags: Tags): ReadonlyMap<string, string> {
+/** Tags by their folded keys: of several spellings, the first counts. */
+export function foldedTags(tags: Tags): ReadonlyMap<string, string> {
   const folded = new Map<string, string>()
   for (const [key, value] of Object.entries(tags)) {
     const name = foldKey(key)

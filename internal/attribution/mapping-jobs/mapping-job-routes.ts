@@ -38,7 +38,7 @@ import {
 } from './mapping-job-contract.js'
 
 export interface MappingJobRoutesDeps extends AskedJobDeps, Pick<ResourceDeps, 'mutate'> {
-  readonly rules: Pick<WatchedRecords<StoredRule>, 'get' | 'revision'>
+  readonly rules: Pick<WatchedRecords<StoredRule>, 'get' | 'of' | 'revision'>
   readonly isPool: (tenantId: string, name: string) => boolean
 }
 
@@ -99,7 +99,7 @@ function draftOf(
   if (fields == null) return { id: replaces ?? '' }
   const id = replaces ?? idOfName('mrl', ids, 'mapping_rules', fields.name)
   const rule = storedRule(fields, id, tenantId, clock())
-  return refusalOfRule(rule, (name) => isPool(tenantId, name)) ?? { id, rule }
+  return refusalOfRule(rule, rules.of(tenantId), (name) => isPool(tenantId, name)) ?? { id, rule }
 }
 
 async function apply(request: MutationRequest<ApplyBody>, deps: MappingJobRoutesDeps): Promise<Reply | Problem> {

@@ -1,8 +1,17 @@
 import { ByTenant } from '../../broker/by-tenant.js'
 import type { Invocation } from '../../invocations/invocation.js'
-import { foldKey } from '../../records/dimensions.js'
+import { foldedTags, foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
-import { endMs, type Match, type RuleVersion, type StoredRule, startMs, type TestedField } from './mapping-rule.js'
+import { Glob } from '../../text/glob.js'
+import {
+  type Condition,
+  endMs,
+  type Match,
+  type RuleVersion,
+  type StoredRule,
+  startMs,
+  type TestedField,
+} from './mapping-rule.js'
 import { CALLERS } from './vouched-fields.js'
 
 /** What of a call rules test. */
@@ -33,9 +42,7 @@ interface Tried extends Mapped {
 interface Test {
   /** Index of what it tests in `Probes`. */
   readonly probe: number
-  readonly match: Match
-  /** Comparable, as the values are. */
-  readonly pattern: string
+  readonly isMetBy: (value: string) => boolean
 }
 
 /** Pure. The order in which rules are tried is the same in every process. */
@@ -54,8 +61,8 @@ export function mappingPolicy(rules: Iterable<StoredRule>): MappingPolicy {
   }
 }
 
-const isMet = ({ probe, match, pattern }: Test, valuesOf: (probe: number) => readonly string[]): boolean => {
-  for (const value of valuesOf(probe)) if (matches(match, pattern, value)) return true
+const isMet = ({ probe, isMetBy }: Test, valuesOf: (probe: number) => readonly string[]): boolean => {
+  for (const value of valuesOf(probe)) if (isMetBy(value)) return true
   return false
 }
 
@@ -69,8 +76,7 @@ const triedOf = (rule: StoredRule, probes: Probes): Tried[] =>
     toMs: Math.min(endMs(version.to), ...rule.versions.slice(i + 1).map(({ from }) => startMs(from))),
     tests: version.when.map(({ field, key, match, value }) => ({
       probe: probes.of(field, key),
-      match,
-      pattern: comparableIn(field)(value),
+      isMetBy: matcher(match, comparableIn(field)(value)),
     })),
   }))
 
@@ -87,28 +93,33 @@ export const USER_AGENT_TAG = `${CALLERS}user-agent`
 const comparableIn = (field: TestedField): ((text: string) => string) =>
   field === 'identity' ? (text) => text : comparableName
 
-type Probe = (call: TestedCall) => readonly (string | undefined)[]
+/** @param tagOf a tag of the call by its folded key */
+type Probe = (call: TestedCall, tagOf: (key: string) => string | undefined) => readonly (string | undefined)[]
 
 /**
  * What the conditions of all rules test, each once: its values in a call are made comparable once, however many test
  * it.
  */
 class Probes {
-  private readonly probes: { readonly name: string; readonly read: Probe; readonly field: TestedField }[] = []
+  private readonly probes: { readonly read: Probe; readonly field: TestedField }[] = []
+  private readonly indexes = new Map<string, number>()
 
   of(field: TestedField, key = ''): number {
     const name = `${field} ${foldKey(key)}`
-    const known = this.probes.findIndex((probe) => probe.name === name)
-    return known >= 0 ? known : this.probes.push({ name, field, read: probeOf(field, key) }) - 1
+    const known = this.indexes.get(name)
+    if (known !== undefined) return known
+    this.indexes.set(name, this.probes.length)
+    return this.probes.push({ field, read: probeOf(field, key) }) - 1
   }
 
   valuesIn(call: TestedCall): (probe: number) => readonly string[] {
     const known: (readonly string[] | undefined)[] = []
+    const tagOf = tagsOf(call)
     return (index) => {
       const before = known[index]
       if (before !== undefined) return before
       const probe = this.probes[index]
-      const values = probe?.read(call).filter((value) => value !== undefined) ?? []
+      const values = probe?.read(call, tagOf).filter((value) => value !== undefined) ?? []
       const comparable = values.map(comparableIn(probe?.field ?? 'tag'))
       known[index] = comparable
       return comparable
@@ -119,12 +130,12 @@ class Probes {
 function probeOf(field: TestedField, key: string): Probe {
   switch (field) {
     case 'tag':
-      return tagOf(key)
+      return tagProbe(key)
     case 'key_alias':
     case 'team':
-      return tagOf(field)
+      return tagProbe(field)
     case 'user_agent':
-      return tagOf(USER_AGENT_TAG)
+      return tagProbe(USER_AGENT_TAG)
     case 'namespace':
       return ({ k8sNamespace }) => [k8sNamespace]
     case 'identity':
@@ -134,53 +145,34 @@ function probeOf(field: TestedField, key: string): Probe {
   }
 }
 
-function tagOf(key: string): Probe {
+function tagProbe(key: string): Probe {
   const folded = foldKey(key)
-  return ({ tags }) => {
-    if (tags === undefined) return []
-    if (Object.hasOwn(tags, folded)) return [tags[folded]]
-    return [Object.entries(tags).find(([stated]) => foldKey(stated) === folded)?.[1]]
+  return (_, tagOf) => [tagOf(folded)]
+}
+
+/** The tags of a call by their folded keys, which are folded once, however many rules ask. */
+function tagsOf({ tags }: TestedCall): (folded: string) => string | undefined {
+  if (tags === undefined) return () => undefined
+  let byFolded: ReadonlyMap<string, string> | undefined
+  return (key) => {
+    if (Object.hasOwn(tags, key)) return tags[key]
+    byFolded ??= foldedTags(tags)
+    return byFolded.get(key)
   }
 }
 
-/**
- * Whether a text matches a pattern as a whole. No regular expressions: the time is at most the product of both lengths,
- * each of which is bounded (256 bytes).
- */
-export function matches(kind: Match, pattern: string, text: string): boolean {
-  switch (kind) {
+/** @param pattern comparable, as the texts are */
+function matcher(match: Match, pattern: string): (text: string) => boolean {
+  switch (match) {
     case 'exact':
-      return text === pattern
+      return (text) => text === pattern
     case 'prefix':
-      return text.startsWith(pattern)
-    case 'glob':
-      return matchesGlob(pattern, text)
-  }
-}
-
-/** `*` stands for any characters, also none; `?` for one UTF-16 unit. */
-function matchesGlob(pattern: string, text: string): boolean {
-  let at = 0
-  let next = 0
-  // Where to go on when the characters behind the last star do not match.
-  let star = -1
-  let afterStar = 0
-  while (at < text.length) {
-    if (pattern[next] === '*') {
-      star = next++
-      afterStar = at
-    } else if (next < pattern.length && (pattern[next] === '?' || pattern[next] === text[at])) {
-      next++
-      at++
-    } else if (star >= 0) {
-      next = star + 1
-      at = ++afterStar
-    } else {
-      return false
+      return (text) => text.startsWith(pattern)
+    case 'glob': {
+      const glob = new Glob(pattern)
+      return (text) => glob.matches(text)
     }
   }
-  while (pattern[next] === '*') next++
-  return next === pattern.length
 }
 
 /** A rule that is tried out: as it would be, or without it. */
@@ -197,9 +189,10 @@ export class WatchedRules {
 
   /** @param rule undefined when it was deleted */
   apply(key: string, rule: StoredRule | undefined): void {
+    const tenantId = rule?.tenant_id ?? this.rules.tenantOf(key)
     this.rules.follow(key, rule)
-    // Rules change rarely, and rebuilding a tenant's policy takes less than a millisecond.
-    this.policies.clear()
+    // Those of other tenants stay: to build the largest takes a second.
+    if (tenantId !== undefined) this.policies.delete(tenantId)
   }
 
   /** The same object until rules change. */

@@ -3,7 +3,16 @@ import { type ResourceDeps, resource, watchedCollection } from '../../http/resou
 import type { Route } from '../../http/route.js'
 import { idOfName } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { changedRule, newest, RULES_MAX, type StoredRule, storedRule, VERSIONS_MAX } from './mapping-rule.js'
+import {
+  changedRule,
+  GLOB_WORDS_MAX,
+  globWords,
+  newest,
+  RULES_MAX,
+  type StoredRule,
+  storedRule,
+  VERSIONS_MAX,
+} from './mapping-rule.js'
 import { MAPPING_RULE, shownRule } from './mapping-rule-contract.js'
 
 export interface MappingRoutesDeps extends ResourceDeps {
@@ -25,7 +34,7 @@ export const mappingRoutes = ({ rules, isPool, ...deps }: MappingRoutesDeps): re
         const id = idOfName(MAPPING_RULE.prefix, deps.idsOf(tenantId), 'mapping_rules', fields.name)
         return { id, key: id, record: storedRule(fields, id, tenantId, deps.clock()) }
       },
-      refuse: (tenantId, rule) => refusalOfRule(rule, (name) => isPool(tenantId, name)),
+      refuse: (tenantId, rule) => refusalOfRule(rule, rules.of(tenantId), (name) => isPool(tenantId, name)),
       duplicate: 'A mapping rule with this name already exists.',
       update: { action: 'mapping_rule.update', apply: (rule, changes) => changedRule(rule, changes, deps.clock()) },
       show: shownRule,
@@ -41,15 +50,30 @@ const sortKeyOfRule = (rule: StoredRule): readonly string[] => [
   rule.id,
 ]
 
-export function refusalOfRule(rule: StoredRule, isPool: (name: string) => boolean): Problem | undefined {
+/** @param known the tenant's rules, as they were */
+export function refusalOfRule(
+  rule: StoredRule,
+  known: Iterable<StoredRule>,
+  isPool: (name: string) => boolean,
+): Problem | undefined {
   const { from, to, set } = newest(rule)
   if (from !== null && to !== null && Date.parse(from) >= Date.parse(to)) {
     return problem('CONFLICT', 'The rule would end before it begins.')
   }
   if (isPool(set.service)) return problem('CONFLICT', 'The service has the name of a cost pool.')
+  if (isAboveGlobs(rule, known)) {
+    return problem('CONFLICT', `Limit reached: the globs of all rules may have ${GLOB_WORDS_MAX} times 32 characters.`)
+  }
   return rule.versions.length > VERSIONS_MAX
     ? problem('CONFLICT', `Limit reached: at most ${VERSIONS_MAX} versions of a mapping rule from different times on.`)
     : undefined
+}
+
+function isAboveGlobs(rule: StoredRule, known: Iterable<StoredRule>): boolean {
+  const own = globWords(rule)
+  let words = own
+  for (const each of known) if (each.id !== rule.id) words += globWords(each)
+  return own > 0 && words > GLOB_WORDS_MAX
 }
 
 /** The audit log is never erased: people do not appear in it by name. */

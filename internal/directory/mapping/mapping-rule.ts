@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { wordsOf } from '../../text/glob.js'
 import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 import { serviceName } from '../entries.js'
@@ -11,6 +12,11 @@ import { serviceName } from '../entries.js'
 export const RULES_MAX = 500
 export const CONDITIONS_MAX = 8
 export const TAGS_MAX = 8
+/**
+ * What the globs of a tenant's rules cost each character of what they test, in words of 32 of their characters
+ * (`text/glob.ts`): at most some tenths of a millisecond per call.
+ */
+export const GLOB_WORDS_MAX = 1_024
 /** Versions of a rule that still hold for some time; those that newer ones replace for all times are not kept. */
 export const VERSIONS_MAX = 64
 export const PRIORITY_MAX = 10_000
@@ -191,6 +197,14 @@ export const newest = ({ versions }: StoredRule): RuleVersion => {
   if (last === undefined) throw new Error('a mapping rule has no version')
   return last
 }
+
+/** Of the costliest version of a rule: one of them is tried. */
+export const globWords = ({ versions }: Pick<StoredRule, 'versions'>): number =>
+  Math.max(
+    ...versions.map(({ when }) =>
+      when.reduce((sum, { match, value }) => sum + (match === 'glob' ? wordsOf(value) : 0), 0),
+    ),
+  )
 
 const conditionsOf = (stated: RuleFields['when']): Condition[] =>
   stated.map((each) => ({
