@@ -4,7 +4,6 @@ import { foldedTags, foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { Glob } from '../../text/glob.js'
 import {
-  type Condition,
   endMs,
   type Match,
   type RuleVersion,

@@ -37,7 +37,8 @@ export async function findElements(
     ranges.count = 0
   }
   const isText = bytes[from] !== OPEN_ARRAY && bytes[from] !== OPEN_OBJECT
-  const elements = new LooseElements(bytes, isLines || isText || hasObjectLine(bytes, from))
+  const areLines = isLines || isText || (await hasAnyInTurns(bytes, from, OBJECT_LINES))
+  const elements = new LooseElements(bytes, areLines, areLines && !(await hasAnyInTurns(bytes, 0, NEIGHBOURS)))
   let sliceEnd = from + SLICE_BYTES
   for (let at = from; at < bytes.length; ) {
     if (at + elements.wasted > sliceEnd) {
@@ -46,7 +47,8 @@ export async function findElements(
     }
     if (elements.isBetween(at)) at++
     else {
-      const end = elements.endOf(at)
+      let end = elements.endOf(at)
+      for (; end === undefined; end = elements.nextBehindOther()) await nextTurn()
       if (!ranges.add(at, end)) return false
       at = end
     }
@@ -54,10 +56,14 @@ export async function findElements(
   return true
 }
 
-/** Whether a body that is no array holds several objects, as far as that is certain without parsing it. */
+/**
+ * Whether a body that is no array holds several objects, as far as that is certain without parsing it.
+ *
+ * @param bytes no more than one event may have: they are looked through in one go
+ */
 export function holdsSeveral(bytes: Buffer): boolean {
   const from = skipBlanks(bytes, 0, bytes.length)
-  if (!hasObjectLine(bytes, from) && !hasNeighbours(bytes)) return false
+  if (!hasAny(bytes, OBJECT_LINES) && !hasAny(bytes, NEIGHBOURS)) return false
   if (bytes[from] !== OPEN_OBJECT) return true
   const json = new JsonScanner(bytes, true)
   json.at = from
@@ -70,12 +76,21 @@ export function holdsSeveral(bytes: Buffer): boolean {
   }
 }
 
-const hasObjectLine = (bytes: Buffer, from: number): boolean => bytes.indexOf(OBJECT_LINE, from) >= 0
 const OBJECT_LINE = '\n{'
-
-/** Whether one object may follow another on its line; in texts within them it may look so, too. */
-const hasNeighbours = (bytes: Buffer): boolean => NEIGHBOURS.some((text) => bytes.includes(text))
+const OBJECT_LINES: readonly string[] = [OBJECT_LINE]
+/** Where one object may follow another on its line; in texts within them it may look so, too. */
 const NEIGHBOURS: readonly string[] = ['}{', '} {', '},{', '}, {', '}\t{', '}  ']
+
+const hasAny = (bytes: Buffer, texts: readonly string[]): boolean => texts.some((text) => bytes.includes(text))
+
+async function hasAnyInTurns(bytes: Buffer, from: number, texts: readonly string[]): Promise<boolean> {
+  for (let at = from; at < bytes.length; at += SLICE_BYTES) {
+    if (at > from) await nextTurn()
+    // The longest of the texts may begin in one slice and end in the next.
+    if (hasAny(bytes.subarray(at, at + SLICE_BYTES + 3), texts)) return true
+  }
+  return false
+}
 
 const LINE_FEED = 0x0a
 
@@ -92,12 +107,13 @@ class LooseElements {
   /** Without the blanks at its end. */
   private lineTextEnd = -1
   private nextObjectLine = -1
+  private search = { from: 0, at: 0, to: 0 }
 
-  constructor(bytes: Buffer, isLines: boolean) {
+  constructor(bytes: Buffer, isLines: boolean, isOnePerLine: boolean) {
     this.bytes = bytes
     this.isLines = isLines
     this.json = new JsonScanner(bytes, true)
-    this.isOnePerLine = isLines && !hasNeighbours(bytes)
+    this.isOnePerLine = isOnePerLine
   }
 
   /** Blanks, commas, and the brackets around objects. */
@@ -108,8 +124,8 @@ class LooseElements {
     return byte === OPEN_ARRAY && bytes[skipBlanks(bytes, at + 1, bytes.length)] === OPEN_OBJECT
   }
 
-  /** @param at where an element begins */
-  endOf(at: number): number {
+  /** @param at where an element begins @returns undefined if `nextBehindOther` must look further */
+  endOf(at: number): number | undefined {
     const { bytes, isLines } = this
     if (isLines && at > this.lineEnd) this.readLine(at)
     if (bytes[at] === OPEN_OBJECT) {
@@ -117,8 +133,9 @@ class LooseElements {
       const end = isLine ? this.lineTextEnd : this.objectEnd(at)
       if (end !== undefined) return end
     }
-    if (!isLines) return this.nextBehindOther(at, bytes.length)
-    return this.isOnePerLine ? this.lineTextEnd : this.nextBehindOther(at, this.lineTextEnd)
+    if (this.isOnePerLine) return this.lineTextEnd
+    this.search = { from: at, at, to: isLines ? this.lineTextEnd : bytes.length }
+    return this.nextBehindOther()
   }
 
   private readLine(at: number): void {
@@ -136,8 +153,17 @@ class LooseElements {
 
   /** @returns undefined if it does not end, or only behind the beginning of another one */
   private objectEnd(at: number): number | undefined {
+    // A body of many objects that do not end would be looked through once for each.
+    if (!this.isWasteful()) return this.endWithin(at, this.isLines ? this.nextLineOfObject(at) : this.bytes.length)
+    return this.isLines ? this.endWithin(at, this.lineEnd) : undefined
+  }
+
+  private isWasteful(): boolean {
+    return this.wasted > WASTED_MAX * this.bytes.length
+  }
+
+  private endWithin(at: number, reach: number): number | undefined {
     const { bytes, json } = this
-    const reach = this.reachOf(at)
     json.bytes = reach === bytes.length ? bytes : bytes.subarray(0, reach)
     json.at = at
     try {
@@ -150,11 +176,8 @@ class LooseElements {
     }
   }
 
-  private reachOf(at: number): number {
-    const { bytes, isLines } = this
-    // A body of many objects that do not end would be looked through once for each.
-    if (this.wasted > WASTED_MAX * bytes.length) return isLines ? this.lineEnd : this.nextBehindOther(at, bytes.length)
-    if (!isLines) return bytes.length
+  private nextLineOfObject(at: number): number {
+    const { bytes } = this
     if (this.nextObjectLine < at) {
       const next = bytes.indexOf(OBJECT_LINE, at)
       this.nextObjectLine = next < 0 ? bytes.length : next
@@ -162,15 +185,28 @@ class LooseElements {
     return this.nextObjectLine
   }
 
-  /** @returns where the next object begins, before `to`: behind a comma or another one, with a member */
-  private nextBehindOther(from: number, to: number): number {
-    const bytes = this.bytes.subarray(0, to)
-    for (let at = bytes.indexOf(OPEN_OBJECT, from + 1); at >= 0; at = bytes.indexOf(OPEN_OBJECT, at + 1)) {
+  /**
+   * Goes on with the search for the next object: behind a comma or another one, with a member.
+   *
+   * @returns where it begins, or the end of what is searched; undefined where others should have their turn before
+   */
+  nextBehindOther(): number | undefined {
+    const { from, to } = this.search
+    const bytes = this.bytes.subarray(0, Math.min(to, this.search.at + SLICE_BYTES))
+    for (let at = bytes.indexOf(OPEN_OBJECT, this.search.at + 1); at >= 0; at = bytes.indexOf(OPEN_OBJECT, at + 1)) {
       const before = bytes[trimBlanks(bytes, from, at) - 1]
       const isNext = before === COMMA || before === CLOSE_OBJECT
-      if (isNext && bytes[skipBlanks(bytes, at + 1, to)] === QUOTE) return at
+      if (isNext && this.bytes[skipBlanks(this.bytes, at + 1, to)] === QUOTE) return this.endOfOther(at)
     }
-    return to
+    this.search.at = bytes.length - 1
+    return bytes.length === to ? this.endOfOther(to) : undefined
+  }
+
+  /** Where objects are only looked for before the next one, this may be a good one. */
+  private endOfOther(to: number): number {
+    const { from } = this.search
+    const isUntried = !this.isLines && this.isWasteful() && this.bytes[from] === OPEN_OBJECT
+    return (isUntried ? this.endWithin(from, to) : undefined) ?? to
   }
 }
 

@@ -128,11 +128,12 @@ async function findEvents(mediaType: MediaType, bytes: Buffer, shippedRows: Ship
   const begin = await skipBlanksInTurns(bytes, bytes.indexOf(BYTE_ORDER_MARK) === 0 ? 3 : 0, bytes.length)
   if (begin === bytes.length) return noEvents()
   const isLines = mediaType === 'ndjson'
-  if (!isLines && bytes[begin] !== OPEN_ARRAY && !holdsSeveral(bytes)) {
-    return bytes.length <= EVENT_BYTES_MAX ? { kind: 'event', bytes } : { kind: 'refused', problem: EVENT_TOO_LARGE }
-  }
+  const mayBeOne = !isLines && bytes[begin] !== OPEN_ARRAY
+  const isShort = bytes.length <= EVENT_BYTES_MAX
+  if (mayBeOne && isShort && !holdsSeveral(bytes)) return { kind: 'event', bytes }
   const ranges = new EventRanges()
   if (!(await findElements(bytes, begin, isLines, ranges))) return tooMany()
+  if (mayBeOne && !isShort && ranges.count === 1) return { kind: 'refused', problem: EVENT_TOO_LARGE }
   return ranges.count === 0 ? noEvents() : bulk(bytes, ranges, shippedRows)
 }
 

@@ -124,6 +124,10 @@ export abstract class JsonCopy implements BodyCopy {
   }
   /** Outside of a unit. */
   protected abstract failOutside(at: number): number
+  /** Behind a value that nothing is around. */
+  protected behind(_byte: number, at: number): number {
+    return this.failOutside(at)
+  }
   /** Whether an object with this form, which begins, is a unit. */
   protected abstract isUnit(form: Kept): boolean
   /** What is kept of a member, whose name lies in the copy between these offsets. */
@@ -271,7 +275,7 @@ export abstract class JsonCopy implements BodyCopy {
   }
 
   private after(byte: number, at: number): number {
-    if (this.depth === 0) return this.failOutside(at)
+    if (this.depth === 0) return this.behind(byte, at)
     const isObject = this.brackets[this.depth] === OPEN_OBJECT
     if (byte === COMMA) {
       this.state = isObject ? 'name' : 'value'

@@ -97,6 +97,13 @@ export class JsonRequestCopy extends JsonCopy {
     return this.value(byte, at)
   }
 
+  /** One request may follow another, as programs write them to a file. */
+  protected override behind(byte: number, at: number): number {
+    if (byte !== OPEN_OBJECT) return this.failOutside(at)
+    this.member = this.request
+    return this.value(byte, at)
+  }
+
   protected onUnit(isBad: boolean): void {
     if (isBad) this.malformed++
     else this.records++

@@ -130,11 +130,6 @@ export class JsonReader {
     this.depth = depth
   }
 
-  /** After the last value: only white space may follow. */
-  end(): void {
-    if (this.blanks() < this.bytes.length) throw this.malformed('more text follows the end of the object')
-  }
-
   /** @returns the offset of the next byte that is not white space; the cursor is there */
   blanks(): number {
     const { bytes } = this

@@ -20,7 +20,7 @@ import {
 /**
  * Reads an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` in OTLP's JSON form: lowerCamelCase, ids in
  * hexadecimal, enums as integers, 64-bit integers as texts or numbers, unknown members ignored. It reads what
- * `readProtobufRequest` reads; all other values are checked and skipped.
+ * `readProtobufRequest` reads; all other values are checked and skipped. Several requests may follow one another.
  *
  * @param onMalformed gets what was read of a span or log record that is JSON of another form: it costs no other
  * @throws MalformedRequest where the rest is; what was passed on before is then void
@@ -33,15 +33,16 @@ export function* readJsonRequest(
   onMalformed: OnTelemetry,
 ): Generator<undefined, void> {
   const json = new JsonReader(bytes)
-  for (let more = json.enterObject(); more; more = json.nextMember()) {
-    if (!json.isKey(NAMES[signal].resources)) json.skip()
-    else {
-      for (let next = json.enterArray(); next; next = json.nextElement()) {
-        yield* new ResourceReader(json, signal, keys, onTelemetry, onMalformed).read()
+  do {
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      if (!json.isKey(NAMES[signal].resources)) json.skip()
+      else {
+        for (let next = json.enterArray(); next; next = json.nextElement()) {
+          yield* new ResourceReader(json, signal, keys, onTelemetry, onMalformed).read()
+        }
       }
     }
-  }
-  json.end()
+  } while (json.blanks() < bytes.length)
 }
 
 const namesOf = (resources: string, scopes: string, records: string) => ({

@@ -9,7 +9,7 @@ import { JsonRequestCopy } from './json-copy.js'
 import { KeyList } from './key-list.js'
 import { asRpcStatus, encodingOf, exported, type Rejectable } from './otlp-answers.js'
 import { ProtobufCopy } from './protobuf-copy.js'
-import { type Encoding, type ReadTelemetry, readTelemetry } from './read-request.js'
+import { type Encoding, RECORDS_MAX, type ReadTelemetry, readTelemetry, TooManyRecords } from './read-request.js'
 import type { Missing } from './span-events.js'
 import type { Signal } from './telemetry.js'
 
@@ -96,6 +96,11 @@ const OTHER_TYPE = problem(
   'Send OTLP with Content-Type application/x-protobuf or application/json.',
 )
 
+const TOO_MANY = problem(
+  'PAYLOAD_TOO_LARGE',
+  `A body may hold at most ${RECORDS_MAX} spans or log records. Send smaller batches.`,
+)
+
 const refused = (what: Problem): ReadBody => ({ kind: 'refused', problem: what })
 const nothingOf = (answer: ReturnType<typeof exported>, senders: readonly Tally[] = []): ReadBody => ({
   kind: 'events',
@@ -119,8 +124,12 @@ async function readCalls(
   if (body.length === 0 && (copied?.malformed ?? 0) === 0) return nothingOf(exported(encoding, COUNTED[signal]))
   const { tenantId, isGateway = false, billing, trustedFields } = caller
   const context = { tenantId, isGateway, billing, trustedFields }
-  const read = await readTelemetry(body, encoding, signal, keys, context, copied)
+  const read = await readTelemetry(body, encoding, signal, keys, context, copied).catch((cause: unknown) => {
+    if (cause instanceof TooManyRecords) return TOO_MANY
+    throw cause
+  })
   if (typeof read === 'string') return refused(problem('MALFORMED_REQUEST', read))
+  if ('code' in read) return refused(read)
   const unread = unreadCalls(read.events, read.senders)
   return {
     kind: 'events',

@@ -21,7 +21,7 @@ import { forgetTexts } from './repeated-text.js'
 import { type ShownCall, sameCalls } from './same-call.js'
 import { Senders } from './senders.js'
 import { hasUsage, type MappingContext, type Missing, NO_PROVIDER, type SpanEvent, spanEvent } from './span-events.js'
-import type { CopiedRequest, Signal, Telemetry } from './telemetry.js'
+import { type CopiedRequest, type Signal, SLICE_BYTES, type Telemetry } from './telemetry.js'
 
 export type Encoding = 'protobuf' | 'json'
 
@@ -46,6 +46,7 @@ export interface ReadTelemetry {
  *
  * @param copied how the bytes were copied as they came; undefined where they are the whole body
  * @returns a text that says what is wrong with the body, of which then nothing can be read
+ * @throws TooManyRecords
  */
 export async function readTelemetry(
   bytes: Buffer,
@@ -62,7 +63,7 @@ export async function readTelemetry(
     // What is left without that which is malformed, and behind which nothing could be read.
   }
   const copy = encoding === 'protobuf' ? ProtobufRecords : JsonRequestCopy
-  const left = copied ?? copyOf(bytes, new copy(kept, signal, keys))
+  const left = copied ?? (await copyOf(bytes, new copy(kept, signal, keys)))
   if (left.records === 0 && left.malformed > 0) return malformedText(encoding, left)
   const read = await readWellFormed(
     copied === undefined ? kept.written : bytes,
@@ -74,8 +75,11 @@ export async function readTelemetry(
   return typeof read === 'string' ? read : read.end(left.malformed)
 }
 
-function copyOf<Copy extends ProtobufRecords | JsonRequestCopy>(bytes: Buffer, copy: Copy): Copy {
-  copy.write(bytes)
+async function copyOf<Copy extends ProtobufRecords | JsonRequestCopy>(bytes: Buffer, copy: Copy): Promise<Copy> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    if (at > 0) await nextTurn()
+    copy.write(bytes.subarray(at, at + SLICE_BYTES))
+  }
   copy.end()
   return copy
 }
@@ -111,7 +115,8 @@ async function readWellFormed(
 const MALFORMED = invalid()
 
 /** Spans or log records of one request, most of which need not be calls of a model. */
-const RECORDS_MAX = 100_000
+export const RECORDS_MAX = 100_000
+export class TooManyRecords extends Error {}
 
 interface Call extends ShownCall {
   readonly place: number
@@ -205,8 +210,7 @@ class Reading {
   }
 
   private next(): number {
-    if (this.count === RECORDS_MAX)
-      throw new MalformedRequest(`The body has more than ${RECORDS_MAX} spans or log records.`)
+    if (this.count === RECORDS_MAX) throw new TooManyRecords()
     return this.count++
   }
 

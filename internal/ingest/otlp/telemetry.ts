@@ -44,8 +44,8 @@ export interface CopiedRequest {
 
 export type OnTelemetry = (telemetry: Telemetry) => void
 
-/** Bytes that are read before others get their turn: some 25 spans, or 64 thousand empty ones. */
-export const SLICE_BYTES = 128 * 1024
+/** Bytes that are read before others get their turn: some six spans, or 16 thousand empty ones. */
+export const SLICE_BYTES = 32 * 1024
 
 /** `STATUS_CODE_ERROR` */
 export const STATUS_ERROR = 2

@@ -170,3 +170,24 @@ test.each([
 ])('%j holds several objects: %s', (text, expected) => {
   expect(holdsSeveral(Buffer.from(text))).toBe(expected)
 })
+
+test.each(['{', '{"', '},', '\n\n'])('a body of %j alone is looked through in turns', async (unit) => {
+  const bytes = Buffer.alloc(8 * 1024 * 1024, unit)
+  let turns = 0
+  const count = (): void => {
+    turns++
+    timer = setImmediate(count)
+  }
+  let timer = setImmediate(count)
+  await findElements(bytes, 0, false, new EventRanges())
+  clearImmediate(timer)
+
+  // A slice is a quarter of a MiB.
+  expect(turns).toBeGreaterThan(30)
+})
+
+test('objects behind many that do not end are still found whole', async () => {
+  const text = `${'{"a":[[[[[[[[[[[[[[[[[[[['.repeat(40)}},${A},${B} , ${C}`
+
+  expect((await elements(text)).filter(isObject)).toEqual([A, B, C])
+})

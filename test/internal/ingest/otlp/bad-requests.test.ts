@@ -92,7 +92,6 @@ test('deep JSON, an empty text and other texts are refused', async () => {
     '{"resourceSpans":'.repeat(100_000),
     '{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":' +
       `${'{"arrayValue":{"values":['.repeat(50_000)}`,
-    `{"resourceSpans":[{"scopeSpans":[{"spans":[${'{},'.repeat(200_000)}{}]}]}]}`,
     '[]',
     '"text"',
     'null null',
@@ -100,6 +99,31 @@ test('deep JSON, an empty text and other texts are refused', async () => {
   ]
   for (const text of texts) expect(await post(Buffer.from(text), JSON_TYPE)).toMatchObject({ status: 400 })
 })
+
+test('more spans than a request may hold are too many, also where they are packed into little', async () => {
+  const request = { resourceSpans: [{ scopeSpans: [{ spans: Array.from({ length: 100_001 }, () => ({})) }] }] }
+  const json = JSON.stringify(request)
+  const protobuf = asProtobuf('ExportTraceServiceRequest', request)
+
+  expect(await post(Buffer.from(json), JSON_TYPE)).toMatchObject({ status: 413 })
+  expect(await post(protobuf, PROTOBUF)).toMatchObject({ status: 413 })
+  expect(await post(gzipSync(protobuf), { ...PROTOBUF, ...GZIP })).toMatchObject({ status: 413 })
+})
+
+test.each(['', '\n', ' \n\t'])(
+  'requests in JSON that follow one another, with %j between, are all read',
+  async (gap) => {
+    const before = gateway.events().length
+    const calls = [1, 2, 3].map((at) => tracesJson([{ ...call(0), spanId: `${gap.length}${at}`.padStart(16, 'a') }]))
+    const body = calls.map((each) => JSON.stringify(each)).join(gap)
+
+    expect(await post(Buffer.from(`${body}${gap}`), JSON_TYPE)).toMatchObject({ status: 200 })
+    expect(gateway.events().length - before).toBe(3)
+    // Of one that is cut, the others count.
+    const cut = await post(Buffer.from(`${JSON.stringify(CALLS)}${gap}{"resourceSp`), JSON_TYPE)
+    expect(cut).toMatchObject({ status: 200 })
+  },
+)
 
 test.each(['protobuf', 'JSON'])(
   'a batch of 24 MiB of prompts in %s is taken, and half of its last span is not',

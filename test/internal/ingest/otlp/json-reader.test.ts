@@ -7,7 +7,7 @@ const refusal = (text: string): string | undefined => {
   const json = new JsonReader(Buffer.from(text))
   try {
     json.skip()
-    json.end()
+    if (json.blanks() < json.bytes.length) return 'more follows'
   } catch (cause) {
     if (cause instanceof MalformedRequest) return cause.message.replace('The body is not valid JSON: ', '')
     throw cause
@@ -41,7 +41,7 @@ test('what is skipped is as valid as JSON.parse finds it', () => {
 
 test.each([
   ['{"a":1', 'at byte 6, the text ends too early.'],
-  ['{"a":1}}', 'at byte 7, more text follows the end of the object.'],
+  ['{"a":1}}', 'more follows'],
   ['{"a" 1}', 'at byte 5, a colon is missing.'],
   ['[1 2]', 'at byte 3, a comma or closing bracket is missing.'],
   ['{a:1}', 'at byte 1, a string is expected.'],
