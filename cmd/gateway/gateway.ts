@@ -141,6 +141,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     access,
     residencyRegionOf: access.residencyRegionOf,
     dimensionsOf: access.dimensionsOf,
+    credentialNames: access.credentialNames,
     endSignIns: access.oauth.endSignIns,
     admission,
     directory,

@@ -57,6 +57,8 @@ export interface RunningAccess extends WatchedConnectors {
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly DeclaredDimension[]
   readonly apiKeys: WatchedRecords<StoredApiKey>
+  /** Names of a tenant’s keys, clients and connectors, by id; also of those that are revoked. */
+  readonly credentialNames: (tenantId: string) => ReadonlyMap<string, string>
   readonly sqlUsers: WatchedRecords<StoredSqlUser>
   /** When a key was last used; null when no use is stored. */
   readonly lastUsedAt: (keyId: string) => string | null
@@ -131,6 +133,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     tenants,
     ...settingsReaders(tenants),
     apiKeys,
+    credentialNames: namesOf(apiKeys, oauth.clients, connectors),
     sqlUsers: await openSqlUsers(settings, credentials),
     lastUsedAt,
     deleteUse,
@@ -145,6 +148,11 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     },
   }
 }
+
+const namesOf =
+  (...of: readonly Pick<WatchedRecords<{ readonly id: string; readonly name: string }>, 'of'>[]) =>
+  (tenantId: string): ReadonlyMap<string, string> =>
+    new Map(of.flatMap((watched) => [...watched.of(tenantId)].map(({ id, name }) => [id, name])))
 
 /** Settings of tenants that other parts of a gateway read. */
 const settingsReaders = (tenants: Mirror<Tenant>) => ({

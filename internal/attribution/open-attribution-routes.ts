@@ -87,6 +87,8 @@ export interface OpenAttributionDeps extends ResidencyDeps {
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+  /** Names of a tenant's credentials, by id. */
+  readonly credentialNames: AttributionRoutesDeps['credentialNames']
   readonly endSignIns: ScimDeps['endSignIns']
   /** Called once when a KV watch is lost. */
   readonly onLost: (cause: unknown) => void

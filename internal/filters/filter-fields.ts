@@ -1,3 +1,4 @@
+import { COST_BASES } from '../records/bases.js'
 import { type Dimension, isTagField, TAG_PREFIX, type TagField, tagFieldOf } from '../records/dimensions.js'
 import {
   CONFIDENCE_BANDS,
@@ -19,10 +20,10 @@ export type Operator = (typeof OPERATORS)[number]
 
 /** The type of a field decides how an operand is read. */
 export type FieldType =
-  /** Any text of at most 256 bytes. */
-  | { readonly kind: 'text' }
-  /** One of a closed list. */
-  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  /** Any text of at most 256 bytes; the empty one means calls without a value, where these are possible. */
+  | { readonly kind: 'text'; readonly isOptional?: true }
+  /** One of a closed list, or likewise empty. */
+  | { readonly kind: 'choice'; readonly values: readonly string[]; readonly isOptional?: true }
   /** Money, energy, carbon: exact, 20 digits before the point and 18 after it at most. */
   | { readonly kind: 'amount' }
   /** An exact decimal that is stored in ten-thousandths. */
@@ -45,9 +46,11 @@ export const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
 export const SEARCHED = [...EQUALITY, 'contains'] as const
 
 const TEXT = { kind: 'text' } as const
+const OPTIONAL_TEXT = { kind: 'text', isOptional: true } as const
 const AMOUNT = { kind: 'amount' } as const
 const INSTANT = { kind: 'instant' } as const
 const choice = (values: readonly string[]) => ({ kind: 'choice', values }) as const
+const optionalChoice = (values: readonly string[]) => ({ kind: 'choice', values, isOptional: true }) as const
 
 export const FILTER_FIELDS = {
   id: {
@@ -106,10 +109,11 @@ export const FILTER_FIELDS = {
     example: 'eligible',
   },
   contested: {
-    type: choice(CONTESTED_BY),
+    type: optionalChoice(CONTESTED_BY),
     operators: EQUALITY,
     description:
-      'The kind of fact that contradicts the attribution. `ne` also matches records that nothing contradicts.',
+      'The kind of fact that contradicts the attribution; empty if none does. `ne` also matches records that ' +
+      'nothing contradicts.',
     example: 'workload_identity',
   },
   usage_basis: {
@@ -119,9 +123,10 @@ export const FILTER_FIELDS = {
     example: 'partial',
   },
   outcome: {
-    type: choice(OUTCOMES),
+    type: optionalChoice(OUTCOMES),
     operators: EQUALITY,
-    description: 'How the call ended. `ne` also matches records whose source does not say.',
+    description:
+      'How the call ended; empty if its source does not say. `ne` also matches records whose source does not say.',
     example: 'cancelled',
   },
   pathway_category: {
@@ -149,10 +154,58 @@ export const FILTER_FIELDS = {
     example: '2026-11-21T09:30:00Z',
   },
   trace_id: {
+    type: OPTIONAL_TEXT,
+    operators: EQUALITY,
+    description: 'Trace of the call; empty if it has none. `ne` also matches records without a trace.',
+    example: '0af7651916cd43dd8448eb211c80319c',
+  },
+  operation_id: {
+    type: OPTIONAL_TEXT,
+    operators: EQUALITY,
+    description: 'What several attempts serve; empty if the call does not say.',
+    example: 'checkout-4711',
+  },
+  credential: {
     type: TEXT,
     operators: EQUALITY,
-    description: 'Trace of the call. `ne` also matches records without a trace.',
-    example: '0af7651916cd43dd8448eb211c80319c',
+    description: 'Name or id of the credential that sent the event.',
+    example: 'checkout-production',
+  },
+  requested_model: {
+    type: TEXT,
+    operators: SEARCHED,
+    description: 'Model that the call asked for.',
+    example: 'gpt-4o',
+  },
+  ingestion_layer: {
+    type: TEXT,
+    operators: SEARCHED,
+    description: 'Layer that captured the call.',
+    example: 'gateway',
+  },
+  service_tier: {
+    type: OPTIONAL_TEXT,
+    operators: SEARCHED,
+    description: 'Service tier that the call states; empty if it states none.',
+    example: 'batch',
+  },
+  region: {
+    type: OPTIONAL_TEXT,
+    operators: SEARCHED,
+    description: 'Region that the call states; empty if it states none.',
+    example: 'eu-central-1',
+  },
+  cost_basis: {
+    type: choice(COST_BASES),
+    operators: EQUALITY,
+    description: 'Where the cost comes from.',
+    example: 'price_book',
+  },
+  pool: {
+    type: OPTIONAL_TEXT,
+    operators: SEARCHED,
+    description: 'Cost pool that the call was allocated to; empty if it was attributed to a service.',
+    example: 'unallocated',
   },
 } as const satisfies Readonly<Record<string, Field>>
 

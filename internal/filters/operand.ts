@@ -13,11 +13,11 @@ import { type FieldType, TEXT_BYTES_MAX } from './filter-fields.js'
 export function readOperand(type: FieldType, text: string): string | undefined {
   switch (type.kind) {
     case 'text':
-      return text === '' ? undefined : plainText(text)
+      return text === '' && type.isOptional !== true ? undefined : plainText(text)
     case 'tag':
       return plainText(text)
     case 'choice':
-      return type.values.includes(text) ? text : undefined
+      return type.values.includes(text) || (text === '' && type.isOptional === true) ? text : undefined
     case 'amount':
     case 'confidence': {
       const quantity = parseQuantity(text)
@@ -44,11 +44,13 @@ const FINER_THAN_MILLISECONDS = /\.\d{4,}/
 export function describeOperand(type: FieldType): string {
   switch (type.kind) {
     case 'text':
-      return `a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`
+      return type.isOptional === true
+        ? `a text of at most ${TEXT_BYTES_MAX} bytes without control characters; empty: calls without one`
+        : `a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`
     case 'tag':
       return `a text of at most ${TEXT_BYTES_MAX} bytes without control characters; empty: calls without the tag`
     case 'choice':
-      return `one of ${type.values.join(', ')}`
+      return `one of ${type.values.join(', ')}${type.isOptional === true ? ', or empty: calls without one' : ''}`
     case 'amount':
     case 'confidence':
       return 'a decimal without sign or exponent, with at most 20 digits before the point and 18 after it'

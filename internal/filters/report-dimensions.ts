@@ -2,16 +2,20 @@ import { COST_BASES } from '../records/bases.js'
 import type { TagField } from '../records/dimensions.js'
 import {
   CONFIDENCE_BANDS,
+  EVIDENCE_BASES,
   EXPORT_ELIGIBILITIES,
   OUTPUT_STATES,
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../records/interpretation.js'
+import { OUTCOMES, USAGE_BASES } from '../text/call-words.js'
 import { EQUALITY, type Field, SEARCHED } from './filter-fields.js'
 
 const TEXT = { kind: 'text' } as const
 const text = (description: string, example: string) =>
   ({ type: TEXT, operators: SEARCHED, description, example }) as const
+const optional = (description: string, example: string) =>
+  ({ type: { kind: 'text', isOptional: true }, operators: SEARCHED, description, example }) as const
 const choice = <V extends string>(values: readonly V[], description: string, example: V) =>
   ({ type: { kind: 'choice', values }, operators: EQUALITY, description, example }) as const
 
@@ -36,10 +40,25 @@ export const DIMENSIONS = {
     'Whether the call may be charged back, or the reason why not.',
     'eligible',
   ),
-  contested: text('The kind of fact that contradicts the attribution; empty if none does.', 'workload_identity'),
-  region: text('Region that the call states; empty if it states none.', 'eu-central-1'),
+  evidence_basis: choice(EVIDENCE_BASES, 'Strongest evidence behind the result.', 'service_resolved'),
+  contested: optional('The kind of fact that contradicts the attribution; empty if none does.', 'workload_identity'),
+  usage_basis: choice(USAGE_BASES, 'How well the token counts are known.', 'partial'),
+  outcome: {
+    type: { kind: 'choice', values: OUTCOMES, isOptional: true },
+    operators: EQUALITY,
+    description: 'How the call ended; empty if its source does not say.',
+    example: 'cancelled',
+  },
+  region: optional('Region that the call states; empty if it states none.', 'eu-central-1'),
+  service_tier: optional('Service tier that the call states; empty if it states none.', 'batch'),
   cost_basis: choice(COST_BASES, 'Where the cost comes from.', 'price_book'),
-  pool: text('Cost pool that the call was allocated to; empty if it was attributed to a service.', 'unallocated'),
+  pool: optional('Cost pool that the call was allocated to; empty if it was attributed to a service.', 'unallocated'),
+  credential: text(
+    'Credential that sent the event: in reports by its name, else by its id; in budgets and exports by its id.',
+    'checkout-production',
+  ),
+  trace_id: optional('Trace of the call; empty if it has none.', '0af7651916cd43dd8448eb211c80319c'),
+  operation_id: optional('What several attempts serve; empty if the call does not say.', 'checkout-4711'),
 } as const satisfies Readonly<Record<string, Field>>
 
 export type DimensionName = keyof typeof DIMENSIONS

@@ -120,7 +120,9 @@ function listAttributions(
   const places = [thisInstance(instanceRegion), { name: "the connector's lane", region: lane }]
   const blocked = refusalOfCrossing(residencyRegionOf(caller.tenantId), places)
   if (blocked !== undefined) return exchange.replyProblem(blocked)
-  return answerWithPage(exchange, caller, `${PARTNER}/attribution ${id}`, attributions, { ingestionLayers })
+  // How the tenant calls its credentials is no news for a partner.
+  const reads = { ...attributions, credentialNames: () => new Map<string, string>() }
+  return answerWithPage(exchange, caller, `${PARTNER}/attribution ${id}`, reads, { ingestionLayers })
 }
 
 const show = (connector: StoredConnector): ShownOwnConnector => ({

@@ -37,6 +37,8 @@ export interface ReportRoutesDeps {
   readonly notPeople: (tenantId: string) => readonly string[]
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+  /** Names of a tenant's credentials, by id. */
+  readonly credentialNames: (tenantId: string) => ReadonlyMap<string, string>
   /** k of the cohort rule. */
   readonly cohortMin: (tenantId: string) => number
   readonly watermark: Pick<Watermark, 'latest'>
@@ -120,7 +122,11 @@ async function answer(
   const cohortMin = deps.cohortMin(tenantId)
   const months = await weighedMonths(question, tenantId, reads, signal)
   const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
-  const of = { tenantId, snapshotMs, notPeople: deps.notPeople(tenantId), personalTags, cohortMin, months }
+  const of = {
+    ...{ tenantId, snapshotMs, personalTags, cohortMin, months },
+    notPeople: deps.notPeople(tenantId),
+    credentialNames: deps.credentialNames(tenantId),
+  }
 
   const position = after === undefined ? undefined : positionOf(after)
   const answered = await deps.inTurn(tenantId, signal, () =>

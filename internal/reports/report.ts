@@ -37,6 +37,8 @@ export interface ReportOf {
   readonly notPeople: readonly string[]
   /** Default: none. */
   readonly personalTags?: readonly TagField[]
+  /** Names of credentials by id. Default: none is known. */
+  readonly credentialNames?: ReadonlyMap<string, string>
   readonly cohortMin: number
   readonly months: readonly WeighedMonth[]
 }
@@ -174,6 +176,7 @@ const queryOf = (question: ReportQuestion, of: ReportOf, filtersApplied: number,
       filters: question.filters.slice(0, filtersApplied),
       notPeople: of.notPeople,
       personalTags: of.personalTags ?? [],
+      ...(of.credentialNames !== undefined && { credentialNames: of.credentialNames }),
     },
     spreadBy: of.months
       .filter(({ fromMs, toMs }) => fromMs < period.toMs && toMs > period.fromMs)

@@ -32,7 +32,8 @@ function textOf(record: StoredAttribution, field: FilterField): string {
     case 'invocation_id':
       return record.id
     default:
-      return record[field]
+      // Some fields are no members of a listed record.
+      return String((record as unknown as Readonly<Record<string, unknown>>)[field] ?? '')
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { Watermark } from '../../broker/watermark.js'
+import { byCredentialId } from '../../filters/credentials.js'
 import { readFilteredQuery } from '../../filters/parse.js'
 import type { Exchange } from '../../http/exchange.js'
 import { pageOf, readPosition } from '../../http/resource/collection.js'
@@ -56,11 +57,16 @@ export interface AttributionRoutesDeps {
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
+  /** Names of a tenant's credentials, by id. */
+  readonly credentialNames: (tenantId: string) => ReadonlyMap<string, string>
   readonly clock: () => number
 }
 
 /** What a list of records is read with. */
-export type ListDeps = Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'dimensionsOf' | 'clock'>
+export type ListDeps = Pick<
+  AttributionRoutesDeps,
+  'list' | 'watermark' | 'cursors' | 'dimensionsOf' | 'credentialNames' | 'clock'
+>
 
 const PATH = '/v1/attribution'
 
@@ -112,14 +118,15 @@ async function list(
   exchange: Exchange,
   { tenantId }: Caller,
   name: string,
-  { cursors, clock, watermark, dimensionsOf, list: listRecords }: ListDeps,
+  { cursors, clock, watermark, dimensionsOf, credentialNames, list: listRecords }: ListDeps,
   view: AttributionView | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const dimensions = dimensionsOf(tenantId)
   const read = readFilteredQuery(exchange.query, dimensions)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const { conditions, sort, digest, ...position } = read.query
+  const { sort, digest, ...position } = read.query
+  const conditions = byCredentialId(read.query.conditions, () => credentialNames(tenantId))
   const question = { tenantId, query: `${name} ${digest}` }
   const page = readPosition(position, question, { cursors, nowMs: clock(), snapshotMs: await watermark.latest() })
   if (!page.ok) return exchange.replyProblem(page.problem)

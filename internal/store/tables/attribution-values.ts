@@ -25,6 +25,7 @@ export interface AttributionValue {
 }
 
 const VALUE_FIELDS = ['provider', 'served_model', 'service', 'owner'] as const
+export const hasValues = (field: string): boolean => VALUE_FIELDS.some((known) => known === field)
 
 /** Calls back with every value of a record. */
 export function eachValueOf(

@@ -26,8 +26,19 @@ const COMPRESSED: ReadonlySet<string> = new Set([
   ...['event_time', 'valid_from'],
 ])
 
+/** Fields that are no column of the same name, with their SQL over a record. */
+const SQL: Readonly<Record<string, string>> = {
+  materialized_at: 'valid_from',
+  credential: 'principal',
+  pool: "if(stage_origin = 'stage_c', toString(service), '')",
+}
+
 /** The column of a sort or filter field. */
-export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
+export const columnOf = (field: string): string => SQL[field] ?? field
+
+const COPIED: ReadonlySet<string> = new Set([...COLUMNS.map(([name]) => name), columnOf('pool')])
+/** Whether copies know the field; else only `attributions` does. */
+export const isCopied = (field: string): boolean => COPIED.has(columnOf(field))
 
 /** Sort fields that need a copy: `attributions` itself is sorted by `event_time`. */
 const COPIED_SORTS = [

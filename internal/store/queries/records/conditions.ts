@@ -3,7 +3,7 @@ import { FILTER_FIELDS, type FieldName, type FieldType, type Operator } from '..
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'
-import { VALUES_OF_TAGS } from '../../tables/attribution-values.js'
+import { hasValues, VALUES_OF_TAGS } from '../../tables/attribution-values.js'
 import { columnOf } from '../../tables/sorted-copies.js'
 import { isProviderSql, providerSql } from './provider-sql.js'
 
@@ -88,9 +88,11 @@ function providerClause(operator: Operator, values: readonly string[], bindings:
     WHERE tenant_id = {tenant:String} AND field = 'provider' AND (${isNamed}))`
 }
 
-/** The column's few values are searched, not its rows. */
+/** The few values of a column whose values are stored are searched, not its rows. */
 const containsClause = (field: FieldName, text: string, bindings: Bindings): string =>
-  `${columnOf(field)} IN (
+  !hasValues(field)
+    ? `position(${foldCaseSql(columnOf(field))}, ${bindings.bind(foldCase(text), 'String')}) > 0`
+    : `${columnOf(field)} IN (
     SELECT value FROM attribution_values
     WHERE tenant_id = {tenant:String} AND field = ${bindings.bind(field, 'String')}
       AND position(${foldCaseSql('value')}, ${bindings.bind(foldCase(text), 'String')}) > 0)`

@@ -1,12 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FILTER_FIELDS, type Field } from '../../../filters/filter-fields.js'
+import { FILTER_FIELDS, type Field, type FilterField } from '../../../filters/filter-fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
+import { isTagField } from '../../../records/dimensions.js'
 import { FUTURE_MS_MAX } from '../../../text/event-time.js'
 import type { CopiedInstants } from '../../copied-instants.js'
 import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { INDEXES_OF_GRANULES, TIME_INDEX } from '../../tables/record-storage.js'
-import { columnOf, tableSortedBy } from '../../tables/sorted-copies.js'
+import { columnOf, isCopied, tableSortedBy } from '../../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
@@ -203,13 +204,19 @@ function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQu
   return {
     ...parts,
     table,
-    settings: byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES },
+    settings: settingsOf(table, byGranules, question),
     order: [columnOf(question.sort.field), 'id'].map((column) => `${column} ${direction}`).join(', '),
     direction,
     copiedEndMs,
     copiedFrom: instant(copied.fromMs),
     copiedEnd: instant(copiedEndMs),
   }
+}
+
+/** What only the base table knows has no index there: by another order than its own, all its matches are sorted. */
+function settingsOf(table: string, byGranules: boolean, { conditions, sort }: RecordsQuestion): Settings {
+  if (table === BASE && sort.field !== 'event_time' && !conditions.some(findsFew)) return OLDER
+  return byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
 }
 
 /** Up to `rowsMax` rows after a record, in the page's order. */
@@ -380,7 +387,7 @@ async function choosePlan(
   sampled: SampleMatches | undefined,
   signal: AbortSignal,
 ): Promise<ReadingPlan> {
-  if (conditions.some(findsFew)) return { table: BASE, byGranules: true }
+  if (conditions.some((one) => findsFew(one) || !isInCopies(one.field))) return { table: BASE, byGranules: true }
   const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, sampled)
   if (plan !== undefined) return plan
   const sorted = { table: tableSortedBy(sort.field), byGranules: true }
@@ -412,5 +419,9 @@ async function choosePlan(
 }
 
 /** Ids and traces: the base table finds them by their own indexes. */
-const findsFew = ({ field, operator }: Condition): boolean =>
-  (field === 'id' || field === 'invocation_id' || field === 'trace_id') && (operator === 'eq' || operator === 'in')
+const findsFew = ({ field, operator, values }: Condition): boolean =>
+  (field === 'id' || field === 'invocation_id' || field === 'trace_id') &&
+  (operator === 'eq' || operator === 'in') &&
+  !values.includes('')
+
+const isInCopies = (field: FilterField): boolean => isTagField(field) || field === 'invocation_id' || isCopied(field)

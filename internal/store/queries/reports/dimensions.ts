@@ -1,21 +1,24 @@
 import { foldCase, foldCaseSql } from '../../../filters/contains.js'
 import type { Condition } from '../../../filters/parse.js'
-import type { DimensionName, GroupField } from '../../../filters/report-dimensions.js'
+import type { GroupField } from '../../../filters/report-dimensions.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart, type TagField } from '../../../records/dimensions.js'
 import { providerName } from '../../../records/provider-names.js'
+import { columnOf } from '../../tables/sorted-copies.js'
 import { type Bindings, tagClause } from '../records/conditions.js'
 import { isProviderSql, providerSql } from '../records/provider-sql.js'
 
-/** SQL over a record of the dimensions that are no column of the same name: a text without NULL. */
-const SQL: Readonly<Partial<Record<DimensionName, string>>> = {
-  provider: providerSql('provider'),
-  pool: "if(stage_origin = 'stage_c', toString(service), '')",
-}
-
-/** SQL of the value of a dimension, or of a tag, in a record. */
+/** SQL of the value of a dimension, or of a tag, in a record: a text without NULL. */
 export function dimensionSql(name: GroupField): string {
   if (isTagField(name)) return tagSql(name)
-  return SQL[name] ?? name
+  return name === 'provider' ? providerSql('provider') : columnOf(name)
+}
+
+/** Credentials by name, those of one name together; without one by id. Names are written as hex digits. */
+export function credentialSql(names: ReadonlyMap<string, string>): string {
+  if (names.size === 0) return 'toString(principal)'
+  const texts = (all: Iterable<string>): string =>
+    [...all].map((text) => `unhex('${Buffer.from(text).toString('hex')}')`).join(', ')
+  return `transform(toString(principal), [${texts(names.keys())}], [${texts(names.values())}], toString(principal))`
 }
 
 /**

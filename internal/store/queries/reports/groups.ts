@@ -4,7 +4,7 @@ import { NOT_DECLARED, type TagField } from '../../../records/dimensions.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Bindings } from '../records/conditions.js'
-import { dimensionCondition, dimensionSql } from './dimensions.js'
+import { conditionOn, credentialSql, dimensionCondition, dimensionSql } from './dimensions.js'
 import { type FigureName, figureColumn, figureSql } from './figures.js'
 import { type Interval, intervalEnd, intervalStart } from './intervals.js'
 
@@ -23,6 +23,8 @@ export interface ReportScope {
   readonly notPeople: readonly string[]
   /** Declared tags whose values name people. */
   readonly personalTags: readonly TagField[]
+  /** Names of credentials by id. Default: none is known. */
+  readonly credentialNames?: ReadonlyMap<string, string>
 }
 
 /** How a report groups the calls. */
@@ -87,8 +89,8 @@ export function filterCellsSql(
   bindings: Bindings,
 ): string {
   const { isPerson, person } = peopleSql(scope, groupBy)
-  const values = isByValue ? scope.filters.map(({ field }) => `toString(${dimensionSql(field)})`) : []
-  const matches = scope.filters.map((filter) => `toUInt8(${dimensionCondition(filter, bindings)})`)
+  const values = isByValue ? scope.filters.map(({ field }) => `toString(${labelSql(field, scope)})`) : []
+  const matches = scope.filters.map((filter) => `toUInt8(${conditionSql(filter, scope, bindings)})`)
   return `SELECT CAST([${values.join(', ')}], 'Array(String)') AS cell_values, [${matches.join(', ')}] AS cell_matches,
       groupUniqArrayIf(${fewMax})(${person}, ${isPerson}), sum(cost_usd)
     FROM ${ATTRIBUTIONS.name} WHERE ${conditionsOf({ ...scope, filters: [] }, bindings, only)}
@@ -111,7 +113,7 @@ export function presentSql(
     ...(interval === undefined
       ? []
       : [`toUnixTimestamp(${startSql(interval, zone, bindings)}) = ${bindings.bind(of.startS, 'UInt32')}`]),
-    ...groupBy.map((name, i) => `${dimensionSql(name)} = ${bindings.bind(of.labels[i] ?? '', 'String')}`),
+    ...groupBy.map((name, i) => `${labelSql(name, scope)} = ${bindings.bind(of.labels[i] ?? '', 'String')}`),
   ]
   const listed = [...people].map((each) => bindings.bind(each, 'UInt64')).join(', ')
   return `SELECT uniqExactIf(${person}, ${isPerson} AND ${SOMEBODY} IN (${listed}))
@@ -128,7 +130,7 @@ function groupedSql(
   leading: readonly string[] = [],
 ): string {
   const where = conditionsOf(scope, bindings, only)
-  const labels = groupBy.map((name, i) => `${dimensionSql(name)} AS ${labelColumn(i)}`)
+  const labels = groupBy.map((name, i) => `${labelSql(name, scope)} AS ${labelColumn(i)}`)
   const sums = figures.map((name) => `${figureSql(name)} AS ${figureColumn(name)}`)
   const keys = [...(interval === undefined ? [] : [START]), ...groupBy.map((_, i) => labelColumn(i))]
   const columns = [`${startSql(interval, zone, bindings)} AS ${START}`, ...leading, ...labels, people, ...sums]
@@ -140,14 +142,29 @@ function groupedSql(
 const startSql = (interval: Interval | undefined, zone: string, bindings: Bindings): string =>
   intervalStart(interval, "toDateTime(event_time, 'UTC')", bindings.bind(zone, 'String'))
 
-function conditionsOf({ hasClosed, fromMs, toMs, filters }: ReportScope, bindings: Bindings, only: string): string {
+/** SQL of a label of a report. */
+const labelSql = (field: GroupField, { credentialNames = NO_NAMES }: ReportScope): string =>
+  field === 'credential' ? credentialSql(credentialNames) : dimensionSql(field)
+const NO_NAMES: ReadonlyMap<string, string> = new Map()
+
+/** SQL of a filter of a report. A credential is selected by its name or its id. */
+function conditionSql(filter: Condition<GroupField>, scope: ReportScope, bindings: Bindings): string {
+  if (filter.field !== 'credential') return dimensionCondition(filter, bindings)
+  const [byName, byId] = [labelSql('credential', scope), 'principal'].map((value) =>
+    conditionOn(value, filter, bindings),
+  )
+  return filter.operator === 'ne' ? `(${byName} AND ${byId})` : `(${byName} OR ${byId})`
+}
+
+function conditionsOf(scope: ReportScope, bindings: Bindings, only: string): string {
+  const { hasClosed, fromMs, toMs, filters } = scope
   const period = `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')})
     AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`
   return [
     'tenant_id = {tenant:String}',
     period,
     hasClosed ? asOfSnapshotWithin(period) : BEGUN_BY_SNAPSHOT,
-    ...filters.map((filter) => dimensionCondition(filter, bindings)),
+    ...filters.map((filter) => conditionSql(filter, scope, bindings)),
     only,
   ].join('\n AND ')
 }

@@ -21,7 +21,6 @@ export const DIMENSIONS: Readonly<Record<string, string>> = Object.fromEntries(
 /** A label as people read it. Labels of closed lists have words of their own; names are shown as they are. */
 export function labelShown(dimension: string, label: unknown): string {
   if (typeof label !== 'string') return ''
-  if (hasClosedValues(dimension)) return wordOf(label)
   if (label === '') return dimension === 'pool' ? 'attributed to a service' : 'not stated'
-  return label
+  return hasClosedValues(dimension) ? wordOf(label) : label
 }

@@ -45,6 +45,14 @@ const sampleWith = (change: (i: number) => Partial<SampledRecord>, rowsOfEach = 
       event_time: atMs,
       materialized_at: atMs + 4_000,
       trace_id: '',
+      operation_id: '',
+      credential: 'key_1',
+      requested_model: `model-${i % 11}`,
+      ingestion_layer: 'gateway',
+      service_tier: '',
+      region: '',
+      cost_basis: 'price_book',
+      pool: '',
     }
     return { ...known, ...change(i) } as SampledRecord
   }),

@@ -78,6 +78,7 @@ const labelOf = (row: AttributionRow, name: GroupField): string => {
   // Calls from before the declaration, which have no pair, belong to no group.
   if (name === 'tags.team') return row.dimensions[0]?.split('\t')[1] ?? ''
   if (name === 'pool') return row.stageOrigin === 'stage_c' ? row.service : ''
+  if (name === 'credential') return row.principal
   const member = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) as keyof AttributionRow
   return String(row[member] ?? '')
 }
