@@ -3,14 +3,7 @@ import type { Invocation } from '../../invocations/invocation.js'
 import { foldedTags, foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { Glob } from '../../text/glob.js'
-import {
-  endMs,
-  type Match,
-  type RuleVersion,
-  type StoredRule,
-  startMs,
-  type TestedField,
-} from './mapping-rule.js'
+import { endMs, type Match, type RuleVersion, type StoredRule, startMs, type TestedField } from './mapping-rule.js'
 import { CALLERS } from './vouched-fields.js'
 
 /** What of a call rules test. */
