@@ -24,13 +24,17 @@ const BODY_BYTES_MAX = 256 * 1024
 
 const OUTPUT_SETTINGS: ReadonlySet<string> = new Set([
   'compress',
+  'network_compression_method',
+  // What a driver understands of the format Native: clickhouse-go reads none of an older form.
+  'client_protocol_version',
+  'session_timezone',
   'date_time_output_format',
   'output_format_json_quote_64bit_integers',
   'output_format_json_quote_denormals',
   'output_format_json_named_tuples_as_objects',
   'output_format_native_encode_types_in_binary_format',
 ])
-const SETTING_VALUE = /^[a-z0-9_]{1,20}$/
+const SETTING_VALUE = /^[A-Za-z0-9_+\-/]{1,40}$/
 
 /** Names under which a client gives credentials in the address, where servers on the way log them. */
 const CREDENTIALS_IN_ADDRESS = ['user', 'password', 'quota_key']

@@ -22,7 +22,8 @@ const SKIPPED = /(?:[ \t\r\n\f]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/y
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
 const NUMBER = /(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)/y
 const QUOTED_NAME = /`([^`\\\p{Cc}]+)`|"([^"\\\p{Cc}]+)"/uy
-const TEXT = /'((?:[^'\\\p{Cc}]|''|\\[\\'%_])*)'/uy
+/** Of escapes, not those that the engine decodes to control characters, bytes or nothing. */
+const TEXT = /'((?:[^'\\\p{Cc}]|''|\\x(?:[2-6][\dA-Fa-f]|7[\dA-Ea-e])|\\[^abefnrtv0xN\p{Cc}])*)'/uy
 /** `->` is not among them: a function made in a query could take the name of one that the views are written with. */
 const SIGN = /::|<=>|<=|>=|<>|!=|==|\|\||[(),.*=<>+\-/%?:[\]{};]/y
 
@@ -74,10 +75,7 @@ function reasonAt(query: string, at: number): string {
   if (query.startsWith('/*', at)) return 'This comment is not closed'
   switch (query[at]) {
     case "'":
-      return (
-        "This text is not closed, or contains a control character or another escape than \\\\ and \\'; send it as " +
-        'a parameter'
-      )
+      return 'This text is not closed, or has a control character, as it is or escaped; send it as a parameter'
     case '`':
     case '"':
       return 'This quoted name is not closed, is empty, or contains a backslash or a control character'
@@ -86,11 +84,13 @@ function reasonAt(query: string, at: number): string {
   }
 }
 
-/** `\%` and `\_` are no escapes: the engine keeps their backslash. */
+/** As the engine decodes it: it keeps the backslash before what is no escape, such as `\%` and `\s` of a pattern. */
 const rewritten = (text: string): string =>
-  text.replace(/''|\\(.)/g, (_, escaped?: string) => {
-    if (escaped === undefined || escaped === "'") return "''"
-    return escaped === '\\' ? '\\\\' : `\\\\${escaped}`
+  text.replace(/''|\\x(..)|\\(.)/gu, (_, hex?: string, escaped = "'") => {
+    const decoded = hex === undefined ? escaped : String.fromCharCode(Number.parseInt(hex, 16))
+    if (decoded === "'") return "''"
+    const isPlain = hex !== undefined || '"`/='.includes(decoded)
+    return decoded !== '\\' && isPlain ? decoded : `\\\\${decoded === '\\' ? '' : decoded}`
   })
 
 /** A query of these tokens, as one line. */

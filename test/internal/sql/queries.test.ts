@@ -5,18 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { toRecord } from '../../../internal/attribution/records/record.js'
 import type { AuditEntry } from '../../../internal/auth/audit-entry.js'
-import { budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
-import { formatSqlPassword, type StoredSqlUser, storedSqlUser } from '../../../internal/auth/sql-users.js'
-import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
+import type { StoredSqlUser } from '../../../internal/auth/sql-users.js'
 import { compressedBlock } from '../../../internal/sql/compressed-block.js'
-import { openSql, type RunningSql } from '../../../internal/sql/sql-answers.js'
 import { namedRecord, RECORD, type StoredAttribution } from '../../../internal/store/queries/records/attributions.js'
 import type { SqlLimits } from '../../../internal/store/queries/sql/open-sql-store.js'
 import { VIEW_COLUMNS } from '../../../internal/store/queries/sql/sql-views.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { METRICS, readAll } from '../../../internal/telemetry/metrics.js'
-import { BESIDE_API } from '../../support/beside-api.js'
+import { basic, type Login, openSqlPort, type SqlPort } from '../../support/sql-port.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const TENANT = 'tnt_one'
@@ -34,23 +31,11 @@ const log = createLog('gateway', 'info', {
 })
 
 let store: RunningStore
-let sql: RunningSql
-let url: string
-const users = new Map<string, StoredSqlUser>()
+let port: SqlPort
 const entries: AuditEntry[] = []
 let nowMs = Date.UTC(2026, 10, 1)
 let region: string | null = null
 let awayMs = 0
-
-/** @returns the user's name and password */
-function addUser(tenantId: string, changes: Partial<StoredSqlUser> = {}) {
-  const id = `sql_${String(users.size).padStart(26, '0')}`
-  const password = formatSqlPassword('production', Buffer.alloc(32, users.size))
-  const wanted = { name: 'dashboards', expiresAt: '2027-01-01T00:00:00.000Z' }
-  users.set(id, { ...storedSqlUser(id, tenantId, password, wanted, '2026-01-01T00:00:00.000Z'), ...changes })
-  return { user: id, password }
-}
-type Login = ReturnType<typeof addUser>
 let one: Login
 
 beforeAll(async () => {
@@ -65,58 +50,33 @@ beforeAll(async () => {
     })
   }
   await closeRecords(store.client, TENANT, 200, ROWS)
-  const port = await freePort()
-  url = `http://127.0.0.1:${port}`
-  sql = await listenOn(port, { executionSMax: 3, memoryBytesMax: 1_000_000_000 })
-  one = addUser(TENANT)
+  port = await openWith({ executionSMax: 3, memoryBytesMax: 1_000_000_000 })
+  one = port.addUser(TENANT)
 })
 afterAll(async () => {
-  await sql.drain()
-  await sql.close()
+  await port.close()
   await stopStore(store)
 })
 
-const listenOn = (port: number, limits: SqlLimits): Promise<RunningSql> =>
-  openSql(
-    { ...BESIDE_API, port },
-    {
-      storeConnection: store.connection,
-      limits,
-      mode: 'production',
-      findUser: (id) => users.get(id),
-      credentialsAwayMs: () => awayMs,
-      clientAddressOf: (peer) => peer,
-      budgetsOf: budgetsCache(rateLimitsOf({ ingest: 1, read: 1, report: 1_000, control: 1, token: 1 })),
-      residencyRegionOf: () => region,
-      instanceRegion: 'eu-central-1',
-      watermark: { latest: async () => SNAPSHOT_MS },
-      dimensionsOf: () => DECLARED,
-      auditSink: { record: async (entry) => void entries.push(entry) },
-      clock: () => nowMs,
-      log,
-    },
-  )
-
-const basic = ({ user, password }: Login): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
-
-/** Sends a query as a driver does. */
-async function send(
-  query: string,
-  { login = one, search = '', isWhole = true }: { login?: Login; search?: string; isWhole?: boolean } = {},
-) {
-  const answer = await fetch(`${url}/?${search}`, {
-    method: 'POST',
-    headers: { authorization: basic(login) },
-    body: query,
+const openWith = (limits: SqlLimits): Promise<SqlPort> =>
+  openSqlPort(store, {
+    limits,
+    credentialsAwayMs: () => awayMs,
+    residencyRegionOf: () => region,
+    watermark: { latest: async () => SNAPSHOT_MS },
+    dimensionsOf: () => DECLARED,
+    auditSink: { record: async (entry) => void entries.push(entry) },
+    clock: () => nowMs,
+    log,
   })
-  const code = answer.headers.get('x-clickhouse-exception-code')
-  const text = isWhole ? await answer.text() : ''
-  return { status: answer.status, code: code === null ? null : Number(code), text, answer }
-}
+
+const addUser = (tenantId: string, changes: Partial<StoredSqlUser> = {}): Login => port.addUser(tenantId, changes)
+const send = (query: string, { login = one, search = '' }: { login?: Login; search?: string } = {}) =>
+  port.send(query, login, search)
 
 /** The official client as its users set it up. */
 const clientOf = ({ user, password }: Login) =>
-  createClient({ url, username: user, password, database: 'default', log: { level: ClickHouseLogLevel.OFF } })
+  createClient({ url: port.url, username: user, password, database: 'default', log: { level: ClickHouseLogLevel.OFF } })
 
 async function rowsOf<T>(query: string, login = one, query_params: Record<string, unknown> = {}): Promise<T[]> {
   const client = clientOf(login)
@@ -445,6 +405,26 @@ test('what drivers ask about the instance is answered without the machine and wi
   expect(row).toEqual({ a: 'attribution', b: one.user, c: one.user })
 })
 
+test('each escape in a text means what it means to the engine, or is refused', async () => {
+  const refused: string[] = []
+  const printable = Array.from({ length: 95 }, (_, i) => 32 + i)
+  const byCode = printable.map((code) => `x${code.toString(16)}`)
+  for (const escaped of [
+    ...printable.map((code) => String.fromCharCode(code)),
+    ...byCode,
+    'x3F',
+    'x0a',
+    'xff',
+    'x7f',
+  ]) {
+    const query = `SELECT hex('a\\${escaped}b')`
+    const { status, text } = await send(query)
+    if (status !== 200) refused.push(escaped)
+    else expect(text, escaped).toBe(await (await store.client.query({ query, format: 'TabSeparated' })).text())
+  }
+  expect(refused.join('')).toBe('0Nabefnrtvxx0axffx7f')
+})
+
 describe('a driver that asks for compressed answers', () => {
   test.each([
     ['SELECT nothing FROM records', 47],
@@ -452,23 +432,16 @@ describe('a driver that asks for compressed answers', () => {
     ["SELECT 'a", 62],
   ])('reads the error of %s', async (query, code) => {
     const plain = await send(query)
-    const { answer } = await send(query, { search: 'compress=1', isWhole: false })
 
-    const bytes = Buffer.from(await answer.arrayBuffer())
-    expect([answer.status, answer.headers.get('x-clickhouse-exception-code')]).toEqual([plain.status, String(code)])
-    expect(bytes).toEqual(compressedBlock(plain.text))
+    const compressed = await send(query, { search: 'compress=1' })
+    expect([compressed.status, compressed.code]).toEqual([plain.status, code])
+    expect(compressed.bytes).toEqual(compressedBlock(plain.text))
   })
 
   test('reads why it was not let in', async () => {
-    const { answer } = await send('SELECT 1', {
-      login: { ...one, password: 'x' },
-      search: 'compress=1',
-      isWhole: false,
-    })
+    const { bytes } = await send('SELECT 1', { login: { ...one, password: 'x' }, search: 'compress=1' })
 
-    expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toContain(
-      'The user or the password is not valid',
-    )
+    expect(bytes.toString('latin1')).toContain('The user or the password is not valid')
   })
 })
 
@@ -555,7 +528,7 @@ describe('who may ask', () => {
   test('ClickHouse headers are taken, credentials in the address and in two ways are not', async () => {
     const headers = { 'x-clickhouse-user': one.user, 'x-clickhouse-key': one.password }
     const ask = async (search: string, sent: Record<string, string>) =>
-      (await fetch(`${url}/?query=SELECT%201${search}`, { headers: sent })).status
+      (await fetch(`${port.url}/?query=SELECT%201${search}`, { headers: sent })).status
 
     expect(await ask('', headers)).toBe(200)
     expect(await ask('', {})).toBe(401)
@@ -567,9 +540,9 @@ describe('who may ask', () => {
   test.each(['//', '/\\', '*', 'http://[', '/%', '//@:x'])(
     'an odd address (%s) is answered, and the next request too',
     async (path) => {
-      const { port } = new URL(url)
+      const { port: number } = new URL(port.url)
       const status = await new Promise<number | undefined>((resolve, reject) => {
-        request({ host: '127.0.0.1', port, path }, (answer) => {
+        request({ host: '127.0.0.1', port: number, path }, (answer) => {
           answer.resume()
           resolve(answer.statusCode)
         })
@@ -577,7 +550,7 @@ describe('who may ask', () => {
           .end()
       })
       expect([400, 401, 404]).toContain(status)
-      expect(await (await fetch(`${url}/ping`)).text()).toBe('Ok.\n')
+      expect(await (await fetch(`${port.url}/ping`)).text()).toBe('Ok.\n')
     },
   )
 
@@ -623,17 +596,11 @@ describe('limits and the audit log', () => {
   })
 
   test('groups that do not fit into memory go to disk', async () => {
-    const port = await freePort()
-    const small = await listenOn(port, { executionSMax: 60, memoryBytesMax: 100_000_000 })
+    const small = await openWith({ executionSMax: 60, memoryBytesMax: 100_000_000 })
     const grouped =
       'SELECT r.id AS a, s.id AS b FROM records AS r, records AS s WHERE s.output_tokens % 5 = 0 GROUP BY a, b'
-    const answer = await fetch(`http://127.0.0.1:${port}/`, {
-      method: 'POST',
-      headers: { authorization: basic(one) },
-      body: `SELECT count() > 100000 FROM (${grouped})`,
-    })
-    expect([answer.status, await answer.text()]).toEqual([200, '1\n'])
-    await small.drain()
+    const { status, text } = await small.send(`SELECT count() > 100000 FROM (${grouped})`, small.addUser(TENANT))
+    expect([status, text]).toEqual([200, '1\n'])
     await small.close()
   })
 

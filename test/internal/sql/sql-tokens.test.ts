@@ -57,6 +57,7 @@ test('written text is one line without control characters or single backslashes,
 test.each([
   ["SELECT 'it''s', 'a\\'b' -- c\n, 1", "SELECT 'it''s' , 'a''b' , 1"],
   ["SELECT '100\\%', 'a\\\\b'", "SELECT '100\\\\%' , 'a\\\\b'"],
+  ["SELECT '.*TO\\s+([^\\s(]+)', '\\/\\=\\`'", "SELECT '.*TO\\\\s+([^\\\\s(]+)' , '/=`'"],
   ['SELECT/* x */`a b`."c`d"', 'SELECT `a b` . "c`d"'],
   ['SELECT a::UInt8, -1.5e3, a<>b', 'SELECT a :: UInt8 , - 1.5e3 , a <> b'],
 ])('%s', (query, line) => {
@@ -67,7 +68,7 @@ test.each([
   "'",
   "'a\nb'",
   "'\\n'",
-  "'\\x41'",
+  "'\\x0A'",
   '`a\\nb`',
   '``',
   '"a\tb"',
