@@ -9,13 +9,13 @@ import { addressOfMessage } from '../http/message-address.js'
 import { listenBesideApi, type OwnListenerSettings, type RunningListener } from '../http/own-listener.js'
 import { countsOfListener } from '../http/request-metrics.js'
 import { traceIdOf } from '../http/trace-id.js'
-import { LimiterPerKey } from '../process/limiter.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import type { StoreConnection } from '../store/client.js'
 import { storeProblem } from '../store/failures.js'
-import { EngineRefusal, openSqlStore, type SqlLimits } from '../store/queries/sql/open-sql-store.js'
+import { EngineRefusal, openSqlStore, QUERIES_MAX, type SqlLimits } from '../store/queries/sql/open-sql-store.js'
 import type { Logger } from '../telemetry/log.js'
 import { compressedBlock } from './compressed-block.js'
+import { QuerySlots } from './query-slots.js'
 import { refusal, SqlRefusal } from './refusal.js'
 import { digestOf, type JudgedQuery, judgeQuery, type QueryResult, type RunQueryDeps, runQuery } from './run-query.js'
 import { addressOf, credentialsOf, readSqlRequest, type SqlRequest, wantsBlocks } from './sql-request.js'
@@ -38,14 +38,10 @@ interface SqlDeps extends RunQueryDeps {
   readonly log: Logger
 }
 
-/** Queries per user that run at a time; further ones wait. */
-const RUNNING_MAX = 2
-const WAIT = { waitingMax: 8, waitMsMax: 10_000 } as const
-
 const COMMON = { 'Cache-Control': 'no-store', 'X-ClickHouse-Server-Display-Name': 'attribution' } as const
 
 function sqlAnswers(deps: SqlDeps) {
-  const shared: Shared = { failuresOf: addressBudgets(), queries: new LimiterPerKey(RUNNING_MAX) }
+  const shared: Shared = { failuresOf: addressBudgets(), slots: new QuerySlots(QUERIES_MAX) }
   const accessLog = new AccessLog(deps.log)
   const counts = countsOfListener('sql')
   return async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -79,7 +75,7 @@ const CLIENT_LEFT = 0
 
 interface Shared {
   readonly failuresOf: ReturnType<typeof addressBudgets>
-  readonly queries: LimiterPerKey
+  readonly slots: QuerySlots
 }
 
 async function answer(
@@ -88,7 +84,7 @@ async function answer(
   address: URL,
   traceId: string,
   deps: SqlDeps,
-  { failuresOf, queries }: Shared,
+  { failuresOf, slots }: Shared,
 ): Promise<void> {
   const sourceAddress = addressOfMessage(message, deps.clientAddressOf)
   const user = admit(message, address, deps, (nowMs) => failuresOf(sourceAddress, nowMs).take(1, nowMs))
@@ -99,11 +95,9 @@ async function answer(
     attempt.check()
     const request = await readSqlRequest(message, address, deps.database)
     attempt.text = request.text
-    const done = await queries.tryRun(user.id, () => attempt.run(request, disconnected.signal), {
-      ...WAIT,
-      signal: disconnected.signal,
-    })
-    if (done === undefined) throw refusal('busy', 'Too many concurrent queries of this user', 1)
+    const asker = { tenantId: user.tenant_id, user: user.id }
+    const done = await slots.tryRun(asker, () => attempt.run(request, disconnected.signal), disconnected.signal)
+    if (done === undefined) throw refusal('busy', 'Too many concurrent queries of this user or tenant', 1)
     await attempt.record({ rows: done.value.rows, bytes: done.value.body.length })
     replyWith(response, done.value, request)
   } catch (cause) {

@@ -589,10 +589,28 @@ describe('limits and the audit log', () => {
     expect((await send(`WITH 1 AS a0, ${doubled} SELECT a25`)).code).toBe(36)
   })
 
+  const SQUARE = '(SELECT r.id AS id FROM records AS r, records AS s)'
+  const ENDLESS = `SELECT count() FROM ${SQUARE} AS x, ${SQUARE} AS y WHERE position(x.id, y.id) > 40`
+
   test('a query that runs too long is ended', async () => {
-    const square = '(SELECT r.id AS id FROM records AS r, records AS s)'
-    const query = `SELECT count() FROM ${square} AS x, ${square} AS y WHERE position(x.id, y.id) > 40`
-    expect(await send(query)).toMatchObject({ code: 159, status: 408 })
+    expect(await send(ENDLESS)).toMatchObject({ code: 159, status: 408 })
+  })
+
+  test('one tenant’s users with queries that last keep no other tenant waiting', async () => {
+    const busy = await openWith({ executionSMax: 2, memoryBytesMax: 500_000_000 })
+    let ended = 0
+    const heavy = Array.from({ length: 12 }, () => busy.addUser(OTHER)).flatMap((login) =>
+      [1, 2].map(() => busy.send(ENDLESS, login).finally(() => ended++)),
+    )
+    const quiet = busy.addUser(TENANT)
+    await busy.send('SELECT count() FROM records', quiet)
+
+    expect(await busy.send('SELECT 1', quiet)).toMatchObject({ status: 200, text: '1\n' })
+    // Of 24, only those of the first round can have reached their limit meanwhile.
+    expect(ended).toBeLessThanOrEqual(4)
+    const codes = (await Promise.all(heavy)).map(({ code }) => code)
+    expect(new Set(codes)).toEqual(new Set([159, 202]))
+    await busy.close()
   })
 
   test('groups that do not fit into memory go to disk', async () => {

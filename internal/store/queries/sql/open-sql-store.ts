@@ -61,8 +61,8 @@ const SQL_LIMITS: SqlLimits = { executionSMax: 30, memoryBytesMax: 1_000_000_000
 const RESULT_ROWS_MAX = 1_000_000
 const RESULT_BYTES_MAX = 64 * 1024 ** 2
 const ROWS_READ_MAX = 2_000_000_000
-/** Of all users together. */
-const CONNECTIONS_MAX = 8
+/** At a time, of all users together: none waits for a connection. */
+export const QUERIES_MAX = 8
 /** The views and the longest query. */
 const QUERY_BYTES_MAX = 1024 ** 2
 const PARSE_S_MAX = 5
@@ -113,9 +113,9 @@ const RUNNING = {
 
 /** @param limits for tests */
 export function openSqlStore(connection: StoreConnection, limits: SqlLimits = SQL_LIMITS): SqlStore {
-  const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
+  const store = connectStore({ ...connection, connectionsMax: QUERIES_MAX })
   // What is parsed does not wait for what runs.
-  const parser = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
+  const parser = connectStore({ ...connection, connectionsMax: QUERIES_MAX })
   const ask = async (
     by: typeof store,
     query: string,
