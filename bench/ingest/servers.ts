@@ -242,6 +242,8 @@ export const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string
   ATTRIBUTION_NATS_USER: nats.user,
   ATTRIBUTION_NATS_PASSWORD: nats.password,
   ATTRIBUTION_INVOCATIONS_BYTES_MAX: String(INVOCATIONS_BYTES_MAX),
+  // That of the bars, and the only one of which several processes listen on one port.
+  ATTRIBUTION_HTTP_PARSER: process.env['ATTRIBUTION_HTTP_PARSER'] ?? 'uws',
   ATTRIBUTION_STORE_URL: storeUrl,
   ATTRIBUTION_STORE_PASSWORD: storePassword,
 })

@@ -216,7 +216,7 @@ export const SETTINGS = {
   intakePort: integer('intake-port', 4318, 0, 65_535), // that of OTLP/HTTP; 0: no intake
   intakeGrpcPort: integer('intake-grpc-port', 0, 0, 65_535), // that of OTLP/gRPC, usually 4317; 0: none
   sqlPort: integer('sql-port', 0, 0, 65_535), // 0: no SQL
-  httpParser: choice('http-parser', 'auto', ['auto', 'node']), // node: complete, as proxies need; slower
+  httpParser: choice('http-parser', 'auto', ['auto', 'uws', 'node']), // auto: uws where it answers every request
   drainSeconds: integer('drain-seconds', 5, 0, 3_600), // after SIGTERM; longer than balancers take to notice
   metricsPort: integer('metrics-port', 0, 0, 65_535), // 0: no metrics
   metricsHost: text('metrics-host', '127.0.0.1'),

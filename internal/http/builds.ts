@@ -25,6 +25,8 @@ interface Source {
   readonly packageName: string
   /** Below the folder. */
   readonly binaries: string
+  /** Closes the connection without an answer at what it cannot read, such as a header name with `_`, which is legal. */
+  readonly isSilent?: true
 }
 
 /** Newest first. */
@@ -41,6 +43,7 @@ const SOURCES: readonly Source[] = [
     folder: 'uWebSockets.js',
     packageName: '@trufflesuite/uws-js-unofficial',
     binaries: 'binaries',
+    isSilent: true,
   },
 ]
 
@@ -81,9 +84,21 @@ const NODE: Build = { name: 'node', version: process.versions.node, uws: nodeHtt
 /** Every build that loads here, newest first. A process serves with one of them; tests serve with each. */
 export const loadableBuilds = (): Build[] => [...SOURCES.map(load).filter((loaded) => typeof loaded !== 'string'), NODE]
 
-/** @throws ConfigError as `newestBuild` */
-export const buildOf = (parser: 'auto' | 'node'): Build => (parser === 'node' ? NODE : newestBuild())
+/**
+ * @param parser `auto`: the newest build that answers every request, which Node's own server does everywhere
+ * @throws ConfigError as `newestBuild`
+ */
+export function buildOf(parser: 'auto' | 'uws' | 'node'): Build {
+  if (parser === 'node') return NODE
+  if (parser === 'uws') return newestBuild()
+  answering ??=
+    SOURCES.filter(({ isSilent }) => isSilent !== true)
+      .map(load)
+      .find((loaded) => typeof loaded !== 'string') ?? NODE
+  return answering
+}
 
+let answering: Build | undefined
 let newest: Build | undefined
 
 /** @throws ConfigError that says for each build why it does not run here */
@@ -99,7 +114,7 @@ export function newestBuild(): Build {
     reasons.push(`${source.name} ${loaded}`)
   }
   throw new ConfigError(
-    `no build of uWebSockets.js runs here: ${reasons.join('; ')}. Set --http-parser node, or use Node 22 or 24 on a system with glibc ` +
+    `no build of uWebSockets.js runs here: ${reasons.join('; ')}. Set --http-parser auto, or use Node 22 or 24 on a system with glibc ` +
       '2.38 or newer (Debian 13, Ubuntu 24.04), Node 20 on any with glibc, or install an official release ' +
       '(deploy/docs/operating.md)',
   )

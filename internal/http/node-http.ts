@@ -30,6 +30,7 @@ export class NodeApp {
       tls === undefined ? createServer(options, answer) : createTlsServer({ ...options, ...pemOf(tls) }, answer)
     this.server.setTimeout(SILENT_MS_MAX)
     this.server.on('clientError', refuseUnreadable)
+    this.server.on('connect', (_, socket) => refuseUnreadable({ code: 'HPE_INVALID_METHOD' } as never, socket))
     // It would be answered 417; a client that waits for 100 gets it when the body is read.
     this.server.on('checkExpectation', answer)
     for (const method of METHODS) Object.assign(this, { [method]: this.register.bind(this, method) })
@@ -102,14 +103,18 @@ class NodeRequest {
 
   /** With what follows from the absence of a field: no body without a length (RFC 9112 section 6.3), no Host in HTTP/1.0. */
   forEach(onField: (name: string, value: string) => void): void {
-    const { headers, httpVersion, rawHeaders, socket } = this.message
+    const { httpVersion, rawHeaders, socket } = this.message
+    let isFramed = false
+    let hasHost = false
+    // Not `headers`, which are made when first asked for.
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      onField((rawHeaders[i] as string).toLowerCase(), rawHeaders[i + 1] as string)
+      const name = (rawHeaders[i] as string).toLowerCase()
+      if (name === 'content-length' || name === 'transfer-encoding') isFramed = true
+      else if (name === 'host') hasHost = true
+      onField(name, rawHeaders[i + 1] as string)
     }
-    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
-      onField('content-length', '0')
-    }
-    if (headers.host === undefined && httpVersion === '1.0') onField('host', `localhost:${socket.localPort}`)
+    if (!isFramed) onField('content-length', '0')
+    if (!hasHost && httpVersion === '1.0') onField('host', `localhost:${socket.localPort}`)
   }
 }
 

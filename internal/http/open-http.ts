@@ -15,7 +15,7 @@ export interface HttpSettings {
   readonly tlsCertFile: string
   readonly tlsKeyFile: string
   readonly trustedProxies: readonly string[]
-  readonly httpParser: 'auto' | 'node'
+  readonly httpParser: 'auto' | 'uws' | 'node'
 }
 
 /** Where the service will listen: not before it can serve, so that no load balancer sends it anything. */

@@ -6,7 +6,7 @@ import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { Logger } from '../telemetry/log.js'
 import { AccessLog, type NotableAnswer } from './access-log.js'
 import { BodyMemory } from './body-memory.js'
-import { type Build, newestBuild } from './builds.js'
+import { type Build, buildOf } from './builds.js'
 import { closeListener } from './close-listener.js'
 import { Exchange, type ExchangeHooks } from './exchange.js'
 import { reloadTls } from './node-http.js'
@@ -27,7 +27,7 @@ export interface ServerSettings {
   readonly trustedProxies?: readonly string[]
   /** Enables HTTPS. The files may be replaced at any time. */
   readonly tls?: TlsFiles | undefined
-  /** Default: the newest build that loads. */
+  /** Default: the newest build that answers every request. */
   readonly build?: Build
 }
 
@@ -63,7 +63,7 @@ export async function serve(
   routes: readonly Route[],
   deps: ServerDeps,
 ): Promise<RunningServer> {
-  const { build = newestBuild(), trustedProxies = [] } = settings
+  const { build = buildOf('auto'), trustedProxies = [] } = settings
   const open = new OpenRequests(deps.log, clientAddresses(trustedProxies), build.name === 'node')
   deps.leaving?.addEventListener('abort', () => open.leave(), { once: true })
   const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }

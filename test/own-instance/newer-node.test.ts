@@ -93,14 +93,17 @@ test.skipIf(found.node === undefined)('the terminal and the log of the gateway n
 const plain = join(dirname(found.node ?? ''), 'package/bin/node')
 const needsLibraries = existsSync(join(dirname(plain), '../../debian'))
 
-test.skipIf(!needsLibraries)('where no build of the parser loads, a start says for each why, and ends', async () => {
-  const up = launchCommand(plain, { args: [UP_MAIN, '--data-dir', privateDataDir()] })
+test.skipIf(!needsLibraries)(
+  'where no build of uWebSockets.js loads that is asked for, a start says for each why',
+  async () => {
+    const up = launchCommand(plain, { args: [UP_MAIN, '--data-dir', privateDataDir(), '--http-parser', 'uws'] })
 
-  expect(await up.exited).toEqual({ code: 1, signal: null })
-  // The variable that asks for more of this file is no setting of the product, which says so first.
-  const said = up.lines.filter((line) => !line.includes('ATTRIBUTION_NEWER_NODE'))
-  expect(said).toHaveLength(1)
-  expect(said[0]).toMatch(
-    /^up: no build .*: upstream is not installed; 20\.57 needs glibc 2\.38 or newer; 20\.30 has no binary for Node 24\./,
-  )
-})
+    expect(await up.exited).toEqual({ code: 1, signal: null })
+    // The variable that asks for more of this file is no setting of the product, which says so first.
+    const said = up.lines.filter((line) => !line.includes('ATTRIBUTION_NEWER_NODE'))
+    expect(said).toHaveLength(1)
+    expect(said[0]).toMatch(
+      /^up: no build .*: upstream is not installed; 20\.57 needs glibc 2\.38 or newer; 20\.30 has no binary for Node 24\./,
+    )
+  },
+)

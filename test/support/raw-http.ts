@@ -10,13 +10,14 @@ export interface RawAnswer {
 /**
  * Sends bytes on a fresh connection and reads until the server closes it.
  *
+ * @param isEnded whether the client says that nothing more comes
  * @returns every reply, in order; empty when the server closed without a reply
  */
-export const rawExchange = async (port: number, bytes: string | Buffer): Promise<RawAnswer[]> =>
-  parseAnswers(await rawText(port, bytes))
+export const rawExchange = async (port: number, bytes: string | Buffer, isEnded = false): Promise<RawAnswer[]> =>
+  parseAnswers(await rawText(port, bytes, isEnded))
 
 /** Everything that the server sends until it closes the connection. */
-export function rawText(port: number, bytes: string | Buffer): Promise<string> {
+export function rawText(port: number, bytes: string | Buffer, isEnded = false): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port })
     const chunks: Buffer[] = []
@@ -25,7 +26,8 @@ export function rawText(port: number, bytes: string | Buffer): Promise<string> {
       if (cause.code !== 'ECONNRESET' && cause.code !== 'EPIPE') reject(cause)
     })
     socket.once('close', () => resolve(Buffer.concat(chunks).toString('latin1')))
-    socket.write(bytes)
+    if (isEnded) socket.end(bytes)
+    else socket.write(bytes)
   })
 }
 
