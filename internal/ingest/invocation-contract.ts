@@ -46,6 +46,10 @@ const bulkResult = z
   .object({ accepted: z.int().min(0), rejected: z.int().min(0), results: z.array(eventResult) })
   .meta({ id: 'BulkResult', description: 'One result per event, in the order of the request.' })
 
+/** With a name: oapi-codegen sends a choice that has none as an empty object. */
+export const oneOrMore = (event: z.ZodType, id: string) =>
+  z.union([event, z.array(event).min(1).max(BULK_EVENTS_MAX)]).meta({ id })
+
 export const INGEST_INVOCATIONS: Operation = {
   id: 'ingestInvocations',
   tag: 'Ingestion',
@@ -62,7 +66,7 @@ export const INGEST_INVOCATIONS: Operation = {
   body: {
     contents: {
       'application/json': {
-        schema: z.union([invocationEvent, z.array(invocationEvent).min(1).max(BULK_EVENTS_MAX)]),
+        schema: oneOrMore(invocationEvent, 'InvocationEvents'),
         example: EXAMPLE_EVENT,
       },
       ...Object.fromEntries(

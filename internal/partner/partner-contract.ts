@@ -6,9 +6,8 @@ import { SCOPES } from '../auth/scopes.js'
 import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../filters/parameters.js'
 import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
-import { INGEST_INVOCATIONS } from '../ingest/invocation-contract.js'
+import { INGEST_INVOCATIONS, oneOrMore } from '../ingest/invocation-contract.js'
 import { invocationEvent } from '../invocations/invocation-schema.js'
-import { BULK_EVENTS_MAX } from '../invocations/limits.js'
 import { HEALTH_STATUSES } from '../records/connector-health.js'
 import { exampleId, idOf } from '../text/answer-fields.js'
 import { name } from '../text/plain-text.js'
@@ -85,7 +84,7 @@ export const INGEST_PARTNER_INVOCATIONS: Operation = {
   body: {
     contents: {
       ...INGEST_INVOCATIONS.body?.contents,
-      ...json(z.union([partnerEvent, z.array(partnerEvent).min(1).max(BULK_EVENTS_MAX)])),
+      ...json(oneOrMore(partnerEvent, 'PartnerInvocationEvents')),
     },
   },
 }

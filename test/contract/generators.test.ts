@@ -70,6 +70,14 @@ test('each error has the type of all errors of its kind, and the codes beside it
   expect(withoutCodes).toEqual([])
 })
 
+test('a body that is a choice has a name', () => {
+  const choices = described.operations.filter(({ body }) =>
+    [...(body?.contents.values() ?? [])].some((schema) => 'anyOf' in schema || 'oneOf' in schema),
+  )
+
+  expect(choices.map(({ id }) => id)).toEqual([])
+})
+
 test('what is narrowed to a value or a list says its type', () => {
   const untyped = objects.filter(
     ([, schema]) => ('const' in schema || Array.isArray(schema['enum'])) && !('type' in schema),

@@ -35,22 +35,24 @@ const oauthProblem = problemDetails
   .extend({ error: z.enum(OAUTH_ERRORS).optional(), error_description: z.string().optional() })
   .meta({ id: 'OAuthProblem', description: 'Problem details (RFC 9457) that OAuth clients can read, too.' })
 
-const tokenRequest = z.union([
-  z.object({ grant_type: z.literal('client_credentials'), ...client, scope: scopeNames().optional() }),
-  z.object({
-    grant_type: z.literal('authorization_code'),
-    ...client,
-    code: z.string(),
-    redirect_uri: z.string().meta({ description: 'As in the authorization request.' }),
-    code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/),
-  }),
-  z.object({
-    grant_type: z.literal('refresh_token'),
-    ...client,
-    refresh_token: z.string(),
-    scope: scopeNames().optional(),
-  }),
-])
+const tokenRequest = z
+  .union([
+    z.object({ grant_type: z.literal('client_credentials'), ...client, scope: scopeNames().optional() }),
+    z.object({
+      grant_type: z.literal('authorization_code'),
+      ...client,
+      code: z.string(),
+      redirect_uri: z.string().meta({ description: 'As in the authorization request.' }),
+      code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/),
+    }),
+    z.object({
+      grant_type: z.literal('refresh_token'),
+      ...client,
+      refresh_token: z.string(),
+      scope: scopeNames().optional(),
+    }),
+  ])
+  .meta({ id: 'TokenRequest' })
 
 const tokenResponse = z
   .object({

@@ -50,7 +50,7 @@ const application = z
   })
   .meta({ id: 'OverridesApplication' })
 
-export const overridesBody = z.discriminatedUnion('dry_run', [preview, application])
+export const overridesBody = z.discriminatedUnion('dry_run', [preview, application]).meta({ id: 'OverridesRequest' })
 export type OverridesBody = z.infer<typeof overridesBody>
 
 const FILTERS = [{ field: 'service', operator: 'eq', values: ['unallocated'] }] as const
