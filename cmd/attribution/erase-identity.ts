@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { namesOfIdentity } from '../../internal/directory/directory.js'
 import { directoryKey } from '../../internal/directory/directory-key.js'
 import { entryId } from '../../internal/directory/entry-index.js'
 import { identityHash } from '../../internal/ids/identity-hash.js'
@@ -17,6 +18,7 @@ import {
   readInstanceConfig,
 } from './connect.js'
 import { findTenant } from './tenant.js'
+import { readDirectory } from './workloads.js'
 
 interface EraseOptions extends InstanceOption {
   readonly tenant: string
@@ -48,14 +50,21 @@ async function run({ tenant: tenantId, identity, ...options }: EraseOptions): Pr
     const keys = await broker.bucket(SIGNING_KEYS)
     const identityKeyOf = identityKeysCache(await signingKey(keys, masterKeys, 'identities'))
     const ids = deriveTenantIds(await signingKey(keys, masterKeys, 'ids'), tenantId)
+    const bucket = await broker.bucket(DIRECTORY)
+    const known = (await readDirectory(bucket)).identity(tenantId, identity)
+    const erasures = await broker.bucket(ERASURES)
     // Audit entries are never erased: they name the person by id only.
-    const id = entryId('identities', identity, ids)
-    const hash = Buffer.from(identityHash(identityKeyOf(tenantId), identity)).toString('hex')
-    // First: a backup that is restored after an interruption erases the person, too.
-    await keepErasure(await broker.bucket(ERASURES), { tenantId, identityId: id, hash, atMs: Date.now() })
-    const directory = await broker.bucket(DIRECTORY)
-    await directory.delete(directoryKey(tenantId, 'identities', identity))
-    await eraseIdentity(store, { tenantId, hash, name: identity })
+    const idOf = (name: string): string => entryId('identities', name, ids)
+    const id = idOf(known?.name ?? identity)
+    // Records may have the person under each of their names, and as the command spells it.
+    for (const name of new Set([...(known === undefined ? [] : namesOfIdentity(known)), identity])) {
+      const hash = Buffer.from(identityHash(identityKeyOf(tenantId), name)).toString('hex')
+      // First: a backup that is restored after an interruption erases the person, too.
+      await keepErasure(erasures, { tenantId, identityId: idOf(name), hash, atMs: Date.now() })
+      await eraseIdentity(store, { tenantId, hash, name })
+    }
+    // Last: a repeat of an interrupted command still finds the other names.
+    await bucket.delete(directoryKey(tenantId, 'identities', known?.name ?? identity))
     await recordByCli(broker, 'identity.erase', id, {}, tenantId)
     const done = { identity_id: id, tenant_id: tenantId, erased: true }
     process.stdout.write(options.json === true ? `${JSON.stringify(done)}\n` : `${id} erased\n`)

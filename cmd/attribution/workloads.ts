@@ -1,3 +1,4 @@
+import type { KV } from '@nats-io/kv'
 import type { Broker } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { WatchedDirectory, workloadHashes } from '../../internal/directory/directory.js'
@@ -11,13 +12,7 @@ export async function readWorkloads(
   broker: Broker,
   config: Parameters<typeof readMasterKeys>[0],
 ): Promise<(tenantId: string) => ReadonlySet<string>> {
-  const directory = new WatchedDirectory()
-  const entries = await mirrorBucket(
-    await broker.bucket(DIRECTORY),
-    () => undefined,
-    (key, value) => directory.apply(key, value),
-  )
-  entries.stop()
+  const directory = await readDirectory(await broker.bucket(DIRECTORY))
   const keyOf = identityKeysCache(
     await signingKey(await broker.bucket(SIGNING_KEYS), readMasterKeys(config), 'identities'),
   )
@@ -27,4 +22,16 @@ export async function readWorkloads(
     known.set(tenantId, hashes)
     return hashes
   }
+}
+
+/** The directory as it is now. @param bucket directory */
+export async function readDirectory(bucket: KV): Promise<WatchedDirectory> {
+  const directory = new WatchedDirectory()
+  const entries = await mirrorBucket(
+    bucket,
+    () => undefined,
+    (key, value) => directory.apply(key, value),
+  )
+  entries.stop()
+  return directory
 }

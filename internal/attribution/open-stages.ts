@@ -52,6 +52,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     logId,
     consumptionOf: reference.consumptionOf,
     identityKeyOf: deps.identityKeyOf,
+    identityNameOf: (tenantId: string, stated: string) => directory.identity(tenantId, stated)?.name ?? stated,
     residencyRegionOf: (tenantId: string) => settingsOf(tenantId).residency_region,
     dimensionsOf: (tenantId: string) => settingsOf(tenantId).dimensions,
   }

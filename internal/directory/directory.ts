@@ -31,6 +31,8 @@ export interface IdentityEntry {
   readonly is_workload?: true
   /** Has left, says SCIM: late calls still find the team. */
   readonly inactive?: true
+  /** SCIM has removed the statement whether it is active. */
+  readonly active_removed?: true
   /** Ids of the groups that SCIM has put it in, in the order of joining; `owner` is the name of the first. */
   readonly groups?: readonly string[]
   /** Its id at the SCIM client. */
@@ -62,6 +64,7 @@ export interface Directory {
   /** Whether the tenant has declared any service. */
   hasServices(tenantId: string): boolean
   services(tenantId: string): Iterable<ServiceEntry>
+  /** By its own name, else, of people, by any of its names in any spelling. */
   identity(tenantId: string, name: string): IdentityEntry | undefined
   principal(tenantId: string, id: string): PrincipalEntry | undefined
   source(tenantId: string, name: string): SourceEntry | undefined
@@ -77,6 +80,8 @@ interface TenantDirectory {
   /** Of the services with changes. */
   readonly periods: Map<string, readonly ServicePeriod[]>
   readonly identities: Map<string, IdentityEntry>
+  /** People who have a comparable name that is not the name of their entry, sorted. */
+  readonly spellings: Map<string, readonly string[]>
   readonly principals: Map<string, PrincipalEntry>
   readonly sources: Map<string, SourceEntry>
   readonly workloads: Set<string>
@@ -101,6 +106,8 @@ export class WatchedDirectory implements Directory {
       for (const claimed of claimedBy(after)) claim(tenant.claimants, claimed, name)
     } else if (kind === 'identities') {
       const identity = value as IdentityEntry | undefined
+      for (const spelled of spellingsOf(tenant.identities.get(name))) withdraw(tenant.spellings, spelled, name)
+      for (const spelled of spellingsOf(identity)) claim(tenant.spellings, spelled, name)
       setOrDelete(tenant.identities, name, identity)
       if (identity?.is_workload) tenant.workloads.add(name)
       else tenant.workloads.delete(name)
@@ -132,11 +139,20 @@ export class WatchedDirectory implements Directory {
   }
 
   identity(tenantId: string, name: string): IdentityEntry | undefined {
-    return this.tenants.get(tenantId)?.identities.get(name)
+    const { identities, spellings } = this.tenants.get(tenantId) ?? NO_ENTRIES
+    const exact = identities.get(name)
+    if (exact !== undefined || identities.size === 0) return exact
+    const comparable = comparableName(name)
+    const person = identities.get(comparable) ?? identities.get(spellings.get(comparable)?.[0] ?? '')
+    // Two workloads may differ in case alone.
+    return person?.is_workload === true ? undefined : person
   }
 
-  identityNames(tenantId: string): Iterable<string> {
-    return this.tenants.get(tenantId)?.identities.keys() ?? []
+  /** Of their entries, and those that SCIM has given them since. */
+  *identityNames(tenantId: string): Iterable<string> {
+    for (const identity of (this.tenants.get(tenantId) ?? NO_ENTRIES).identities.values()) {
+      yield* namesOfIdentity(identity)
+    }
   }
 
   principalIds(tenantId: string): Iterable<string> {
@@ -165,10 +181,19 @@ const emptyDirectory = (): TenantDirectory => ({
   claimants: new Map(),
   periods: new Map(),
   identities: new Map(),
+  spellings: new Map(),
   principals: new Map(),
   sources: new Map(),
   workloads: new Set(),
 })
+
+const NO_ENTRIES = emptyDirectory()
+
+const spellingsOf = (identity: IdentityEntry | undefined): ReadonlySet<string> => {
+  const isPerson = identity !== undefined && identity.is_workload !== true
+  const spelled = isPerson ? namesOfIdentity(identity).map(comparableName) : []
+  return new Set(spelled.filter((name) => name !== identity?.name))
+}
 
 const entryOf = ({ services, claimants }: TenantDirectory, name: string): ServiceEntry | undefined =>
   services.get(name) ?? services.get(claimants.get(comparableName(name))?.[0] ?? '')

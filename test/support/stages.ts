@@ -35,6 +35,7 @@ export const ROW_DEPS: RowDeps = {
     }
   },
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32), tenantId).sip,
+  identityNameOf: (_, stated) => stated,
   residencyRegionOf: () => null,
   dimensionsOf: () => [],
   isIndexStale: () => false,

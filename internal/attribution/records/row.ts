@@ -67,6 +67,8 @@ export interface RowDeps {
   readonly consumptionOf: (admitted: AdmittedInvocation) => Consumption
   /** The tenant's key for hashing identities. */
   readonly identityKeyOf: (tenantId: string) => SipKey
+  /** The name of the identity that the directory knows by a stated one; else that one. */
+  readonly identityNameOf: (tenantId: string, stated: string) => string
   /** Where the tenant's data must stay. */
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   /** The tag keys that the tenant has declared; the same object until they change. */
@@ -181,7 +183,8 @@ export function usageBasisOf(
 function hashIdentity({ invocation, tenantId, identityHash: known }: AdmittedInvocation, deps: RowDeps): Uint8Array {
   if (known !== undefined) return known
   if (invocation.attributedIdentity === undefined) return NOBODY
-  return identityHash(deps.identityKeyOf(tenantId), invocation.attributedIdentity)
+  // Who has several names is one person, in reports and for the least number of people of a group.
+  return identityHash(deps.identityKeyOf(tenantId), deps.identityNameOf(tenantId, invocation.attributedIdentity))
 }
 
 /** Four decimal places, rounded down, so that the shown value never exceeds the one that limits were compared with. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ServiceEntry, WatchedDirectory } from '../../../internal/directory/directory.js'
+import { type IdentityEntry, type ServiceEntry, WatchedDirectory } from '../../../internal/directory/directory.js'
 import { directoryKey, directoryOf } from '../../support/directory.js'
 
 const SEARCH: ServiceEntry = { name: 'search', owner: 'team-search', aliases: ['search-api', 'finder'] }
@@ -142,4 +142,41 @@ test('a directory entry of an unknown kind is ignored', () => {
   directory.apply('nonsense', { name: 'search' })
 
   expect(directory.serviceEntry('tnt_one', 'search')).toEqual(SEARCH)
+})
+
+describe('an identity', () => {
+  const ANNA: IdentityEntry = {
+    name: 'Anna.Muster@Example.com',
+    owner: 'research',
+    renamed: ['anna.neumann@example.com'],
+  }
+
+  test('is found by each of its names in any spelling, unless another entry has exactly that name', () => {
+    const directory = directoryOf({ identities: [ANNA] })
+    for (const name of [ANNA.name, 'anna.muster@example.com', ' ANNA.NEUMANN@example.com']) {
+      expect(directory.identity('tnt_one', name)).toEqual(ANNA)
+    }
+    expect([...directory.identityNames('tnt_one')]).toEqual([ANNA.name, 'anna.neumann@example.com'])
+
+    const other = { name: 'anna.neumann@example.com', owner: 'sales' }
+    directory.apply(directoryKey('identities', other.name), other)
+    expect(directory.identity('tnt_one', other.name)).toEqual(other)
+    directory.apply(directoryKey('identities', other.name), undefined)
+    expect(directory.identity('tnt_one', other.name)).toEqual(ANNA)
+    directory.apply(directoryKey('identities', ANNA.name), undefined)
+    expect(directory.identity('tnt_one', other.name)).toBeUndefined()
+  })
+
+  test('that is a workload is found by its exact name alone', () => {
+    const directory = directoryOf({
+      identities: [
+        { name: 'ci-bot', is_workload: true },
+        { name: 'CD', is_workload: true },
+      ],
+    })
+
+    for (const name of ['CI-bot', 'cd', '']) expect(directory.identity('tnt_one', name)).toBeUndefined()
+    expect(directory.identity('tnt_one', 'CD')).toBeDefined()
+    expect(directory.identity('tnt_two', 'CD')).toBeUndefined()
+  })
 })

@@ -154,7 +154,7 @@ export function strongestEvidence(
     known = directory.service(tenantId, name, atMs),
     conflict?: Conflict,
   ): Resolution => {
-    const owners = { team: identity?.owner, identity: fallbackOf(attributedIdentity, settings) }
+    const owners = { team: identity?.owner, identity: fallbackOf(identity?.name ?? attributedIdentity, settings) }
     const isDefault = evidenceBasis === 'principal_resolved'
     const [owner, ownerFrom] = ownerOf(known?.owner, owners, isDefault)
     return {
@@ -309,7 +309,7 @@ export const isStated = ({ evidenceBasis }: Resolution): boolean =>
 export interface OwnerFacts {
   /** The identity's team. */
   readonly team: string | undefined
-  /** The identity as given, if the tenant's `owner_fallback` is `identity`. */
+  /** The identity, as the directory or else the event names it, if the tenant's `owner_fallback` is `identity`. */
   readonly identity: string | undefined
 }
 
@@ -318,10 +318,10 @@ export const ownerFacts = (
   tenantId: string,
   directory: Directory,
   settings: TenantSettings,
-): OwnerFacts => ({
-  team: attributedIdentity === undefined ? undefined : directory.identity(tenantId, attributedIdentity)?.owner,
-  identity: fallbackOf(attributedIdentity, settings),
-})
+): OwnerFacts => {
+  const known = attributedIdentity === undefined ? undefined : directory.identity(tenantId, attributedIdentity)
+  return { team: known?.owner, identity: fallbackOf(known?.name ?? attributedIdentity, settings) }
+}
 
 const fallbackOf = (identity: string | undefined, settings: TenantSettings): string | undefined =>
   settings.owner_fallback === 'identity' ? identity : undefined

@@ -7,10 +7,10 @@ import type { CountedWindow } from '../../../store/queries/attribution/resolved-
 import type { StoredNeighbour } from '../../../store/queries/attribution/trace-neighbours.js'
 import type { Lookups } from './lookups.js'
 
-/** The facts of an admitted event that a model may use. @param identityKey the tenant's key for hashing identities */
+/** The facts of an admitted event that a model may use. @param hashOf what rows keep of an identity */
 export const factsOf = (
   { invocation, principal, identityHash: known }: AdmittedInvocation,
-  identityKey: SipKey,
+  hashOf: (identity: string) => Uint8Array,
 ): EventFacts => ({
   eventTimeMs: invocation.eventTimeMs,
   provider: invocation.provider,
@@ -25,9 +25,7 @@ export const factsOf = (
   serviceTier: invocation.serviceTier,
   region: invocation.region,
   identityHash:
-    invocation.attributedIdentity === undefined
-      ? undefined
-      : idHex(known ?? identityHash(identityKey, invocation.attributedIdentity)),
+    invocation.attributedIdentity === undefined ? undefined : idHex(known ?? hashOf(invocation.attributedIdentity)),
   traceId: invocation.traceId,
   tags: invocation.tags,
   k8sNamespace: invocation.k8sNamespace,
@@ -37,6 +35,7 @@ export const factsOf = (
 
 export interface FactsDeps {
   readonly identityKeyOf: (tenantId: string) => SipKey
+  readonly identityNameOf: (tenantId: string, stated: string) => string
   /** Recorded calls of traces, at most `ofEachMax` per trace. */
   readonly neighbours: (
     window: CountedWindow,
@@ -62,7 +61,8 @@ export async function factsOfAll(
   deps: FactsDeps,
 ): Promise<{ readonly facts: readonly EventFacts[]; readonly tracesMs: number | undefined }> {
   const identityKey = deps.identityKeyOf(tenantId)
-  const own = calls.map((admitted) => factsOf(admitted, identityKey))
+  const hashOf = (identity: string) => identityHash(identityKey, deps.identityNameOf(tenantId, identity))
+  const own = calls.map((admitted) => factsOf(admitted, hashOf))
   const traced = traceWindowOf(own)
   if (traced === undefined) return { facts: own, tracesMs: undefined }
   const { traceIds, ...window } = traced

@@ -8,7 +8,7 @@ import { type AnswerDeps, answer, type Served } from './inference-answer.js'
 import { Lookups, type LookupsDeps } from './lookups.js'
 import { withKnownOwner } from './with-known-owner.js'
 
-export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, LookupsDeps {
+export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf' | 'identityNameOf'>, LookupsDeps {
   readonly countShadow: (shadow: ShadowOfBatch) => Promise<void>
 }
 

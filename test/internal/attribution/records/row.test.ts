@@ -39,6 +39,7 @@ const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
   logId: 1_700_000_000,
   consumptionOf: () => ({ ...TAKEN_FOR_GRANTED, ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
+  identityNameOf: (_, stated) => (stated === 'ada.l' ? 'ada' : stated),
   residencyRegionOf: () => 'eu-central-1',
   isIndexStale: () => false,
 })
@@ -180,6 +181,10 @@ describe('the identity', () => {
     expect(hashOf('ada')).not.toBe(hashOf('ada', 'tnt_two'))
     expect(hashOf('ada')).not.toBe(hashOf('Ada'))
     expect(hashOf(undefined)).toBe('00'.repeat(16))
+  })
+
+  test('is one under all names that the directory knows of it', () => {
+    expect(hashOf('ada.l')).toBe(hashOf('ada'))
   })
 
   test('stands in no byte of the row', () => {
