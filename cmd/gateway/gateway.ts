@@ -143,6 +143,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     dimensionsOf: access.dimensionsOf,
     credentialNames: access.credentialNames,
     endSignIns: access.oauth.endSignIns,
+    prepareLeaving: access.prepareLeaving,
     admission,
     directory,
     watermark,

@@ -19,6 +19,7 @@ import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
 import { openAuthorizationServer, type RunningAuthorizationServer } from './oauth/open-oauth.js'
 import { limitsOf } from './tenants/tenant-settings.js'
 import { type FromProviderDeps, peopleFromProvider } from './users/from-provider.js'
+import { type PrepareLeaving, prepareLeaving } from './users/leaving.js'
 
 export interface AccessSettings {
   readonly broker: Broker
@@ -49,6 +50,7 @@ export interface RunningAccess extends WatchedConnectors {
   /** Of the partners' own API. */
   readonly partnerAuthenticator: Authenticator
   readonly oauth: RunningAuthorizationServer
+  readonly prepareLeaving: PrepareLeaving
   readonly tenantBucket: KV
   readonly tenants: Mirror<Tenant>
   readonly residencyRegionOf: (tenantId: string) => string | null
@@ -129,6 +131,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     authenticator,
     partnerAuthenticator,
     oauth,
+    prepareLeaving: prepareLeaving({ tenants: tenantRecords, ...oauth, clock }),
     tenantBucket,
     tenants,
     ...settingsReaders(tenants),

@@ -27,7 +27,7 @@ import { directoryFileRoutes } from '../directory/file/directory-file-routes.js'
 import type { StoredRule } from '../directory/mapping/mapping-rule.js'
 import { mappingRoutes } from '../directory/mapping/mapping-rule-routes.js'
 import type { OpenDirectory } from '../directory/open-directory.js'
-import type { ScimGroup } from '../directory/scim/scim-group.js'
+import { GroupIndex, type ScimGroup } from '../directory/scim/scim-group.js'
 import type { ScimDeps } from '../directory/scim/scim-route.js'
 import { scimRoutes } from '../directory/scim/scim-routes.js'
 import type { Mutate } from '../http/mutations/mutations.js'
@@ -90,6 +90,7 @@ export interface OpenAttributionDeps extends ResidencyDeps {
   /** Names of a tenant's credentials, by id. */
   readonly credentialNames: AttributionRoutesDeps['credentialNames']
   readonly endSignIns: ScimDeps['endSignIns']
+  readonly prepareLeaving: ScimDeps['prepareLeaving']
   /** Called once when a KV watch is lost. */
   readonly onLost: (cause: unknown) => void
   /** Aborts when the process stops. */
@@ -120,7 +121,10 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
   )
   const conventions = await watchRecords<StoredConvention>(await broker.bucket(USAGE_CONVENTIONS), onLost)
   const rules = await watchRecords<StoredRule>(await broker.bucket(MAPPING_RULES), onLost)
-  const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost)
+  const groupIndex = new GroupIndex()
+  const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost, (id, group) =>
+    groupIndex.apply(id, group),
+  )
   const imports = bucketRecords<ImportJob>(await broker.bucket(DIRECTORY_IMPORTS), async () => undefined)
   const shadows = await watchRecords<StoredShadow>(await broker.bucket(MODEL_SHADOWS), onLost)
   // For thousands of names at once.
@@ -137,7 +141,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
       ...mappingRoutes({ ...deps, rules, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
-      ...scimRoutes({ ...deps, ...deps.directory, groups }),
+      ...scimRoutes({ ...deps, ...deps.directory, groups, groupIndex }),
       ...priceRoutes({ ...deps, prices }),
       ...modelRoutes({ ...deps, models, shadowsOf: shadows.of }),
       ...modelNameRoutes({ ...deps, names }),

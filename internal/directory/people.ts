@@ -21,7 +21,7 @@ export interface People {
   withExternalId(externalId: string): readonly Person[]
   /** Of a group, by its id. */
   members(groupId: string): readonly Person[]
-  countOfMembers(groupId: string): number
+  memberIds(groupId: string): ReadonlySet<string>
 }
 
 /** Every tenant's people, fed from the bucket `directory` (its keys are in streams/buckets.ts). */
@@ -87,8 +87,8 @@ class TenantPeople implements People {
     return this.all(this.byGroup.of(groupId))
   }
 
-  countOfMembers(groupId: string): number {
-    return this.byGroup.of(groupId).size
+  memberIds(groupId: string): ReadonlySet<string> {
+    return this.byGroup.of(groupId)
   }
 
   private all(ids: ReadonlySet<string>): readonly Person[] {

@@ -16,7 +16,7 @@ interface RouteBase {
   readonly operation: Operation
   /** Of another standard, which describes it: it is no part of the OpenAPI document. */
   readonly isUndescribed?: true
-  /** How all its problems are written, if not as `application/problem+json`. */
+  /** How problems below the first segment of its path are written, if not as `application/problem+json`. */
   readonly problemForm?: ProblemForm
 }
 

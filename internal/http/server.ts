@@ -3,6 +3,7 @@ import { addressBudgets, type ClientAddressOf, clientAddresses } from '../auth/a
 import type { Authenticator, Caller } from '../auth/authenticate.js'
 import type { RateLimit } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
+import type { ProblemForm } from '../problems/render.js'
 import type { Logger } from '../telemetry/log.js'
 import { AccessLog, type NotableAnswer } from './access-log.js'
 import { BodyMemory } from './body-memory.js'
@@ -91,7 +92,9 @@ function register(
   served: Served,
   open: OpenRequests,
 ): void {
-  const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
+  const formOf = problemForms(routes)
+  const begin = (response: HttpResponse, request: HttpRequest) =>
+    beginExchange(response, request, settings, open, formOf)
   for (const route of routes) {
     const counts = countsOfRoute(route)
     const serve = (exchange: Exchange | undefined, name: string): void => {
@@ -126,6 +129,18 @@ function register(
     const exchange = beginUnknown(fitting(response, request), request)
     exchange?.replyProblem(problem('NOT_FOUND', 'No such path.'))
   })
+}
+
+type FormOf = (path: string) => ProblemForm | undefined
+
+/** Where a standard writes problems in its own way, it does so below its first segment, also on paths without route. */
+function problemForms(routes: readonly Route[]): FormOf {
+  const forms = new Map<string, ProblemForm>()
+  for (const { path, problemForm } of routes) {
+    if (problemForm !== undefined) forms.set(`/${path.split('/', 2)[1]}/`, problemForm)
+  }
+  const prefixes = [...forms]
+  return (path) => prefixes.find(([prefix]) => path.startsWith(prefix))?.[1]
 }
 
 /** Of RFC 9110 and 5789: those that a path may have or lack. */
@@ -194,7 +209,6 @@ interface Served extends ServerDeps {
 /** Wraps every route: credential, rate limit, scope, then the handler; an exception becomes a 500. */
 function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
-    if (route.problemForm !== undefined) exchange.problemForm = route.problemForm
     if (route.access === 'public') {
       const isLimited = route.isProbe !== true && route.limitsItself !== true
       const limited = isLimited ? limitAddress(exchange, deps) : undefined
@@ -278,15 +292,18 @@ function beginExchange(
   request: HttpRequest,
   settings: ServerSettings,
   open: OpenRequests,
+  formOf: FormOf,
 ): Exchange | undefined {
   open.opened()
   const read = readHeaders(request)
   if (!read.ok) {
     const exchange = new Exchange(response, request, NO_HEADERS, settings.errorDocsUrl, open)
+    exchange.problemForm = formOf(exchange.path)
     exchange.refuseAndClose(problem('MALFORMED_REQUEST', `Header ${read.repeated} must not be repeated.`))
     return undefined
   }
   const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open)
+  exchange.problemForm = formOf(exchange.path)
   const { contentLength, transferEncoding } = read.headers
   const isChunked = transferEncoding !== ''
   if (isChunked && transferEncoding.toLowerCase() !== 'chunked') {

@@ -50,6 +50,7 @@ test('a user is added, found, deactivated and removed; only name and state are k
   expect(made.json).toEqual({
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
     id: made.json.id,
+    externalId: '00u1',
     userName: 'ada@example.com',
     active: true,
     groups: [],
@@ -70,8 +71,9 @@ test('a user is added, found, deactivated and removed; only name and state are k
   expect(await identity('ada@example.com')).toMatchObject({ is_active: false })
   expect((await scim('PATCH', path, replace('nickName', CANARY))).json).toMatchObject({ active: false })
   expect((await scim('PUT', path, user('ada@example.com'))).json).toMatchObject({ active: true })
-  const renamed = await scim('PUT', path, user('other@example.com'))
-  expect(renamed).toMatchObject({ status: 422, json: { detail: 'userName cannot be changed' } })
+  expect((await scim('PATCH', path, { Operations: [{ op: 'remove', path: 'active' }] })).json).not.toHaveProperty(
+    'active',
+  )
 
   expect((await scim('DELETE', path)).status).toBe(204)
   expect((await scim('GET', path)).status).toBe(404)
@@ -127,9 +129,50 @@ test('groups are teams: members have their first group as owner, also when it is
       Operations: [{ op: 'add', path: 'members', value: [{ value: 'idn_0' }] }],
     }),
   ).toMatchObject({
-    status: 422,
-    json: { detail: 'members must be ids of users' },
+    status: 400,
+    json: { scimType: 'invalidValue', detail: 'members must be ids of users' },
   })
+})
+
+test('a user is one person under each of their names, and no other user gets one of them', async () => {
+  const { id } = (await scim('POST', 'Users', user('Anna.Muster@Example.com'))).json
+  const found = async (name: string) => (await scim('GET', `Users?filter=USERNAME+Eq+%22${name}%22`)).json.totalResults
+  expect(await found('anna.muster@example.com')).toBe(1)
+  expect(await scim('POST', 'Users', user('anna.muster@example.com'))).toMatchObject({ status: 409 })
+
+  const renamed = await scim('PUT', `Users/${id}`, user('anna.neumann@example.com'))
+  expect(renamed).toMatchObject({ status: 200, json: { id, userName: 'anna.neumann@example.com' } })
+  expect([await found('Anna.Neumann@example.com'), await found('anna.muster@example.com')]).toEqual([1, 0])
+  // Her earlier calls have the earlier name.
+  for (const name of ['ANNA.MUSTER@example.com', 'anna.neumann@example.com']) {
+    expect(await scim('POST', 'Users', user(name))).toMatchObject({ status: 409, json: { scimType: 'uniqueness' } })
+  }
+  const other = (await scim('POST', 'Users', user('bea@example.com'))).json
+  expect(await scim('PATCH', `Users/${other.id}`, replace('userName', 'Anna.Muster@example.com'))).toMatchObject({
+    status: 409,
+  })
+})
+
+test('a key ends, renames and deletes no owner, also not by giving somebody else the name', async () => {
+  const { credentials } = await newTenantOfProduct()
+  const key = credentials.api_key
+  const asKey = askAs(service.baseUrl, { 'x-api-key': key })
+  const owner = (await asKey('GET', '/api/v1/users')).json.data.find((each: { owner: boolean }) => each.owner)
+  const spelled = owner.username.toUpperCase()
+  const other = (await scim('POST', 'Users', user('other@example.com'), key)).json
+
+  const refused = { status: 403, json: { status: '403' } }
+  expect(await scim('POST', 'Users', user(spelled, { active: false }), key)).toMatchObject(refused)
+  expect(await scim('PATCH', `Users/${other.id}`, replace('userName', spelled), key)).toMatchObject(refused)
+  const path = `Users/${(await scim('POST', 'Users', user(spelled), key)).json.id}`
+  expect(await scim('PATCH', path, replace('active', 'False'), key)).toMatchObject(refused)
+  expect(await scim('PUT', path, user('other.name@example.com'), key)).toMatchObject(refused)
+  expect(await scim('DELETE', path, undefined, key)).toMatchObject(refused)
+  expect((await scim('GET', path, undefined, key)).json).toMatchObject({ userName: spelled, active: true })
+  // Groups give no rights: their team has the name, they nothing more.
+  const group = await scim('POST', 'Groups', { displayName: 'admins', members: [{ value: other.id }] }, key)
+  expect(group.status).toBe(201)
+  expect((await asKey('GET', '/api/v1/users')).json.data).toHaveLength(1)
 })
 
 test('pages go by index; workloads are no users; other tenants have other users', async () => {
@@ -140,6 +183,11 @@ test('pages go by index; workloads are no users; other tenants have other users'
   expect(second.json).toMatchObject({ startIndex: 2, itemsPerPage: 1, totalResults: all.totalResults })
   expect(second.json.Resources).toEqual(all.Resources.slice(1, 2))
   expect((await scim('GET', 'Users?count=0')).json.Resources).toEqual([])
+  expect((await scim('GET', 'Users?count=-1&startIndex=-5')).json).toMatchObject({ startIndex: 1, Resources: [] })
+  expect((await scim('GET', 'Users?startIndex=99999999999999')).json).toMatchObject({ itemsPerPage: 0 })
+  const searched = await scim('POST', '.search', { startIndex: 2, count: 1, attributes: ['userName'] })
+  const { id, userName, schemas } = all.Resources[1]
+  expect(searched.json.Resources).toEqual([{ schemas, id, userName }])
 
   const other = await newTenantOfProduct()
   const theirs = await scim('GET', `Users/${all.Resources[0].id}`, undefined, other.credentials.api_key)
@@ -161,7 +209,7 @@ test('errors have SCIM’s own form, also without a right', async () => {
   expect(entry).toMatchObject({ action: 'directory.put', error_code: 'INSUFFICIENT_SCOPE' })
   expect(await scim('GET', 'Users', undefined, 'ak_live_wrong')).toMatchObject({ status: 401, json: { status: '401' } })
   expect(await scim('POST', 'Users', { displayName: 'x' })).toMatchObject({
-    status: 422,
+    status: 400,
     json: { scimType: 'invalidValue' },
   })
   expect(await scim('PATCH', 'Users/idn_0', { Operations: [{ op: 'move' }] })).toMatchObject({ status: 400 })
@@ -170,7 +218,26 @@ test('errors have SCIM’s own form, also without a right', async () => {
     bulk: { supported: false },
   })
   expect((await scim('GET', 'ResourceTypes')).json.Resources).toHaveLength(2)
-  expect((await scim('GET', 'Schemas')).json.Resources).toHaveLength(2)
+  const { Resources: schemas } = (await scim('GET', 'Schemas')).json
+  expect(schemas).toHaveLength(2)
+  for (const { id } of schemas) expect((await scim('GET', `Schemas/${encodeURIComponent(id)}`)).json.id).toBe(id)
+  expect((await scim('GET', 'ResourceTypes/Group')).json).toMatchObject({ name: 'Group' })
+  const refusals = [
+    ['GET', 'Schemas/urn:none', 404],
+    ['GET', 'Schemas?filter=id+pr', 403],
+    ['GET', 'Nothing', 404],
+    ['DELETE', 'Schemas', 405],
+    ['GET', 'Me', 501],
+    ['POST', 'Bulk', 501],
+  ] as const
+  for (const [method, path, status] of refusals) {
+    const { json } = await scim(method, path, method === 'POST' ? {} : undefined)
+    expect(json).toEqual({
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+      status: String(status),
+      detail: json.detail,
+    })
+  }
   const { json: description } = await ask('GET', '/openapi.json')
   expect(Object.keys(description.paths).filter((path) => path.startsWith('/scim'))).toEqual([])
 })

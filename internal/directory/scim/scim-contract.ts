@@ -18,30 +18,35 @@ export interface ScimReference {
 
 export interface ScimUser {
   readonly id: string
+  readonly externalId: string | undefined
   readonly userName: string
-  readonly active: boolean
+  /** Undefined: the client has removed it. */
+  readonly active: boolean | undefined
   readonly groups: readonly ScimReference[]
 }
 
 export interface ScimTeam {
   readonly id: string
+  readonly externalId: string | undefined
   readonly displayName: string
-  /** Absent when the client has excluded them. */
-  readonly members?: readonly ScimReference[]
+  /** Undefined where the client does not ask for them. */
+  readonly members: readonly ScimReference[] | undefined
 }
 
 export const userPath = (id: string): string => `${SCIM_PATH}/Users/${id}`
 export const groupPath = (id: string): string => `${SCIM_PATH}/Groups/${id}`
 
-export const userBody = (user: ScimUser): ScimBody & ScimUser => ({
+export const userBody = (user: ScimUser) => ({
   schemas: [USER_SCHEMA],
   ...user,
+  groups: user.groups.map((group) => ({ ...group, $ref: groupPath(group.value), type: 'direct' })),
   ...metaOf('User', userPath(user.id)),
 })
 
-export const groupBody = (team: ScimTeam): ScimBody & ScimTeam => ({
+export const groupBody = (team: ScimTeam) => ({
   schemas: [GROUP_SCHEMA],
   ...team,
+  members: team.members?.map((member) => ({ ...member, $ref: userPath(member.value), type: 'User' })),
   ...metaOf('Group', groupPath(team.id)),
 })
 
@@ -66,6 +71,7 @@ export const PROVIDER_CONFIG = {
       primary: true,
     },
   ],
+  ...metaOf('ServiceProviderConfig', `${SCIM_PATH}/ServiceProviderConfig`),
 }
 
 const resourceType = (name: string, endpoint: string, schema: string) => ({
@@ -74,6 +80,7 @@ const resourceType = (name: string, endpoint: string, schema: string) => ({
   name,
   endpoint,
   schema,
+  ...metaOf('ResourceType', `${SCIM_PATH}/ResourceTypes/${name}`),
 })
 
 export const RESOURCE_TYPES = [
@@ -86,33 +93,47 @@ const attribute = (name: string, stated: object = {}) => ({
   type: 'string',
   multiValued: false,
   required: false,
-  caseExact: true,
+  caseExact: false,
   mutability: 'readWrite',
   returned: 'default',
   uniqueness: 'none',
   ...stated,
 })
 
+/** The parts of a reference. @param mutability of those that a client sets */
+const reference = (mutability: string, to: string, types: readonly string[]) => [
+  attribute('value', { caseExact: true, mutability }),
+  attribute('$ref', { type: 'reference', referenceTypes: [to], caseExact: true, mutability }),
+  attribute('type', { canonicalValues: types, mutability }),
+  attribute('display', { mutability: 'readOnly' }),
+]
+
+const schema = (id: string, name: string, description: string, attributes: readonly object[]) => ({
+  schemas: [`${CORE}:Schema`],
+  id,
+  name,
+  description,
+  attributes,
+  ...metaOf('Schema', `${SCIM_PATH}/Schemas/${id}`),
+})
+
 export const SCHEMAS = [
-  {
-    id: USER_SCHEMA,
-    name: 'User',
-    attributes: [
-      attribute('userName', { required: true, mutability: 'immutable', uniqueness: 'server' }),
-      attribute('active', { type: 'boolean' }),
-      attribute('groups', { type: 'complex', multiValued: true, mutability: 'readOnly' }),
-    ],
-  },
-  {
-    id: GROUP_SCHEMA,
-    name: 'Group',
-    attributes: [
-      attribute('displayName', { required: true, uniqueness: 'server' }),
-      attribute('members', {
-        type: 'complex',
-        multiValued: true,
-        subAttributes: [attribute('value'), attribute('display', { mutability: 'readOnly' })],
-      }),
-    ],
-  },
+  schema(USER_SCHEMA, 'User', 'A person whose calls are attributed.', [
+    attribute('userName', { required: true, uniqueness: 'server' }),
+    attribute('active', { type: 'boolean' }),
+    attribute('groups', {
+      type: 'complex',
+      multiValued: true,
+      mutability: 'readOnly',
+      subAttributes: reference('readOnly', 'Group', ['direct']),
+    }),
+  ]),
+  schema(GROUP_SCHEMA, 'Group', 'A team.', [
+    attribute('displayName', { required: true, uniqueness: 'server' }),
+    attribute('members', {
+      type: 'complex',
+      multiValued: true,
+      subAttributes: reference('immutable', 'User', ['User']),
+    }),
+  ]),
 ]

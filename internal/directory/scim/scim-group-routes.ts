@@ -1,36 +1,36 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Caller } from '../../auth/authenticate.js'
-import type { Exchange } from '../../http/exchange.js'
-import type { Reply } from '../../http/mutations/mutation.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { Route } from '../../http/route.js'
 import { randomId } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { name as nameSchema } from '../../text/plain-text.js'
 import { directoryKey } from '../directory-key.js'
-import { ENTRIES_MAX } from '../entries.js'
-import { groupBody, groupPath, type ScimBody } from './scim-contract.js'
+import { groupBody, groupPath } from './scim-contract.js'
+import { isSelected, lookupsOf } from './scim-filter.js'
 import { GROUPS_MAX, inGroups, type ScimGroup } from './scim-group.js'
 import {
   badAttribute,
+  badRequest,
   idsIn,
+  immutable,
+  isUnassigned,
   NO_OBJECT,
-  NO_PATCH,
-  type Operation,
-  pageIn,
-  pageOf,
+  readExternalId,
   readObject,
-  readPatch,
+  taken,
+  textIn,
 } from './scim-messages.js'
-import { type ScimChange, type ScimDeps, scimChange, scimRead } from './scim-route.js'
-import { findUser, type User } from './scim-user-routes.js'
+import { type Operation, readPatch } from './scim-patch.js'
+import { isAskedFor, type Projection } from './scim-projection.js'
+import type { Collection } from './scim-query.js'
+import { type ScimChange, type ScimDeps, scimChange, scimCollection, scimRead } from './scim-route.js'
+import { findUser } from './scim-user-routes.js'
 
-/** `/scim/v2/Groups`: teams, of which a client sets the name and the members. */
+/** `/scim/v2/Groups`: teams, of which a client sets the name, its own id and the members. */
 export const scimGroupRoutes = (deps: ScimDeps): readonly Route[] => [
-  scimRead('Groups', (exchange, caller) => listGroups(exchange, caller, deps)),
-  scimRead('Groups/:id', (exchange, caller) => {
-    const group = findGroup(exchange.parameter, caller.tenantId, deps)
-    return 'code' in group ? group : shownGroup(group, withoutMembers(exchange), deps)
+  ...scimCollection('Groups', (tenantId) => [groupsOf(tenantId, deps)]),
+  scimRead('Groups/:id', (exchange, { tenantId }, projection) => {
+    const group = findGroup(exchange.parameter, tenantId, deps)
+    return 'code' in group ? group : shownGroup(group, projection, deps)
   }),
   scimChange('post', 'Groups', 'scim_group.put', deps, createGroup),
   scimChange('put', 'Groups/:id', 'scim_group.put', deps, replaceGroup),
@@ -38,7 +38,9 @@ export const scimGroupRoutes = (deps: ScimDeps): readonly Route[] => [
   scimChange('del', 'Groups/:id', 'scim_group.delete', deps, deleteGroup),
 ]
 
-const TAKEN = problem('CONFLICT', 'A group of this name exists.')
+const IS_TAKEN = taken('A group of this name exists.')
+const NO_MEMBERS = badAttribute('members', 'must be ids of users')
+const NO_MEMBER = badRequest('noTarget', 'No member matches the filter of the path.')
 /** Identities that are changed at a time. */
 const AT_ONCE = 64
 
@@ -49,141 +51,252 @@ function findGroup(id: string, tenantId: string, { groups, idsOf }: ScimDeps): S
   return group === undefined || group.tenant_id !== tenantId ? noSuch('group') : group
 }
 
-const membersOf = (group: ScimGroup, { entries }: ScimDeps): readonly User[] =>
-  entries
-    .of(group.tenant_id, 'identities')
-    .sorted.after(undefined, 'ascending', ENTRIES_MAX.identities)
-    .flatMap(({ record: [id, entry] }) => (entry.groups?.includes(group.id) ? [{ id, entry }] : []))
+const membersOf = (group: ScimGroup, { people }: ScimDeps) => people.of(group.tenant_id).members(group.id)
 
-const shownGroup = (group: ScimGroup, withoutMembers: boolean, deps: ScimDeps): ScimBody =>
+const shownGroup = (group: ScimGroup, projection: Projection, deps: ScimDeps) =>
   groupBody({
     id: group.id,
+    externalId: group.external_id,
     displayName: group.name,
-    ...(!withoutMembers && {
-      members: membersOf(group, deps).map(({ id, entry }) => ({ value: id, display: entry.name })),
-    }),
+    members: isAskedFor('members', projection)
+      ? membersOf(group, deps).map(({ id, entry }) => ({ value: id, display: entry.renamed?.at(-1) ?? entry.name }))
+      : undefined,
   })
 
-const withoutMembers = ({ query }: Exchange): boolean => /(?:^|&)excludedAttributes=[^&]*\bmembers\b/i.test(query)
+/** Attributes, and whether groups are found by them. */
+const INDEXED: ReadonlyMap<string, boolean> = new Map(
+  ['displayname', 'externalid', 'id', 'members', 'members.value'].map((attribute) => [attribute, true]),
+)
+/** The same of members in a group. */
+const MEMBER: ReadonlyMap<string, boolean> = new Map([
+  ['value', true],
+  ['type', false],
+  ['display', false],
+])
 
-function listGroups(exchange: Exchange, { tenantId }: Caller, deps: ScimDeps): ScimBody | Problem {
-  const query = pageIn(exchange.query, 'displayName')
-  if ('code' in query) return query
-  const found = [...deps.groups.of(tenantId)]
-    .filter(({ name }) => query.sought === undefined || name === query.sought)
-    .sort((one, other) => (one.name < other.name ? -1 : 1))
-  return pageOf(found, query, (group) => shownGroup(group, withoutMembers(exchange), deps))
+export function groupsOf(tenantId: string, deps: ScimDeps): Collection<ScimGroup> {
+  const { groups, groupIndex } = deps
+  const people = deps.people.of(tenantId)
+  const sorted = groupIndex.sorted(tenantId)
+  const withIds = (ids: readonly string[]): readonly ScimGroup[] =>
+    ids.map((id) => groups.get(id)).filter((group) => group?.tenant_id === tenantId) as readonly ScimGroup[]
+  return {
+    size: sorted.size,
+    at: (start, count) => sorted.at(start, count),
+    isIndexed: (attribute) => INDEXED.get(attribute),
+    find({ attribute, value }) {
+      if (attribute === 'displayname') return groupIndex.named(tenantId, value)
+      if (attribute === 'externalid') return groupIndex.withExternalId(tenantId, value)
+      return withIds(attribute === 'id' ? [value] : (people.get(value)?.entry.groups ?? []))
+    },
+    valuesOf: (group) => (attribute) => {
+      if (attribute === 'id') return [group.id]
+      if (attribute === 'displayname') return [group.name]
+      if (attribute === 'externalid') return group.external_id === undefined ? [] : [group.external_id]
+      return attribute === 'members' || attribute === 'members.value' ? people.memberIds(group.id) : undefined
+    },
+    show: (group, projection) => shownGroup(group, projection, deps),
+    rowsOf: (group, projection) => 1 + (isAskedFor('members', projection) ? people.memberIds(group.id).size : 0),
+  }
 }
 
-const createGroup: ScimChange = async ({ tenantId, body }, deps) => {
-  const members = readObject(body)
-  const name = members && nameSchema().safeParse(members['displayname'])
-  if (members === undefined || name?.success !== true)
-    return badAttribute('displayName', 'is required, with at most 256 bytes')
+/** What a client asks of a group. */
+interface Wanted {
+  readonly name?: string
+  /** Null: none. */
+  readonly externalId?: string | null
+  readonly members: WantedMembers
+}
+
+interface WantedMembers {
+  /** Whether all that are not added leave. */
+  isReplaced: boolean
+  readonly added: Set<string>
+  readonly removed: Set<string>
+}
+
+const noMembers = (): WantedMembers => ({ isReplaced: false, added: new Set(), removed: new Set() })
+
+/** Of a whole group: one without members has none. */
+function readGroup(body: Buffer): Wanted | Problem {
+  const stated = readObject(body)
+  if (stated === undefined) return NO_OBJECT
+  const { displayname, externalid, members } = stated
+  const name = readName(displayname)
+  if (typeof name !== 'string') return name
+  const external: Pick<Wanted, 'externalId'> | Problem = externalid === undefined ? {} : readExternalId(externalid)
+  if ('code' in external) return external
+  const ids = idsIn(members)
+  if (ids === undefined) return NO_MEMBERS
+  return { name, ...external, members: { ...noMembers(), isReplaced: true, added: new Set(ids) } }
+}
+
+const readName = (value: unknown): string | Problem =>
+  textIn(value) ?? badAttribute('displayName', 'must be a text of 1 to 256 bytes')
+
+const createGroup: ScimChange = async ({ tenantId, body, projection }, deps) => {
+  const wanted = readGroup(body)
+  if ('code' in wanted) return wanted
+  const { name = '', externalId, members } = wanted
   if (deps.groups.countOf(tenantId) >= GROUPS_MAX) {
     return problem('CONFLICT', `Limit reached: at most ${GROUPS_MAX} groups per tenant.`)
   }
-  if (isTaken(name.data, undefined, tenantId, deps)) return TAKEN
+  if (deps.groupIndex.named(tenantId, name).length > 0) return IS_TAKEN
+  if (!areUsers(members.added, tenantId, deps)) return NO_MEMBERS
   const id = randomId('grp', deps.idsOf(tenantId))
-  const made = { id, tenant_id: tenantId, name: name.data, created_at: new Date(deps.clock()).toISOString() }
+  const created_at = new Date(deps.clock()).toISOString()
+  const made = { id, tenant_id: tenantId, name, created_at, ...(externalId != null && { external_id: externalId }) }
   const group = await deps.groups.createOnce(id, made)
-  const refusal = await setMembers(group, [], idsIn(members['members']), deps)
-  if (refusal !== undefined) return refusal
+  await setMembers(group, [], [...members.added], deps)
   return {
     status: 201,
     target: id,
     location: groupPath(id),
-    body: shownGroup(group, false, deps),
-    changes: { after: { name: group.name } },
+    body: shownGroup(group, projection, deps),
+    changes: { after: { name } },
   }
 }
 
-const isTaken = (name: string, ownId: string | undefined, tenantId: string, { groups }: ScimDeps): boolean =>
-  [...groups.of(tenantId)].some((group) => group.name === name && group.id !== ownId)
+const replaceGroup: ScimChange = async (request, deps) => {
+  const wanted = readGroup(request.body)
+  const set = 'code' in wanted ? wanted : await setGroup(request, () => wanted, deps)
+  return withBody(request, set, deps)
+}
 
-const replaceGroup: ScimChange = async ({ tenantId, id, body }, deps) => {
-  const members = readObject(body)
-  if (members === undefined) return NO_OBJECT
-  const replaced = await setGroup(
-    tenantId,
-    id,
-    [
-      { op: 'replace', attribute: 'displayname', value: members['displayname'] },
-      { op: 'replace', attribute: 'members', value: members['members'] ?? [] },
-    ],
-    deps,
-  )
+const patchGroup: ScimChange = async (request, deps) => {
+  const operations = readPatch(request.body)
+  if ('code' in operations) return operations
+  const set = await setGroup(request, (group) => wantedBy(operations, group, deps), deps)
+  const { attributes, excluded } = request.projection
+  return attributes === undefined && excluded === undefined ? set : withBody(request, set, deps)
+}
+
+/** RFC 7644 section 3.5.2: who asks for attributes gets the group. */
+function withBody({ tenantId, id, projection }: Request, set: Awaited<ReturnType<ScimChange>>, deps: ScimDeps) {
   const group = findGroup(id, tenantId, deps)
-  return 'code' in replaced || 'code' in group
-    ? replaced
-    : { ...replaced, status: 200, body: shownGroup(group, false, deps) }
+  return 'code' in set || 'code' in group
+    ? set
+    : ({ ...set, status: 200, body: shownGroup(group, projection, deps) } as const)
 }
 
-const patchGroup: ScimChange = async ({ tenantId, id, body }, deps) => {
-  const operations = readPatch(body)
-  return operations === undefined ? NO_PATCH : setGroup(tenantId, id, operations, deps)
-}
+type Request = Parameters<ScimChange>[0]
 
-async function setGroup(
-  tenantId: string,
-  id: string,
-  operations: readonly Operation[],
-  deps: ScimDeps,
-): Promise<Reply | Problem> {
-  const before = findGroup(id, tenantId, deps)
-  if ('code' in before) return before
-  let name = before.name
-  const current = new Set(membersOf(before, deps).map((member) => member.id))
-  const wanted = new Set(current)
-  for (const { op, attribute, value } of operations) {
-    if (attribute === 'displayname' && op !== 'remove') {
-      const read = nameSchema().safeParse(value)
-      if (!read.success) return badAttribute('displayName', 'must be a name of at most 256 bytes')
-      name = read.data
-    } else if (attribute === 'members') {
-      const ids = idsIn(value)
-      if (op === 'replace' || (op === 'remove' && value === undefined)) wanted.clear()
-      for (const member of ids) {
-        if (op === 'remove') wanted.delete(member)
-        else wanted.add(member)
-      }
+/** What the operations of a PATCH come to. Attributes that are not kept are passed over. */
+function wantedBy(operations: readonly Operation[], group: ScimGroup, deps: ScimDeps): Wanted | Problem {
+  let wanted: Wanted = { members: noMembers() }
+  for (const operation of operations) {
+    const { op, attribute, value, hasPath } = operation
+    if (hasPath && (attribute === 'id' || attribute === 'meta' || (attribute === 'displayname' && op === 'remove'))) {
+      return immutable(attribute)
+    }
+    if (attribute === 'members' && operation.sub === undefined) {
+      const refusal = changeMembers(wanted.members, operation, group, deps)
+      if (refusal !== undefined) return refusal
+    } else if (attribute === 'displayname') {
+      const name = readName(value)
+      if (typeof name !== 'string') return name
+      wanted = { ...wanted, name }
+    } else if (attribute === 'externalid') {
+      const external = readExternalId(op === 'remove' ? null : value)
+      if ('code' in external) return external
+      wanted = { ...wanted, ...external }
     }
   }
-  if (isTaken(name, id, tenantId, deps)) return TAKEN
-  const group = await deps.groups.change(id, (now) => ({ ...now, name }))
-  if (group === undefined) return noSuch('group')
-  const left = [...current].filter((member) => !wanted.has(member))
-  const isRenamed = name !== before.name
-  // Members that stay have the new name of their team.
-  const touched = isRenamed ? [...wanted] : [...wanted].filter((member) => !current.has(member))
-  const refusal = await setMembers(group, left, touched, deps)
-  return refusal ?? { status: 204, target: id, changes: { before: { name: before.name }, after: { name } } }
+  return wanted
 }
+
+function changeMembers(
+  members: WantedMembers,
+  { op, filter, value }: Operation,
+  group: ScimGroup,
+  deps: ScimDeps,
+): Problem | undefined {
+  const ids = idsIn(value)
+  if (ids === undefined) return NO_MEMBERS
+  const matched = filter === undefined ? [] : matching(filter, group, deps)
+  if (filter !== undefined && op === 'replace' && matched.length === 0) return NO_MEMBER
+  const isAll = filter === undefined && (op === 'replace' || (op === 'remove' && isUnassigned(value)))
+  if (isAll) {
+    members.isReplaced = true
+    members.added.clear()
+    members.removed.clear()
+  }
+  const leaving = op === 'remove' && filter === undefined ? ids : op === 'add' ? [] : matched
+  for (const id of leaving) {
+    members.added.delete(id)
+    members.removed.add(id)
+  }
+  for (const id of op === 'remove' ? [] : ids) {
+    members.removed.delete(id)
+    members.added.add(id)
+  }
+  return undefined
+}
+
+/** The members that the filter of a path selects; those that it names are looked up. */
+function matching(filter: NonNullable<Operation['filter']>, group: ScimGroup, deps: ScimDeps): readonly string[] {
+  const people = deps.people.of(group.tenant_id)
+  const members = people.memberIds(group.id)
+  const lookups = lookupsOf(filter, (attribute) => MEMBER.get(attribute))
+  const candidates =
+    lookups === undefined ? [...members] : lookups.map(({ value }) => value).filter((id) => members.has(id))
+  const valuesOf = (id: string) => (attribute: string) => {
+    if (attribute === 'value') return [id]
+    if (attribute === 'type') return ['User']
+    return attribute === 'display' ? [people.get(id)?.entry.name ?? ''] : undefined
+  }
+  return candidates.filter((id) => isSelected(filter, valuesOf(id)))
+}
+
+/** @param wantedOf what is asked of the group as it is */
+async function setGroup(
+  { tenantId, id }: Request,
+  wantedOf: (group: ScimGroup) => Wanted | Problem,
+  deps: ScimDeps,
+): ReturnType<ScimChange> {
+  const before = findGroup(id, tenantId, deps)
+  if ('code' in before) return before
+  const wanted = wantedOf(before)
+  if ('code' in wanted) return wanted
+  const { name = before.name, externalId, members } = wanted
+  if (deps.groupIndex.named(tenantId, name).some((group) => group.id !== id)) return IS_TAKEN
+  const current = deps.people.of(tenantId).memberIds(id)
+  const join = [...members.added].filter((member) => !current.has(member))
+  if (!areUsers(join, tenantId, deps)) return NO_MEMBERS
+  const leave = members.isReplaced
+    ? [...current].filter((member) => !members.added.has(member))
+    : [...members.removed].filter((member) => current.has(member))
+  const leaving = new Set(leave)
+  const group = await deps.groups.change(id, ({ external_id: known, ...now }) => {
+    const external = externalId === undefined ? known : (externalId ?? undefined)
+    return { ...now, name, ...(external !== undefined && { external_id: external }) }
+  })
+  if (group === undefined) return noSuch('group')
+  // Members that stay have the new name of their team.
+  const stay = name === before.name ? [] : [...current].filter((member) => !leaving.has(member))
+  await setMembers(group, leave, [...join, ...stay], deps)
+  return { status: 204, target: id, changes: { before: { name: before.name }, after: { name } } }
+}
+
+const areUsers = (ids: Iterable<string>, tenantId: string, deps: ScimDeps): boolean =>
+  [...ids].every((id) => !('code' in findUser(id, tenantId, deps)))
 
 /** Identities that leave a group, and that join it or stay. */
 async function setMembers(
-  group: ScimGroup,
+  { tenant_id: tenantId, id, name }: ScimGroup,
   leave: readonly string[],
   join: readonly string[],
   deps: ScimDeps,
-): Promise<Problem | undefined> {
-  const { tenant_id: tenantId, id } = group
-  const joining: User[] = []
-  for (const member of join) {
-    const user = findUser(member, tenantId, deps)
-    if ('code' in user) return badAttribute('members', 'must be ids of users')
-    joining.push(user)
+): Promise<void> {
+  const nameOf = (groupId: string): string | undefined => {
+    if (groupId === id) return name
+    const other = deps.groups.get(groupId)
+    return other?.tenant_id === tenantId ? other.name : undefined
   }
-  const nameOf = (groupId: string): string | undefined =>
-    groupId === id
-      ? group.name
-      : tenantId === deps.groups.get(groupId)?.tenant_id
-        ? deps.groups.get(groupId)?.name
-        : undefined
-  const all = deps.entries.of(tenantId, 'identities')
+  const people = deps.people.of(tenantId)
   const steps = [
-    ...leave.map((member) => ({ entry: all.get(member), joins: false })),
-    ...joining.map(({ entry }) => ({ entry, joins: true })),
+    ...leave.map((member) => ({ entry: people.get(member)?.entry, joins: false })),
+    ...join.map((member) => ({ entry: people.get(member)?.entry, joins: true })),
   ].values()
   const worker = async (): Promise<void> => {
     for (const { entry, joins } of steps) {
@@ -197,19 +310,13 @@ async function setMembers(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  return undefined
 }
 
 const deleteGroup: ScimChange = async ({ tenantId, id }, deps) => {
   const group = findGroup(id, tenantId, deps)
   if ('code' in group) return group
   // First the members: a repeat then still finds the group.
-  await setMembers(
-    group,
-    membersOf(group, deps).map((member) => member.id),
-    [],
-    deps,
-  )
+  await setMembers(group, [...deps.people.of(tenantId).memberIds(id)], [], deps)
   return (await deps.groups.delete(id))
     ? { status: 204, target: id, changes: { before: { name: group.name } } }
     : noSuch('group')

@@ -72,6 +72,19 @@ export class SortedRecords<T> {
     return found
   }
 
+  /** Up to `count` records from a place on, counted from 0 in ascending order: whole chunks before it are passed. */
+  at(place: number, count: number): readonly T[] {
+    const found: T[] = []
+    let before = 0
+    for (const chunk of this.chunks) {
+      if (found.length >= count) break
+      const from = Math.max(0, place - before)
+      for (const { record } of chunk.slice(from, from + count - found.length)) found.push(record)
+      before += chunk.length
+    }
+    return found
+  }
+
   /** The position of the first row in this order. */
   private start(order: Order): [chunk: number, index: number] {
     const last = this.chunks.length - 1

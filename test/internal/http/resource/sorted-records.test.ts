@@ -32,6 +32,8 @@ describe('sorted records', () => {
         const earlier = rows.filter(({ key }) => compareKeys(key, from) < 0).reverse()
         expect(records.after(from, 'ascending', count)).toEqual(later.slice(0, count))
         expect(records.after(from, 'descending', count)).toEqual(earlier.slice(0, count))
+        const all = rows.map(({ record }) => record)
+        expect(records.at(count, count)).toEqual(all.slice(count, 2 * count))
       }),
     )
   })
@@ -47,6 +49,9 @@ describe('sorted records', () => {
       .filter((number) => number % 3 !== 0 && (number <= 1_000 || number >= 3_000))
       .sort((a, b) => a - b)
 
+    for (const place of [0, 511, 512, 1_500, 2_900, 9_999]) {
+      expect(records.at(place, 600)).toEqual(left.slice(place, place + 600))
+    }
     const all = (order: 'ascending' | 'descending') => {
       const seen: number[] = []
       let after: readonly string[] | undefined
