@@ -20,7 +20,6 @@ export interface People {
   named(name: string): readonly Person[]
   withExternalId(externalId: string): readonly Person[]
   /** Of a group, by its id. */
-  members(groupId: string): readonly Person[]
   memberIds(groupId: string): ReadonlySet<string>
 }
 
@@ -81,10 +80,6 @@ class TenantPeople implements People {
 
   withExternalId(externalId: string): readonly Person[] {
     return this.all(this.byExternalId.of(externalId))
-  }
-
-  members(groupId: string): readonly Person[] {
-    return this.all(this.byGroup.of(groupId))
   }
 
   memberIds(groupId: string): ReadonlySet<string> {

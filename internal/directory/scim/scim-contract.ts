@@ -10,7 +10,7 @@ export interface ScimBody {
   readonly schemas: readonly string[]
 }
 
-/** A member of a group, or a group of a user. */
+/** A group of a user. */
 export interface ScimReference {
   readonly value: string
   readonly display: string
@@ -29,8 +29,8 @@ export interface ScimTeam {
   readonly id: string
   readonly externalId: string | undefined
   readonly displayName: string
-  /** Undefined where the client does not ask for them. */
-  readonly members: readonly ScimReference[] | undefined
+  /** Ids of users. Undefined where the client does not ask for them. */
+  readonly members: readonly string[] | undefined
 }
 
 export const userPath = (id: string): string => `${SCIM_PATH}/Users/${id}`
@@ -46,7 +46,7 @@ export const userBody = (user: ScimUser) => ({
 export const groupBody = (team: ScimTeam) => ({
   schemas: [GROUP_SCHEMA],
   ...team,
-  members: team.members?.map((member) => ({ ...member, $ref: userPath(member.value), type: 'User' })),
+  members: team.members?.map((value) => ({ value, $ref: userPath(value), type: 'User' })),
   ...metaOf('Group', groupPath(team.id)),
 })
 
@@ -100,12 +100,11 @@ const attribute = (name: string, stated: object = {}) => ({
   ...stated,
 })
 
-/** The parts of a reference. @param mutability of those that a client sets */
+/** The parts of a reference. */
 const reference = (mutability: string, to: string, types: readonly string[]) => [
   attribute('value', { caseExact: true, mutability }),
   attribute('$ref', { type: 'reference', referenceTypes: [to], caseExact: true, mutability }),
   attribute('type', { canonicalValues: types, mutability }),
-  attribute('display', { mutability: 'readOnly' }),
 ]
 
 const schema = (id: string, name: string, description: string, attributes: readonly object[]) => ({
@@ -125,7 +124,7 @@ export const SCHEMAS = [
       type: 'complex',
       multiValued: true,
       mutability: 'readOnly',
-      subAttributes: reference('readOnly', 'Group', ['direct']),
+      subAttributes: [...reference('readOnly', 'Group', ['direct']), attribute('display', { mutability: 'readOnly' })],
     }),
   ]),
   schema(GROUP_SCHEMA, 'Group', 'A team.', [

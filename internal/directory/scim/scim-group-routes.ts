@@ -51,16 +51,12 @@ function findGroup(id: string, tenantId: string, { groups, idsOf }: ScimDeps): S
   return group === undefined || group.tenant_id !== tenantId ? noSuch('group') : group
 }
 
-const membersOf = (group: ScimGroup, { people }: ScimDeps) => people.of(group.tenant_id).members(group.id)
-
 const shownGroup = (group: ScimGroup, projection: Projection, deps: ScimDeps) =>
   groupBody({
     id: group.id,
     externalId: group.external_id,
     displayName: group.name,
-    members: isAskedFor('members', projection)
-      ? membersOf(group, deps).map(({ id, entry }) => ({ value: id, display: entry.renamed?.at(-1) ?? entry.name }))
-      : undefined,
+    members: isAskedFor('members', projection) ? [...deps.people.of(group.tenant_id).memberIds(group.id)] : undefined,
   })
 
 /** Attributes, and whether groups are found by them. */
@@ -71,7 +67,6 @@ const INDEXED: ReadonlyMap<string, boolean> = new Map(
 const MEMBER: ReadonlyMap<string, boolean> = new Map([
   ['value', true],
   ['type', false],
-  ['display', false],
 ])
 
 export function groupsOf(tenantId: string, deps: ScimDeps): Collection<ScimGroup> {
@@ -242,8 +237,7 @@ function matching(filter: NonNullable<Operation['filter']>, group: ScimGroup, de
     lookups === undefined ? [...members] : lookups.map(({ value }) => value).filter((id) => members.has(id))
   const valuesOf = (id: string) => (attribute: string) => {
     if (attribute === 'value') return [id]
-    if (attribute === 'type') return ['User']
-    return attribute === 'display' ? [people.get(id)?.entry.name ?? ''] : undefined
+    return attribute === 'type' ? ['User'] : undefined
   }
   return candidates.filter((id) => isSelected(filter, valuesOf(id)))
 }
