@@ -2,17 +2,20 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import {
   type ProviderSettings,
+  providerId,
   providerSchema,
+  redirectUriOf,
   type StoredProvider,
   secretContext,
 } from '../../internal/access/identity-provider/provider.js'
-import { providerRedirectUri } from '../../internal/access/oauth/provider-routes.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { ConfigError } from '../../internal/config/settings.js'
+import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { seal } from '../../internal/secrets/seal.js'
+import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { expectedForm } from '../../internal/text/expected-form.js'
-import { IDENTITY_PROVIDERS } from '../../streams/buckets.js'
+import { IDENTITY_PROVIDERS, SIGNING_KEYS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'
 import { findTenant } from './tenant.js'
@@ -65,8 +68,10 @@ async function runSet(tenantId: string, { file, clientSecretFile, ...options }: 
   await findTenant(broker, tenantId)
   const bucket = await broker.bucket(IDENTITY_PROVIDERS)
   const before = await storedProvider(broker, tenantId)
+  const ids = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
   const provider: StoredProvider = {
     ...settings,
+    id: providerId(ids(tenantId), settings),
     tenant_id: tenantId,
     sealed_client_secret: seal(masterKeys, secretContext(tenantId), Buffer.from(secret)),
     updated_at: new Date().toISOString(),
@@ -75,7 +80,7 @@ async function runSet(tenantId: string, { file, clientSecretFile, ...options }: 
   const changes = { ...(before && { before: withoutSecret(before) }), after: withoutSecret(provider) }
   await recordByCli(broker, 'identity_provider.put', tenantId, JSON.parse(JSON.stringify(changes)), tenantId)
   await broker.close()
-  process.stdout.write(`redirect address: <base URL>${providerRedirectUri('')}\n`)
+  process.stdout.write(`redirect address: <base URL>${redirectUriOf('', provider)}\n`)
 }
 
 async function runShow(tenantId: string, options: InstanceOption): Promise<void> {

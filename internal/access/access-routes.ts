@@ -11,6 +11,7 @@ import { apiKeyRoutes } from './api-keys/api-key-routes.js'
 import { clientRoutes } from './clients/client-routes.js'
 import { connectorRoutes } from './connectors/connector-routes.js'
 import { delegationChecks } from './delegation/delegation.js'
+import { identityProviderRoutes, shownId } from './identity-provider/check-routes.js'
 import type { RunningAccess } from './open-access.js'
 import { sqlUserRoutes } from './sql-users/sql-user-routes.js'
 import { settingsRoutes } from './tenants/tenant-routes.js'
@@ -33,6 +34,10 @@ export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): rea
   const tenantRecords = bucketRecords<Tenant>(access.tenantBucket, tenants.reached)
   const delegationCheckOf = delegationChecks(tenantRecords.read)
   const lifeDaysMaxOf = (tenantId: string) => settingsOf(findTenant(tenantId)).api_key_max_lifetime_days
+  const shownProviderOf = (tenantId: string) => {
+    const provider = oauth.providerOf(tenantId)
+    return provider && { ...provider, id: shownId(provider, deps.idsOf(tenantId)) }
+  }
   return [
     ...oauth.routes,
     ...apiKeyRoutes({
@@ -53,7 +58,8 @@ export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): rea
       tenants: tenantRecords,
       findTenant,
     }),
-    ...settingsRoutes({ ...deps, findTenant, tenants: tenantRecords, providerOf: oauth.providerOf }),
+    ...settingsRoutes({ ...deps, findTenant, tenants: tenantRecords, providerOf: shownProviderOf }),
+    ...identityProviderRoutes({ ...deps, ...oauth }),
     ...connectorRoutes({ ...deps, delegationCheckOf, connectors, residencyRegionOf }),
   ]
 }

@@ -33,6 +33,7 @@ export const AUDIT_ACTIONS = [
   'export_schedule.run',
   'export_schedule.deliver',
   'identity.erase',
+  'identity_provider.check',
   'identity_provider.delete',
   'identity_provider.put',
   'master_key.rotate',

@@ -21,6 +21,7 @@ export type IdPrefix =
   | 'cli'
   | 'usr'
   | 'con'
+  | 'idp'
   | 'mdl'
   | 'dlv'
   | 'svc'

@@ -9,6 +9,7 @@ import { mergedRecord } from '../support/contract/merged.js'
 import { trainModels } from '../support/contract/models.js'
 import { type Partner, partnerToken, registerPartner } from '../support/contract/partner.js'
 import { CASES, openTarget, type Sent, send, type Target, UNVERIFIED } from '../support/contract/target.js'
+import { setIdentityProvider } from '../support/instance.js'
 
 /** Requests that are right, and such as are wrong in one way, at every operation that the instance describes. */
 
@@ -369,6 +370,19 @@ async function undoMerge(
   statuses.get(operation.id)?.set(answer.status, 1)
 }
 
+/** Nobody answers there, which the check of the set-up says. @returns the settings, which have its id */
+async function providerOf({ credentials, service }: Target): Promise<string> {
+  if (service === undefined) return ''
+  const groups = [{ group: 'finance', scopes: ['read:reporting'] }]
+  const stated = { name: 'Example SSO', issuer: 'http://127.0.0.1:9', client_id: 'attribution', groups }
+  await setIdentityProvider(service, stated, 'secret')
+  const sent = { method: 'GET', path: '/api/v1/settings', headers: { 'x-api-key': credentials.api_key } }
+  for (;;) {
+    const { text } = await send(credentials.base_url, sent)
+    if (text.includes('"idp_')) return text
+  }
+}
+
 /** Drawn requests may rename or delete it later. */
 const makeService = ({ base_url, api_key }: Target['credentials']): Promise<Answer> =>
   send(base_url, {
@@ -389,6 +403,7 @@ test(`${CASES} valid and invalid requests to all operations get what their descr
   const ids = new Known(credentials, partner)
   const statuses = new Map(described.operations.map(({ id }) => [id, new Map<number, number>()]))
   await undoMerge(described, credentials, wrongIn, statuses)
+  ids.collect(await providerOf(target))
 
   const fire = async (draft: Draft): Promise<void> => {
     const { operation } = draft

@@ -1,15 +1,13 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Asked, ask } from '../support/ask.js'
 import { type Answer, type Browser, openBrowser } from '../support/browser.js'
-import { command } from '../support/instance.js'
+import { setIdentityProvider } from '../support/instance.js'
 import { adminFields, beginFlow, redeem, signIn } from '../support/oauth-client.js'
 import { type OpenIdProvider, openOpenIdProvider } from '../support/oidc-provider.js'
 import { newTenantOfProduct } from '../support/product.js'
+import { scriptedProvider } from '../support/scripted-provider.js'
 import type { Instance } from '../support/service.js'
-import { temporaryFolder } from '../support/spool.js'
 
 /** People who sign in at their company's OpenID provider, and the second factor of those who sign in by password. */
 
@@ -18,14 +16,14 @@ let provider: OpenIdProvider
 
 beforeAll(async () => {
   service = await newTenantOfProduct()
-  provider = await openOpenIdProvider(`${service.baseUrl}/v1/oauth/callback`)
+  provider = await openOpenIdProvider()
   await setProvider()
 })
 afterAll(() => provider.close())
 
+const CALLBACK = /\/v1\/oauth\/callback\/idp_[0-9a-z]{26}$/
+let registered = ''
 async function setProvider(members: object = {}): Promise<void> {
-  const folder = await temporaryFolder()
-  const [file, secretFile] = [join(folder, 'provider.json'), join(folder, 'secret')]
   const stated = {
     name: 'Example SSO',
     issuer: provider.issuer,
@@ -36,19 +34,11 @@ async function setProvider(members: object = {}): Promise<void> {
     ],
     ...members,
   }
-  await writeFile(file, JSON.stringify(stated))
-  await writeFile(secretFile, `${provider.clientSecret}\n`)
-  const args = [
-    'identity-provider',
-    'set',
-    service.credentials.tenant_id,
-    '--file',
-    file,
-    '--client-secret-file',
-    secretFile,
-  ]
-  const { code, lines } = await command(service, args)
-  expect([code, lines]).toEqual([0, [expect.stringContaining('/v1/oauth/callback')]])
+  const { code, lines } = await setIdentityProvider(service, stated, provider.clientSecret)
+  expect([code, lines]).toEqual([0, [expect.stringMatching(CALLBACK)]])
+  const address = service.baseUrl + (CALLBACK.exec(lines[0] ?? '')?.[0] ?? '')
+  if (stated.issuer === provider.issuer && address !== registered) provider.register(address)
+  registered = address
 }
 
 const admin = (method: string, path: string, body?: unknown): Promise<Asked> =>
@@ -100,6 +90,7 @@ test('a person is made at their first sign-in, and may do what their groups give
     name: 'Example SSO',
     issuer: provider.issuer,
     only: false,
+    id: registered.split('/').at(-1),
   })
   const first = await tokenOverProvider()
 
@@ -172,7 +163,7 @@ test('an answer belongs to the browser and the sign-in that began, and is taken 
   const start = new URL(linkOn(await browser.open(flow.address)), service.baseUrl)
   const { location: toProvider } = await browser.open(start)
   let answer = toProvider as URL
-  while (answer.pathname !== '/v1/oauth/callback') answer = (await browser.open(answer)).location as URL
+  while (!CALLBACK.test(answer.pathname)) answer = (await browser.open(answer)).location as URL
 
   expect((await openBrowser().open(answer)).status).toBe(400)
   expect((await openBrowser().open(start)).status).toBe(400)
@@ -181,6 +172,86 @@ test('an answer belongs to the browser and the sign-in that began, and is taken 
   expect((await browser.open(forged)).status).toBe(400)
   expect((await browser.open(answer)).location?.searchParams.get('code')).not.toBeNull()
   expect((await browser.open(answer)).location?.searchParams.get('error')).toBe('access_denied')
+})
+
+test('an answer at the address of another provider, or at a shared one, is not taken (mix-up)', async () => {
+  provider.person = ada
+  const flow = await beginFlow(service, 'read:reporting')
+  const browser = openBrowser()
+  const page = await browser.open(flow.address)
+  let answer = (await browser.open(new URL(linkOn(page), service.baseUrl))).location as URL
+  while (!CALLBACK.test(answer.pathname)) answer = (await browser.open(answer)).location as URL
+
+  for (const path of [`/v1/oauth/callback/idp_${'0'.repeat(26)}`, '/v1/oauth/callback']) {
+    const elsewhere = new URL(answer)
+    elsewhere.pathname = path
+    expect((await browser.open(elsewhere)).status).toBe(401)
+  }
+  // The code was not redeemed.
+  expect((await browser.open(answer)).location?.searchParams.get('code')).not.toBeNull()
+  const { name } = (await admin('GET', '/api/v1/settings')).json
+  expect(page.text).toContain(`<strong>${name}</strong>`)
+  expect(page.text).toContain(`Sign in with Example SSO and allow</a> (at ${new URL(provider.issuer).host})`)
+})
+
+test('the set-up check says what works; nobody else’s provider can be checked', async () => {
+  const check = (id: string) => admin('POST', `/api/v1/identity-providers/${id}/check`)
+  const id = registered.split('/').at(-1) ?? ''
+
+  const { status, json } = await check(id)
+
+  expect([status, json.redirect_uri]).toEqual([200, registered])
+  const verdicts = Object.fromEntries(
+    json.findings.map((each: Record<string, string>) => [each['aspect'], each['verdict']]),
+  )
+  expect(verdicts).toMatchObject({ description: 'works', sign_in: 'works', signatures: 'works', groups: 'works' })
+  expect((await check(`idp_${'0'.repeat(26)}`)).status).toBe(403)
+  const reader = await admin('POST', '/api/v1/api-keys', { name: 'reader', scopes: ['read:reporting'] })
+  const path = `/api/v1/identity-providers/${id}/check`
+  const refused = await ask(service.baseUrl, 'POST', path, { 'x-api-key': reader.json.secret })
+  expect([refused.status, refused.json.error_code]).toEqual([403, 'INSUFFICIENT_SCOPE'])
+})
+
+test('without auth_time a recent sign-in is refused with the reason; one that is too old is asked for again, once', async () => {
+  const scripted = await scriptedProvider()
+  await setProvider({ issuer: scripted.issuer })
+  const id = registered.split('/').at(-1)
+  await expect.poll(async () => (await admin('GET', '/api/v1/settings')).json.identity_provider.id).toBe(id)
+  const nowS = () => Math.floor(Date.now() / 1_000)
+  const back = async (browser: Browser, toProvider: URL) =>
+    (await browser.open(scripted.answer(toProvider))).location as URL
+  const begin = async () => {
+    const flow = await beginFlow(service, 'read:reporting')
+    flow.address.searchParams.set('max_age', '900')
+    const browser = openBrowser()
+    const page = await browser.open(flow.address)
+    return { browser, toProvider: (await browser.open(new URL(linkOn(page), service.baseUrl))).location as URL }
+  }
+  const claims = { preferred_username: 'eve', groups: ['finance'] }
+
+  scripted.script.idToken = claims
+  const unknown = await begin()
+  const refused = await back(unknown.browser, unknown.toProvider)
+  expect(refused.searchParams.get('error')).toBe('access_denied')
+  expect(refused.searchParams.get('error_description')).toContain('the claim auth_time')
+
+  scripted.script.idToken = { ...claims, auth_time: nowS() - 1_200 }
+  const old = await begin()
+  const again = await back(old.browser, old.toProvider)
+  expect([again.origin, again.searchParams.get('prompt')]).toEqual([scripted.issuer, 'login'])
+  const stubborn = await back(old.browser, again)
+  expect(stubborn.searchParams.get('error_description')).toContain('did not ask you to sign in again')
+
+  scripted.script.idToken = { ...claims, auth_time: nowS() }
+  const recent = await begin()
+  expect((await back(recent.browser, recent.toProvider)).searchParams.get('code')).not.toBeNull()
+
+  scripted.script.idToken = { preferred_username: 'eve', hasgroups: true }
+  const { browser, toProvider } = await begin()
+  expect((await back(browser, toProvider)).searchParams.get('error_description')).toContain('overage')
+  const audited = async () => (await admin('GET', '/api/v1/audit-log?limit=20')).json.data as { changes?: unknown }[]
+  await expect.poll(async () => JSON.stringify(await audited())).toContain('overage')
+  await setProvider()
 })
 
 test('who has left, says SCIM, is signed out at once and cannot come back', async () => {

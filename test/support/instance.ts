@@ -1,5 +1,6 @@
 /** The internals of a running service: its broker, master keys and command line; and additional tenants. */
 import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createApiKey } from '../../internal/auth/api-keys.js'
@@ -14,6 +15,7 @@ import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import type { Ask } from './ask.js'
 import { type Exit, launch } from './processes.js'
 import type { Instance } from './service.js'
+import { temporaryFolder } from './spool.js'
 
 export const CLI_MAIN = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
 
@@ -48,6 +50,20 @@ export async function setRegion(service: Pick<Instance, 'dataDir'>, ask: Ask, re
   const settings = JSON.stringify({ residency_region: region })
   await command(service, ['tenant', 'update', (await shown()).tenant_id, '--settings', settings])
   while ((await shown()).residency_region !== region);
+}
+
+/** Sets the identity provider of the first tenant. @returns what the command said */
+export async function setIdentityProvider(
+  service: Instance,
+  description: object,
+  secret: string,
+): Promise<Exit & { readonly lines: readonly string[] }> {
+  const folder = await temporaryFolder()
+  const [file, secretFile] = [join(folder, 'provider.json'), join(folder, 'secret')]
+  await writeFile(file, JSON.stringify(description))
+  await writeFile(secretFile, `${secret}\n`)
+  const files = ['--file', file, '--client-secret-file', secretFile]
+  return command(service, ['identity-provider', 'set', service.credentials.tenant_id, ...files])
 }
 
 /** A new tenant. @returns its id and an API key of it */

@@ -57,12 +57,13 @@ export function authorizationReplies(deps: OAuthDeps, isHttps: boolean) {
       const provider = deps.providerOf(client.tenant_id)
       const body = signInPage({
         clientName: client.name,
+        tenantName: deps.tenantNameOf(client.tenant_id),
         redirectUri,
         scopes,
         form,
         username: retry?.username ?? '',
         failure: retry?.failure ?? '',
-        provider: provider && { name: provider.name, isOnly: provider.only },
+        provider: provider && { name: provider.name, host: new URL(provider.issuer).host, isOnly: provider.only },
       })
       showHtml(exchange, body, { browser, redirectUri, isRetry: retry !== undefined })
     },

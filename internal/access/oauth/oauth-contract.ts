@@ -254,10 +254,10 @@ export const START_AT_PROVIDER: Operation = {
   query: { request: z.string() },
 }
 
-export const FINISH_AT_PROVIDER: Operation = {
+export const FINISH_AT_SHARED_ADDRESS: Operation = {
   ...BROWSER_STEP,
-  id: 'finishAtProvider',
-  summary: 'Come back from the identity provider',
+  id: 'finishAtSharedAddress',
+  summary: 'Come back from an identity provider that an earlier version has set',
   query: {
     state: z.string(),
     code: z.string().optional(),
@@ -268,6 +268,13 @@ export const FINISH_AT_PROVIDER: Operation = {
     session_state: z.string().optional(),
     scope: z.string().optional(),
   },
+}
+
+export const FINISH_AT_PROVIDER: Operation = {
+  ...FINISH_AT_SHARED_ADDRESS,
+  id: 'finishAtProvider',
+  summary: 'Come back from the identity provider',
+  parameters: { id: z.string() },
 }
 
 const CACHED = {

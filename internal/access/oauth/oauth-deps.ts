@@ -17,6 +17,8 @@ export interface OAuthDeps extends GrantDeps {
   readonly findClient: (clientId: string) => StoredClient | undefined
   readonly findUserNamed: (tenantId: string, username: string) => StoredUser | undefined
   readonly secondFactors: SecondFactors
+  /** As people know the tenant. */
+  readonly tenantNameOf: (tenantId: string) => string
   /** The identity provider of a tenant; undefined where people sign in by password alone. */
   readonly providerOf: (tenantId: string) => StoredProvider | undefined
   /** Whether the directory says that a person has left. @param username in any spelling */

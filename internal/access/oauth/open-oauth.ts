@@ -25,7 +25,7 @@ import { signingKey } from '../../secrets/signing-keys.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { CredentialsWatch } from '../credentials-watch.js'
 import { type StoredProvider, secretContext } from '../identity-provider/provider.js'
-import { relyingParty } from '../identity-provider/relying-party.js'
+import { type RelyingParty, relyingParty } from '../identity-provider/relying-party.js'
 import type { FromProviderDeps, PeopleFromProvider } from '../users/from-provider.js'
 import { storedCodes } from './authorization-codes.js'
 import { oauthRoutes } from './authorization-server.js'
@@ -35,7 +35,7 @@ import type { KeyRing } from './key-ring.js'
 import { maintainKeyRing, openKeyRing } from './key-rotation.js'
 import { recordRotation } from './oauth-audit.js'
 import type { OAuthDeps } from './oauth-deps.js'
-import { type ProviderSignIn, providerRedirectUri } from './provider-routes.js'
+import type { ProviderSignIn } from './provider-routes.js'
 import { secondFactors } from './second-factor.js'
 import { storedSessions } from './sessions.js'
 import { createTokenKeys } from './token-keys.js'
@@ -50,7 +50,7 @@ export interface AuthorizationServerSettings {
   readonly tokenLifeS: number
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
   /** Every tenant has a client for the console. */
-  readonly findTenant: (tenantId: string) => { readonly created_at: string } | undefined
+  readonly findTenant: (tenantId: string) => { readonly created_at: string; readonly name: string } | undefined
   /** Whether a tenant wants a second factor of people who sign in by password. */
   readonly requiresSecondFactor: (tenantId: string) => boolean
   readonly hasLeft: OAuthDeps['hasLeft']
@@ -87,6 +87,7 @@ export interface RunningAuthorizationServer {
   readonly findUser: (id: string) => StoredUser | undefined
   /** Of a tenant. */
   readonly providerOf: (tenantId: string) => StoredProvider | undefined
+  readonly checkProvider: RelyingParty['check']
   /** The directory says that somebody has left. */
   readonly endSignIns: PeopleFromProvider['end']
   close(): void
@@ -107,7 +108,7 @@ export async function openAuthorizationServer(
   })
   const clientBucket = await bucket(CLIENTS)
   const clients = await watchRecords<StoredClient>(clientBucket, onLost, onChange)
-  const { users, people, providers, fromProvider } = await openPeople(settings)
+  const { users, people, providers, signIn } = await openPeople(settings)
   const revokedBucket = await bucket(REVOKED_TOKENS)
   const revoked = await mirrorBucket<object>(revokedBucket, onLost, onChange)
   credentials.add(ringBucket, rings)
@@ -134,6 +135,7 @@ export async function openAuthorizationServer(
     findUser,
     findUserNamed: (tenantId, username) => people.named(tenantId, username),
     secondFactors: secondFactors({ users, masterKeys, isRequired: settings.requiresSecondFactor }),
+    tenantNameOf: (tenantId) => settings.findTenant(tenantId)?.name ?? tenantId,
     providerOf: providers.get,
     hasLeft: settings.hasLeft,
     codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
@@ -155,8 +157,9 @@ export async function openAuthorizationServer(
       isRevoked: (id) => revoked.get(id) !== undefined,
     })
   return {
-    routes: oauthRoutes(deps, providerSignIn(settings, parties.issuer, fromProvider)),
-    endSignIns: fromProvider.end,
+    routes: oauthRoutes(deps, signIn),
+    checkProvider: signIn.relyingParty.check,
+    endSignIns: signIn.people.end,
     judgeToken: judge(parties, findClient),
     partner: {
       issueTokenAt: (path, operation) => issueTokenRoute(path, operation, partnerDeps),
@@ -192,7 +195,8 @@ function maintainKeys(
 }
 
 /** The people who may sign in, and the identity providers of their tenants. */
-async function openPeople({ bucket, credentials, onChange, onLost, peopleOf }: AuthorizationServerSettings) {
+async function openPeople(settings: AuthorizationServerSettings) {
+  const { bucket, credentials, onChange, onLost, peopleOf } = settings
   const people = new UserDirectory()
   const userBucket = await bucket(USERS)
   const users = await watchRecords<StoredUser>(userBucket, onLost, (key, user) =>
@@ -202,26 +206,24 @@ async function openPeople({ bucket, credentials, onChange, onLost, peopleOf }: A
   const providers = await mirrorBucket<StoredProvider>(providerBucket, onLost)
   credentials.add(userBucket, users)
   credentials.add(providerBucket, providers)
-  const fromProvider = peopleOf({
-    users,
-    findUser: (id) => people.withId(id),
-    findUserNamed: (tenantId, username) => people.named(tenantId, username),
-    findUserAt: (tenantId, account) => people.at(tenantId, account),
-  })
-  return { users, people, providers, fromProvider }
+  const signIn: ProviderSignIn = {
+    relyingParty: partyOf(settings),
+    people: peopleOf({
+      users,
+      findUser: (id) => people.withId(id),
+      findUserNamed: (tenantId, username) => people.named(tenantId, username),
+      findUserAt: (tenantId, account) => people.at(tenantId, account),
+    }),
+    hasSeveral: () => [...providers.entries()].length > 1,
+    log: settings.log,
+  }
+  return { users, people, providers, signIn }
 }
 
-const providerSignIn = (
-  { masterKeys, clock, log }: AuthorizationServerSettings,
-  issuer: string,
-  people: PeopleFromProvider,
-): ProviderSignIn => ({
-  relyingParty: relyingParty({
-    redirectUri: providerRedirectUri(issuer),
+const partyOf = ({ masterKeys, mode, baseUrl, clock }: AuthorizationServerSettings): RelyingParty =>
+  relyingParty({
+    baseUrl: partiesOf(mode, baseUrl).issuer,
     secretOf: ({ tenant_id: tenantId, sealed_client_secret: sealed }) =>
       unseal(masterKeys, secretContext(tenantId), sealed).toString('utf8'),
     clock,
-  }),
-  people,
-  log,
-})
+  })

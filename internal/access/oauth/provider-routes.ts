@@ -5,8 +5,10 @@ import type { Route } from '../../http/route.js'
 import { problem } from '../../problems/problem-catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
 import { type ProviderPerson, personOf } from '../identity-provider/claims.js'
-import type { StoredProvider } from '../identity-provider/provider.js'
+import { kindOf } from '../identity-provider/known-providers.js'
+import { CALLBACK_PATH, redirectUriOf, type StoredProvider } from '../identity-provider/provider.js'
 import { type Began, type Proven, ProviderRefused, type RelyingParty } from '../identity-provider/relying-party.js'
+import { recencyOf } from '../identity-provider/token-times.js'
 import type { PeopleFromProvider, SignedIn } from '../users/from-provider.js'
 import {
   authorizationReplies,
@@ -22,7 +24,7 @@ import { answerFailure, CREDENTIALS_UNAVAILABLE, tooManyAttempts } from './clien
 import { type Parameters, readParameters } from './form.js'
 import { unguessable } from './issue-token.js'
 import { recordTokenAction } from './oauth-audit.js'
-import { FINISH_AT_PROVIDER, START_AT_PROVIDER } from './oauth-contract.js'
+import { FINISH_AT_PROVIDER, FINISH_AT_SHARED_ADDRESS, START_AT_PROVIDER } from './oauth-contract.js'
 import type { OAuthDeps } from './oauth-deps.js'
 import { grantTo, recordingOf, TOO_MANY } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'
@@ -34,19 +36,21 @@ import { isSignedInSince } from './users.js'
 export interface ProviderSignIn {
   readonly relyingParty: RelyingParty
   readonly people: PeopleFromProvider
+  /** Whether another tenant has a provider, too. */
+  readonly hasSeveral: () => boolean
   readonly log: Logger
 }
 
-/** Where providers send people back; registered with each. */
-export const providerRedirectUri = (issuer: string): string => `${issuer}${CALLBACK_PATH}`
-
 const START_PATH = '/v1/oauth/provider'
-const CALLBACK_PATH = '/v1/oauth/callback'
 
 const UNAVAILABLE = problem('SERVICE_UNAVAILABLE', 'The identity provider cannot be reached. Try again.', {
   retryAfterSeconds: 5,
 })
 const NOT_PROVEN = problem('INVALID_CREDENTIALS', 'The identity provider did not confirm the sign-in.')
+const OTHERS_ANSWER = problem(
+  'INVALID_CREDENTIALS',
+  'The answer came to the address of another identity provider than the one where this sign-in began.',
+)
 
 /**
  * The way over the company's identity provider: from the sign-in page to the provider, and back with its answer.
@@ -55,12 +59,10 @@ const NOT_PROVEN = problem('INVALID_CREDENTIALS', 'The identity provider did not
  * form is; `nonce` and PKCE's verifier follow from it by a key, so that nothing is stored and any gateway takes the
  * answer.
  */
-export function providerRoutes(
-  deps: OAuthDeps,
-  { relyingParty, people, log }: ProviderSignIn,
-  limits: SignInLimits,
-): readonly Route[] {
-  const isHttps = deps.parties.issuer.startsWith('https:')
+export function providerRoutes(deps: OAuthDeps, signIn: ProviderSignIn, limits: SignInLimits): readonly Route[] {
+  const { relyingParty, hasSeveral, log } = signIn
+  const { issuer } = deps.parties
+  const isHttps = issuer.startsWith('https:')
   const cookies = signInCookie(isHttps)
   const replies = authorizationReplies(deps, isHttps)
 
@@ -84,11 +86,15 @@ export function providerRoutes(
     return { browser, parameters }
   }
 
-  const goToProvider: GoToProvider = async (exchange, browser, { request, provider }) => {
-    const form: SignInForm = { ...formOf(request), atProvider: unguessable() }
+  const goToProvider: GoToProvider = async (exchange, browser, { request, provider, asksAgain = false }) => {
+    const form: SignInForm = {
+      ...formOf(request),
+      atProvider: unguessable(),
+      ...(asksAgain && { asksAgain: true as const }),
+    }
     const state = sealForm(deps.signInKey, form, browser, deps.clock())
     try {
-      const address = await relyingParty.begin(provider, beganOf(deps.signInKey, state, request))
+      const address = await relyingParty.begin(provider, beganOf(deps.signInKey, state, request, asksAgain))
       redirectTo(exchange, address.href)
     } catch (cause) {
       log.warn({ reason: messageOf(cause), tenant_id: provider.tenant_id }, 'the identity provider cannot be reached')
@@ -96,7 +102,28 @@ export function providerRoutes(
     }
   }
 
-  const comeBack = comingBack(deps, { relyingParty, people, log }, limits, replies, goToProvider)
+  const comeBack = comingBack(deps, signIn, limits, replies, goToProvider)
+
+  const finish = (exchange: Exchange): void => {
+    const read = begin(exchange)
+    if (read === undefined) return
+    const state = read.parameters.get('state') ?? ''
+    const found = opened(exchange, state, read.browser)
+    if (found === undefined) return
+    if (found.form.atProvider === undefined) return exchange.replyProblem(STALE)
+    // Mix-up (RFC 9700 4.4): the address to which an answer came says whose it is. On the shared address of earlier
+    // versions `iss` has to, which is compared with the provider's, unless there is no other provider.
+    const isSure = found.provider.id !== undefined || read.parameters.has('iss') || !hasSeveral()
+    if (exchange.parameter !== (found.provider.id ?? '') || !isSure) {
+      const { tenant_id } = found.provider
+      log.warn({ tenant_id }, 'an answer came to the address of another identity provider, or to a shared one')
+      return exchange.replyProblem(OTHERS_ANSWER)
+    }
+    const address = new URL(`${redirectUriOf(issuer, found.provider)}?${exchange.query}`)
+    const answer = { address, state, browser: read.browser, network: networkOf(exchange.address) }
+    comeBack(exchange, answer, found).catch(failed(exchange))
+  }
+  const callback = { method: 'get', access: 'public', isUndescribed: true, handle: finish } as const
 
   return [
     {
@@ -112,45 +139,33 @@ export function providerRoutes(
         if (found !== undefined) goToProvider(exchange, read.browser, found).catch(failed(exchange))
       },
     },
-    {
-      method: 'get',
-      path: CALLBACK_PATH,
-      access: 'public',
-      operation: FINISH_AT_PROVIDER,
-      isUndescribed: true,
-      handle(exchange) {
-        const read = begin(exchange)
-        if (read === undefined) return
-        const state = read.parameters.get('state') ?? ''
-        const found = opened(exchange, state, read.browser)
-        if (found === undefined) return
-        if (found.form.atProvider === undefined) return exchange.replyProblem(STALE)
-        const address = new URL(`${providerRedirectUri(deps.parties.issuer)}?${exchange.query}`)
-        const answer = { address, state, browser: read.browser, network: networkOf(exchange.address) }
-        comeBack(exchange, answer, found).catch(failed(exchange))
-      },
-    },
+    { ...callback, path: `${CALLBACK_PATH}/:id`, operation: FINISH_AT_PROVIDER },
+    { ...callback, path: CALLBACK_PATH, operation: FINISH_AT_SHARED_ADDRESS },
   ]
 }
 
-type GoToProvider = (exchange: Exchange, browser: string, to: Pick<Opened, 'request' | 'provider'>) => Promise<void>
+type GoToProvider = (
+  exchange: Exchange,
+  browser: string,
+  to: Pick<Opened, 'request' | 'provider'> & { readonly asksAgain?: boolean },
+) => Promise<void>
 
 /** Handles the answer of a provider: checks it, makes or changes the person, and grants what the client asked for. */
 function comingBack(
   deps: OAuthDeps,
-  { relyingParty, people, log }: ProviderSignIn,
+  { relyingParty, people, log }: Omit<ProviderSignIn, 'hasSeveral'>,
   limits: SignInLimits,
   replies: Replies,
   goToProvider: GoToProvider,
 ) {
-  return async (exchange: Exchange, answer: Answer, { request, provider }: Opened): Promise<void> => {
+  return async (exchange: Exchange, answer: Answer, { form, request, provider }: Opened): Promise<void> => {
     const nowMs = deps.clock()
     const { tenant_id: tenantId, id: clientId } = request.client
     const record = recordingOf(deps, exchange, tenantId)
     const refuse = async (detail: string): Promise<void> => {
       const refusal = problem('INVALID_CREDENTIALS', detail)
       limits.failed(answer.network, deps.clock())
-      await record({ actor: null, target: clientId, refusal })
+      await record({ actor: null, target: clientId, refusal, changes: { after: { reason: detail } } })
       replies.refuse(exchange, { ...request, error: 'access_denied', detail })
     }
     const exhausted = limits.exhaustedOf(answer.network, nowMs)
@@ -162,7 +177,11 @@ function comingBack(
 
     let proven: Proven
     try {
-      proven = await relyingParty.finish(provider, answer.address, beganOf(deps.signInKey, answer.state, request))
+      proven = await relyingParty.finish(
+        provider,
+        answer.address,
+        beganOf(deps.signInKey, answer.state, request, false),
+      )
     } catch (cause) {
       log.warn({ reason: messageOf(cause), tenant_id: tenantId }, 'a sign-in at the identity provider failed')
       if (cause instanceof ProviderRefused) return refuse(NOT_PROVEN.detail)
@@ -176,8 +195,14 @@ function comingBack(
     const { user } = signedIn
     const authTimeS = proven.authTimeS ?? 0
     // The person was disabled or has left since they authenticated at the provider.
-    if (!isSignedInSince(user, authTimeS))
-      return goToProvider(exchange, answer.browser, { request: { ...request, maxAgeS: 0 }, provider })
+    const isOutdated = !isSignedInSince(user, authTimeS)
+    const recency = recencyOf(proven.authTimeS, isOutdated ? 0 : request.maxAgeS, Math.floor(nowMs / 1_000))
+    if (recency === 'unknown') return refuse(withoutAuthTime(provider))
+    if (isOutdated || recency === 'old') {
+      if (form.asksAgain === true) return refuse(`${provider.name} did not ask you to sign in again.`)
+      const again = isOutdated ? { ...request, maxAgeS: 0 } : request
+      return goToProvider(exchange, answer.browser, { request: again, provider, asksAgain: true })
+    }
     const outcome = await grantTo(deps, request, user, { record, authTimeS, nowMs })
     if (outcome.kind === 'granted') return replies.redirect(exchange, request, { code: outcome.code })
     if (outcome.kind === 'refused')
@@ -197,6 +222,9 @@ async function recordChange(
   const action = change === 'made' ? 'user.create' : 'user.update'
   await recordTokenAction(deps, exchange, { action, tenantId, actor: user.id, target: user.id, changes: { after } })
 }
+
+const withoutAuthTime = ({ name, issuer }: StoredProvider): string =>
+  `${name} does not say when you signed in (the claim auth_time), which a recent sign-in has to show. ${kindOf(issuer).authTime}`
 
 const failed =
   (exchange: Exchange) =>
@@ -220,7 +248,7 @@ interface Answer {
   readonly network: string
 }
 
-function beganOf(key: Uint8Array, state: string, { maxAgeS }: AuthorizationRequest): Began {
+function beganOf(key: Uint8Array, state: string, { maxAgeS }: AuthorizationRequest, asksAgain: boolean): Began {
   const derived = (name: string): string => createHmac('sha256', key).update(`${name}\0${state}`).digest('base64url')
-  return { state, nonce: derived('provider nonce'), verifier: derived('provider verifier'), maxAgeS }
+  return { state, nonce: derived('provider nonce'), verifier: derived('provider verifier'), maxAgeS, asksAgain }
 }

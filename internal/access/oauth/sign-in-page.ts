@@ -8,6 +8,8 @@ import { setUpAddress } from './second-factor.js'
 /** The content of the page: who requests which access, and why an earlier attempt failed. */
 export interface SignInPage {
   readonly clientName: string
+  /** In whose data the person signs in. */
+  readonly tenantName: string
   readonly redirectUri: string
   readonly scopes: readonly Scope[]
   /** The hidden field. */
@@ -17,7 +19,7 @@ export interface SignInPage {
   /** Why the attempt failed; empty the first time. */
   readonly failure: string
   /** The company's identity provider; undefined without one. */
-  readonly provider: { readonly name: string; readonly isOnly: boolean } | undefined
+  readonly provider: { readonly name: string; readonly host: string; readonly isOnly: boolean } | undefined
 }
 
 const MEANING: Readonly<Record<Scope, string>> = {
@@ -36,13 +38,14 @@ export const formTargetOf = (redirectUri: string): string =>
 const shownTarget = (redirectUri: string): string => new URL(redirectUri).host || originOf(redirectUri)
 
 export const signInPage = (page: SignInPage): string => {
-  const { clientName, redirectUri, scopes, form, failure, provider } = page
+  const { clientName, tenantName, redirectUri, scopes, form, failure, provider } = page
   return htmlPage(
     'Sign in',
-    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(shownTarget(redirectUri))} requests access to:</p>
+    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(shownTarget(redirectUri))} requests access to the data of
+<strong>${escapeHtml(tenantName)}</strong>:</p>
 <ul>${scopes.map((scope) => `<li>${MEANING[scope]}</li>`).join('')}</ul>
 ${failureText(failure)}
-${provider === undefined ? '' : providerLink(provider.name, form)}
+${provider === undefined ? '' : providerLink(provider, form)}
 <form method="post" action="/v1/oauth/authorize">
 <input type="hidden" name="request" value="${escapeHtml(form)}">
 ${provider?.isOnly === true ? '' : passwordFields(page)}
@@ -55,9 +58,9 @@ const failureText = (failure: string): string =>
   failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHtml(failure)}</p>`
 
 /** A link, because a policy for forms would have to name the provider's own address. */
-const providerLink = (name: string, form: string): string =>
+const providerLink = ({ name, host }: NonNullable<SignInPage['provider']>, form: string): string =>
   `<p><a class="button" href="/v1/oauth/provider?request=${encodeURIComponent(form)}">Sign in with ` +
-  `${escapeHtml(name)} and allow</a></p>`
+  `${escapeHtml(name)} and allow</a> (at ${escapeHtml(host)})</p>`
 
 const passwordFields = ({ username, failure, provider }: SignInPage): string => {
   const usernameRules = 'autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128"'

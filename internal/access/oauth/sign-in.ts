@@ -152,7 +152,9 @@ type Recording = ReturnType<typeof recordingOf>
 
 export const recordingOf =
   (deps: OAuthDeps, exchange: Exchange, tenantId: string) =>
-  (entry: Pick<TokenAction, 'actor' | 'target' | 'refusal'> & Partial<Pick<TokenAction, 'action'>>): Promise<void> =>
+  (
+    entry: Pick<TokenAction, 'actor' | 'target' | 'refusal' | 'changes'> & Partial<Pick<TokenAction, 'action'>>,
+  ): Promise<void> =>
     recordTokenAction(deps, exchange, { action: 'session.sign_in', tenantId, ...entry })
 
 /**

@@ -249,6 +249,7 @@ const settings = z
         name: z.string().meta({ description: 'As the sign-in page names it.' }),
         issuer: z.string(),
         only: z.boolean().meta({ description: 'Whether nobody signs in by password any more.' }),
+        id: idOf('idp').meta({ description: 'For `POST /api/v1/identity-providers/{id}/check`.' }),
       })
       .nullable()
       .meta({
@@ -304,7 +305,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   },
   delegation: 'held',
   trusted_fields: [],
-  identity_provider: { name: 'Example SSO', issuer: 'https://sso.example.com', only: false },
+  identity_provider: { name: 'Example SSO', issuer: 'https://sso.example.com', only: false, id: exampleId('idp') },
   pending_changes: [
     {
       setting: 'retention_days',

@@ -47,7 +47,7 @@ export function shownSettings(
 }
 
 /** Without the client and what its groups may do, which are the operator's. */
-const shownProvider = ({ name, issuer, only }: ShownProvider): ShownProvider => ({ name, issuer, only })
+const shownProvider = ({ name, issuer, only, id }: ShownProvider): ShownProvider => ({ name, issuer, only, id })
 
 /** The tenant after a patch by the tenant itself. */
 export function patchedTenant(

@@ -44,8 +44,9 @@ const notReached = (): never => {
   throw new Error('no tenant has a provider')
 }
 const NO_PROVIDER: ProviderSignIn = {
-  relyingParty: { begin: notReached, finish: notReached },
+  relyingParty: { begin: notReached, finish: notReached, check: notReached },
   people: { signedIn: notReached, end: notReached },
+  hasSeveral: notReached,
   log: createLog('test', 'silent'),
 }
 
@@ -79,6 +80,7 @@ beforeAll(async () => {
     sessions: storedSessions(await buckets.open(SESSIONS), async (id) => denyTokensOf(id)),
     signInKey: new Uint8Array(32).fill(1),
     secondFactors: { isAskedOf: () => false, accepts: async () => false },
+    tenantNameOf: (tenantId) => tenantId,
     providerOf: () => undefined,
     hasLeft: (_, username) => left.has(username),
     deny: async () => undefined,

@@ -1,8 +1,9 @@
-import type { Settings } from 'attribution-service/sdk/api'
+import type { IdentityProviderCheck, Settings } from 'attribution-service/sdk/api'
+import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
-import { change } from '../../parts/change.js'
+import { change, messageOf } from '../../parts/change.js'
 import { Copy } from '../../parts/copy.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Name } from '../../parts/name.js'
@@ -45,7 +46,7 @@ export function SignInSettings() {
                   'none'
                 ) : (
                   <>
-                    <Name>{provider.name}</Name>, <Name>{provider.issuer}</Name>
+                    <Name>{provider.name}</Name>, <Name>{provider.issuer}</Name> <ProviderCheck id={provider.id} />
                   </>
                 )}
               </dd>
@@ -72,6 +73,44 @@ export function SignInSettings() {
         )}
       </Shown>
     </section>
+  )
+}
+
+const VERDICTS = { works: 'works', depends: 'depends', does_not_work: 'does not work' } as const
+
+/** What of the provider will and will not work, before the first person meets it. */
+function ProviderCheck({ id }: { readonly id: string }) {
+  const [found, setFound] = useState<IdentityProviderCheck | undefined>()
+  const [said, setSaid] = useState('')
+  const check = (): void => {
+    setSaid('Asking the provider …')
+    change<IdentityProviderCheck>('POST', `/api/v1/identity-providers/${id}/check`).then(
+      (answer) => {
+        setFound(answer)
+        setSaid('')
+      },
+      (cause: unknown) => setSaid(messageOf(cause)),
+    )
+  }
+  return (
+    <>
+      <button type="button" onClick={check}>
+        Check the set-up
+      </button>
+      <span role="status">{said}</span>
+      {found !== undefined && (
+        <dl class="ledger" aria-label="What works">
+          {found.findings.map(({ aspect, verdict, detail }) => (
+            <Fragment key={aspect}>
+              <dt>{aspect.replaceAll('_', ' ')}</dt>
+              <dd>
+                <strong>{VERDICTS[verdict]}</strong>: {detail}
+              </dd>
+            </Fragment>
+          ))}
+        </dl>
+      )}
+    </>
   )
 }
 
