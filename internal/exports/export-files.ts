@@ -8,6 +8,7 @@ import { DAY_MS, startOfDay } from './export-request.js'
 import { AT_ONCE, byMonth, type ExportRun, type Folding, prefixOf, workOf } from './export-run.js'
 import { PRODUCTS } from './focus/columns.js'
 import { mapInOrder } from './map-in-order.js'
+import { withMetadata } from './parquet-metadata.js'
 import { dayOf } from './slices.js'
 import { ExportFailed, streamWithStoreErrors, withBlobErrors, withStoreErrors } from './unavailable.js'
 
@@ -33,7 +34,8 @@ export async function writeFile(run: ExportRun, folding: Folding, tenantName: st
   if (request.file_format === 'parquet') {
     const { stagings, folds } = folding
     const rows = streamRows({ ...question, stagings, folds, of: 'all' }, 'parquet', run)
-    return storeFile(run, `${name}.parquet`, 'application/vnd.apache.parquet', rows)
+    const file = withMetadata(rows, { FocusVersion: request.focus_version })
+    return storeFile(run, `${name}.parquet`, 'application/vnd.apache.parquet', file)
   }
   await writeParts(run, folding, question)
   return storeFile(run, `${name}.csv.gz`, 'application/gzip', csvFile(columns, run))

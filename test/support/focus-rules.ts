@@ -47,13 +47,16 @@ const ONLY_BEFORE_14 = ['ProviderName', 'PublisherName']
 
 export type FocusRow = Readonly<Record<string, string>>
 
-/** A CSV file (RFC 4180) as its header and rows; an empty field means null. */
+/**
+ * A CSV file (RFC 4180) as its header and rows; an empty field means null. Amounts, which are not quoted, are without the
+ * zeros at their ends.
+ */
 export function parseCsv(text: string): { readonly header: readonly string[]; readonly rows: readonly FocusRow[] } {
   const lines: string[][] = []
   let fields: string[] = []
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/gy
   for (let match = field.exec(text); match !== null && match.index < text.length; match = field.exec(text)) {
-    fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '')
+    fields.push(match[1]?.replaceAll('""', '"') ?? match[2]?.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') ?? '')
     if (match[3] === ',') continue
     lines.push(fields)
     fields = []

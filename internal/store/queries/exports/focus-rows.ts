@@ -128,7 +128,8 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
   PricingQuantity: `multiIf(${IS_PASSED}, cost, ${IS_TOOL}, CAST(toDecimal128(tokens, 0) AS Decimal(38, 18)),
     CAST(toDecimal128(tokens, 0) * toDecimal128('0.000001', 6) AS Decimal(38, 18)))`,
   PricingUnit: `multiIf(${IS_PASSED}, 'USD', ${IS_TOOL}, 'Requests', ${IS_UNIT}, ${UNIT}, '1000000 Tokens')`,
-  ProviderName: 'provider',
+  // Of whom the owners buy, and who made it: FOCUS 1.2, origination of cost data, of a managed service provider.
+  ProviderName: '{issuer:String}',
   PublisherName: 'provider',
   RegionId: "nullIf(region, '')",
   RegionName: "nullIf(region, '')",
@@ -269,7 +270,8 @@ export async function streamFocusRows(
   const selected = columns.map((name) => {
     const expression = expressionOf[name]
     if (expression === undefined) throw new Error(`unknown column ${name}`)
-    return `${format === 'csv' && TEXTS.has(name) ? neutralisedSql(expression) : expression} AS ${name}`
+    // In both formats, since files of both are joined.
+    return `${TEXTS.has(name) ? neutralisedSql(expression) : expression} AS ${name}`
   })
   const result = await store.exec({
     query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order}
@@ -291,6 +293,8 @@ export async function streamFocusRows(
       format_csv_null_representation: '',
       output_format_csv_crlf_end_of_line: 1,
       output_format_json_escape_forward_slashes: 0,
+      // Readers that guess types take a column of whole amounts for integers, and that of another file for floats.
+      output_format_decimal_trailing_zeros: 1,
       ...(format === 'csv' && { ...IN_LARGE_BLOCKS, ...PACKED }),
     },
     ...(format === 'csv' && { http_headers: { 'Accept-Encoding': 'gzip' }, decompress_response_stream: false }),
