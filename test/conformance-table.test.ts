@@ -13,7 +13,7 @@ const rows = rowsOf(readFileSync(TABLE, 'utf8'))
 test('each program of the ring has a row, and each row a program', () => {
   const named = testFiles()
     .filter(isConformance)
-    .flatMap((file) => [...textOf(file).matchAll(/\bname: '([^']+)',\n\s+version: /g)].map(([, name = '']) => name))
+    .flatMap((file) => [...textOf(file).matchAll(/conformance\(\s*\{\s*name: '([^']+)'/g)].map(([, name = '']) => name))
 
   expect(rows.map(([, name]) => name).sort()).toEqual(named.sort())
 })

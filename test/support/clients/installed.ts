@@ -32,7 +32,8 @@ const INSTALLERS: Readonly<Record<string, (source: string, folder: string) => Pr
 /**
  * Installs a set of clients at the versions that are pinned beside their drivers, once: the folder is named by the pins.
  *
- * @param set a folder of `drivers` with a `package-lock.json`, `requirements.txt`, `go.sum` or `pom.xml`
+ * @param set a folder of `drivers` with a `package-lock.json`, `requirements.txt`
+ *   (and `.python-version`), `go.sum` or `pom.xml`
  */
 export async function installed(set: string, drivers = DRIVERS): Promise<Installed> {
   const source = join(drivers, set)
@@ -66,11 +67,16 @@ async function installNpm(source: string, folder: string): Promise<string | unde
 
 /** The interpreter's path stands in the environment's own files: it is made below its final name's parent. */
 async function installPython(source: string, folder: string): Promise<string | undefined> {
-  const made = await run('python3', ['-m', 'venv', '--copies', join(folder, 'venv')], { cwd: folder, minutesMax: 2 })
-  if (made.code !== 0) return `there is no Python with venv: ${lastLine(made.output)}`
+  // pyenv reads this file, too, where the program runs.
+  const stated = join(source, '.python-version')
+  const version = existsSync(stated) ? readFileSync(stated, 'utf8').trim() : '3'
+  if (existsSync(stated)) copyFileSync(stated, join(folder, '.python-version'))
+  const args = ['-m', 'venv', '--copies', join(folder, 'venv')]
+  const made = await run(`python${version}`, args, { cwd: folder, minutesMax: 2 })
+  if (made.code !== 0) return `there is no Python ${version} with venv: ${lastLine(made.output)}`
   writeFileSync(join(folder, 'requirements.txt'), readFileSync(join(source, 'requirements.txt')))
-  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '-r', 'requirements.txt']
-  const { code, output } = await run(join(folder, 'venv', 'bin', 'python'), args, {
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '-r', 'requirements.txt']
+  const { code, output } = await run(join(folder, 'venv', 'bin', 'python'), pip, {
     cwd: folder,
     minutesMax: MINUTES_MAX,
   })
