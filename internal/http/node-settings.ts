@@ -3,11 +3,21 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { HTTP_1_ONLY } from './http2-refusal.js'
 
+/** Of what a client says first: the head of a request, or the handshake of TLS. */
+export const HEAD_MS_MAX = 10_000
+
 /**
  * A slow or silent client costs a connection for no longer than this. Load balancers keep idle connections for up to a
  * minute: we must not end one first: it may have a request on its way.
  */
-export const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 } as const
+export const TIMEOUTS = {
+  headersTimeout: HEAD_MS_MAX,
+  handshakeTimeout: HEAD_MS_MAX,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 75_000,
+  // By default, Node looks at the others every half minute.
+  connectionsCheckingInterval: 1_000,
+} as const
 
 /** A connection on which nothing moves, also because its client does not read, ends. */
 export const SILENT_MS_MAX = 90_000

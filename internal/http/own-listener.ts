@@ -2,12 +2,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server as TlsServer } from 'node:tls'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 import { closeListener } from './close-listener.js'
+import { ConnectionShares } from './connection-shares.js'
 import { answerHealth, type ListenerHealth } from './listener-health.js'
 import { refuseUnreadable, SILENT_MS_MAX, TIMEOUTS } from './node-settings.js'
 import { followTlsFiles, readTls, type TlsFiles } from './tls.js'
@@ -27,8 +28,8 @@ export interface OwnListenerSettings extends Config<'tlsCertFile' | 'tlsKeyFile'
 
 /** A server of Node, and what is different of HTTP/1.1 and HTTP/2. */
 export interface OwnServer {
-  /** @param pem undefined: without TLS */
-  readonly create: (pem: Pem | undefined) => Server & { setTimeout(ms: number): unknown }
+  /** @param pem undefined: without TLS @param connections to be told of requests */
+  readonly create: (pem: Pem | undefined, connections: ConnectionShares) => Server & { setTimeout(ms: number): unknown }
   /** Closes connections without requests; those that are busy now may be kept alive after their answers. */
   readonly closeIdle: () => void
 }
@@ -45,7 +46,7 @@ export interface RunningListener {
 
 const NOT_LISTENING: RunningListener = { drain: async () => undefined }
 
-const CONNECTIONS_MAX = 2_000
+export const CONNECTIONS_MAX = 2_000
 const DRAIN_POLL_MS = 50
 /** Longer than an event waits for the log, and less than a process has for its end. */
 const DRAIN_MS_MAX = 5_000
@@ -59,13 +60,19 @@ export function listenBesideApi(
   onRequest: RequestListener,
   log: Logger,
 ): Promise<RunningListener> {
-  const answer: RequestListener = (message, response) => {
-    if (leaving.aborted) response.setHeader('Connection', 'close')
-    if (!answerHealth(message, response, health)) onRequest(message, response)
-  }
+  const answerFor =
+    (connections: ConnectionShares): RequestListener =>
+    (message, response) => {
+      const { socket } = message
+      connections.beginRequest(socket)
+      response.once('close', () => connections.endRequest(socket))
+      if (leaving.aborted) response.setHeader('Connection', 'close')
+      if (!answerHealth(message, response, health)) onRequest(message, response)
+    }
   const options = { ...TIMEOUTS, ...(headBytesMax !== undefined && { maxHeaderSize: headBytesMax }) }
   let server: ReturnType<typeof createServer> | undefined
-  const create: OwnServer['create'] = (pem) => {
+  const create: OwnServer['create'] = (pem, connections) => {
+    const answer = answerFor(connections)
     server = pem === undefined ? createServer(options, answer) : createTlsServer({ ...options, ...pem }, answer)
     return server.on('clientError', refuseUnreadable)
   }
@@ -107,8 +114,9 @@ function createListener(
   name: string,
   log: Logger,
 ): ReturnType<OwnServer['create']> {
-  const server = create(tls && readPem(tls))
-  server.maxConnections = CONNECTIONS_MAX
+  const connections = new ConnectionShares(CONNECTIONS_MAX)
+  const server = create(tls && readPem(tls), connections)
+  server.prependListener('connection', (socket: Socket) => connections.add(socket))
   server.setTimeout(SILENT_MS_MAX)
   if (tls !== undefined) {
     const takeOver = async (): Promise<void> => {

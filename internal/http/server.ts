@@ -6,7 +6,6 @@ import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { ProblemForm } from '../problems/render.js'
 import type { Logger } from '../telemetry/log.js'
 import { AccessLog, type NotableAnswer } from './access-log.js'
-import { BodyMemory } from './body-memory.js'
 import { type Build, buildOf } from './builds.js'
 import { closeListener } from './close-listener.js'
 import { Exchange, type ExchangeHooks } from './exchange.js'
@@ -15,6 +14,7 @@ import { limitBy, takeFrom } from './rate-limit.js'
 import { NO_HEADERS, readHeaders } from './request-headers.js'
 import { countsOf, PROBES, type RequestCounts } from './request-metrics.js'
 import { insufficientScope, isAdmitted, type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
+import { Shares } from './shares.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 import { turnNow } from './turn-clock.js'
 
@@ -149,6 +149,9 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
 ])
 const NO_SUCH_METHOD = problem('NOT_IMPLEMENTED', 'No path of the service has this method.')
 
+/** Of request bodies that are being received or processed, over all tenants. */
+const BODY_BYTES_MAX = 256 * 1024 * 1024
+
 /** Counts open requests and replies to those that fail. */
 class OpenRequests implements ExchangeHooks {
   isLeaving = false
@@ -156,7 +159,7 @@ class OpenRequests implements ExchangeHooks {
   readonly isStrict: boolean
   private count = 0
   /** For bodies over 64 KiB. */
-  private readonly memory = new BodyMemory()
+  private readonly memory = new Shares(BODY_BYTES_MAX)
   private whenNone: (() => void) | undefined
   private readonly log: Logger
   private readonly accessLog: AccessLog

@@ -6,7 +6,7 @@ import type { ListenerHealth } from '../../internal/http/listener-health.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import { adapterRoutes } from '../../internal/ingest/adapters/adapter-routes.js'
 import { startGrpcIntake } from '../../internal/ingest/grpc/grpc-listener.js'
-import { intakeMemory } from '../../internal/ingest/intake/intake-requests.js'
+import { intakeRoom } from '../../internal/ingest/intake/intake-requests.js'
 import type { IntakeRoute } from '../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../internal/ingest/intake/listener.js'
 import { otlpRoutes } from '../../internal/ingest/otlp/otlp-routes.js'
@@ -60,7 +60,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     clientAddressOf: (peer: string) => peer,
     admission: gateway.admission,
     trustedFieldsOf: () => [],
-    memory: intakeMemory(),
+    room: intakeRoom(),
     errorDocsUrl: 'http://localhost/docs/errors',
     log: createLog('test', 'silent'),
   }

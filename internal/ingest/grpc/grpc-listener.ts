@@ -7,9 +7,12 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { addressBudgets, networkOf, plainAddress } from '../../auth/addresses.js'
+import type { ConnectionShares } from '../../http/connection-shares.js'
 import type { ListenerHealth } from '../../http/listener-health.js'
+import { HEAD_MS_MAX } from '../../http/node-settings.js'
 import { listenWith, type OwnServer, type RunningListener } from '../../http/own-listener.js'
 import { takeFrom } from '../../http/rate-limit.js'
+import { Shares } from '../../http/shares.js'
 import { type IntakeDeps, type IntakeRequests, intakeRequests } from '../intake/intake-requests.js'
 import type { IntakeRoute } from '../intake/intake-route.js'
 import type { IntakeSettings } from '../intake/listener.js'
@@ -18,11 +21,9 @@ import { HEALTH_CHECK, healthOf } from './health.js'
 import { PacedBytes } from './paced-bytes.js'
 import { answer, type CallHead, readUnaryCall, refuse } from './unary-call.js'
 
-/** Calls under way: of one connection, as clients are told, and of all. */
+/** Calls under way: of one connection, as clients are told, and of all, of which an address has half at most. */
 const STREAMS_PER_CONNECTION_MAX = 32
 const STREAMS_MAX = 1_000
-/** Of the 2,000 connections of the listener. Those of a whole fleet may come through one balancer. */
-const CONNECTIONS_PER_ADDRESS_MAX = 500
 /** Of what is sent before somebody reads it, per call: the default of HTTP/2. */
 const WINDOW_BYTES = 65_535
 const HEAD_BYTES_MAX = 16_384
@@ -49,9 +50,9 @@ class Calls {
   private readonly deps: IntakeDeps
   private readonly budgetOfAddress = addressBudgets()
   private readonly sessions = new Set<ServerHttp2Session>()
-  private readonly connectionsOf = new Map<string, number>()
   private readonly pace = new PacedBytes()
-  private streams = 0
+  private readonly streams = new Shares(STREAMS_MAX)
+  private connections: ConnectionShares | undefined
   private readonly health: ListenerHealth
 
   constructor(onRequest: IntakeRequests, deps: IntakeDeps, health: ListenerHealth) {
@@ -61,13 +62,17 @@ class Calls {
   }
 
   readonly server: OwnServer = {
-    create: (pem) => {
+    create: (pem, connections) => {
+      this.connections = connections
       const settings = {
         maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX,
         initialWindowSize: WINDOW_BYTES,
         maxHeaderListSize: HEAD_BYTES_MAX,
       }
-      const server = pem === undefined ? createServer({ settings }) : createSecureServer({ ...pem, settings })
+      const server =
+        pem === undefined
+          ? createServer({ settings })
+          : createSecureServer({ ...pem, settings, handshakeTimeout: HEAD_MS_MAX })
       server.on('session', (session) => this.addSession(session))
       server.on('stream', this.onStream)
       server.on('timeout', (session?: ServerHttp2Session) => setImmediate(() => session?.destroy()))
@@ -79,19 +84,10 @@ class Calls {
   }
 
   private addSession(session: ServerHttp2Session): void {
-    const address = networkOf(addressOf(session))
-    const others = this.connectionsOf.get(address) ?? 0
     // A connection that ends badly costs only itself.
     session.on('error', () => undefined)
-    if (others >= CONNECTIONS_PER_ADDRESS_MAX) return session.destroy()
-    this.connectionsOf.set(address, others + 1)
     this.sessions.add(session)
-    session.once('close', () => {
-      this.sessions.delete(session)
-      const left = (this.connectionsOf.get(address) ?? 1) - 1
-      if (left === 0) this.connectionsOf.delete(address)
-      else this.connectionsOf.set(address, left)
-    })
+    session.once('close', () => this.sessions.delete(session))
   }
 
   /** @param rawHeaders names and values in turn, which Node's types do not have */
@@ -101,16 +97,19 @@ class Calls {
     _flags: number,
     rawHeaders: readonly string[] = [],
   ): void => {
-    this.streams++
+    const { remoteAddress = '', remotePort = 0 } = stream.session?.socket ?? {}
+    const address = plainAddress(remoteAddress)
+    const hasPlace = this.streams.hold(1, networkOf(address))
+    this.connections?.beginRequest({ remoteAddress, remotePort })
     stream.once('close', () => {
-      this.streams--
+      if (hasPlace) this.streams.release(1, networkOf(address))
+      this.connections?.endRequest({ remoteAddress, remotePort })
     })
     stream.on('error', () => undefined)
     const path = headers[':path'] ?? ''
     const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
     if (!isGrpc || headers[':method'] !== 'POST') return refuseOther(stream)
-    if (this.streams > STREAMS_MAX) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
-    const address = addressOf(stream.session)
+    if (!hasPlace) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
     if (path === HEALTH_CHECK) return this.check(stream, { path, headers, rawHeaders, address })
     readUnaryCall(stream, { path, headers, rawHeaders, address }, this.pace, (message, response) => {
       void this.onRequest(message, response)
@@ -149,5 +148,3 @@ function refuseOther(stream: ServerHttp2Stream): void {
   // Not now: as where a call is refused.
   stream.once('finish', () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)))
 }
-
-const addressOf = (session: ServerHttp2Stream['session']): string => plainAddress(session?.socket.remoteAddress ?? '')

@@ -1,4 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { HEAD_MS_MAX } from '../../http/node-settings.js'
 import { CODINGS } from '../intake/content-coding.js'
 import type { IntakeMessage, IntakeResponse } from '../intake/intake-requests.js'
 import { RPC, refusalTrailers, TRAILER } from './grpc-answers.js'
@@ -7,8 +8,6 @@ import { framed, type MessageHead, UnaryMessage } from './unary-message.js'
 
 /** A call has come and is answered, or is given up, within this: as a request of HTTP. */
 const CALL_MS_MAX = 60_000
-/** Its credential is known once its message begins. */
-const HEAD_MS_MAX = 10_000
 
 /**
  * A unary call as a request of the intake: what comes after the prefix is its body.
@@ -23,6 +22,7 @@ export function readUnaryCall(
 ): void {
   const body = new UnaryMessage(pace)
   const giveUp = (): void => stream.close(constants.NGHTTP2_CANCEL)
+  // Its credential is known once its message begins.
   let late = setTimeout(giveUp, HEAD_MS_MAX)
   stream.once('close', () => {
     clearTimeout(late)

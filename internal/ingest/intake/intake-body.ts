@@ -10,6 +10,8 @@ export interface BodyHolder {
   hold(bytes: number): boolean
 }
 
+/** A body of which nothing comes for so long, or twice as long, is given up: others need its place. */
+const SILENT_MS_MAX = 10_000
 /** Of what is kept of one body. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
 /** Of one body, unpacked, for which its sender pays by sending it. */
@@ -25,7 +27,7 @@ type BodyMessage = Readable & Pick<IncomingMessage, 'headers'>
  * Reads the body of a request into its copy as it comes, with a Content-Length or chunked, unpacked by its
  * Content-Encoding. Memory is taken for what the copy keeps.
  *
- * @returns undefined when the client has gone
+ * @returns undefined when the client has gone, or is silent
  */
 export function readIntakeBody(
   request: BodyMessage,
@@ -42,7 +44,13 @@ export function readIntakeBody(
   const body = new CopiedBody(holder, copy)
   copy.kept.reserve(Math.min(Number(request.headers['content-length'] ?? 0), ANNOUNCED_BYTES_MAX))
   return new Promise((resolve) => {
+    let hasCome = true
+    const looking = setInterval(() => {
+      if (!hasCome) request.destroy()
+      hasCome = false
+    }, SILENT_MS_MAX)
     const end = (result: Buffer | Problem | undefined): void => {
+      clearInterval(looking)
       request.off('data', onSent)
       source.off('data', onData)
       if (unpacking !== undefined) {
@@ -53,6 +61,7 @@ export function readIntakeBody(
     }
     const onSent = (chunk: Buffer): void => {
       body.sentBytes += chunk.length
+      hasCome = true
     }
     const onData = (chunk: Buffer): void => {
       const refused = body.add(chunk)

@@ -4,11 +4,13 @@ import { addressBudgets, type ClientAddressOf } from '../../auth/addresses.js'
 import type { Authenticator, Caller, Credentials } from '../../auth/authenticate.js'
 import type { Budget } from '../../auth/rate-limits.js'
 import { AccessLog, SLOW_MS } from '../../http/access-log.js'
-import { BodyMemory } from '../../http/body-memory.js'
+import { TOO_MANY_BODIES } from '../../http/exchange.js'
 import { addressOfMessage } from '../../http/message-address.js'
+import { CONNECTIONS_MAX } from '../../http/own-listener.js'
 import { takeFrom, takeOrOwe } from '../../http/rate-limit.js'
 import { countsOfListener, type RequestCounts } from '../../http/request-metrics.js'
 import { CREDENTIALS_TRUSTED_MS } from '../../http/server.js'
+import { Shares } from '../../http/shares.js'
 import { traceIdOf } from '../../http/trace-id.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
@@ -38,8 +40,7 @@ export interface IntakeDeps {
   readonly admission: AdmissionDeps
   /** What a tenant trusts its gateways with that callers could write. */
   readonly trustedFieldsOf: (tenantId: string, intake: string) => readonly string[]
-  /** Of all listeners of the intake. */
-  readonly memory: BodyMemory
+  readonly room: IntakeRoom
   readonly errorDocsUrl: string
   readonly log: Logger
 }
@@ -60,8 +61,18 @@ export interface IntakeResponse {
 
 export type IntakeRequests = (message: IntakeMessage, response: IntakeResponse) => Promise<void>
 
-/** Memory for what is kept of bodies and for unpacking them, of which a tenant has half: a dozen bodies in zstd. */
-export const intakeMemory = (): BodyMemory => new BodyMemory(192 * 1024 * 1024)
+/** What all listeners of the intake have room for. */
+export interface IntakeRoom {
+  /** Bytes that are kept of bodies and for unpacking them: eight bodies in zstd for the first credential. */
+  readonly memory: Shares
+  /** Requests under way, most of which wait for the rest of their body. */
+  readonly requests: Shares
+}
+
+export const intakeRoom = (): IntakeRoom => ({
+  memory: new Shares(192 * 1024 * 1024),
+  requests: new Shares(CONNECTIONS_MAX),
+})
 
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
 export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps): IntakeRequests {
@@ -86,7 +97,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
         request.budget = caller.exhausted
         return request.refuse(caller.problem)
       }
-      request.tenantId = caller.tenantId
+      request.take(caller)
       request.budget = caller.budgets.ingest
       const result = await handle(request, route, caller, deps)
       if (result === undefined) return
@@ -133,6 +144,7 @@ async function handle(
   // Before the body is read, whatever becomes of it; the other events once they are counted.
   const exhausted = takeFrom(ingest, 1, admission.clock())
   if (exhausted !== undefined) return exhausted
+  if (!request.takePlace()) return TOO_MANY_BODIES
   const kept = new GrowingBytes(request.buffers)
   const copy = route.copy?.({ contentType: request.contentType, caller }, kept) ?? new WholeCopy(kept)
   if ('code' in copy) return copy
@@ -184,7 +196,9 @@ class IntakeExchange implements BodyHolder {
   private readonly begunMs: number
   private errorCode: string | undefined
   private span: BegunSpan | undefined
+  private principal: string | undefined
   private heldBytes = 0
+  private hasPlace = false
 
   constructor(
     message: IntakeMessage,
@@ -220,15 +234,28 @@ class IntakeExchange implements BodyHolder {
     return typeof value === 'string' ? value : ''
   }
 
+  take({ tenantId, principal }: Caller): void {
+    this.tenantId = tenantId
+    this.principal = principal
+  }
+
+  takePlace(): boolean {
+    this.hasPlace = this.deps.room.requests.hold(1, this.tenantId, this.principal)
+    return this.hasPlace
+  }
+
   hold(bytes: number): boolean {
-    if (!this.deps.memory.hold(bytes, this.tenantId)) return false
+    if (!this.deps.room.memory.hold(bytes, this.tenantId, this.principal)) return false
     this.heldBytes += bytes
     return true
   }
 
   release(): void {
-    this.deps.memory.release(this.heldBytes, this.tenantId)
+    const { memory, requests } = this.deps.room
+    memory.release(this.heldBytes, this.tenantId, this.principal)
     this.heldBytes = 0
+    if (this.hasPlace) requests.release(1, this.tenantId, this.principal)
+    this.hasPlace = false
     this.buffers.giveBack()
   }
 

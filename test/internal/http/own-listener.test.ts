@@ -76,3 +76,24 @@ test('a connection that never says anything does not keep the listener from its 
 
   await expect(statusOf('GET /healthz HTTP/1.0')).rejects.toThrow()
 })
+
+test('2,000 silent connections of one address keep no other address out, nor its own', async () => {
+  const silent = Array.from({ length: 2_000 }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }))
+  atEnd(() => {
+    for (const socket of silent) socket.destroy()
+  })
+  for (const socket of silent) socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: a\r\n')
+  await Promise.all(silent.map((socket) => once(socket, 'connect')))
+
+  expect(await statusOf('GET / HTTP/1.1', 'Host: a\r\n')).toBe(200)
+  const own = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+  own.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  expect(String((await once(own, 'data'))[0])).toContain('200 OK')
+})
+
+test('a head that does not end is answered within seconds of its limit', { timeout: 20_000 }, async () => {
+  const silent = connect(port, '127.0.0.1')
+  silent.write('GET / HTTP/1.1\r\nHost: a\r\n')
+
+  expect(String((await once(silent, 'data'))[0])).toContain('408')
+})

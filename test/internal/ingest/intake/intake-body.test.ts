@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
 import { readIntakeBody } from '../../../../internal/ingest/intake/intake-body.js'
 import { JsonObjects } from '../../../../internal/ingest/intake/json-objects.js'
@@ -82,4 +82,23 @@ test.each(['gzip', 'identity'])('a body whose sender goes before all of it is re
   expect(await body).toBeUndefined()
   // Nor does one begin that has gone.
   expect(await begin()).toBeUndefined()
+})
+
+afterEach(() => void vi.useRealTimers())
+
+test('a body that falls silent is given up; a slow one is not', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const request = Object.assign(new PassThrough(), { headers: {} })
+  const copy = new JsonObjects(new GrowingBytes(), { members: new Map() })
+  const body = readIntakeBody(request as unknown as IncomingMessage, { hold: () => true }, copy)
+  for (let i = 0; i < 5; i++) {
+    request.write('{')
+    await new Promise(setImmediate)
+    vi.advanceTimersByTime(10_000)
+  }
+  expect(request.destroyed).toBe(false)
+  vi.advanceTimersByTime(20_000)
+
+  expect(await body).toBeUndefined()
+  expect(request.destroyed).toBe(true)
 })

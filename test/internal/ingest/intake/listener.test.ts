@@ -4,7 +4,7 @@ import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { intakeMemory } from '../../../../internal/ingest/intake/intake-requests.js'
+import { intakeRoom } from '../../../../internal/ingest/intake/intake-requests.js'
 import type { IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
 import { UNNAMED_SENDER } from '../../../../internal/ingest/received/sender.js'
@@ -419,7 +419,7 @@ test('a port that is taken leaves the intake off', async () => {
     authenticator: { authenticate: () => expect.unreachable(), forget: () => undefined },
     credentialsAwayMs: () => 0,
     clientAddressOf: (peer) => peer,
-    memory: intakeMemory(),
+    room: intakeRoom(),
     admission: gateway.admission,
     trustedFieldsOf: () => [],
     errorDocsUrl: '',
