@@ -4,6 +4,7 @@ import type { Broker } from '../broker/connect.js'
 import type { StreamCapacity } from '../broker/stream-capacity.js'
 import { EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
+import { saysAnything } from '../store/silence.js'
 import { timeText } from '../text/answer-fields.js'
 import { readQuery } from '../text/query-string.js'
 import { json, type Operation } from './contract/operation.js'
@@ -172,53 +173,71 @@ const GET_READINESS: Operation = {
     .meta({ id: 'ReadinessProblem', description: 'Problem details (RFC 9457) with what is not ready.' }),
 }
 
-/** Watches the connection to the broker. */
-export function watchBroker(broker: Broker, clock: () => number): DependencyWatch {
+/** A dependency that stands still is known within two seconds: a look and the time that its answer may take. */
+const LOOK_EVERY_MS = 500
+
+/** Watches the connection to the broker, which a broker that stands still keeps open. */
+export function watchBroker({ connection }: Broker, clock: () => number): DependencyWatch {
   const watch = watchDependency('broker', clock)
   watch.report('up')
   const follow = async (): Promise<void> => {
-    for await (const { type } of broker.connection.status()) {
+    for await (const { type } of connection.status()) {
       if (type === 'disconnect') watch.report('down')
       else if (type === 'reconnect') watch.report('up')
     }
   }
   void follow()
+  const look = async (): Promise<void> => {
+    const answered = connection.rtt().then(
+      () => watch.report('up'),
+      () => watch.report('down'),
+    )
+    if (!(await saysAnything(() => answered))) watch.report('down')
+    // One question at a time: a broker that goes on answers it.
+    await answered
+    if (!connection.isClosed()) setTimeout(() => void look(), LOOK_EVERY_MS).unref()
+  }
+  void look()
   return watch
 }
 
-const STORE_CHECK_EVERY_MS = 1_000
-/**
- * While the store is up, one check in this many is a query: it costs the store 3 ms of processor time, a ping
- * nearly nothing.
- */
-const QUERIED_EVERY_CHECKS = 10
+/** A query costs the store 3 ms of processor time, a ping nearly nothing. */
+const QUERY_EVERY_MS = 10_000
+const QUERY_MS_MAX = 5_000
 
-/** Checks every second that the store responds, and every ten that it has its tables. */
+/** Checks twice a second that the store responds, and every ten that it has its tables. */
 export function watchStore(store: ClickHouseClient, clock: () => number): DependencyWatch {
   const watch = watchDependency('store', clock)
-  let pings = QUERIED_EVERY_CHECKS
-  const check = async (): Promise<void> => {
+  let hasTables = false
+  let queriedAt = Number.NEGATIVE_INFINITY
+  let querying: Promise<void> | undefined
+  const query = async (): Promise<void> => {
     try {
-      const abort_signal = AbortSignal.timeout(5_000)
-      if (pings < QUERIED_EVERY_CHECKS - 1) {
-        const answer = await store.ping({ select: false, abort_signal })
-        if (!answer.success) throw answer.error
-        pings++
-      } else {
-        const answer = await store.query({
-          query: 'SELECT 1 FROM attributions LIMIT 0',
-          format: 'JSONEachRow',
-          abort_signal,
-        })
-        await answer.json()
-        pings = 0
-      }
-      watch.report('up')
+      const answer = await store.query({
+        query: 'SELECT 1 FROM attributions LIMIT 0',
+        format: 'JSONEachRow',
+        abort_signal: AbortSignal.timeout(QUERY_MS_MAX),
+      })
+      await answer.json()
+      hasTables = true
+      queriedAt = performance.now()
     } catch {
-      watch.report('down')
-      pings = QUERIED_EVERY_CHECKS
+      hasTables = false
     }
-    setTimeout(() => void check(), STORE_CHECK_EVERY_MS).unref()
+    querying = undefined
+  }
+  const check = async (): Promise<void> => {
+    let isUp = false
+    const said = await saysAnything(async (abort_signal) => {
+      isUp = (await store.ping({ select: false, abort_signal })).success
+    })
+    if (!(said && isUp)) hasTables = false
+    else if (!hasTables || performance.now() - queriedAt > QUERY_EVERY_MS) {
+      querying ??= query()
+      if (!hasTables) await querying
+    }
+    watch.report(said && isUp && hasTables ? 'up' : 'down')
+    setTimeout(() => void check(), LOOK_EVERY_MS).unref()
   }
   void check()
   return watch

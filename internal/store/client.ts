@@ -2,9 +2,11 @@
  * The one way to reach ClickHouse, be it the engine of `cmd/store`, a server or a cluster: only address and
  * credentials differ.
  */
+import type { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseLogLevel, createClient, type QueryParams } from '@clickhouse/client'
-import { asFailureOfStore } from './failures.js'
+import { asFailureOfStore, StoreAway } from './failures.js'
 import { changeOnShards } from './on-shards.js'
+import { StoreSilence } from './silence.js'
 
 export interface StoreConnection {
   /** Scheme, host and port, for example `http://127.0.0.1:8123`. */
@@ -69,7 +71,50 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
     client.command = (params) => command({ ...params, query: changeOnShards(params.query, cluster) })
   }
   for (const name of ['query', 'insert', 'command', 'exec'] as const) withStoreErrors(client, name)
-  return client
+  return withoutSilence(client, connection)
+}
+
+/** Reads fail within 2 s when the store stands still (`silence.ts`), and pings wait for no query. */
+function withoutSilence(client: ClickHouseClient, { url }: StoreConnection): ClickHouseClient {
+  const pings = createClient({ url, max_open_connections: 1, log: { level: ClickHouseLogLevel.OFF } })
+  const silence = new StoreSilence((abort_signal) => pings.ping({ select: false, abort_signal }))
+  const query = client.query.bind(client) as (params: QueryParams) => Promise<Answer>
+  const read = async (params: QueryParams): Promise<unknown> => {
+    const { signal, end } = silence.begin(params.abort_signal)
+    try {
+      const result = await query({ ...params, abort_signal: signal })
+      // The client heeds the signal until the answer begins.
+      signal.addEventListener('abort', () => result.close?.(), { once: true })
+      return endingWith(result, end)
+    } catch (cause) {
+      end()
+      throw signal.reason instanceof StoreAway ? signal.reason : cause
+    }
+  }
+  const close = client.close.bind(client)
+  return Object.assign(client, {
+    query: read,
+    ping: pings.ping.bind(pings),
+    close: async () => void (await Promise.all([close(), pings.close()])),
+  })
+}
+
+/** What a query returns, as far as it is used here. */
+interface Answer {
+  readonly json?: Call
+  readonly text?: Call
+  readonly stream?: () => Readable
+  readonly close?: () => void
+}
+
+/** Calls `end` once the answer has been read, in whatever form. */
+function endingWith(result: Answer, end: () => void): unknown {
+  const { json, text, stream } = result
+  return Object.assign(result, {
+    ...(json && { json: (...asked: readonly unknown[]) => json(...asked).finally(end) }),
+    ...(text && { text: (...asked: readonly unknown[]) => text(...asked).finally(end) }),
+    ...(stream && { stream: () => stream.call(result).once('close', end) }),
+  })
 }
 
 /** All rows of a tenant are on one shard: queries ask that one alone, and their subqueries stay there. */
