@@ -14,6 +14,7 @@ import { evaluateChanges } from './eval/changes.js'
 import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
+import { type HostileOptions, hostile } from './hostile/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { intake } from './intake/question.js'
 import { keysLoad } from './keys-load/question.js'
@@ -247,6 +248,14 @@ program
   .action(async (options: Omit<TrickleOptions, 'checkout' | 'natsServerBin'>) => {
     const rates = options.rates ?? [20, 1_000]
     await trickle({ ...options, rates, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('hostile')
+  .description('what two tenants notice of a third one that sends and asks the costliest that it may')
+  .option('--seconds <count>', 'of each attack', atLeast(5), 60)
+  .action(async (options: Omit<HostileOptions, 'checkout' | 'natsServerBin'>) => {
+    await hostile({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

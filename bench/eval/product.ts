@@ -68,7 +68,13 @@ const CONNECTIONS = 16
 const PAGE = 200
 const POLL_MS = 1_000
 
-export async function startProduct(folder: string, natsServerBin: string, processes: Processes): Promise<Product> {
+/** @param intakePort 0: none */
+export async function startProduct(
+  folder: string,
+  natsServerBin: string,
+  processes: Processes,
+  intakePort = 0,
+): Promise<Product> {
   const port = await freePort()
   const dataDir = join(folder, 'product')
   const pid = await processes.start({
@@ -79,7 +85,7 @@ export async function startProduct(folder: string, natsServerBin: string, proces
       '--port',
       String(port),
       '--intake-port',
-      '0',
+      String(intakePort),
       '--data-dir',
       dataDir,
       '--nats-server-bin',
