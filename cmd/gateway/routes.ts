@@ -24,6 +24,7 @@ import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { type EventQuestion, listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { openBookRoutes } from '../../internal/valuation/books/book-routes.js'
+import { openPrices } from '../../internal/valuation/open-prices.js'
 import { openWebhookRoutes } from '../../internal/webhooks/webhook-routes.js'
 import type { Gateway } from './gateway.js'
 
@@ -47,6 +48,7 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
   const cohortMin = (tenantId: string): number => settingsOf(access.tenants.get(tenantId)).min_cohort
   const reports = openReports({
     ...gateway,
+    prices: await openPrices(gateway),
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
     cohortMin,
   })

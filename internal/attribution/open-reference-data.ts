@@ -4,11 +4,7 @@ import {
   ENERGY_TABLE_FILES,
   ENERGY_TABLES,
   MAPPING_RULES,
-  MODEL_NAMES,
   POOLS,
-  PRICE_BOOK_FILES,
-  PRICE_BOOKS,
-  PRICE_OVERRIDES,
   TENANTS,
   USAGE_CONVENTIONS,
 } from '../../streams/buckets.js'
@@ -25,12 +21,9 @@ import { DatedBooks, followBooks } from '../valuation/books/dated-books.js'
 import { consumptionRules } from '../valuation/consumption.js'
 import type { StoredConvention } from '../valuation/conventions/convention.js'
 import { WatchedConventions } from '../valuation/conventions/watched-conventions.js'
-import { loadPriceBook, type PriceBook, type PriceBookFile, priceBook } from '../valuation/cost/price-book.js'
 import type { EnergyFile } from '../valuation/energy/energy-models.js'
 import { type FootprintTables, loadFootprintTables, withEnergyTable } from '../valuation/energy/footprint.js'
-import type { StoredModelName } from '../valuation/names/name.js'
-import type { StoredOverride } from '../valuation/prices/override.js'
-import { WatchedPrices } from '../valuation/prices/watched-prices.js'
+import { openPrices } from '../valuation/open-prices.js'
 import type { StoredPool } from './pools/pool.js'
 import { WatchedPools } from './pools/pool-policy.js'
 import type { RowDeps } from './records/row.js'
@@ -85,16 +78,14 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   const conventionsCopy = await followed<StoredConvention>(USAGE_CONVENTIONS, (key, convention) =>
     conventions.apply(key, convention),
   )
-  const prices = await watchPrices(deps)
-  const books = new DatedBooks<PriceBookFile, PriceBook>(loadPriceBook(), priceBook)
-  await followBooks(await broker.bucket(PRICE_BOOKS), await broker.objects(PRICE_BOOK_FILES), books, onLost, log)
+  const { bookAt, pricesOf } = await openPrices(deps)
   const released = loadFootprintTables()
   const tables = new DatedBooks<EnergyFile, FootprintTables>(released, (file, id) =>
     withEnergyTable(released, file, id),
   )
   await followBooks(await broker.bucket(ENERGY_TABLES), await broker.objects(ENERGY_TABLE_FILES), tables, onLost, log)
   const stopAges = followBookAges(
-    { prices: () => books.at(clock()).asOf, energy: () => tables.at(clock()).models.asOf },
+    { prices: () => bookAt(clock()).asOf, energy: () => tables.at(clock()).models.asOf },
     clock,
   )
   signal.addEventListener('abort', stopAges, { once: true })
@@ -113,8 +104,8 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     conventions,
     conventionsCopy,
     consumptionOf: consumptionRules(
-      (eventTimeMs) => books.at(eventTimeMs),
-      (tenantId) => prices.of(tenantId),
+      bookAt,
+      pricesOf,
       settings,
       (tenantId) => conventions.of(tenantId),
       (eventTimeMs) => tables.at(eventTimeMs),
@@ -123,16 +114,4 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),
     onTenantChange: (listener) => void listeners.push(listener),
   }
-}
-
-/** The tenants' own prices and model names. */
-async function watchPrices({ broker, onLost, log }: ReferenceDataDeps): Promise<WatchedPrices> {
-  const prices = new WatchedPrices((id, what) => log.error({ id, what }, 'a price of a tenant cannot be applied'))
-  await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost, (key, price) =>
-    prices.apply(key, price),
-  )
-  await mirrorBucket<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost, (id, name) =>
-    prices.applyName(id, name),
-  )
-  return prices
 }

@@ -1,7 +1,7 @@
 import { isTagField, type TagField } from '../records/dimensions.js'
 import type { Place, ResidencyRegion } from '../residency/residency.js'
 import type { ExportGrain, UnitPrices } from '../store/queries/exports/export-groups.js'
-import { countedMeters } from '../store/queries/exports/export-meters.js'
+import { countedMeters } from '../store/queries/prices/meters.js'
 import { LABELS, type Label, tagColumn } from '../store/queries/exports/export-names.js'
 import type { ExportPeople, ExportSelection } from '../store/queries/exports/export-records.js'
 import type { ExportSource } from '../store/queries/exports/export-source.js'
@@ -123,7 +123,7 @@ async function meteringOf(
   { source, unitPricesIn }: ExporterDeps,
   signal: AbortSignal,
 ): Promise<ExportGrain['metering']> {
-  const kinds = await withStoreErrors('internal_error', source.findPricedKinds(selection, signal))
+  const kinds = await withStoreErrors('internal_error', source.findPricedKinds(selection, ['price_book'], signal))
   const prices = new Map<string, UnitPrices>()
   for (const { details, hash } of kinds) {
     const found = unitPricesIn(details)

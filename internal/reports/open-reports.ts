@@ -2,13 +2,17 @@ import type { Route } from '../http/route.js'
 import { LimiterPerKey } from '../process/limiter.js'
 import { connectStore, type StoreConnection } from '../store/client.js'
 import { findSpreadWeights } from '../store/queries/attribution/allocation-weights.js'
+import { findPricedKinds } from '../store/queries/prices/priced-kinds.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queries/reports/answer.js'
 import { isFlat, readFlatAnswer } from '../store/queries/reports/flat-answer.js'
 import { countHoldingFilters } from '../store/queries/reports/holding-filters.js'
+import { PRICED_BASES } from '../valuation/cost/unit-prices.js'
+import type { Prices } from './priced-figures.js'
 import type { ReportReads } from './report.js'
 import { type ReportRoutesDeps, reportRoutes } from './report-routes.js'
 
-export interface OpenReportsDeps extends Omit<ReportRoutesDeps, 'reads' | 'inTurn'> {
+export interface OpenReportsDeps extends Omit<ReportRoutesDeps, 'reads' | 'inTurn' | 'prices'> {
+  readonly prices: Omit<Prices, 'pricedKinds'>
   readonly storeConnection: StoreConnection
 }
 
@@ -44,5 +48,9 @@ export function openReports(deps: OpenReportsDeps): OpenReports {
   }
   const inTurn: ReportRoutesDeps['inTurn'] = (tenantId, signal, task) =>
     reports.tryRun(tenantId, task, { ...WAIT, signal })
-  return { routes: reportRoutes({ ...deps, reads, inTurn }), close: () => store.close() }
+  const prices: Prices = {
+    ...deps.prices,
+    pricedKinds: (of, signal) => findPricedKinds(store, of, PRICED_BASES, signal),
+  }
+  return { routes: reportRoutes({ ...deps, reads, inTurn, prices }), close: () => store.close() }
 }

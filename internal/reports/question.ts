@@ -5,7 +5,9 @@ import { CURSOR_LIFETIME_MS } from '../http/resource/pages.js'
 import type { Problem } from '../problems/problem-catalogue.js'
 import { type Dimension, isTagField, keyOfTagField, type TagField, tagFieldOf } from '../records/dimensions.js'
 import type { ReportSort } from '../store/queries/reports/answer.js'
+import { EXTRA_FIGURES } from '../store/queries/reports/figures.js'
 import { INTERVALS, type Interval } from '../store/queries/reports/intervals.js'
+import { isPlainText } from '../text/plain-text.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { parseInstant } from '../units/instant.js'
 import { DAY_MS, readZone } from '../units/time-zone.js'
@@ -21,6 +23,9 @@ import {
 } from './report-period.js'
 import { type Refusal, readSort } from './sort.js'
 
+/** Figures that a report has only if it is asked for them. */
+export type Extra = keyof typeof EXTRA_FIGURES
+
 export interface ReportQuestion {
   readonly kind: ReportKind
   readonly groupBy: readonly GroupField[]
@@ -33,8 +38,10 @@ export interface ReportQuestion {
   readonly filters: readonly Condition<GroupField>[]
   readonly sort: ReportSort
   readonly isAllocating: boolean
-  /** Whether rows also have the stated dollars of calls that nobody is billed for. */
-  readonly isWithNotional: boolean
+  /** Figures besides those of every report. */
+  readonly extras: readonly Extra[]
+  /** The model at whose prices the calls are priced anew; undefined: none. */
+  readonly repriceAs: { readonly provider: string; readonly model: string } | undefined
   /** The instant as of which the caller asks for the figures; undefined: the newest. */
   readonly asOfMs: number | undefined
   readonly limit: string | undefined
@@ -59,7 +66,7 @@ const PARAMETERS = [
   'limit',
   'cursor',
 ] as const
-const OF_USAGE = ['allocate', 'include_notional'] as const
+const OF_USAGE = ['allocate', 'include_notional', 'include_cost_parts', 'reprice_as'] as const
 
 /** The fields that reports are filtered by. */
 export const REPORT_FIELDS = {
@@ -97,8 +104,8 @@ export function readReport(
   }
   const zone = readZone(values.time_zone ?? 'UTC')
   if (zone === undefined) return refused('/time_zone', 'time_zone must be a name from the tz database.')
-  if (!isFlag(values.allocate)) return refused('/allocate', 'allocate must be true or false.')
-  if (!isFlag(values.include_notional)) return refused('/include_notional', 'include_notional must be true or false.')
+  const figures = readFigures(values)
+  if ('pointer' in figures) return refused(figures.pointer, figures.detail)
   const asOfMs = values.as_of === undefined ? undefined : parseInstant(values.as_of)
   if (values.as_of !== undefined && !isReadable(asOfMs, nowMs)) return refused('/as_of', AS_OF)
   const period = readPeriod(values, parsed.value, zone, nowMs)
@@ -112,8 +119,6 @@ export function readReport(
   const sort = readSort(kind, values.sort, groupBy, interval, isComparing)
   if ('pointer' in sort) return refused(sort.pointer, sort.detail)
 
-  const isAllocating = values.allocate === 'true'
-  const isWithNotional = values.include_notional === 'true'
   // Their order decides which of them are dropped first.
   const filters = parsed.value.filter(isOfDimension)
   const asked = [...filters.map((filter) => digestOf([filter])), digestOf(parsed.value)]
@@ -125,9 +130,10 @@ export function readReport(
     values.to,
     values.as_of,
     values.sort,
-    isAllocating,
+    figures.isAllocating,
     isComparing,
-    ...(isWithNotional ? ['notional'] : []),
+    ...figures.extras,
+    ...(values.reprice_as === undefined ? [] : [values.reprice_as]),
     ...asked,
   ].join(' ')
   return {
@@ -141,8 +147,7 @@ export function readReport(
       previous,
       filters,
       sort,
-      isAllocating,
-      isWithNotional,
+      ...figures,
       asOfMs,
       limit: values.limit,
       cursor: values.cursor,
@@ -162,6 +167,29 @@ function readGroups(
   }
   const known = [...DIMENSION_NAMES, ...declared.map(({ key }) => tagFieldOf(key))].join(', ')
   return { pointer: '/group_by', detail: `group_by must be a comma-separated list of ${known}, without repetition.` }
+}
+
+/** What rows have besides the figures of every report. */
+function readFigures(
+  values: { readonly [name in (typeof OF_USAGE)[number]]?: string },
+): Pick<ReportQuestion, 'isAllocating' | 'extras' | 'repriceAs'> | Refusal {
+  for (const name of ['allocate', 'include_notional', 'include_cost_parts'] as const) {
+    if (!isFlag(values[name])) return { pointer: `/${name}`, detail: `${name} must be true or false.` }
+  }
+  const repriceAs = values.reprice_as === undefined ? undefined : readModel(values.reprice_as)
+  if (repriceAs === null) return { pointer: '/reprice_as', detail: 'reprice_as must be <provider>/<model>.' }
+  const extras = (Object.keys(EXTRA_FIGURES) as Extra[]).filter((name) =>
+    name === 'repriced' ? repriceAs !== undefined : values[`include_${name}`] === 'true',
+  )
+  const isAllocating = values.allocate === 'true'
+  if (isAllocating && extras.some((name) => name !== 'notional')) return { pointer: '/allocate', detail: UNSPREAD }
+  return { isAllocating, extras, repriceAs }
+}
+
+/** `openai/gpt-4o`; a model's name may have slashes of its own. Null for anything else. */
+function readModel(text: string): ReportQuestion['repriceAs'] | null {
+  const [, provider, model] = /^([^/]{1,128})\/(.{1,256})$/.exec(text) ?? []
+  return provider === undefined || model === undefined || !isPlainText(text) ? null : { provider, model }
 }
 
 const isFlag = (text: string | undefined): boolean => text === undefined || text === 'true' || text === 'false'
@@ -207,6 +235,7 @@ function readPeriod(
 }
 
 const AS_OF = 'as_of must be the as_of of a report that was answered within the last hour.'
+const UNSPREAD = 'allocate spreads neither the parts of costs nor costs at the prices of another model.'
 const CUT = 'With compare=previous and an interval, from and to must be where an interval starts, in the time zone.'
 const EDGE =
   'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on a quarter hour, from ' +

@@ -7,8 +7,10 @@ import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { COMPARED } from '../store/queries/reports/compared.js'
 import { REASON_NAMES } from '../store/queries/reports/figures.js'
 import { INTERVALS } from '../store/queries/reports/intervals.js'
+import { COST_PART_NAMES } from '../store/queries/reports/priced-figures.js'
 import { count, decimalText, timeText } from '../text/answer-fields.js'
 import { COMPARED_FIGURES, PERCENT_DECIMALS, type ReportKind } from './compared.js'
+import { CANNOT_KNOW_CODES } from './priced-figures.js'
 import { REPORT_FIELDS } from './question.js'
 import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, SHARE_DECIMALS } from './report-rows.js'
 import { sortNames } from './sort.js'
@@ -209,6 +211,30 @@ const usageRow = z
           'Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included ' +
           'in no other figure, and not spread where the report is allocated.',
       }),
+    cost_usd_by_part: z
+      .object({ ...Object.fromEntries(COST_PART_NAMES.map((part) => [part, decimalText()])), not_split: decimalText() })
+      .optional()
+      .meta({
+        id: 'CostByPart',
+        description:
+          'Only with `include_cost_parts`: what the tokens of each kind, and the fees of tools and other units, cost. ' +
+          '`not_split`: dollars that are no price times a count, as of calls whose cost is stated. Adds up to `cost_usd`.',
+      }),
+    repriced: z
+      .object({
+        cost_usd: decimalText(),
+        instead_of_usd: decimalText().meta({ description: 'What the same calls cost.' }),
+        change_usd: decimalText(),
+        calls: count(),
+        calls_left_out: count().meta({ description: 'Calls without token counts, or billed by other units.' }),
+      })
+      .optional()
+      .meta({
+        id: 'RepricedCost',
+        description:
+          'Only with `reprice_as`: the cost of the counted tokens at the prices of the other model; calls that nobody is ' +
+          'billed for stay free. `report.repriced` has its rates, and what they cannot know.',
+      }),
     reasons: z
       .object(
         Object.fromEntries(
@@ -277,6 +303,21 @@ const report = z
     total_notional_cost_usd: decimalText()
       .optional()
       .meta({ description: 'Only with `include_notional`: the sum over the rows, apart from `total_cost_usd`.' }),
+    repriced: z
+      .object({
+        provider: z.string(),
+        model: z.string(),
+        source: z.enum(['price_book', 'tenant_price']),
+        book_as_of: z.string(),
+        confidence: decimalText(),
+        rates: z
+          .record(z.string(), decimalText())
+          .meta({ description: 'USD per 1,000,000 tokens, of short requests, at the end of the period.' }),
+        flags: z.array(z.string()).meta({ description: 'Doubts about the price, as in `cost_details` of a record.' }),
+        cannot_know: z.array(z.object({ code: z.enum(CANNOT_KNOW_CODES), detail: z.string() })),
+      })
+      .optional()
+      .meta({ id: 'Repricing', description: 'Only with `reprice_as`: the price, and what it cannot know.' }),
     compared_with: z
       .object({ from: timeText(), to: timeText(), total_cost_usd: decimalText().nullable() })
       .optional()
@@ -344,6 +385,24 @@ export const USAGE_REPORT: Operation = {
           'Whether rows and the report also have the dollars that were stated for calls which nobody is billed ' +
           'for (`cost_basis` `notional`, such as those of Claude Code), as figures of their own.',
         default: 'false',
+      }),
+    include_cost_parts: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({
+        description:
+          'Whether rows also have the dollars of input, cached input, cache writes, output and fees apart ' +
+          '(`cost_usd_by_part`). Not with `allocate`.',
+        default: 'false',
+      }),
+    reprice_as: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'A model, as `<provider>/<model>`: rows also have what their calls would have cost at its prices at the end of ' +
+          'the period (`repriced`). Not with `allocate`.',
+        examples: ['openai/gpt-4o-mini'],
       }),
     ...FILTERS,
   },

@@ -8,8 +8,11 @@ import type { Route } from '../http/route.js'
 import { problem } from '../problems/problem-catalogue.js'
 import { type Dimension, tagFieldOf } from '../records/dimensions.js'
 import { TOO_MANY_QUERIES } from '../store/failures.js'
+import { badParameter } from '../text/query-string.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
+import type { Repricing } from '../valuation/cost/reprice.js'
 import type { ReportKind } from './compared.js'
+import { type Prices, pricedFiguresOf, repricing, shownRepricing } from './priced-figures.js'
 import { type ReadReport, type ReportQuestion, readReport } from './question.js'
 import {
   firstPage,
@@ -39,11 +42,19 @@ export interface ReportRoutesDeps {
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   /** Names of a tenant's credentials, by id. */
   readonly credentialNames: (tenantId: string) => ReadonlyMap<string, string>
+  readonly prices: Prices
   /** k of the cohort rule. */
   readonly cohortMin: (tenantId: string) => number
   readonly watermark: Pick<Watermark, 'latest'>
   readonly cursors: CursorCodec
   readonly clock: () => number
+}
+
+/** As what a report was read. */
+interface ReadAs {
+  readonly months: readonly WeighedMonth[]
+  readonly snapshotMs: number
+  readonly repriced: Repricing | undefined
 }
 
 /** One report: how its query is read, and how its rows are shown. */
@@ -53,12 +64,7 @@ interface Shape {
   readonly read: (query: string, nowMs: number, dimensions: readonly Dimension[]) => ReadReport
   readonly show: (page: ReportPage, by: ShownBy) => readonly object[]
   /** The scope of a report, beside its rows. */
-  readonly scope: (
-    question: ReportQuestion,
-    page: ReportPage,
-    months: readonly WeighedMonth[],
-    snapshotMs: number,
-  ) => object
+  readonly scope: (question: ReportQuestion, page: ReportPage, read: ReadAs) => object
 }
 
 /** The routes of reports: `GET /v1/reports/usage` and `/adoption`, and `GET /api/v1/prices/unpriced`. */
@@ -120,12 +126,15 @@ async function answer(
   if (!asked.ok) return exchange.replyProblem(asked.problem)
   const { question } = asked
   const cohortMin = deps.cohortMin(tenantId)
+  const repriced = repricing(question, tenantId, deps.prices, clock())
+  if (question.repriceAs !== undefined && repriced === undefined) return exchange.replyProblem(NOT_PRICED)
   const months = await weighedMonths(question, tenantId, reads, signal)
   const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
   const of = {
     ...{ tenantId, snapshotMs, personalTags, cohortMin, months },
     notPeople: deps.notPeople(tenantId),
     credentialNames: deps.credentialNames(tenantId),
+    pricedFigures: await pricedFiguresOf(question, tenantId, repriced, deps.prices, signal),
   }
 
   const position = after === undefined ? undefined : positionOf(after)
@@ -146,7 +155,7 @@ async function answer(
       limit,
       has_more: next !== undefined,
     },
-    report: shape.scope(question, answered.value, months, snapshotMs),
+    report: shape.scope(question, answered.value, { months, snapshotMs, repriced }),
   })
 }
 
@@ -161,6 +170,7 @@ const positionOf = ([name = '', row = '', filtersApplied = '']: readonly string[
   filtersApplied: Number(filtersApplied),
 })
 
+const NOT_PRICED = badParameter('/reprice_as', 'This model has no price at the end of the period.')
 const EXPIRED_DETAIL = 'The answer that this cursor continues has expired: request the report again without a cursor.'
 const EXPIRED = problem('INVALID_CURSOR', EXPIRED_DETAIL, { errors: [{ pointer: '/cursor', detail: EXPIRED_DETAIL }] })
 
@@ -178,7 +188,7 @@ function suppressionOf({ filters }: ReportQuestion, filtersApplied: number) {
   }
 }
 
-const scopeOf: Shape['scope'] = (question, { totals, filtersApplied }, months, snapshotMs) => ({
+const scopeOf: Shape['scope'] = (question, { totals, filtersApplied }, { months, snapshotMs, repriced }) => ({
   ...shownPeriod(question.period),
   time_zone: question.zone,
   interval: question.interval ?? null,
@@ -197,6 +207,7 @@ const scopeOf: Shape['scope'] = (question, { totals, filtersApplied }, months, s
   ...(totals.notionalCostUsd !== undefined && {
     total_notional_cost_usd: formatQuantity(parseSum<'USD'>(totals.notionalCostUsd)),
   }),
+  ...(repriced !== undefined && { repriced: shownRepricing(repriced) }),
   ...(question.previous !== undefined && {
     compared_with: {
       ...shownPeriod(question.previous),

@@ -2,7 +2,8 @@ import type { GroupField } from '../filters/report-dimensions.js'
 import { isTagField } from '../records/dimensions.js'
 import type { AnswerRow, AnswerTotals } from '../store/queries/reports/answer.js'
 import { type FigureName, figureSteps, REASON_NAMES } from '../store/queries/reports/figures.js'
-import { formatQuantity, parseSum, type Quantity } from '../units/quantity.js'
+import { COST_PART_NAMES } from '../store/queries/reports/priced-figures.js'
+import { formatDifference, formatQuantity, parseSum, type Quantity } from '../units/quantity.js'
 import { comparedOf } from './compared.js'
 import { type Decimal, decimalText, quotient } from './decimals.js'
 import type { ReportQuestion } from './question.js'
@@ -85,7 +86,9 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     },
     unattributed_calls: Number(figures.unattributed_calls),
     unattributed_cost_usd: usd('unattributed_cost_usd'),
-    ...(by.question.isWithNotional && { notional_cost_usd: usd('notional_cost_usd') }),
+    ...(by.question.extras.includes('notional') && { notional_cost_usd: usd('notional_cost_usd') }),
+    ...(by.question.extras.includes('cost_parts') && { cost_usd_by_part: costParts(cost, figures) }),
+    ...(by.question.extras.includes('repriced') && { repriced: repricedFigures(figures) }),
     reasons: Object.fromEntries(
       // In allocated reports a row may have a share of a pool's cost without any of its calls.
       REASON_NAMES.filter(
@@ -93,6 +96,27 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
       ).map((reason) => [reason, { calls: Number(figures[`${reason}_calls`]), cost_usd: usd(`${reason}_cost_usd`) }]),
     ),
     ...comparedOf(row, 'usage', by.cohortMin),
+  }
+}
+
+/** The dollars of each part, and those that are no price times a count: stated by the sender, or of no known price. */
+function costParts(cost: Quantity<'USD'>, figures: AnswerRow['figures']) {
+  const parts = COST_PART_NAMES.map((part) => [part, parseSum<'USD'>(figures[`${part}_part_cost_usd`])] as const)
+  const split = parts.reduce((sum, [, usd]) => sum + usd, 0n)
+  return {
+    ...Object.fromEntries(parts.map(([part, usd]) => [part, formatQuantity(usd)])),
+    not_split: formatDifference(cost, split as Quantity<'USD'>),
+  }
+}
+
+function repricedFigures(figures: AnswerRow['figures']) {
+  const [anew, before] = [parseSum<'USD'>(figures.repriced_cost_usd), parseSum<'USD'>(figures.repriced_from_cost_usd)]
+  return {
+    cost_usd: formatQuantity(anew),
+    instead_of_usd: formatQuantity(before),
+    change_usd: formatDifference(anew, before),
+    calls: Number(figures.repriced_calls),
+    calls_left_out: Number(figures.calls) - Number(figures.repriced_calls),
   }
 }
 

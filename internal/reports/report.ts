@@ -2,8 +2,9 @@ import type { GroupField } from '../filters/report-dimensions.js'
 import type { TagField } from '../records/dimensions.js'
 import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import type { AnswerPage, AnswerScope, ReportQuery } from '../store/queries/reports/answer.js'
-import { FIGURE_NAMES, FIGURE_NAMES_WITH_NOTIONAL, type FigureName } from '../store/queries/reports/figures.js'
+import { EXTRA_FIGURES, FIGURE_NAMES, type FigureName } from '../store/queries/reports/figures.js'
 import type { ReportScope } from '../store/queries/reports/groups.js'
+import type { PricedFigures } from '../store/queries/reports/priced-figures.js'
 import type { ReportQuestion } from './question.js'
 import { monthsOf, type Period } from './report-period.js'
 
@@ -39,6 +40,8 @@ export interface ReportOf {
   readonly personalTags?: readonly TagField[]
   /** Names of credentials by id. Default: none is known. */
   readonly credentialNames?: ReadonlyMap<string, string>
+  /** SQL of figures that depends on prices. Default: none. */
+  readonly pricedFigures?: PricedFigures
   readonly cohortMin: number
   readonly months: readonly WeighedMonth[]
 }
@@ -177,6 +180,7 @@ const queryOf = (question: ReportQuestion, of: ReportOf, filtersApplied: number,
       notPeople: of.notPeople,
       personalTags: of.personalTags ?? [],
       ...(of.credentialNames !== undefined && { credentialNames: of.credentialNames }),
+      ...(of.pricedFigures !== undefined && { pricedFigures: of.pricedFigures }),
     },
     spreadBy: of.months
       .filter(({ fromMs, toMs }) => fromMs < period.toMs && toMs > period.fromMs)
@@ -185,7 +189,7 @@ const queryOf = (question: ReportQuestion, of: ReportOf, filtersApplied: number,
   return {
     ...scopeOf(question.period),
     grouping: question,
-    figures: question.isWithNotional ? FIGURE_NAMES_WITH_NOTIONAL : FIGURES[question.kind],
+    figures: [...FIGURES[question.kind], ...question.extras.flatMap((name) => EXTRA_FIGURES[name])],
     cohortMin: of.cohortMin,
     sort: question.sort,
     ...(question.previous !== undefined && { previous: scopeOf(question.previous) }),

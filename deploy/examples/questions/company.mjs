@@ -1,13 +1,13 @@
 /**
  * Fills a new tenant with the calls that `deploy/docs/questions.md` asks about: a company of six services in September
- * and October 2026, and some calls of today. The same calls each time, so that the answers are those of the page.
+ * and October 2026, a pilot in August, and some calls of today. The same calls each time, so that the answers are those of the page.
  *
  *   API_KEY=ak_... node deploy/examples/questions/company.mjs http://127.0.0.1:8080
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Calls of each person in September, in October and today; a service without people is a scheduled job. */
+/** Calls of each person in September, October, today and August; a service without people is a scheduled job. */
 const SERVICES = [
   {
     name: 'support-chat',
@@ -109,6 +109,29 @@ const SERVICES = [
     tags: { project: 'shop' },
   },
   {
+    // A pilot of August, priced by the price book: workflows of several calls, some in batches, some that failed.
+    name: 'document-check',
+    owner: 'team-legal',
+    people: 6,
+    calls: [0, 0, 0, 20],
+    call: {
+      ingestion_layer: 'sdk',
+      provider: 'openai',
+      requested_model: 'gpt-4o',
+      region: 'eu-central-1',
+      input_tokens: 4000,
+      cached_input_tokens: 1000,
+      output_tokens: 600,
+    },
+    /** Of the so-manieth call of a person. */
+    varied: (nth) => ({
+      outcome: ['error', 'cancelled'][nth % 10] ?? 'success',
+      operation_id: `contract-${(nth % 4) + 1}`,
+      ...(nth % 5 === 0 && { usage_basis: 'partial', output_tokens: 150 }),
+      ...(nth % 3 === 0 && { service_tier: 'batch' }),
+    }),
+  },
+  {
     // Scripts that name neither a service nor anybody.
     people: 0,
     calls: [6, 12, 0],
@@ -154,13 +177,14 @@ function uuidOf(text) {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-function callsOf({ name, people, calls, usd, call, tags }, place) {
+function callsOf({ name, people, calls, usd, call, tags, varied }, place) {
   return calls.flatMap((perPerson, period) =>
     Array.from({ length: perPerson * Math.max(people, 1) }, (_, i) => ({
       event_id: uuidOf(`${process.env.API_KEY} ${place} ${period} ${i}`),
       ingestion_layer: 'gateway',
       ingestion_timestamp: timeOf(period, i),
       ...call,
+      ...varied?.(Math.floor(i / people)),
       ...(usd !== undefined && { estimated_cost_usd: usd }),
       ...(tags !== undefined && { tags }),
       ...(name !== undefined && { attributed_service: name }),
@@ -173,7 +197,8 @@ function callsOf({ name, people, calls, usd, call, tags }, place) {
 const timeOf = (period, i) =>
   period === 2
     ? new Date().toISOString()
-    : new Date(Date.UTC(2026, 8 + period, 1 + (i % 28), 3 + (i % 20))).toISOString()
+    : new Date(Date.UTC(2026, MONTHS[period], 1 + (i % 28), 3 + (i % 20))).toISOString()
+const MONTHS = { 0: 8, 1: 9, 3: 7 }
 
 await until(async () => (await fetch(`${baseUrl}/api/v1/settings`, { headers })).ok)
 await ask('PATCH', '/api/v1/settings', { dimensions: [{ key: 'project' }], stage_b_enabled: false })
@@ -183,7 +208,7 @@ for (const { name, owner } of SERVICES) {
 const events = SERVICES.flatMap(callsOf)
 await ask('POST', '/api/v1/invocations', JSON.stringify(events))
 await until(async () => {
-  const { data } = await ask('GET', '/v1/reports/usage?from=2026-09-01')
+  const { data } = await ask('GET', '/v1/reports/usage?from=2026-08-01')
   return data[0]?.calls === events.length
 })
 console.log(`${events.length} calls are recorded`)

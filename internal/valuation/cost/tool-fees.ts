@@ -6,14 +6,15 @@ import { BILLED_TOOLS, type BilledTool, type Fees, stepsPerCall } from './rate-s
 /** The fields of an event that state billed calls of tools. Integers, 0 or more; absent means none. */
 export type ToolFacts = Pick<Invocation, 'webSearchCalls' | 'fileSearchCalls' | 'codeExecutionCalls'>
 
-const MEMBER = {
+/** The field of an event that counts calls of a tool. */
+export const MEMBER_OF_TOOL = {
   web_search: 'webSearchCalls',
   file_search: 'fileSearchCalls',
   code_execution: 'codeExecutionCalls',
 } as const satisfies Readonly<Record<BilledTool, keyof ToolFacts>>
 
 /** How often a tool was called. */
-export const callsOf = (facts: ToolFacts, tool: BilledTool): number => facts[MEMBER[tool]] ?? 0
+export const callsOf = (facts: ToolFacts, tool: BilledTool): number => facts[MEMBER_OF_TOOL[tool]] ?? 0
 
 /** The tools that were called, in the order of the list. */
 export const toolsCalled = (facts: ToolFacts): readonly BilledTool[] =>

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { CostBasis } from '../../records/bases.js'
 import { BILLED_UNITS, type BilledUnit } from '../../text/call-words.js'
 import { formatQuantity, quantityOfSteps } from '../../units/quantity.js'
-import type { CostDetails } from './cost-details.js'
+import type { AppliedPrice, CostDetails } from './cost-details.js'
 import { stepsOfParts } from './cost-of-parts.js'
 import { BILLED_TOOLS, type BilledTool, RATE_PARTS, type RatePart, type SheetTier } from './rate-sheet.js'
 
@@ -24,14 +25,11 @@ export interface AppliedUnitPrices {
 export function unitPricesIn(costDetails: string): AppliedUnitPrices | undefined {
   const { basis, price } = JSON.parse(costDetails) as CostDetails
   if (basis !== 'price_book' || price === undefined) return undefined
-  const steps = stepsOfParts(
-    price.rates,
-    (price.multipliers ?? []).map(({ factor }) => factor),
-  )
-  const amounts = RATE_PARTS.map((part) => [part, formatQuantity(quantityOfSteps<'USD'>(steps[part]))] as const)
   const { fees = {}, units = {} } = price
-  const ofTools = BILLED_TOOLS.map((tool) => [tool, fees[tool] ?? '0'] as const)
-  const ofUnits = BILLED_UNITS.map((unit) => [unit, units[unit] ?? '0'] as const)
+  const usdPerUnit = usdPerUnitOf(price)
+  const amounts = RATE_PARTS.map((part) => [part, usdPerUnit[part]] as const)
+  const ofTools = BILLED_TOOLS.map((tool) => [tool, usdPerUnit[tool]] as const)
+  const ofUnits = BILLED_UNITS.map((unit) => [unit, usdPerUnit[unit]] as const)
   // Later parts are named only where they have a price of their own: the name of a price that has none must not change.
   const named = [
     ...amounts.filter(([part]) => !LATER_PARTS.has(part) || price.rates[part] !== undefined),
@@ -42,8 +40,29 @@ export function unitPricesIn(costDetails: string): AppliedUnitPrices | undefined
   return {
     price: `${price.service_tier}-${digest}`,
     serviceTier: price.service_tier,
-    usdPerUnit: Object.fromEntries([...amounts, ...ofTools, ...ofUnits]) as AppliedUnitPrices['usdPerUnit'],
+    usdPerUnit,
   }
+}
+
+/** Of costs that consist of prices; those of `unpriced` calls lack what has none. */
+export const PRICED_BASES = ['price_book', 'tenant_price', 'unpriced'] as const satisfies readonly CostBasis[]
+
+/** The prices in the stored details of a record whose cost they are; undefined for any other cost. */
+export function pricesInCost(costDetails: string): AppliedUnitPrices['usdPerUnit'] | undefined {
+  const { basis, price } = JSON.parse(costDetails) as CostDetails
+  return price !== undefined && PRICED_BASES.some((priced) => priced === basis) ? usdPerUnitOf(price) : undefined
+}
+
+export function usdPerUnitOf({ rates, multipliers = [], fees = {}, units = {} }: AppliedPrice) {
+  const steps = stepsOfParts(
+    rates,
+    multipliers.map(({ factor }) => factor),
+  )
+  return Object.fromEntries([
+    ...RATE_PARTS.map((part) => [part, formatQuantity(quantityOfSteps<'USD'>(steps[part]))]),
+    ...BILLED_TOOLS.map((tool) => [tool, fees[tool] ?? '0']),
+    ...BILLED_UNITS.map((unit) => [unit, units[unit] ?? '0']),
+  ]) as AppliedUnitPrices['usdPerUnit']
 }
 
 const LATER_PARTS: ReadonlySet<RatePart> = new Set(['image_input', 'image_output', 'image_cache_read'])

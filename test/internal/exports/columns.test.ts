@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
-import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS } from '../../../internal/store/queries/exports/export-meters.js'
+import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS } from '../../../internal/store/queries/prices/meters.js'
 import { BILLED_UNITS } from '../../../internal/text/call-words.js'
 import { BILLED_TOOLS, RATE_PARTS } from '../../../internal/valuation/cost/rate-sheet.js'
 

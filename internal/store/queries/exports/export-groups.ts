@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { TagField } from '../../../records/dimensions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { type CountedMeter, FIRST_UNIT_METER, type Meter, NO_METER } from './export-meters.js'
+import { type CountedMeter, FIRST_UNIT_METER, type Meter, NO_METER } from '../prices/meters.js'
 import { type Label, labelsWith, numberedGroups } from './export-names.js'
 import {
   type ExportPeople,

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { findPricedKinds } from '../prices/priced-kinds.js'
 import * as folds from './export-folds.js'
 import { stageGroups } from './export-groups.js'
 import * as records from './export-records.js'
@@ -15,7 +16,7 @@ export const exportSource = (store: ClickHouseClient) => {
     hasClosedVersions: on(records.hasClosedVersions),
     changedDays: on(records.changedDays),
     summarizeRecords: on(records.summarizeRecords),
-    findPricedKinds: on(records.findPricedKinds),
+    findPricedKinds: on(findPricedKinds),
     stageGroups: on(stageGroups),
     countStaged: on(staged.countStaged),
     countHoldingFilters: on(records.countHoldingFilters),

@@ -4,7 +4,7 @@ import { keyOfTagField, type TagField } from '../../../records/dimensions.js'
 import { BILLED_UNITS, type BilledUnit, FOCUS_UNIT_OF } from '../../../text/call-words.js'
 import { FORMULA } from '../../../text/csv.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS, type Meter, NO_METER } from './export-meters.js'
+import { FIRST_TOOL_METER, FIRST_UNIT_METER, METERS, type Meter, NO_METER } from '../prices/meters.js'
 import { type Label, labelsWith, tagColumn } from './export-names.js'
 import { foldedRow, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 

@@ -23,6 +23,7 @@ const costWith = (...flags: readonly ReportFlag[]): Figure => ({
 })
 const amount = (column: string): Figure => ({ sql: `sum(${column})`, type: AMOUNT })
 const tokens = (column: string): Figure => ({ sql: `toInt64(ifNull(sum(${column}), 0))`, type: COUNT })
+const NOTHING: Figure = { sql: "toDecimal128('0', 18)", type: AMOUNT }
 const callsWithout = (column: string): Figure => ({ sql: `toInt64(count() - count(${column}))`, type: COUNT })
 
 /** Why the attribution or the cost of calls cannot be relied on. A call may have several reasons. */
@@ -68,16 +69,37 @@ const FIGURES = {
   unattributed_calls: callsWith('default_pool', 'no_owner'),
   unattributed_cost_usd: costWith('default_pool', 'no_owner'),
   ...perReason,
-  // Only where asked for: these dollars are part of no other sum.
+  // These only where asked for. Dollars that are part of no other sum:
   notional_cost_usd: { sql: "ifNull(sumIf(estimated_cost_usd, cost_basis = 'notional'), 0)", type: AMOUNT },
+  // Their SQL is that of the prices (`priced-figures.ts`).
+  input_part_cost_usd: NOTHING,
+  cached_input_part_cost_usd: NOTHING,
+  cache_write_part_cost_usd: NOTHING,
+  output_part_cost_usd: NOTHING,
+  fees_part_cost_usd: NOTHING,
+  repriced_cost_usd: NOTHING,
+  repriced_from_cost_usd: NOTHING,
+  repriced_calls: { sql: 'toInt64(0)', type: COUNT },
 } as const satisfies Readonly<Record<string, Figure>>
 
 export type FigureName = keyof typeof FIGURES
-const NOTIONAL = 'notional_cost_usd' satisfies FigureName
 
-/** Those of every report; the stated dollars of calls that nobody is billed for only where somebody asks for them. */
-export const FIGURE_NAMES = (Object.keys(FIGURES) as readonly FigureName[]).filter((name) => name !== NOTIONAL)
-export const FIGURE_NAMES_WITH_NOTIONAL: readonly FigureName[] = [...FIGURE_NAMES, NOTIONAL]
+/** Figures that only reports have that ask for them. */
+export const EXTRA_FIGURES = {
+  notional: ['notional_cost_usd'],
+  cost_parts: [
+    'input_part_cost_usd',
+    'cached_input_part_cost_usd',
+    'cache_write_part_cost_usd',
+    'output_part_cost_usd',
+    'fees_part_cost_usd',
+  ],
+  repriced: ['repriced_cost_usd', 'repriced_from_cost_usd', 'repriced_calls'],
+} as const satisfies Readonly<Record<string, readonly FigureName[]>>
+const EXTRAS: ReadonlySet<string> = new Set(Object.values(EXTRA_FIGURES).flat())
+
+/** Those of every report. */
+export const FIGURE_NAMES = (Object.keys(FIGURES) as readonly FigureName[]).filter((name) => !EXTRAS.has(name))
 
 /** The column of a figure: apart from the columns that it sums. */
 export const figureColumn = (name: FigureName): string => `f_${name}`

@@ -7,6 +7,7 @@ import type { Bindings } from '../records/conditions.js'
 import { conditionOn, credentialSql, dimensionCondition, dimensionSql } from './dimensions.js'
 import { type FigureName, figureColumn, figureSql } from './figures.js'
 import { type Interval, intervalEnd, intervalStart } from './intervals.js'
+import type { PricedFigures } from './priced-figures.js'
 
 /** The calls that a report covers. */
 export interface ReportScope {
@@ -25,6 +26,8 @@ export interface ReportScope {
   readonly personalTags: readonly TagField[]
   /** Names of credentials by id. Default: none is known. */
   readonly credentialNames?: ReadonlyMap<string, string>
+  /** SQL of figures that depends on prices. Default: none. */
+  readonly pricedFigures?: PricedFigures
 }
 
 /** How a report groups the calls. */
@@ -131,10 +134,11 @@ function groupedSql(
 ): string {
   const where = conditionsOf(scope, bindings, only)
   const labels = groupBy.map((name, i) => `${labelSql(name, scope)} AS ${labelColumn(i)}`)
-  const sums = figures.map((name) => `${figureSql(name)} AS ${figureColumn(name)}`)
+  const { names = [], sql = {} } = scope.pricedFigures ?? {}
+  const sums = figures.map((name) => `${sql[name] ?? figureSql(name)} AS ${figureColumn(name)}`)
   const keys = [...(interval === undefined ? [] : [START]), ...groupBy.map((_, i) => labelColumn(i))]
   const columns = [`${startSql(interval, zone, bindings)} AS ${START}`, ...leading, ...labels, people, ...sums]
-  return `SELECT ${columns.join(', ')}
+  return `${names.length === 0 ? '' : `WITH ${names.join(', ')} `}SELECT ${columns.join(', ')}
     FROM ${ATTRIBUTIONS.name} WHERE ${where}
     ${keys.length === 0 ? 'HAVING count() > 0' : `GROUP BY ${keys.join(', ')}`}`
 }

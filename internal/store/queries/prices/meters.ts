@@ -1,6 +1,6 @@
 import type { FieldName } from '../../../records/record-fields.js'
 import { BILLED_UNITS, type BilledUnit } from '../../../text/call-words.js'
-import type { MeteredColumn, PricedKind } from './export-records.js'
+import { METERED_COLUMNS, type MeteredColumn, type PricedKind } from './priced-kinds.js'
 
 /**
  * Kinds of tokens, calls of tools and other units with their own prices; each has its own row in a file by meter. The
@@ -51,7 +51,7 @@ export interface CountedMeter {
  * (`internal/valuation/cost/token-parts.ts`): the meters add up to input and output. Meters that do not occur are not
  * counted, which saves time.
  */
-export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMeter[] {
+export function countedMeters(kinds: readonly Pick<PricedKind, 'occurring'>[]): readonly CountedMeter[] {
   const occurring = new Set<MeteredColumn | BilledUnit>(kinds.flatMap((kind) => kind.occurring))
   const count = (column: MeteredColumn): string => (occurring.has(column) ? counted(column) : '0')
 
@@ -117,3 +117,6 @@ function writesByLifetime(written: string): { short: string; long: string } {
   const rest = less(written, short, long)
   return { short: `(${short} + if(${isLong}, 0, ${rest}))`, long: `(${long} + if(${isLong}, ${rest}, 0))` }
 }
+
+/** Every meter: of records of which nothing is known before they are read. */
+export const ALL_METERS: readonly CountedMeter[] = countedMeters([{ occurring: [...METERED_COLUMNS, ...BILLED_UNITS] }])
