@@ -4,6 +4,7 @@ import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { PROBLEMS } from '../problems/problem-catalogue.js'
 import { exampleId, timeText } from '../text/answer-fields.js'
+import { rangeParameters } from '../text/time-range.js'
 
 /** The contract of the audit log route. */
 
@@ -71,8 +72,7 @@ export const LIST_AUDIT_LOG: Operation = {
       .optional()
       .meta({ description: 'Only records of this credential.' }),
     outcome: z.enum(AUDIT_OUTCOMES).optional().meta({ description: 'Only records with this outcome.' }),
-    from: timeText().optional().meta({ description: 'Only records at or after this time.' }),
-    to: timeText().optional().meta({ description: 'Only records before this time.' }),
+    ...rangeParameters('records'),
   },
   replies: {
     200: {

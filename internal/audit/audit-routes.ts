@@ -8,7 +8,7 @@ import type { Route } from '../http/route.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
 import type { AuditQuestion } from '../store/queries/audit-log.js'
 import type { AuditLogRow } from '../store/tables/audit-log.js'
-import { parseInstant } from '../units/instant.js'
+import { RANGE_NAMES, readRange } from '../text/time-range.js'
 import { LIST_AUDIT_LOG } from './audit-contract.js'
 import { toRecord } from './audit-rows.js'
 import type { AuditRecord } from './chain.js'
@@ -20,7 +20,7 @@ export interface AuditRoutesDeps {
 }
 
 const PATH = '/api/v1/audit-log'
-const FILTERS = ['action', 'actor', 'outcome', 'from', 'to'] as const
+const FILTERS = ['action', 'actor', 'outcome', ...RANGE_NAMES] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
 /** `GET /api/v1/audit-log`: the audit records of the caller's tenant, newest first. */
@@ -72,7 +72,7 @@ const shownAs = (row: AuditLogRow): AuditRecord => {
 
 type ReadFilters = Pick<AuditQuestion, 'action' | 'actor' | 'outcome' | 'fromMs' | 'toMs'>
 
-function readFilters({ action, actor, outcome, from, to }: Filters): ReadFilters | Problem {
+function readFilters({ action, actor, outcome, ...stated }: Filters): ReadFilters | Problem {
   if (action !== undefined && !AUDIT_ACTIONS.some((known) => known === action)) {
     return refused('action must be one of the audited actions.')
   }
@@ -80,12 +80,8 @@ function readFilters({ action, actor, outcome, from, to }: Filters): ReadFilters
     return refused(`outcome must be one of ${AUDIT_OUTCOMES.join(', ')}.`)
   }
   if (actor !== undefined && !ACTOR.test(actor)) return refused('actor must be the id of a credential, or cli.')
-  const fromMs = from === undefined ? undefined : parseInstant(from)
-  const toMs = to === undefined ? undefined : parseInstant(to)
-  if ((from !== undefined && fromMs === undefined) || (to !== undefined && toMs === undefined)) {
-    return refused('from and to must be RFC 3339 times in UTC.')
-  }
-  return { action, actor, outcome, fromMs, toMs }
+  const range = readRange(stated)
+  return 'code' in range ? range : { action, actor, outcome, ...range }
 }
 
 const ACTOR = /^(?:cli|[a-z]{3}_[0-9a-z]{1,64})$/

@@ -3,7 +3,8 @@ import { eventEnvelope } from '../events/event-contract.js'
 import { LOGGED_TYPES, SCOPE_OF_EVENT } from '../events/readers.js'
 import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
-import { exampleId, timeText } from '../text/answer-fields.js'
+import { exampleId } from '../text/answer-fields.js'
+import { rangeParameters } from '../text/time-range.js'
 
 /** The contract of the log of events. */
 
@@ -47,8 +48,7 @@ export const LIST_EVENTS: Operation = {
   query: {
     ...PAGE_PARAMETERS,
     type: z.enum(LOGGED_TYPES).optional().meta({ description: 'Only events of this type.' }),
-    from: timeText().optional().meta({ description: 'Only events at or after this time.' }),
-    to: timeText().optional().meta({ description: 'Only events before this time.' }),
+    ...rangeParameters('events'),
   },
   replies: {
     200: {

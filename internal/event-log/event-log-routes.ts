@@ -9,7 +9,7 @@ import { insufficientScope, type Route } from '../http/route.js'
 import type { Problem } from '../problems/problem-catalogue.js'
 import type { EventQuestion, ListedEvent } from '../store/queries/event-log.js'
 import { badParameter } from '../text/query-string.js'
-import { parseInstant } from '../units/instant.js'
+import { RANGE_NAMES, readRange } from '../text/time-range.js'
 import { LIST_EVENTS, PATH } from './event-log-contract.js'
 
 export interface EventLogRoutesDeps {
@@ -21,7 +21,7 @@ export interface EventLogRoutesDeps {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-const FILTERS = ['type', 'from', 'to'] as const
+const FILTERS = ['type', ...RANGE_NAMES] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
 /** `GET /api/v1/events/log`: the events that were emitted, newest first. */
@@ -63,7 +63,7 @@ async function list(exchange: Exchange, caller: Caller, deps: EventLogRoutesDeps
 }
 
 function readFilters(
-  { type, from, to }: Filters,
+  { type, ...stated }: Filters,
   { scopes }: Caller,
   { keptDays, clock }: EventLogRoutesDeps,
 ): Pick<EventQuestion, 'types' | 'fromMs' | 'toMs'> | Problem {
@@ -73,9 +73,9 @@ function readFilters(
     return badParameter('/type', `type must be one of ${LOGGED_TYPES.join(', ')}.`)
   }
   if (asked !== undefined && !readable.includes(asked)) return insufficientScope(scopeOf(asked))
-  const [fromMs, toMs] = [from, to].map((text) => (text === undefined ? undefined : parseInstant(text)))
-  if (from !== undefined && fromMs === undefined) return badParameter('/from', 'from must be an RFC 3339 time in UTC.')
-  if (to !== undefined && toMs === undefined) return badParameter('/to', 'to must be an RFC 3339 time in UTC.')
+  const range = readRange(stated)
+  if ('code' in range) return range
+  const { fromMs, toMs } = range
   const keptFromMs = clock() - keptDays * DAY_MS
   return {
     types: asked === undefined ? readable : [asked],

@@ -46,7 +46,7 @@ export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
     .meta({
       description:
         'Ascending, or descending with the prefix `-`. Records with equal values are sorted by `id` in the ' +
-        'same direction. Sorting by `provider` follows `stated_provider`, the spelling of the events.',
+        'same direction.',
       default: formatSort(DEFAULT_SORT),
     }),
 }

@@ -77,7 +77,7 @@ function parseFilter(name: string, text: string, fields: Readonly<Record<string,
   const field = isTagField(written) ? tagFieldOf(keyOfTagField(written)) : written
   // Own members only: `constructor` is not a field.
   const found = Object.hasOwn(fields, field) ? fields[field] : undefined
-  if (found === undefined) return unknownField(field, fields)
+  if (found === undefined) return unknownField(field, fields, FILTER_NAME.test(name))
   const { type, operators } = found
   const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
   if (operator === undefined) {
@@ -100,16 +100,16 @@ function parseFilter(name: string, text: string, fields: Readonly<Record<string,
   return { ok: true, value: { field, operator, values: [...values] } }
 }
 
-function unknownField(field: string, fields: Readonly<Record<string, Field>>) {
+function unknownField(field: string, fields: Readonly<Record<string, Field>>, isWellFormed: boolean) {
   const known = Object.keys(fields)
   if (isTagField(field)) {
     const keys = known.filter(isTagField).map(keyOfTagField)
     return wrong('/filter/tags', `The tag key is not declared. Declared keys: ${keys.join(', ') || 'none'}.`)
   }
-  return wrong(
-    '/filter',
-    `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known.join(', ')}.`,
-  )
+  const fault = isWellFormed
+    ? 'This field cannot be filtered by.'
+    : 'A filter must have the form filter[<field>][<operator>]=<value>.'
+  return wrong('/filter', `${fault} Fields: ${known.join(', ')}.`)
 }
 
 /** @param text a field, prefixed with `-` for descending order; undefined: newest events first */

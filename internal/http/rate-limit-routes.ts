@@ -11,8 +11,9 @@ import type { Route } from './route.js'
 const rateLimit = z
   .object({
     route_class: z.enum(RATE_CLASSES),
-    limit: z.number().meta({ description: 'Sustained rate per second.' }),
-    burst: z.number().meta({ description: 'Maximum burst.' }),
+    limit: z.number().meta({ description: 'As `RateLimit-Limit`: requests that may arrive at once.' }),
+    per_second: z.number().meta({ description: 'Sustained rate.' }),
+    burst: z.number().meta({ description: 'The same as `limit`.' }),
     remaining: count().meta({ description: 'Currently available.' }),
     reset_seconds: count().meta({
       description: 'Whole seconds until `remaining` increases; 0 while it equals `burst`.',
@@ -29,7 +30,7 @@ const LIST_RATE_LIMITS: Operation = {
     200: {
       description: 'A page of rate limits, one per route class.',
       contents: json(pageOf(rateLimit), {
-        data: [{ route_class: 'read', limit: 50, burst: 200, remaining: 199, reset_seconds: 1 }],
+        data: [{ route_class: 'read', limit: 200, per_second: 50, burst: 200, remaining: 199, reset_seconds: 1 }],
         page: { limit: LIMIT_DEFAULT, has_more: false },
       }),
     },
@@ -60,7 +61,8 @@ export function rateLimitRoutes(deps: RateLimitRoutesDeps): readonly Route[] {
           const budget = caller.budgets[name]
           return {
             route_class: name,
-            limit: budget.perSecond,
+            limit: budget.limit,
+            per_second: budget.perSecond,
             burst: budget.limit,
             remaining: budget.remaining(nowMs),
             reset_seconds: budget.resetSeconds(nowMs),

@@ -238,8 +238,7 @@ const AS_OF = 'as_of must be the as_of of a report that was answered within the 
 const UNSPREAD = 'allocate spreads neither the parts of costs nor costs at the prices of another model.'
 const CUT = 'With compare=previous and an interval, from and to must be where an interval starts, in the time zone.'
 const EDGE =
-  'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on a quarter hour, from ' +
-  '1970 to 2105.'
+  'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times on a quarter hour, from 1970 to 2105.'
 const TIME_FILTER =
   'Reports support only filter[event_time][gte] and filter[event_time][lt], on a quarter hour, from 1970 to 2105.'
 

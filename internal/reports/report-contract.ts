@@ -24,7 +24,7 @@ export const TIMES: Parameters = {
     .optional()
     .meta({
       description:
-        'Start of the period: a day (in the time zone), or an RFC 3339 time in UTC on a quarter hour. ' +
+        'Start of the period: a day (in the time zone), or an RFC 3339 time on a quarter hour. ' +
         'Default: the day thirty days before `to`, or thirty days before today if `to` is omitted too.',
       examples: ['2026-11-01'],
     }),

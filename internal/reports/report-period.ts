@@ -1,5 +1,5 @@
 import type { Interval } from '../store/queries/reports/intervals.js'
-import { parseInstant } from '../units/instant.js'
+import { parseDayOrInstant } from '../units/day-or-instant.js'
 import { DAY_MS, dayOf, startOfDay } from '../units/time-zone.js'
 
 /** Milliseconds since the epoch; the end is exclusive. */
@@ -20,22 +20,14 @@ const LAST_EDGE_MS = Date.UTC(2106, 0, 1)
 /** Whether a period may start or end at this instant. */
 export const isEdge = (ms: number): boolean => ms >= 0 && ms <= LAST_EDGE_MS && ms % QUARTER_MS === 0
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
-
 /**
  * Parses a day (its start in the zone) or an instant.
  *
  * @returns undefined for anything else, or when no period may start or end there
  */
 export function readEdge(text: string, zone: string): number | undefined {
-  const [, year, month, day] = DATE.exec(text) ?? []
-  if (year === undefined) {
-    const ms = parseInstant(text)
-    return ms === undefined || !isEdge(ms) ? undefined : ms
-  }
-  const dayMs = parseInstant(`${year}-${month}-${day}T00:00:00Z`)
-  const ms = dayMs === undefined ? Number.NaN : startOfDay(dayMs, zone)
-  return isEdge(ms) ? ms : undefined
+  const ms = parseDayOrInstant(text, zone)
+  return ms === undefined || !isEdge(ms) ? undefined : ms
 }
 
 /** The start of the day thirty days before. */

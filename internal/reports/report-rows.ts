@@ -130,10 +130,10 @@ const textOf = (value: Decimal | null): string | null => (value === null ? null 
 
 /** Whether the row is the calls that have no service, or no owner: a group of its own, unlike a folded row. */
 function isUnattributed(row: AnswerRow, groupBy: readonly GroupField[]): boolean {
-  const { calls, default_pool_calls: inDefaultPool, no_owner_calls: withoutOwner } = row.figures
+  const { calls, default_pool_calls: inDefaultPool, unattributed_calls: unattributed } = row.figures
   const isAll = (count: string): boolean => calls !== '0' && count === calls
   const has = (name: GroupField): boolean => groupBy.includes(name)
-  return !row.isFolded && ((has('service') && isAll(inDefaultPool)) || (has('owner') && isAll(withoutOwner)))
+  return !row.isFolded && ((has('service') && isAll(inDefaultPool)) || (has('owner') && isAll(unattributed)))
 }
 
 const labelsOf = (row: AnswerRow, groupBy: readonly GroupField[]): Readonly<Record<string, string | null>> =>

@@ -11,7 +11,7 @@ import type { Problem } from '../problems/problem-catalogue.js'
 import type { AttemptQuestion } from '../store/queries/webhook-attempts.js'
 import type { AttemptRow } from '../store/tables/webhook-attempts.js'
 import { badParameter } from '../text/query-string.js'
-import { parseInstant } from '../units/instant.js'
+import { RANGE_NAMES, readRange } from '../text/time-range.js'
 import { ATTEMPT_OUTCOMES, type AttemptOutcome, type AttemptReason } from './attempt-outcomes.js'
 import type { StoredWebhook } from './endpoint.js'
 import { WHAT } from './webhook-changes.js'
@@ -25,7 +25,7 @@ export interface DeliveryRoutesDeps {
   readonly clock: () => number
 }
 
-const FILTERS = ['event_id', 'event_type', 'outcome', 'from', 'to'] as const
+const FILTERS = ['event_id', 'event_type', 'outcome', ...RANGE_NAMES] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
 /** `GET /api/v1/webhooks/{id}/deliveries`: the delivery log, the newest attempt first. */
@@ -75,7 +75,7 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
 
 type ReadFilters = Pick<AttemptQuestion, 'eventId' | 'eventType' | 'outcome' | 'fromMs' | 'toMs'>
 
-function readFilters({ event_id: eventId, event_type: eventType, outcome, from, to }: Filters): ReadFilters | Problem {
+function readFilters({ event_id: eventId, event_type: eventType, outcome, ...stated }: Filters): ReadFilters | Problem {
   if (eventId !== undefined && parseId('evt', eventId) === undefined) {
     return badParameter('/event_id', 'event_id must be the id of an event.')
   }
@@ -85,10 +85,9 @@ function readFilters({ event_id: eventId, event_type: eventType, outcome, from, 
   if (outcome !== undefined && !ATTEMPT_OUTCOMES.some((known) => known === outcome)) {
     return badParameter('/outcome', `outcome must be one of ${ATTEMPT_OUTCOMES.join(', ')}.`)
   }
-  const [fromMs, toMs] = [from, to].map((text) => (text === undefined ? undefined : parseInstant(text)))
-  if (from !== undefined && fromMs === undefined) return badParameter('/from', 'from must be an RFC 3339 time in UTC.')
-  if (to !== undefined && toMs === undefined) return badParameter('/to', 'to must be an RFC 3339 time in UTC.')
-  return { eventId, eventType, outcome, fromMs, toMs }
+  const range = readRange(stated)
+  if ('code' in range) return range
+  return { eventId, eventType, outcome, ...range }
 }
 
 const shownAttempt = (row: AttemptRow): ShownAttempt => ({

@@ -5,6 +5,7 @@ import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { REGION_PATTERN } from '../residency/residency.js'
 import { exampleId, idInPath, idOf, timeText } from '../text/answer-fields.js'
 import { instant } from '../text/plain-text.js'
+import { rangeParameters } from '../text/time-range.js'
 import { ATTEMPT_OUTCOMES, ATTEMPT_REASONS } from './attempt-outcomes.js'
 import { WEBHOOK_STATUSES } from './endpoint.js'
 
@@ -294,8 +295,7 @@ export const LIST_DELIVERIES: Operation = {
     event_id: idOf('evt').optional().meta({ description: 'Only attempts of this event.' }),
     event_type: z.enum(EVENT_TYPES).optional().meta({ description: 'Only attempts of events of this type.' }),
     outcome: z.enum(ATTEMPT_OUTCOMES).optional().meta({ description: 'Only attempts with this outcome.' }),
-    from: timeText().optional().meta({ description: 'Only attempts at or after this time.' }),
-    to: timeText().optional().meta({ description: 'Only attempts before this time.' }),
+    ...rangeParameters('attempts'),
   },
   replies: {
     200: {

@@ -132,6 +132,9 @@ export function companyCalls(count: number, seed: number): readonly Call[] {
   })
 }
 
+/** Whether the directory names no owner, and the caller is taken for it. */
+export const isOwnOwner = ({ person }: Call): boolean => person > 0 && person % 10 === 0
+
 /** The calls as rows of `attributions`, valued by the product's own rule. */
 export const storedRows = (calls: readonly Call[], tenantId: string): readonly Record<string, unknown>[] =>
   calls.map((call, i) => {
@@ -168,6 +171,7 @@ export const storedRows = (calls: readonly Call[], tenantId: string): readonly R
       output_state: 'deterministically_resolved',
       export_eligibility: 'eligible',
       evidence_basis: call.evidence,
+      evidence: JSON.stringify({ owner_from: isOwnOwner(call) ? 'event_identity' : 'directory_service' }),
       pathway_category: 'application_direct',
       outcome: call.outcome,
       usage_basis: call.usage,

@@ -3,6 +3,7 @@ import { containsText } from '../../internal/filters/contains.js'
 import { type FieldType, type FilterField, fieldOf } from '../../internal/filters/filter-fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../internal/records/dimensions.js'
+import { providerName } from '../../internal/records/provider-names.js'
 import type { StoredAttribution } from '../../internal/store/queries/records/attributions.js'
 
 type Value = string | bigint
@@ -74,7 +75,9 @@ export function meets(record: StoredAttribution, { field, operator, values }: Co
 export function inOrder(records: readonly StoredAttribution[], { field, isDescending }: Sort): StoredAttribution[] {
   const { type } = fieldOf(field)
   const sign = isDescending ? -1 : 1
-  const keyed = records.map((record) => ({ record, key: comparable(type, textOf(record, field)) }))
+  // Providers are sorted as they are shown.
+  const shown = (text: string): string => (field === 'provider' ? providerName(text) : text)
+  const keyed = records.map((record) => ({ record, key: comparable(type, shown(textOf(record, field))) }))
   return keyed
     .sort((one, other) => sign * (bytewise(one.key, other.key) || order(one.record.id, other.record.id)))
     .map(({ record }) => record)

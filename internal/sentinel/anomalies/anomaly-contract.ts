@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { decimalText, exampleId, idOf, timeText } from '../../text/answer-fields.js'
+import { rangeParameters } from '../../text/time-range.js'
 
 /** The contract of the list of anomalies. */
 
@@ -62,8 +63,7 @@ export const LIST_ANOMALIES: Operation = {
     service: of('service'),
     owner: of('owner'),
     provider: of('provider'),
-    from: timeText().optional().meta({ description: 'Only anomalies detected at or after this time.' }),
-    to: timeText().optional().meta({ description: 'Only anomalies detected before this time.' }),
+    ...rangeParameters('anomalies'),
   },
   replies: {
     200: {

@@ -10,7 +10,7 @@ import { providerName } from '../../records/provider-names.js'
 import type { EventQuestion, ListedEvent } from '../../store/queries/event-log.js'
 import { hasBytesAtMost, isPlainText } from '../../text/plain-text.js'
 import { badParameter } from '../../text/query-string.js'
-import { parseInstant } from '../../units/instant.js'
+import { RANGE_NAMES, readRange } from '../../text/time-range.js'
 import { LIST_ANOMALIES, PATH, type ShownAnomaly } from './anomaly-contract.js'
 
 export interface AnomalyRoutesDeps {
@@ -24,7 +24,7 @@ export interface AnomalyRoutesDeps {
 const DAY_MS = 24 * 60 * 60 * 1000
 const NAME_BYTES_MAX = 256
 const SCOPE = ['service', 'owner', 'provider'] as const
-const FILTERS = [...SCOPE, 'from', 'to'] as const
+const FILTERS = [...SCOPE, ...RANGE_NAMES] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
 /** `GET /api/v1/anomalies`: the events `anomaly.detected`, newest first. */
@@ -62,7 +62,7 @@ async function list(exchange: Exchange, caller: Caller, deps: AnomalyRoutesDeps)
 }
 
 function readFilters(
-  { from, to, ...scope }: Filters,
+  { from, to, time_zone, ...scope }: Filters,
   { keptDays, clock }: AnomalyRoutesDeps,
 ): Pick<EventQuestion, 'fromMs' | 'toMs' | 'scope'> | Problem {
   for (const name of SCOPE) {
@@ -73,9 +73,9 @@ function readFilters(
       `${name} must be a text of 1 to ${NAME_BYTES_MAX} bytes without control characters.`,
     )
   }
-  const [fromMs, toMs] = [from, to].map((text) => (text === undefined ? undefined : parseInstant(text)))
-  if (from !== undefined && fromMs === undefined) return badParameter('/from', 'from must be an RFC 3339 time in UTC.')
-  if (to !== undefined && toMs === undefined) return badParameter('/to', 'to must be an RFC 3339 time in UTC.')
+  const range = readRange({ ...(from && { from }), ...(to && { to }), ...(time_zone && { time_zone }) })
+  if ('code' in range) return range
+  const { fromMs, toMs } = range
   const keptFromMs = clock() - keptDays * DAY_MS
   const { provider } = scope
   const named = provider === undefined ? scope : { ...scope, provider: providerName(provider) }

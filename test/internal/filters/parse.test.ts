@@ -276,3 +276,13 @@ describe('the digest', () => {
     expect(new Set([base, ...others].map(digestOf)).size).toBe(others.length + 1)
   })
 })
+
+test('an unknown field is named as the fault, and what has no form of a filter as that', () => {
+  const detailOf = (name: string): string => {
+    const read = parseFilters([[name, 'x']])
+    return read.ok ? '' : read.fault.detail
+  }
+
+  expect(detailOf('filter[colour][eq]')).toMatch(/^This field cannot be filtered by\. Fields: id, /)
+  expect(detailOf('filter[colour]')).toMatch(/^A filter must have the form /)
+})

@@ -12,6 +12,7 @@ import {
   CREDENTIALS,
   companyCalls,
   costOf,
+  isOwnOwner,
   type Model,
   RATES,
   storedRows,
@@ -237,6 +238,38 @@ describe('one request answers', () => {
         ({ service }) => service,
       ),
     )
+  })
+
+  test('of how many calls the directory names no owner', async () => {
+    const { data } = await ask('group_by=owner')
+
+    for (const [owner, own] of grouped(CALLS, (call) => call.owner)) {
+      const without = own.filter(isOwnOwner)
+      expect(data.find((row) => row['owner'] === owner)).toMatchObject({
+        unattributed: false,
+        unattributed_calls: 0,
+        reasons: without.length === 0 ? {} : { no_owner: { calls: without.length, cost_usd: costs(without) } },
+      })
+    }
+  })
+
+  test('which amounts are lower bounds, since calls were counted in part', async () => {
+    const { data } = await ask('group_by=usage_basis')
+
+    const partial = ['cost_usd', 'energy_wh', 'carbon_gco2e', 'input_tokens', 'output_tokens']
+    expect(Object.fromEntries(data.map((row) => [row['usage_basis'], row['lower_bounds']]))).toEqual({
+      partial,
+      reported: [],
+    })
+  })
+
+  test('a day begins in the zone, and a time may have an offset', async () => {
+    const ofDay = await ask('time_zone=Asia/Kolkata&interval=day')
+    const range = 'from=2026-10-02&to=2026-10-03T00:00:00%2B05:30&time_zone=Asia/Kolkata'
+    const answer = await fetch(`${url}/v1/reports/usage?${range}`, { headers: { 'x-api-key': 'read:reporting' } })
+    const { data } = (await answer.json()) as { data: Row[] }
+
+    expect(data[0]?.cost_usd).toBe(ofDay.data.find((row) => row['from'] === '2026-10-01T18:30:00.000Z')?.cost_usd)
   })
 
   test('a model without a price is refused as one', async () => {

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FILTER_FIELDS, type Field, type FilterField } from '../../../filters/filter-fields.js'
+import { FILTER_FIELDS, type Field, type FilterField, type SortField } from '../../../filters/filter-fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { isTagField } from '../../../records/dimensions.js'
 import { FUTURE_MS_MAX } from '../../../text/event-time.js'
@@ -11,6 +11,7 @@ import { columnOf, isCopied, tableSortedBy } from '../../tables/sorted-copies.js
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
+import { providerSql } from './provider-sql.js'
 import {
   type After,
   matchSample,
@@ -205,7 +206,7 @@ function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQu
     ...parts,
     table,
     settings: settingsOf(table, byGranules, question),
-    order: [columnOf(question.sort.field), 'id'].map((column) => `${column} ${direction}`).join(', '),
+    order: [sortSql(question.sort.field), 'id'].map((column) => `${column} ${direction}`).join(', '),
     direction,
     copiedEndMs,
     copiedFrom: instant(copied.fromMs),
@@ -213,7 +214,7 @@ function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQu
   }
 }
 
-/** What only the base table knows has no index there: by another order than its own, all its matches are sorted. */
+/** For what no copy is sorted by or filtered by: by another order than that of the base table, all matches are sorted. */
 function settingsOf(table: string, byGranules: boolean, { conditions, sort }: RecordsQuestion): Settings {
   if (table === BASE && sort.field !== 'event_time' && !conditions.some(findsFew)) return OLDER
   return byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
@@ -358,7 +359,7 @@ const ofTenant = (conditions: readonly string[]): string =>
 function stretchesBehind(after: After, { question, table, sampled, bindings }: PageQuery): Stretch[] {
   const { field, isDescending } = question.sort
   const { value, idHex } = after
-  const column = columnOf(field)
+  const column = sortSql(field)
   const { kind } = typeOf(field)
   const bound = operandOf(kind, value, bindings)
   const id = operandOf('id', idHex, bindings)
@@ -374,6 +375,9 @@ function stretchesBehind(after: After, { question, table, sampled, bindings }: P
   return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
 }
 
+/** Providers are sorted as they are shown, by their one names, which no table is sorted by. */
+const sortSql = (field: SortField): string => (field === 'provider' ? providerSql('provider') : columnOf(field))
+
 const typeOf = (field: keyof typeof FILTER_FIELDS): Field['type'] => FILTER_FIELDS[field].type
 
 /**
@@ -387,7 +391,8 @@ async function choosePlan(
   sampled: SampleMatches | undefined,
   signal: AbortSignal,
 ): Promise<ReadingPlan> {
-  if (conditions.some((one) => findsFew(one) || !isInCopies(one.field))) return { table: BASE, byGranules: true }
+  const isOfBase = sort.field === 'provider' || conditions.some((one) => findsFew(one) || !isInCopies(one.field))
+  if (isOfBase) return { table: BASE, byGranules: true }
   const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, sampled)
   if (plan !== undefined) return plan
   const sorted = { table: tableSortedBy(sort.field), byGranules: true }

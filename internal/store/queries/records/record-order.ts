@@ -1,5 +1,6 @@
 import { FILTER_FIELDS, type SortField } from '../../../filters/filter-fields.js'
 import type { Sort } from '../../../filters/parse.js'
+import { providerName } from '../../../records/provider-names.js'
 import { parseSum } from '../../../units/quantity.js'
 import type { StoredAttribution } from './attributions.js'
 
@@ -12,6 +13,8 @@ export function keyOf(record: StoredAttribution, field: SortField): readonly [va
       return [record.event_time_ms, record.id]
     case 'materialized_at':
       return [record.valid_from_ms, record.id]
+    case 'provider':
+      return [providerName(record.provider), record.id]
     default:
       return [record[field], record.id]
   }

@@ -1,4 +1,5 @@
 import { hasAny, type ReportFlag } from '../../tables/report-flags.js'
+import { IS_OWN } from '../records/own-names.js'
 
 /** The figures of reports: sums over calls. */
 
@@ -21,10 +22,19 @@ const costWith = (...flags: readonly ReportFlag[]): Figure => ({
   sql: `sumIf(cost_usd, ${hasAny(flags)})`,
   type: AMOUNT,
 })
+/** Beside calls without a value: with counts of a part of a call, as of a cancelled one, its amounts are lower bounds. */
+const IS_PARTIAL = "usage_basis = 'partial'"
+const callsBelow = (flag: ReportFlag): Figure => ({
+  sql: `toInt64(countIf(${hasAny([flag])} OR ${IS_PARTIAL}))`,
+  type: COUNT,
+})
 const amount = (column: string): Figure => ({ sql: `sum(${column})`, type: AMOUNT })
 const tokens = (column: string): Figure => ({ sql: `toInt64(ifNull(sum(${column}), 0))`, type: COUNT })
 const NOTHING: Figure = { sql: "toDecimal128('0', 18)", type: AMOUNT }
-const callsWithout = (column: string): Figure => ({ sql: `toInt64(count() - count(${column}))`, type: COUNT })
+const callsBelowCount = (column: string): Figure => ({
+  sql: `toInt64(countIf(${column} IS NULL OR ${IS_PARTIAL}))`,
+  type: COUNT,
+})
 
 /** Why the attribution or the cost of calls cannot be relied on. A call may have several reasons. */
 export const REASON_NAMES = [
@@ -39,11 +49,20 @@ export const REASON_NAMES = [
 ] as const satisfies readonly ReportFlag[]
 export type Reason = (typeof REASON_NAMES)[number]
 
+/**
+ * The directory names no owner: the call has none, is in the default pool, or is owned by the identity that it states,
+ * as `owner_fallback` has it.
+ */
+const HAS_NO_OWNER = `(${hasAny(['no_owner', 'default_pool'])} OR ${IS_OWN})`
+
 const perReason = Object.fromEntries(
-  REASON_NAMES.flatMap((reason) => [
-    [`${reason}_calls`, callsWith(reason)],
-    [`${reason}_cost_usd`, costWith(reason)],
-  ]),
+  REASON_NAMES.flatMap((reason) => {
+    const holds = reason === 'no_owner' ? HAS_NO_OWNER : hasAny([reason])
+    return [
+      [`${reason}_calls`, { sql: `toInt64(countIf(${holds}))`, type: COUNT }],
+      [`${reason}_cost_usd`, { sql: `sumIf(cost_usd, ${holds})`, type: AMOUNT }],
+    ]
+  }),
 ) as Readonly<Record<`${Reason}_calls` | `${Reason}_cost_usd`, Figure>>
 
 const FIGURES = {
@@ -57,11 +76,11 @@ const FIGURES = {
   cached_input_tokens: tokens('cached_input_tokens'),
   cache_write_tokens: tokens('cache_write_tokens'),
   reasoning_tokens: tokens('reasoning_tokens'),
-  cost_unknown_calls: callsWith('unpriced'),
-  energy_unknown_calls: callsWith('energy_unknown'),
-  carbon_unknown_calls: callsWith('carbon_unknown'),
-  input_tokens_unknown_calls: callsWithout('input_tokens'),
-  output_tokens_unknown_calls: callsWithout('output_tokens'),
+  cost_unknown_calls: callsBelow('unpriced'),
+  energy_unknown_calls: callsBelow('energy_unknown'),
+  carbon_unknown_calls: callsBelow('carbon_unknown'),
+  input_tokens_unknown_calls: callsBelowCount('input_tokens'),
+  output_tokens_unknown_calls: callsBelowCount('output_tokens'),
   // Exact: 18 digits of the cost and 4 of the confidence.
   cost_confidence: { sql: 'sum(CAST(cost_usd * confidence AS Decimal(76, 22)))', type: 'Decimal(76, 22)' },
   chargeback_ready_cost_usd: costWith('chargeback_ready'),

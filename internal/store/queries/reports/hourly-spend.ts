@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { parseSum, type Quantity } from '../../../units/quantity.js'
 import { providerSql } from '../records/provider-sql.js'
+import { IS_PLAUSIBLE } from './plausible.js'
 
 /** Hourly cost of one combination of service, owner and provider. */
 export interface HourlySpend {
@@ -36,7 +37,7 @@ export async function hourlySpendOf(
 ): Promise<HourlySpend[]> {
   const group = `service, owner, ${providerSql('provider')}`
   const candidates = `SELECT ${group} FROM usage_15m
-    WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32})
+    WHERE tenant_id = {tenant:String} AND ${IS_PLAUSIBLE} AND bucket >= toDateTime({hour:UInt32})
     AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
     GROUP BY ${group} HAVING sum(cost_usd) >= {atLeast:Decimal(38, 18)}`
   // An hour is small, and in most hours of most tenants nothing costs that much: the weeks are then not read.
@@ -55,7 +56,7 @@ export async function hourlySpendOf(
               SELECT service, owner, ${providerSql('provider')} AS named, toStartOfHour(bucket) AS hour,
                 sum(cost_usd) AS cost, toDateTime({hour:UInt32}) AS at
               FROM usage_15m
-              WHERE tenant_id = {tenant:String} AND bucket < at + INTERVAL 1 HOUR
+              WHERE tenant_id = {tenant:String} AND ${IS_PLAUSIBLE} AND bucket < at + INTERVAL 1 HOUR
                 AND bucket >= at - toIntervalWeek({weeks:UInt32})
                 AND (${group}) IN (${candidates})
               GROUP BY ${group}, hour)

@@ -6,6 +6,7 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { USAGE_DIMENSIONS } from '../../tables/usage.js'
 import { Bindings } from '../records/conditions.js'
 import { dimensionCondition, dimensionSql } from './dimensions.js'
+import { IS_PLAUSIBLE } from './plausible.js'
 
 /** Selects calls that match all its fields; an empty filter selects all calls. */
 export type SpendFilter = { readonly [D in DimensionName]?: string } & {
@@ -249,7 +250,8 @@ export async function exactGroupSpendOf(
   return found.map(([group, costUsd]) => ({ group, costUsd }))
 }
 
-const OF_TENANT = 'tenant_id = {tenant:String}'
+/** Of calls that count: a stated cost that is implausible crosses no ceiling. */
+const OF_TENANT = `tenant_id = {tenant:String} AND ${IS_PLAUSIBLE}`
 
 /** Names of columns come from the list of dimensions only; values are bound. */
 const equal = (filter: SpendFilter, bindings: Bindings): string[] => [

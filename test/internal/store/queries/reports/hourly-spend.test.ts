@@ -21,7 +21,16 @@ test('the spend of one provider is one series, however its calls spell it, and i
     ...finishedRow({ id: idOf(number), invocation: { provider, eventTimeMs: AT_MS - hoursAgo * HOUR_MS } }),
     costUsd: parseSum<'USD'>('6'),
   })
-  const rows = [call(1, 'azure', 0), call(2, 'az.ai.openai', 0), call(3, 'azure.openai', 1), call(4, 'openai', 0)]
+  // A stated cost that is implausible is no anomaly.
+  const implausible = {
+    ...call(5, 'azure', 0),
+    costUsd: parseSum<'USD'>('99999'),
+    exportEligibility: 'implausible_cost',
+  }
+  const rows = [
+    ...[call(1, 'azure', 0), call(2, 'az.ai.openai', 0), call(3, 'azure.openai', 1), call(4, 'openai', 0)],
+    implausible,
+  ]
   await insertRows(store.client, ATTRIBUTIONS, rows, 'spend')
 
   const found = await hourlySpendOf(store.client, 'tnt_one', AT_MS, { atLeastUsd: '10', weeks: 2, trailingHours: 24 })

@@ -45,7 +45,9 @@ const record = (i: number): AttributionRow => {
   }
   const costUsd = quantityOfSteps<'USD'>(BigInt(i + 1) * STEPS_PER_UNIT + 1n)
   const dimensions = i % 6 === 0 ? [] : [`team\tteam-${Math.floor(i / 2) % 2}`]
-  return { ...finishedRow({ id: idOf(i + 1), invocation }, { verdict }), costUsd, dimensions }
+  // A stated cost that is implausible crosses no ceiling.
+  const implausible = i === 33 && { exportEligibility: 'implausible_cost' }
+  return { ...finishedRow({ id: idOf(i + 1), invocation }, { verdict }), costUsd, dimensions, ...implausible }
 }
 const OLD = Array.from({ length: 40 }, (_, i) => record(i))
 /** The first ten records have another owner since, and another tenant has the same records. */
@@ -86,6 +88,7 @@ type Window = typeof WHOLE
 const matching = (rows: readonly AttributionRow[], filter: SpendFilter, { fromMs, toMs }: Window): AttributionRow[] =>
   rows.filter(
     (row) =>
+      row.exportEligibility !== 'implausible_cost' &&
       row.eventTimeMs >= fromMs &&
       row.eventTimeMs < toMs &&
       DIMENSION_NAMES.every((name) => filter[name] === undefined || filter[name] === labelOf(row, name)),
