@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Broker } from '../../internal/broker/connect.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { ConfigError } from '../../internal/config/settings.js'
-import type { GateReason } from '../../internal/inference/learning/model.js'
+import type { GateFinding, GateReason } from '../../internal/inference/learning/model.js'
 import { type Decision, decided } from '../../internal/inference/models/decide-model.js'
 import { ACTIONS, audited } from '../../internal/inference/models/model-routes.js'
 import { chosenVersion, type StoredModel, statusOf } from '../../internal/inference/models/model-version.js'
@@ -112,16 +112,22 @@ async function runTrain(options: TrainOptions): Promise<void> {
     return
   }
   const { outcome, model_id } = await outcomeOf(broker, tenantId, request.id)
-  const reasons = model_id === null ? [] : (await findVersion(broker, model_id)).card.gate.reasons
+  const gate = model_id === null ? undefined : (await findVersion(broker, model_id)).card.gate
+  const reasons = gate?.reasons ?? []
+  const findings = gate?.findings ?? []
   await broker.close()
   const shown = `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}`
   process.stdout.write(
     options.json === true
-      ? `${JSON.stringify({ outcome, model_id, reasons })}\n`
-      : `${shown}\n${reasons.map((reason) => `  ${WHY[reason]}\n`).join('')}`,
+      ? `${JSON.stringify({ outcome, model_id, reasons, findings: findings.map(shownFinding) })}\n`
+      : `${shown}\n${findings.map((found) => `  ${WHY[found.reason]}: ${figureOf(found)}\n`).join('')}`,
   )
   if (outcome === 'failed') throw new ConfigError('training failed: see the log of the trainer')
 }
+
+const shownFinding = ({ mustBe, ...found }: GateFinding) => ({ ...found, must_be: mustBe })
+const figureOf = ({ figure, mustBe, bound }: GateFinding): string =>
+  `${Number(figure.toPrecision(3))}, must be ${mustBe.replace('_', ' ')} ${Number(bound.toPrecision(3))}`
 
 /** Why a version did not pass validation. */
 const WHY: Readonly<Record<GateReason, string>> = {

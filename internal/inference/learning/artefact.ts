@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { FEATURE_GROUPS, FEATURE_SLOTS, MODEL_FORM } from './features.js'
-import { GATE_REASONS, type Model, type ModelCard, type ModelParameters } from './model.js'
+import { COMPARISONS, GATE_REASONS, type Model, type ModelCard, type ModelParameters } from './model.js'
 import { PATTERNS } from './views.js'
 
 /**
@@ -55,6 +55,16 @@ const modelCard = z.object({
   gate: z.object({
     isPassed: z.boolean(),
     reasons: z.array(z.enum(GATE_REASONS)),
+    findings: z
+      .array(
+        z.object({
+          reason: z.enum(GATE_REASONS),
+          figure: z.number(),
+          mustBe: z.enum(COMPARISONS),
+          bound: z.number(),
+        }),
+      )
+      .optional(),
   }),
   calibrationCurve: z.array(
     z.object({ from: share(), to: share(), n: count(), meanProbability: share(), accuracy: share() }),

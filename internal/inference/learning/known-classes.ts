@@ -1,12 +1,13 @@
 import { bestTemperature } from './calibration.js'
 import { type EventFacts, type FeatureGroup, featuresOf } from './features.js'
 import { fitRegression, type LinearModel, logitsOf, logSumExp, zeroModel } from './logistic-regression.js'
+import { type Look, lookOf } from './look.js'
 import { compact, renumber, type SparseRows } from './sparse-rows.js'
 
 /**
  * A model of the classes that have enough labelled events. The look of a call (model, sizes, hours) is learned first,
- * from all labelled events with their identities and traces hidden. The weights of identities and of the other steps of
- * a trace are learned on top, with the look fixed: if all were learned together, the identity of a labelled event would
+ * from all labelled events with all else hidden. The weights of what is added to it are learned on top, with the look
+ * fixed: if all were learned together, the identity of a labelled event, or a tag that only labelled events have, would
  * explain its label, and the look, which alone distinguishes most events of the inference stage, would stay half
  * learned.
  */
@@ -17,11 +18,6 @@ export interface KnownClasses {
   readonly weights: Float64Array
   readonly intercepts: Float64Array
 }
-
-const isAdded = (group: FeatureGroup): boolean => group === 'identity' || group === 'trace_neighbours'
-
-/** The look of events: all features but those learned on top of it. */
-export const lookOf = (events: readonly EventFacts[]): SparseRows => featuresOf(events, { leftOut: isAdded })
 
 const ITERATIONS_MAX = 60
 const TOLERANCE = 1e-5
@@ -48,16 +44,18 @@ export interface LabelledExamples {
 }
 
 /**
+ * @param groups of the look
  * @param temperatureOf the divisor of the look's logits; it may be below 1
  * @param start weights to start from, of an earlier fit
  */
 export function learnKnownClasses(
   { facts, label, weight }: LabelledExamples,
   classes: number,
+  groups: Look,
   temperatureOf: (look: KnownClasses) => number,
   start?: KnownClasses,
 ): KnownClasses {
-  const { columns: slots, rows } = compact(lookOf(facts))
+  const { columns: slots, rows } = compact(lookOf(facts, groups))
   const look = fitRegression({ rows, row: indices(facts.length), label, weight }, startOf(start, slots, classes), {
     penalty: strictnessOf(facts, slots).map((times) => LOOK_PENALTY * times),
     iterationsMax: ITERATIONS_MAX,
@@ -71,7 +69,7 @@ export function learnKnownClasses(
     intercepts: uncalibrated.intercepts.map((one) => one / temperature),
   }
   const examples = { facts, label, weight }
-  return withAdded(withLabelledShares(calibrated, examples, classes), 'trace_neighbours', examples, classes)
+  return withAdded(withLabelledShares(calibrated, examples, classes, groups), examples, classes, groups)
 }
 
 /**
@@ -83,6 +81,7 @@ function withLabelledShares(
   known: KnownClasses,
   { facts, label, weight }: LabelledExamples,
   classes: number,
+  groups: Look,
 ): KnownClasses {
   const count = facts.length
   const { parameters } = fitRegression(
@@ -91,7 +90,7 @@ function withLabelledShares(
       row: indices(count),
       label,
       weight,
-      offsets: knownLogits(known, lookOf(facts)),
+      offsets: knownLogits(known, lookOf(facts, groups)),
     },
     zeroModel(classes, 0),
     { penalty: 0, iterationsMax: ITERATIONS_MAX, tolerance: TOLERANCE },
@@ -151,25 +150,28 @@ const knownFrom = ({ classes, parameters }: LinearModel, slots: Uint32Array): Kn
   intercepts: parameters.slice(0, classes),
 })
 
-/** Learns a group of features from the labelled events that have it; all earlier weights are fixed. */
+/**
+ * Learns what is added to the look, identities aside, from the labelled events that have any of it; the look is fixed.
+ */
 function withAdded(
   known: KnownClasses,
-  added: FeatureGroup,
   { facts, label, weight }: LabelledExamples,
   classes: number,
+  groups: Look,
 ): KnownClasses {
-  const all = featuresOf(facts, { leftOut: (group) => group !== added })
+  const leftOut = (group: FeatureGroup): boolean => group === 'identity' || groups.has(group)
+  const all = featuresOf(facts, { leftOut })
   const own = facts.flatMap((_, i) => ((all.starts[i] ?? 0) < (all.starts[i + 1] ?? 0) ? [i] : []))
   if (own.length === 0) return known
   const some = own.map((i) => facts[i] as EventFacts)
-  const { columns: slots, rows } = compact(featuresOf(some, { leftOut: (group) => group !== added }))
+  const { columns: slots, rows } = compact(featuresOf(some, { leftOut }))
   const fitted = fitRegression(
     {
       rows,
       row: indices(some.length),
       label: Uint16Array.from(own, (i) => label[i] ?? 0),
       weight: Float64Array.from(own, (i) => weight[i] ?? 0),
-      offsets: knownLogits(known, lookOf(some)),
+      offsets: knownLogits(known, lookOf(some, groups)),
       hasFixedIntercepts: true,
     },
     zeroModel(classes, slots.length),
@@ -207,9 +209,9 @@ export function knownLogits({ slots, weights, intercepts }: KnownClasses, rows: 
 }
 
 /** The divisor of the look's logits that fits later events best. */
-export function lookTemperature(look: KnownClasses, later: LabelledExamples): number {
+export function lookTemperature(look: KnownClasses, later: LabelledExamples, groups: Look): number {
   const classes = look.intercepts.length
-  const logits = knownLogits(look, lookOf(later.facts))
+  const logits = knownLogits(look, lookOf(later.facts, groups))
   return bestTemperature(
     later.facts.map((_, i) => ({
       logits: Float64Array.from(logits.subarray(i * classes, (i + 1) * classes)),

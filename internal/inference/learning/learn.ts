@@ -8,15 +8,15 @@ import {
   knownLogits,
   type LabelledExamples,
   learnKnownClasses,
-  lookOf,
   lookTemperature,
   strictnessOf,
 } from './known-classes.js'
+import { comparableLook, type Look, lookOf } from './look.js'
 import type { CardPattern, ModelParameters } from './model.js'
 import { addOpenClasses, parametersOf, withIdentities } from './model-parameters.js'
 import { presenceOf } from './presence.js'
 import { estimateServedMix } from './served-mix.js'
-import { compact } from './sparse-rows.js'
+import { compact, renumber } from './sparse-rows.js'
 import { asServed, labelledExamples, sampled, sharesOf, type TrainingExample } from './training-examples.js'
 import { asUnresolved, type DirectoryFacts, PATTERNS, patternOf } from './views.js'
 
@@ -68,12 +68,17 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
   const taught = labelledExamples([...labelled, ...audited])
   const later = options.later && labelledExamples(asServed(options.later, placeOf, directory))
   let temperature = options.choices?.temperature ?? 1
+  const groups = comparableLook(
+    examples.resolved.map(({ facts }) => facts),
+    examples.unlabelled.map(({ facts }) => facts),
+  )
   const known = learnKnownClasses(
     taught,
     closed.length,
+    groups,
     (look) => {
       if (options.choices === undefined && later !== undefined && later.facts.length > 0) {
-        temperature = lookTemperature(look, later)
+        temperature = lookTemperature(look, later, groups)
       }
       return temperature
     },
@@ -82,7 +87,7 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
   const identities = identityLogs(taught, closed.length)
   const contexts = new Contexts()
   const rare = examples.resolved.filter(({ label }) => !placeOf.has(label)).slice(-RARE_MAX)
-  const prepared = prepare(labelled, rare, unlabelled, known, placeOf, contexts, identities)
+  const prepared = prepare({ labelled, rare, unlabelled, groups }, known, placeOf, contexts, identities)
   const baseShares = sharesOf(taught, closed.length)
   const mix = estimateServedMix({
     ...prepared.input,
@@ -98,7 +103,7 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
   }
   const bare = parametersOf(known, mix, prepared.slots, classes, closed, contexts, baseShares, counts)
   const parameters = withIdentities(bare, identities, mix.identityOthers, closed)
-  addOpenClasses(parameters, unlabelled, classes, placeOf)
+  addOpenClasses(parameters, unlabelled, classes, placeOf, groups)
   return {
     parameters,
     shares: spread(mix.served, classes, closed),
@@ -117,10 +122,15 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
 /** An audit is a labelled event of the served traffic itself. */
 const AUDITED_WEIGHT = 3
 
+interface Prepared {
+  readonly labelled: readonly TrainingExample[]
+  readonly rare: readonly Labelled[]
+  readonly unlabelled: readonly Unlabelled[]
+  readonly groups: Look
+}
+
 function prepare(
-  labelled: readonly TrainingExample[],
-  rare: readonly Labelled[],
-  unlabelled: readonly Unlabelled[],
+  { labelled, rare, unlabelled, groups }: Prepared,
   known: KnownClasses,
   placeOf: ReadonlyMap<number, number>,
   contexts: Contexts,
@@ -128,8 +138,11 @@ function prepare(
 ) {
   const classes = placeOf.size
   const facts = unlabelled.map((one) => one.facts)
-  const looked = [...labelled.map((one) => one.facts), ...rare.map((one) => one.facts), ...facts]
-  const { columns: slots, rows } = compact(lookOf(looked))
+  const seen = [...labelled, ...rare].map((one) => one.facts)
+  const looked = [...seen, ...facts]
+  // What no labelled event has shown is ignored: a new name of a model is not a new service.
+  const { columns: slots } = compact(lookOf(seen, groups))
+  const rows = renumber(lookOf(looked, groups), slots)
   const patterns = facts.map((one) => patternOf(one, (identityHash) => identities.has(identityHash)))
   const numbers = new Map([...identities.keys()].map((identity, number) => [identity, number]))
   const levels = contexts.of(facts, patterns)
@@ -227,10 +240,12 @@ export function likelierOf(
   for (const [context, { ingestionLayer, principal }] of first) {
     const expected = (sizes[context] ?? 0) / (sizes[parents[context] ?? 0] ?? 1)
     const own = counts.get(`${ingestionLayer}\0${principal}`)
+    // A credential of unlabelled events alone, as a new one: it says nothing of a class.
+    if (own === undefined) continue
     const all = counts.get(ingestionLayer)
     const logs = new Float64Array(classes + 1)
     for (let c = 0; c < classes; c++) {
-      const share = ((own?.[c] ?? 0) + PRINCIPAL_STRENGTH * expected) / ((all?.[c] ?? 0) + PRINCIPAL_STRENGTH)
+      const share = ((own[c] ?? 0) + PRINCIPAL_STRENGTH * expected) / ((all?.[c] ?? 0) + PRINCIPAL_STRENGTH)
       logs[c] = Math.log(share / expected)
     }
     known.set(context, logs)
@@ -261,6 +276,7 @@ export function labelGainOfOne(
     )
   if (later.filter(({ label }) => !placeOf.has(label)).length < LATER_OTHERS_MIN) return undefined
   const taught = bothOf(resolved)
-  const known = learnKnownClasses(taught, 2, () => 1)
+  const groups = comparableLook(taught.facts, taught.facts)
+  const known = learnKnownClasses(taught, 2, groups, () => 1)
   return gainInErrorsOf(known, identityLogs(taught, 2), bothOf(later), sharesOf(taught, 2))
 }

@@ -1,7 +1,8 @@
 import type { Contexts, CountedClass, Unlabelled } from './examples.js'
 import { type EventFacts, identitySlot } from './features.js'
-import { indices, type KnownClasses, lookOf } from './known-classes.js'
+import { indices, type KnownClasses } from './known-classes.js'
 import { fitRegression, zeroModel } from './logistic-regression.js'
+import { type Look, lookOf } from './look.js'
 import { logRatio } from './mix-state.js'
 import type { ModelParameters } from './model.js'
 import type { ServedMix } from './served-mix.js'
@@ -86,6 +87,7 @@ export function addOpenClasses(
   unlabelled: readonly Unlabelled[],
   classes: readonly CountedClass[],
   placeOf: ReadonlyMap<number, number>,
+  groups: Look,
 ): void {
   const { openClasses, slots, weights, intercepts } = parameters
   const audited = unlabelled.filter(({ override }) => override !== undefined && !placeOf.has(override))
@@ -97,6 +99,7 @@ export function addOpenClasses(
     audited.map(({ facts }) => facts),
     labels,
     openClasses.length,
+    groups,
   )
   if (learned === undefined) return
   const columns = classes.length + 1
@@ -135,10 +138,11 @@ export function learnOpenClasses(
   audited: readonly EventFacts[],
   label: readonly number[],
   classes: number,
+  groups: Look,
 ): OpenClasses | undefined {
   if (classes === 0) return undefined
   const columns = classes + 1
-  const { columns: slots, rows } = compact(lookOf(audited))
+  const { columns: slots, rows } = compact(lookOf(audited, groups))
   // One more event, without features, belongs to none of the classes: there may be classes that nobody has seen yet.
   const fitted = fitRegression(
     {

@@ -106,7 +106,18 @@ export interface Gate {
   /** Whether validation passed. If not, the confidence of the version stays below the chargeback floor. */
   readonly isPassed: boolean
   readonly reasons: readonly GateReason[]
+  /** One per reason. Absent if there is none, or an older version of the service judged. */
+  readonly findings?: readonly GateFinding[] | undefined
 }
+
+/** A figure that is not what it must be. */
+export interface GateFinding {
+  readonly reason: GateReason
+  readonly figure: number
+  readonly mustBe: (typeof COMPARISONS)[number]
+  readonly bound: number
+}
+export const COMPARISONS = ['at_least', 'at_most', 'above'] as const
 
 export const GATE_REASONS = [
   'beats_no_baseline',

@@ -1,5 +1,5 @@
 import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records/interpretation.js'
-import { type EventFacts, FEATURE_SLOTS, featuresOf, identitySlot } from './features.js'
+import { type EventFacts, FEATURE_SLOTS, type FeatureGroup, featuresOf, identitySlot } from './features.js'
 import { logSumExp } from './logistic-regression.js'
 import { ALTERNATIVES_MAX, type Model, type ModelParameters, type Prediction } from './model.js'
 import type { SparseRows } from './sparse-rows.js'
@@ -12,7 +12,7 @@ export function predict(model: Model, events: readonly EventFacts[]): Prediction
   const logits = new Float64Array(parameters.intercepts.length)
   return events.map((event, row) => {
     writeModelLogits(parameters, rows, row, event, offsetsOf(parameters, event), logits)
-    const mayBeSure = card.gate.isPassed && !isUnlikeAll(parameters, rows, row)
+    const mayBeSure = card.gate.isPassed && !isUnlikeAll(parameters, rows, row, event)
     return predictionOf(model, toProbabilities(logits, parameters.temperature), mayBeSure)
   })
 }
@@ -24,13 +24,24 @@ const NEW_FEATURES_MAX = 0.3
  * Whether most of what the event shows is new to the model: another provider's model, or sizes far from all others. Its
  * remaining features may still favour one class clearly, but prove little.
  */
-function isUnlikeAll(parameters: ModelParameters, rows: SparseRows, row: number): boolean {
+function isUnlikeAll(parameters: ModelParameters, rows: SparseRows, row: number, event: EventFacts): boolean {
   if (parameters.slots.length === 0) return false
+  const { all, unseen } = seenOf(parameters, rows, row)
+  if (unseen <= NEW_FEATURES_MAX * all) return false
+  // Names that senders choose freely: a call may have any number of new ones.
+  const free = seenOf(parameters, featuresOf([event], { leftOut: (group) => !FREE.has(group) }), 0)
+  return unseen - free.unseen > NEW_FEATURES_MAX * (all - free.all)
+}
+
+const FREE: ReadonlySet<FeatureGroup> = new Set(['tags', 'kubernetes'])
+
+/** The number of an event's features, and of those that are new to the model. */
+function seenOf(parameters: ModelParameters, rows: SparseRows, row: number) {
   const places = placesOf(parameters)
   const [from, to] = [rows.starts[row] as number, rows.starts[row + 1] as number]
   let unseen = 0
   for (let k = from; k < to; k++) if ((places[rows.columns[k] as number] as number) < 0) unseen++
-  return unseen > NEW_FEATURES_MAX * (to - from)
+  return { all: to - from, unseen }
 }
 
 /** The prior of the most specific context that the model knows. */

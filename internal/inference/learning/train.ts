@@ -11,12 +11,13 @@ import {
   calibrate,
   type Evidence,
   effectiveCount,
+  findingsAgainst,
+  gateFrom,
   gateOf,
   judge,
   lossesOf,
   prefersCandidate,
   qualityOf,
-  reasonsAgainst,
   servedTraffic,
   type ValidationEvent,
   weightedEvents,
@@ -144,13 +145,12 @@ function withServing(card: ModelCard, candidate: Model, serving: Model, { valida
     const label = override === undefined ? undefined : classes[override]
     return label === undefined ? [] : [{ facts, label }]
   })
-  const reasons = reasonsAgainst({
+  const findings = findingsAgainst({
     candidate: answersOf(candidate, unjudged),
     serving: answersOf(serving, unjudged),
     auditsPreferCandidate: prefersCandidate(candidate, serving, audits),
   })
-  const all = [...card.gate.reasons, ...reasons]
-  return { ...card, gate: { isPassed: all.length === 0, reasons: all } }
+  return { ...card, gate: gateFrom([...(card.gate.findings ?? []), ...findings]) }
 }
 
 function heuristicOf({ resolved, unlabelled }: Examples, classes: readonly ClassLabel[]): Heuristic {

@@ -3,7 +3,7 @@ import { bestTemperature, calibrationError, type Judged, type Scored } from './c
 import { type Examples, type Labelled, seededShare } from './examples.js'
 import { type EventFacts, type FeatureGroup, featuresOf } from './features.js'
 import { guessByHeuristic, type Heuristic } from './heuristic.js'
-import type { ClassLabel, Gate, GateReason, Model, ModelParameters, Prediction, Quality } from './model.js'
+import type { ClassLabel, Gate, GateFinding, GateReason, Model, ModelParameters, Prediction, Quality } from './model.js'
 import { familiarOf, offsetsOf, predict, toProbabilities, writeModelLogits } from './predict.js'
 import { asUnresolved, contextNamed, type DirectoryFacts, type Pattern } from './views.js'
 
@@ -342,6 +342,8 @@ export interface AgainstServing {
 /** A version may be promoted only when its calibration error on served traffic is at most this. */
 const CALIBRATION_ERROR_MAX = 0.05
 const VALIDATION_MIN = 100
+/** Of what it claims at the floor of chargeback. */
+const PRECISION_MIN = CHARGEBACK_FLOOR / 10_000
 const NAMED_KEPT_MIN = 2 / 3
 const UNKNOWN_RISE_MAX = 0.1
 /** In standard errors. */
@@ -361,33 +363,51 @@ export function gateOf(
   audited: Evidence | undefined,
   labelGain = Number.POSITIVE_INFINITY,
 ): Gate {
-  const reasons: GateReason[] = []
-  if (effectiveN < VALIDATION_MIN) reasons.push('too_few_validation_examples')
-  if (weighted.gainInErrors <= BEYOND_CHANCE || labelGain <= BEYOND_CHANCE) reasons.push('beats_no_baseline')
-  if (isImprecise(weighted.quality)) reasons.push('imprecise')
-  if (weighted.quality.calibrationError > CALIBRATION_ERROR_MAX) reasons.push('miscalibrated')
+  const least = Math.min(weighted.gainInErrors, labelGain)
+  const findings = [
+    finding('too_few_validation_examples', effectiveN, 'at_least', VALIDATION_MIN),
+    finding('beats_no_baseline', least, 'above', BEYOND_CHANCE),
+    finding('imprecise', weighted.quality.precisionAtFloor, 'at_least', PRECISION_MIN),
+    finding('miscalibrated', weighted.quality.calibrationError, 'at_most', CALIBRATION_ERROR_MAX),
+  ]
   if (audited !== undefined && audited.quality.n >= AUDITS_MIN) {
-    if (audited.gainInErrors <= BEYOND_CHANCE) reasons.push('beats_no_baseline_on_audits')
-    if (isImprecise(audited.quality)) reasons.push('imprecise_on_audits')
-    if (audited.quality.calibrationError > CALIBRATION_ERROR_MAX) reasons.push('miscalibrated_on_audits')
+    findings.push(
+      finding('beats_no_baseline_on_audits', audited.gainInErrors, 'above', BEYOND_CHANCE),
+      finding('imprecise_on_audits', audited.quality.precisionAtFloor, 'at_least', PRECISION_MIN),
+      finding('miscalibrated_on_audits', audited.quality.calibrationError, 'at_most', CALIBRATION_ERROR_MAX),
+    )
   }
-  return { isPassed: reasons.length === 0, reasons }
+  return gateFrom(findings.flat())
 }
+
+/** @returns a finding unless the figure is what it must be; none of a figure that there is not */
+function finding(
+  reason: GateReason,
+  figure: number | undefined,
+  mustBe: GateFinding['mustBe'],
+  bound: number,
+): GateFinding[] {
+  if (figure === undefined) return []
+  const isRight = mustBe === 'at_least' ? figure >= bound : mustBe === 'at_most' ? figure <= bound : figure > bound
+  return isRight ? [] : [{ reason, figure, mustBe, bound }]
+}
+
+export const gateFrom = (findings: readonly GateFinding[]): Gate =>
+  findings.length === 0
+    ? { isPassed: true, reasons: [] }
+    : { isPassed: false, reasons: findings.map(({ reason }) => reason), findings }
 
 /**
  * Compared with the serving version, a candidate must not name far fewer events or call far more unknown, unless audits
  * prefer it: labelled events alone do not show whether the rest of the traffic has changed.
  */
-export function reasonsAgainst({ candidate, serving, auditsPreferCandidate }: AgainstServing): GateReason[] {
+export function findingsAgainst({ candidate, serving, auditsPreferCandidate }: AgainstServing): GateFinding[] {
   if (auditsPreferCandidate) return []
-  const reasons: GateReason[] = []
-  if (candidate.named < NAMED_KEPT_MIN * serving.named) reasons.push('names_fewer_than_serving')
-  if (candidate.unknown > serving.unknown + UNKNOWN_RISE_MAX) reasons.push('more_unknown_than_serving')
-  return reasons
+  return [
+    ...finding('names_fewer_than_serving', candidate.named, 'at_least', NAMED_KEPT_MIN * serving.named),
+    ...finding('more_unknown_than_serving', candidate.unknown, 'at_most', serving.unknown + UNKNOWN_RISE_MAX),
+  ]
 }
-
-const isImprecise = ({ precisionAtFloor }: Quality): boolean =>
-  precisionAtFloor !== undefined && precisionAtFloor < CHARGEBACK_FLOOR / 10_000
 
 /** Shares of events that a version names, and considers unknown. */
 export function answersOf(model: Model, events: readonly EventFacts[]): Answers {

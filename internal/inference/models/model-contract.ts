@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { count, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
+import { COMPARISONS } from '../learning/model.js'
 import { PATTERNS } from '../learning/views.js'
 import { MODEL_STATUSES } from './model-version.js'
 
@@ -109,6 +110,13 @@ const model = z
         .boolean()
         .meta({ description: 'If false, the confidence of the version stays below 0.80, even when it is promoted.' }),
       reasons: z.array(z.string()).meta({ description: 'Reasons why validation failed.' }),
+      findings: z
+        .array(z.object({ reason: z.string(), figure: z.number(), must_be: z.enum(COMPARISONS), bound: z.number() }))
+        .meta({
+          description:
+            'The figure behind each reason, and what it had to be. Empty for versions that an older version of the ' +
+            'service trained.',
+        }),
       served_traffic: quality,
       audits: quality
         .nullable()
@@ -153,7 +161,7 @@ const EXAMPLE_MODEL: ShownModel = {
   unknown_share: 0.04,
   patterns: [{ pattern: 'anonymous', share: 0.8, unknown_share: 0.03 }],
   withdrawn: null,
-  validation: { passed: true, reasons: [], served_traffic: EXAMPLE_QUALITY, audits: null },
+  validation: { passed: true, reasons: [], findings: [], served_traffic: EXAMPLE_QUALITY, audits: null },
   calibration_curve: [{ from: 0.9, to: 1, n: 3_300, mean_probability: 0.97, accuracy: 0.98 }],
   feature_importance: [{ feature: 'model_and_tokens', accuracy_lost: 0.21 }],
   shadow: null,

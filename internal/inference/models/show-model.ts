@@ -51,6 +51,12 @@ const shownCard = ({ dataWindow, gate, ...card }: ModelCard) => ({
   validation: {
     passed: gate.isPassed,
     reasons: [...gate.reasons],
+    findings: (gate.findings ?? []).map(({ reason, figure, mustBe, bound }) => ({
+      reason,
+      figure: rounded(figure),
+      must_be: mustBe,
+      bound: rounded(bound),
+    })),
     served_traffic: shownQuality(card.weighted),
     audits: card.audited === undefined ? null : shownQuality(card.audited),
   },

@@ -5,9 +5,9 @@ import {
   identityLogs,
   knownLogits,
   learnKnownClasses,
-  lookOf,
 } from '../../../../internal/inference/learning/known-classes.js'
 import { logSumExp } from '../../../../internal/inference/learning/logistic-regression.js'
+import { comparableLook, lookOf } from '../../../../internal/inference/learning/look.js'
 import { seededRandom } from '../../../../internal/local/sandbox/random.js'
 
 /** In nats an event. */
@@ -21,6 +21,9 @@ const statedBy = (identityHash: string | undefined): EventFacts => ({
   principal: 'key-1',
   identityHash,
 })
+
+const ANY = [statedBy(undefined)].map((facts) => ({ ...facts, inputTokens: 1, outputTokens: 1, latencyMs: 1 }))
+const LOOK = comparableLook(ANY, ANY)
 
 test('an identity supports the classes whose events state it, by their own numbers and not by their shares', () => {
   const [ofFrequent, ofRare, anonymous] = [900, 100, 500]
@@ -64,8 +67,8 @@ test('at any temperature, the mean probability of a class over the labelled even
 
   for (const temperature of [0.5, 1, 2]) {
     const logits = knownLogits(
-      learnKnownClasses(examples, 4, () => temperature),
-      lookOf(facts),
+      learnKnownClasses(examples, 4, LOOK, () => temperature),
+      lookOf(facts, LOOK),
     )
     for (let c = 0; c < 4; c++) {
       let [mean, share] = [0, 0]
@@ -97,8 +100,8 @@ test('classes that do not differ are hardly told apart by the hours and sizes of
   const count = facts.length / 2
   const taught = { facts: facts.slice(0, count), label: label.slice(0, count), weight: new Float64Array(count).fill(1) }
   const logits = knownLogits(
-    learnKnownClasses(taught, classes, () => 1),
-    lookOf(facts.slice(count)),
+    learnKnownClasses(taught, classes, LOOK, () => 1),
+    lookOf(facts.slice(count), LOOK),
   )
 
   let loss = 0
@@ -127,7 +130,7 @@ test('meaningful labels gain from features, and shuffled labels gain nothing, ho
     })
     const [taught, later] = [part(0, count / 2), part(count / 2, count)]
     const rare = taught.label.reduce((sum, one) => sum + one, 0) / (count / 2)
-    const known = learnKnownClasses(taught, 2, () => 1)
+    const known = learnKnownClasses(taught, 2, LOOK, () => 1)
     return gainInErrorsOf(known, identityLogs(taught, 2), later, Float64Array.of(1 - rare, rare))
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Quality } from '../../../../internal/inference/learning/model.js'
-import { effectiveCount, gateOf, reasonsAgainst } from '../../../../internal/inference/learning/validation.js'
+import { effectiveCount, findingsAgainst, gateOf } from '../../../../internal/inference/learning/validation.js'
 
 const GOOD: Quality = {
   n: 1_000,
@@ -42,6 +42,16 @@ test('the gate says what a version fails', () => {
   expect(reasonsOf(evidence(), 99)).toEqual(['too_few_validation_examples'])
 })
 
+test('the gate says the figure that failed, and what it had to be', () => {
+  const failed = evidence({ precisionAtFloor: 0.79, calibrationError: 0.08 })
+
+  expect(gateOf(failed, 1_000, evidence({ n: 60 }, 1.5)).findings).toEqual([
+    { reason: 'imprecise', figure: 0.79, mustBe: 'at_least', bound: 0.8 },
+    { reason: 'miscalibrated', figure: 0.08, mustBe: 'at_most', bound: 0.05 },
+    { reason: 'beats_no_baseline_on_audits', figure: 1.5, mustBe: 'above', bound: 2 },
+  ])
+})
+
 test('the gate checks audits only when there are enough of them, and then as strictly as the weighted events', () => {
   const wrong = { precisionAtFloor: 0.3, calibrationError: 0.4 }
 
@@ -56,7 +66,7 @@ test('the gate checks audits only when there are enough of them, and then as str
 test('a candidate that names far less or calls far more unknown than the serving version needs audits', () => {
   const serving = { named: 0.9, unknown: 0.05 }
   const against = (named: number, unknown: number, auditsPreferCandidate = false) =>
-    reasonsAgainst({ serving, candidate: { named, unknown }, auditsPreferCandidate })
+    findingsAgainst({ serving, candidate: { named, unknown }, auditsPreferCandidate }).map(({ reason }) => reason)
 
   expect(against(0.6, 0.15)).toEqual([])
   expect(against(0.59, 0.05)).toEqual(['names_fewer_than_serving'])

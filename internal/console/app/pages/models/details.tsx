@@ -10,7 +10,7 @@ import { Id, ServiceCells } from '../../parts/name.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import { Calibration } from './calibration.js'
-import { MODELS_PATH, type Model, type Quality } from './model.js'
+import { MODELS_PATH, type Model, type Quality, whyNot } from './model.js'
 
 interface DetailsProps {
   readonly model: Model
@@ -58,7 +58,7 @@ export function Details({ model, zone, onChanged }: DetailsProps) {
         <dt>validated on</dt>
         <dd>
           calls since <Instant ms={Date.parse(window.validation_from)} zone={zone} />:{' '}
-          {validation.passed ? 'passed' : `not passed: ${validation.reasons.join('; ')}`}
+          {validation.passed ? 'passed' : `not passed: ${whyNot(validation)}`}
         </dd>
         <dt>nobody known</dt>
         <dd>{shareOf(model.unknown_share)} of the calls without proof look like no service that it knows</dd>

@@ -19,3 +19,12 @@ export const STATUS_WORDS: Readonly<Record<Model['status'], string>> = {
   recalled: 'recalled',
   withdrawn: 'withdrawn: wrong too often',
 }
+
+/** Why a version did not pass, with the figures: of one that an older version of the service trained, without. */
+export const whyNot = ({ reasons, findings }: Model['validation']): string =>
+  (findings.length === 0
+    ? reasons
+    : findings.map(
+        ({ reason, figure, must_be, bound }) => `${reason} (${figure}, must be ${must_be.replace('_', ' ')} ${bound})`,
+      )
+  ).join('; ')
