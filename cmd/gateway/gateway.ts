@@ -8,6 +8,7 @@ import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BLOB_SETTINGS, RATE_SETTINGS, TLS_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
 import { readBuiltConsole } from '../../internal/console/built.js'
+import { openDeclaredTags } from '../../internal/directory/mapping/declared-tags.js'
 import { directoryPeople, openDirectory } from '../../internal/directory/open-directory.js'
 import { eventPublisher } from '../../internal/events/publish-event.js'
 import { watchBroker } from '../../internal/http/health.js'
@@ -20,7 +21,7 @@ import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAdmission } from '../../internal/ingest/open-ingest.js'
 import { countReceived } from '../../internal/ingest/received/received-counts.js'
 import { openRecords } from '../../internal/store/queries/records/open-records.js'
-import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY, RECEIVED } from '../../streams/buckets.js'
+import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY, MAPPING_RULES, RECEIVED } from '../../streams/buckets.js'
 import type { Role } from '../role.js'
 
 export const GATEWAY_SETTINGS = [
@@ -142,6 +143,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     residencyRegionOf: access.residencyRegionOf,
     dimensionsOf: access.dimensionsOf,
     credentialNames: access.credentialNames,
+    declaredTagsOf: await openDeclaredTags(await broker.bucket(MAPPING_RULES), access.dimensionsOf, onLost),
     endSignIns: access.oauth.endSignIns,
     prepareLeaving: access.prepareLeaving,
     admission,

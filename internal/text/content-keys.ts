@@ -2,19 +2,21 @@ import type { FieldError } from '../problems/problem-catalogue.js'
 import { ERRORS_MAX, pointerTo } from './field-errors.js'
 
 /**
- * Names under which prompts and completions travel. They are refused at any depth, with any value, in the
- * spelling of snake_case, camelCase or kebab-case alike.
+ * Names under which prompts and completions travel. They are refused at any depth, with any value, however their words
+ * are written and joined (`user_message`, `userMessage`, `prompt:`).
  */
 const CONTENT_KEYS = new Set(
   (
     'prompt prompts systemprompt userprompt message messages inputmessages outputmessages completion ' +
     'completions content contents input inputs inputtext output outputs outputtext instructions ' +
     'systeminstruction systeminstructions choices generation generations responsetext requestbody responsebody ' +
-    'toolcalls'
+    'toolcalls question questions usermessage usermessages userquery userinput usertext assistantmessage ' +
+    'assistantmessages systemmessage systemmessages chathistory conversationhistory transcript transcripts'
   ).split(' '),
 )
 
-export const isContentKey = (key: string): boolean => CONTENT_KEYS.has(key.replace(/[-_.\s]/g, '').toLowerCase())
+export const isContentKey = (key: string): boolean => CONTENT_KEYS.has(key.replace(SIGNS, '').toLowerCase())
+const SIGNS = /[^\p{L}\p{N}]+/gu
 
 const DEPTH_MAX = 16
 

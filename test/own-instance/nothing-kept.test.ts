@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -156,7 +156,15 @@ test('content that is planted in valid and invalid requests appears in no file, 
   expect(inBroker).toContainEqual(expect.stringMatching(/ in invocations\./))
   expect(inStore).toContain(`${KEPT} in attributions.service`)
   expect(inFiles).toContainEqual(expect.stringMatching(/INVOCATIONS.*\.blk$/))
+  expect(openToOthers(service.dataDir)).toEqual([])
 })
+
+/** What other users of the machine may read or list, also of what the broker and the engine write. */
+const openToOthers = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile() || each.isDirectory())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0)
 
 async function plantInEvents(): Promise<void> {
   const statuses: number[] = []
@@ -230,6 +238,13 @@ async function plantInIntake(): Promise<void> {
   expect(await sendIntake('/intake/litellm', `${payload}\n${cut}`)).toBe(200)
   expect(await sendIntake('/intake/litellm', `[${cut}`)).toBe(200)
   expect(await sendIntake('/intake/litellm', payload.replace('"model":"gpt-4o-mini"', `"model":["${text}"]`))).toBe(200)
+  // Free metadata, under names of content and others: nobody has declared these keys.
+  const free = Object.fromEntries(
+    ['question', 'user_message', 'prompt:', 'note'].map((key, i) => [key, plant(`intakefree${i}`)]),
+  )
+  const [tag, plain] = [`note:${plant('intaketag')}`, plant('intakeplain')]
+  const tagged = litellmPayload({ id: 'chatcmpl-free', request_tags: [tag, plain] }, { requester_metadata: free })
+  expect(await sendIntake('/intake/litellm', JSON.stringify(tagged).replaceAll(CANARY, text))).toBe(200)
   const path = `/intake/${plant('intakepath')}`
   expect(await sendIntake(`${path}?${plant('intakequery')}`, payload)).toBe(404)
   forgetPath(path)

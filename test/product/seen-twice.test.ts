@@ -213,7 +213,7 @@ function spansOfProcess(call: ReturnType<typeof newCall>) {
     spanId: randomBytes(8).toString('hex'),
     startMs: call.startMs - 4,
     endMs: call.startMs + 906,
-    attributes: { ...counts, 'langfuse.trace.metadata.feature': 'search' },
+    attributes: { ...counts, 'deployment.environment.name': 'prod' },
   } satisfies TestSpan
   const own = {
     ...counts,
@@ -240,7 +240,7 @@ test.each([
   expect(card).toMatchObject({
     input_tokens: 100,
     output_tokens: 40,
-    event_tags: { feature: 'search' },
+    event_tags: { environment: 'prod' },
     explanation: { seen_by: [{ matched_by: 'parent_span' }], perhaps_twice: [] },
   })
   expect(card.explanation.cost.lines).toContainEqual(expect.objectContaining({ part: 'cache_read', tokens: 20 }))

@@ -30,6 +30,7 @@ const keyOf = (isGateway: boolean, ingestionLayers?: readonly string[]) =>
 
 export interface IntakeGatewayOptions extends AdmissionGatewayOptions {
   readonly routes?: readonly IntakeRoute[]
+  readonly declaredTags?: readonly string[]
   /** Its answer to probes. */
   readonly readiness?: ListenerHealth['readiness']
   /** Whether it also takes OTLP over gRPC. */
@@ -60,6 +61,7 @@ export async function startIntakeGateway(options: IntakeGatewayOptions = {}) {
     clientAddressOf: (peer: string) => peer,
     admission: gateway.admission,
     trustedFieldsOf: () => [],
+    declaredTagsOf: () => new Set(options.declaredTags),
     room: intakeRoom(),
     errorDocsUrl: 'http://localhost/docs/errors',
     log: createLog('test', 'silent'),

@@ -54,7 +54,12 @@ const WANTED = {
  * distinguished from others by its `id` and `source`, whatever `event_id` its data has; without them, by that or by
  * what else it states. `time` and `subject` are taken where time and service are missing.
  */
-export const cloudevents: JsonSource = { name: 'cloudevents', wanted: WANTED, map: fromCloudEvent }
+export const cloudevents: JsonSource = {
+  name: 'cloudevents',
+  wanted: WANTED,
+  map: fromCloudEvent,
+  keepsTags: true,
+}
 
 export function fromCloudEvent(payload: Selected, { caller }: IntakeRequest): Mapped {
   const data = objectOf(payload['data'])

@@ -30,6 +30,7 @@ import {
   type ReadBody,
   type RefusedRequest,
 } from './intake-route.js'
+import { keepDeclaredTags } from './kept-tags.js'
 import { asProblemJson } from './problem-json.js'
 
 export interface IntakeDeps {
@@ -40,6 +41,8 @@ export interface IntakeDeps {
   readonly admission: AdmissionDeps
   /** What a tenant trusts its gateways with that callers could write. */
   readonly trustedFieldsOf: (tenantId: string, intake: string) => readonly string[]
+  /** The folded tag keys that the tenant has declared. */
+  readonly declaredTagsOf: (tenantId: string) => ReadonlySet<string>
   readonly room: IntakeRoom
   readonly errorDocsUrl: string
   readonly log: Logger
@@ -138,7 +141,7 @@ async function handle(
   request: IntakeExchange,
   route: IntakeRoute,
   caller: Caller,
-  { admission, trustedFieldsOf }: IntakeDeps,
+  { admission, trustedFieldsOf, declaredTagsOf }: IntakeDeps,
 ): Promise<IntakeAnswer | Problem | undefined> {
   const { ingest } = caller.budgets
   // Before the body is read, whatever becomes of it; the other events once they are counted.
@@ -166,6 +169,7 @@ async function handle(
   const limited = length > 1 ? takeOrOwe(ingest, length - 1, admission.clock()) : undefined
   if (limited !== undefined) return limited
   if (length > 0 && read.hasOwnSpans !== true) request.beginSpan()
+  if (route.keepsTags !== true) keepDeclaredTags(read.events, declaredTagsOf(caller.tenantId))
   const sender = { ...caller, intake: route.intake, traceparent: request.traceparent }
   const admitted = await admitSourceEvents(read.events, sender, receivedAtMs, admission)
   if ('code' in admitted) return admitted

@@ -20,6 +20,8 @@ export interface IntakeRoute {
   readonly intake: string
   /** Compared as a whole. */
   readonly path: string
+  /** Its senders write tags as such, in the form of our own events: all are kept (`kept-tags.ts`). */
+  readonly keepsTags?: true | undefined
   /**
    * Leaves out of a body as it comes what `read` would pass over; absent where all of it is kept.
    *

@@ -36,6 +36,7 @@ export interface JsonSource {
   /** What is read of a payload; nothing else is ever decoded. */
   readonly wanted: WantedMembers
   readonly map: (payload: Selected, request: IntakeRequest) => Mapped
+  readonly keepsTags?: IntakeRoute['keepsTags']
 }
 
 /** The fields of an event that the source fills; the others are absent. */
@@ -57,13 +58,14 @@ export const lacks = (pointer: string, detail: string): Mapped => ({ kind: 'reje
  * The route of a source: the objects of a body in whatever form, since senders of NDJSON call it `application/json`. A
  * bad payload never refuses the others, wherever it is: most senders drop the whole batch on any failure.
  */
-export function jsonRoute({ name, wanted, map }: JsonSource): IntakeRoute {
+export function jsonRoute({ name, wanted, map, keepsTags }: JsonSource): IntakeRoute {
   const selector = new JsonSelector(wanted)
   const form = keptOf(wanted)
   return {
     methods: ['POST'],
     intake: name,
     path: `/intake/${name}`,
+    keepsTags,
     writeProblem: asProblemJson,
     copy: ({ contentType }, kept) => (isJsonType(contentType) ? new JsonObjects(kept, form) : OTHER_TYPE),
     async read(body, request, copy) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { screenContent } from '../../../internal/text/content-keys.js'
+import { isContentKey, screenContent } from '../../../internal/text/content-keys.js'
 
 const KNOWN = new Set(['a', 'b', 'c', 'd'])
 const OTHERS = new Set(['b', 'x'])
@@ -34,4 +34,25 @@ test('the shortest text of an event is as long as JSON.stringify makes it', () =
       if (!empty && !Number.isNaN(textLengthMin)) expect(textLengthMin).toBe(JSON.stringify(event).length)
     }),
   )
+})
+
+test('a name of content is known in whatever case its words are written and by whatever signs they are joined', () => {
+  const names = fc.constantFrom(
+    'prompt',
+    'question',
+    'user message',
+    'chat history',
+    'system instruction',
+    'completion',
+  )
+  const sign = fc.constantFrom('', '_', '-', '.', ' ', ':', '/', '#', ' : ')
+  fc.assert(
+    fc.property(names, sign, sign, sign, fc.boolean(), (name, before, between, after, isUpper) => {
+      const key = `${before}${name.split(' ').join(between)}${after}`
+      expect(isContentKey(isUpper ? key.toUpperCase() : key), key).toBe(true)
+    }),
+  )
+  for (const key of ['prompt_name', 'questionnaire', 'message_id', 'user', 'feature', '', ':']) {
+    expect(isContentKey(key), key).toBe(false)
+  }
 })

@@ -422,6 +422,7 @@ test('a port that is taken leaves the intake off', async () => {
     room: intakeRoom(),
     admission: gateway.admission,
     trustedFieldsOf: () => [],
+    declaredTagsOf: () => new Set(),
     errorDocsUrl: '',
     log: createLog('test', 'silent'),
   })
