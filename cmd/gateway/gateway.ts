@@ -89,6 +89,16 @@ async function sharedParts(role: GatewayRole, { baseUrl, errorDocsUrl, httpBuild
   return { brokerWatch, shared }
 }
 
+/** What routes of other areas need of access. */
+const accessParts = ({ residencyRegionOf, dimensionsOf, credentialNames, prepareLeaving, oauth }: OpenAccess) => ({
+  residencyRegionOf,
+  dimensionsOf,
+  credentialNames,
+  prepareLeaving,
+  endSignIns: oauth.endSignIns,
+})
+type OpenAccess = Awaited<ReturnType<typeof openAccess>>
+
 export async function openGateway(role: GatewayRole, http: OpenHttp) {
   const { broker, clock, config, log, onLost, signal, store } = role
   const { brokerWatch, shared } = await sharedParts(role, http)
@@ -140,12 +150,8 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     brokerWatch,
     builtConsole: readBuiltConsole(CONSOLE_FOLDER),
     access,
-    residencyRegionOf: access.residencyRegionOf,
-    dimensionsOf: access.dimensionsOf,
-    credentialNames: access.credentialNames,
+    ...accessParts(access),
     declaredTagsOf: await openDeclaredTags(await broker.bucket(MAPPING_RULES), access.dimensionsOf, onLost),
-    endSignIns: access.oauth.endSignIns,
-    prepareLeaving: access.prepareLeaving,
     admission,
     directory,
     watermark,
