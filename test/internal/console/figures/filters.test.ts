@@ -49,11 +49,11 @@ test('every filter of the API’s allowlist holds as it is in the address, and a
     operators.map((operator) => ({ field, operator, value: example })),
   )
   const params = withFilters(new URLSearchParams('record=attr_1'), all)
-  params.append('filter[pool][eq]', 'shared')
+  params.append('filter[colour][eq]', 'red')
   params.append('filter[service]', 'search')
 
   expect(filtersOf(params)).toEqual(all)
-  expect(unheldFilters(params)).toEqual(['filter[pool][eq]=shared', 'filter[service]=search'])
+  expect(unheldFilters(params)).toEqual(['filter[colour][eq]=red', 'filter[service]=search'])
   expect(unheldFilters(new URLSearchParams('filter[pool][eq]=shared'), REPORT_FIELDS)).toEqual([])
   expect([...withFilters(params, [])]).toEqual([['record', 'attr_1']])
 })
