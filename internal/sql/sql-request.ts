@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { promisify } from 'node:util'
+import { gunzip, inflate } from 'node:zlib'
 import { refusal } from './refusal.js'
 import { isFormat } from './statement.js'
 
@@ -83,8 +85,9 @@ export function credentialsOf({ headers }: IncomingMessage, address: URL): SqlCr
 export async function readSqlRequest(message: IncomingMessage, address: URL, database: string): Promise<SqlRequest> {
   const { method, headers } = message
   if (method !== 'GET' && method !== 'POST') throw refusal('unreadable', 'Send GET or POST')
-  if (headers['content-encoding'] !== undefined || address.searchParams.get('decompress') === '1') {
-    throw refusal('unreadable', 'Compressed queries are not read; turn off compression of requests')
+  const coding = headers['content-encoding']
+  if ((coding !== undefined && !UNPACK.has(coding)) || address.searchParams.get('decompress') === '1') {
+    throw refusal('unreadable', 'Queries are read plain, gzip or deflate; turn off other compression of requests')
   }
   if (headers['content-type']?.startsWith('multipart/') === true) {
     throw refusal('unreadable', 'Multipart bodies are not read; send parameters in the address')
@@ -94,7 +97,7 @@ export async function readSqlRequest(message: IncomingMessage, address: URL, dat
   if (!['', 'default', database].includes(String(wantedDatabase))) {
     throw refusal('database', `The only database is ${database}`)
   }
-  const text = [searchParams.get('query') ?? '', await bodyOf(message)].filter((part) => part !== '').join('\n')
+  const text = [searchParams.get('query') ?? '', await bodyOf(message, coding)].filter((part) => part !== '').join('\n')
   const defaultFormat = searchParams.get('default_format') ?? String(headers['x-clickhouse-format'] ?? 'TabSeparated')
   if (!isFormat(defaultFormat)) throw refusal('unreadable', 'This format is not allowed')
   const queryId = searchParams.get('query_id') ?? ''
@@ -111,7 +114,15 @@ export async function readSqlRequest(message: IncomingMessage, address: URL, dat
   }
 }
 
-async function bodyOf(message: IncomingMessage): Promise<string> {
+type Unpack = (packed: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>
+
+/** Of `Content-Encoding`: the ADO.NET driver sends each query as gzip. */
+const UNPACK: ReadonlyMap<string, Unpack> = new Map<string, Unpack>([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+])
+
+async function bodyOf(message: IncomingMessage, coding: string | undefined): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of message) {
@@ -119,5 +130,12 @@ async function bodyOf(message: IncomingMessage): Promise<string> {
     if (bytes > BODY_BYTES_MAX) throw refusal('unreadable', 'The query is too long')
     parts.push(part as Buffer)
   }
-  return Buffer.concat(parts).toString()
+  const body = Buffer.concat(parts)
+  const unpack = coding === undefined ? undefined : UNPACK.get(coding)
+  if (unpack === undefined || body.length === 0) return body.toString()
+  try {
+    return (await unpack(body, { maxOutputLength: BODY_BYTES_MAX })).toString()
+  } catch {
+    throw refusal('unreadable', `The query is no ${coding}, or is too long`)
+  }
 }

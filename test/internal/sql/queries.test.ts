@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Counter } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -443,6 +444,21 @@ describe('a driver that asks for compressed answers', () => {
 
     expect(bytes.toString('latin1')).toContain('The user or the password is not valid')
   })
+})
+
+test('a query comes plain, as gzip or as deflate, and is no longer than any other', async () => {
+  const ask = async (coding: string, body: Buffer) => {
+    const headers = { authorization: basic(one), 'content-encoding': coding }
+    const answer = await fetch(port.url, { method: 'POST', headers, body: new Uint8Array(body) })
+    return [answer.status, await answer.text()]
+  }
+
+  expect(await ask('gzip', gzipSync('SELECT 1'))).toEqual([200, '1\n'])
+  expect(await ask('deflate', deflateSync('SELECT 1'))).toEqual([200, '1\n'])
+  for (const body of [gzipSync(`SELECT '${' '.repeat(50_000_000)}'`), Buffer.from('SELECT 1')]) {
+    expect(await ask('gzip', body)).toEqual([400, expect.stringContaining('no gzip, or is too long')])
+  }
+  expect(await ask('br', Buffer.from('x'))).toEqual([400, expect.stringContaining('plain, gzip or deflate')])
 })
 
 describe('another tenant', () => {
