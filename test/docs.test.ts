@@ -16,7 +16,8 @@ test.each(DOCUMENTS)('the paths that %s names exist', (document) => {
 })
 
 test.each(DOCUMENTS)('the links of %s lead to files that exist', (document) => {
-  const linked = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)]
+  const prose = textOf(document).replace(/^```[\s\S]*?^```$/gm, '')
+  const linked = [...prose.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)]
   const missing = linked.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, dirname(document), path)))
 
   expect(missing).toEqual([])

@@ -5,9 +5,9 @@ import { describeApi } from '../../cmd/gateway/description.js'
 import { API_TYPES } from '../../deploy/setup/api-types.mjs'
 import { ROOT } from '../../deploy/setup/setup.mjs'
 import { typesOf } from '../../internal/http/openapi/schema-types.js'
+import { membersTable, showsTables, stepUpTable } from '../support/contract/access-tables.js'
 import { BASELINE_NAMES, compareWithBaseline } from '../support/contract/baselines.js'
 import { readDescription } from '../support/contract/described.js'
-import { showsStepUpTable, stepUpTable } from '../support/contract/step-up-table.js'
 
 /** What `npm run generate` writes from the API description, and the tests only compare. */
 
@@ -26,10 +26,10 @@ test.each(BASELINE_NAMES)('what the baseline %s freezes is unchanged, and additi
   expect(compareWithBaseline(name, described)).toEqual([])
 })
 
-test('the table of changes that need a recent sign-in is that of the routes', () => {
+test('the tables of changes that need a recent sign-in, and of members of bodies, are those of the description', () => {
   const table = stepUpTable(described)
 
-  expect(showsStepUpTable(described), 'deploy/docs/access.md is written by npm run generate').toBe(true)
+  expect(showsTables(described), 'deploy/docs/access.md is written by npm run generate').toBe(true)
   for (const change of [
     'PATCH /api/v1/settings',
     'POST /api/v1/webhooks',
@@ -38,3 +38,13 @@ test('the table of changes that need a recent sign-in is that of the routes', ()
   ])
     expect(table).toContain(`\`${change}\``)
 })
+
+test.each(['updateSettings', 'createClient', 'updateClient'])(
+  'each member of the body of %s says what it means',
+  (id) => {
+    const rows = membersTable(described, id).split('\n').slice(2)
+
+    expect(rows.length).toBeGreaterThan(5)
+    expect(rows.filter((row) => /\|\s*\|$/.test(row))).toEqual([])
+  },
+)

@@ -7,14 +7,14 @@ import { query } from 'chdb'
 import { describeApi } from '../../cmd/gateway/description.js'
 import { replayedClients, writeClientsPage } from './clients/page.js'
 import { CLUSTERED_SCHEMA, clusteredSchema } from './clustered-schema.js'
+import { writeTables } from './contract/access-tables.js'
 import { BASELINE_NAMES, recordBaseline } from './contract/baselines.js'
 import { readDescription } from './contract/described.js'
-import { writeStepUpTable } from './contract/step-up-table.js'
 import { writeEnergyPage } from './energy-page.js'
 
 const described = readDescription(JSON.parse(JSON.stringify(await describeApi())))
 const broken = BASELINE_NAMES.flatMap((name) => recordBaseline(name, described).map((what) => `${name}: ${what}`))
-writeStepUpTable(described)
+writeTables(described)
 writeEnergyPage()
 writeClientsPage(await replayedClients())
 const formatted = async (statement: string): Promise<string> => {

@@ -97,12 +97,12 @@ export type RotateBody = z.infer<typeof rotateBody>
 const client = z
   .object({
     id: idOf('cli').meta({ description: 'The `client_id`.' }),
-    name: z.string(),
+    name: z.string().meta({ description: 'Display name.' }),
     type: z.enum(CLIENT_TYPES),
     scopes: z.array(z.enum(SCOPES)).meta({ description: 'The scopes that tokens of this client may have.' }),
-    grant_types: z.array(z.enum(GRANT_TYPES)),
-    redirect_uris: z.array(z.string()),
-    status: z.enum(STATUSES),
+    grant_types: z.array(z.enum(GRANT_TYPES)).meta({ description: 'The grants for which it gets tokens.' }),
+    redirect_uris: z.array(z.string()).meta({ description: 'Addresses to which people may be redirected.' }),
+    status: z.enum(STATUSES).meta({ description: '`disabled`: its tokens are refused, and it gets none.' }),
     trusts_cost: z.boolean().meta({ description: 'Whether costs that its tokens state count.' }),
     is_gateway: z.boolean().meta({ description: WHETHER_GATEWAY }),
     billing: z.enum(BILLINGS).meta({ description: WHO_PAYS }),

@@ -111,10 +111,8 @@ export const settingsPatch = z
       .refine((text) => readZone(text) !== undefined, 'must be a name from the tz database')
       .optional(),
     min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
-    delegation: z.enum(DELEGATIONS).optional().meta({ description: 'Only an owner may set `any`.' }),
-    trusted_fields: z.array(z.string().regex(TRUSTED_FIELD, TRUSTED_FIELD_FORM)).max(64).optional().meta({
-      description: 'The whole list, which replaces the one before.',
-    }),
+    delegation: z.enum(DELEGATIONS).optional(),
+    trusted_fields: z.array(z.string().regex(TRUSTED_FIELD, TRUSTED_FIELD_FORM)).max(64).optional(),
     rate_limits: z
       .strictObject({
         ingest: ownLimit(),
@@ -139,7 +137,7 @@ const limit = z.object({ per_second: z.number(), burst: z.number() })
 const settings = z
   .object({
     tenant_id: idOf('tnt'),
-    name: z.string(),
+    name: z.string().meta({ description: 'Display name.' }),
     created_at: timeText(),
     owner_fallback: z.enum(OWNER_FALLBACKS).meta({
       description: 'Owner of a call whose owner is not in the directory: the identity as given, or nobody.',
@@ -203,7 +201,7 @@ const settings = z
         'cost_upper_bound. Applies to calls that are attributed after the change, and to earlier ones when they ' +
         'are valued again.',
     }),
-    api_key_max_lifetime_days: z.int(),
+    api_key_max_lifetime_days: z.int().meta({ description: 'Longest lifetime of a new API key.' }),
     retention_days: z.int().meta({
       description:
         'Retention of call records, by the day (UTC) of the call. Older ones are deleted within an hour, and ' +
@@ -233,7 +231,7 @@ const settings = z
     delegation: z.enum(DELEGATIONS).meta({
       description:
         'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and ' +
-        'trust in stated costs that it holds itself, except for an owner. `any`: everything.',
+        'trust in stated costs that it holds itself, except for an owner. `any`: everything; only an owner may set it.',
     }),
     trusted_fields: z
       .array(z.string())
@@ -242,7 +240,7 @@ const settings = z
         description:
           'What gateways (`is_gateway`) of this tenant vouch for although callers of a gateway could write it: intake and ' +
           'field, such as `otlp.key_alias`, `envoy.identity` or `bedrock-log.identity` (names of role sessions). Else ' +
-          'free metadata over OTLP, headers, and names of role sessions are claims, whatever credential sent them.',
+          'free metadata over OTLP, headers, and names of role sessions are claims, whatever credential sent them. A change states the whole list.',
       }),
     identity_provider: z
       .object({

@@ -5,6 +5,7 @@ import { REASONS, renderProblem } from '../../problems/render.js'
 import { type BodyContract, type Contents, type Operation, type ReplyContract, TAGS } from '../contract/operation.js'
 import { problemDetails } from '../contract/problem-schema.js'
 import { type Method, type Route, scopesOf } from '../route.js'
+import { describeBodies } from './body-texts.js'
 import { type NamedSchemas, toJsonSchema } from './json-schema.js'
 import { needsKey, problemsOf } from './problems-of.js'
 import { describeWebhooks } from './webhooks.js'
@@ -48,6 +49,7 @@ export async function describeRoutes(all: readonly Route[], instance: Instance) 
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, draft) }
   }
+  describeBodies(Object.values(paths).flatMap(Object.values), draft.schemas)
   const webhooks = describeWebhooks(draft.schemas)
   const usedTags = new Set<string>([...routes.map(({ operation }) => operation.tag), 'Webhooks'])
   return {

@@ -128,6 +128,21 @@ describe('an OpenAPI description', () => {
     )
   })
 
+  test('describes a member of a body as that of the answer, where it has no text of its own', async () => {
+    const text = (description: string) => z.string().meta({ description })
+    const shown = z.object({ name: text('Its name.'), kind: text('Its kind.') }).meta({ id: 'Shown' })
+    const patch = z.object({ name: z.string(), kind: text('Another kind.'), size: z.int() }).meta({ id: 'Patch' })
+    const one = operation({
+      body: { contents: json(patch) },
+      replies: { 200: { description: 'Done.', contents: json(shown) } },
+    })
+
+    const { components } = await described(route({ method: 'patch', operation: one }))
+
+    const { name, kind, size } = components.schemas.Patch.properties
+    expect([name, kind, size].map(({ description }) => description)).toEqual(['Its name.', 'Another kind.', undefined])
+  })
+
   test('allows additional members in replies and bodies', async () => {
     const { components } = await described(route({ operation: operation({ body: { contents: json(pageOf(thing)) } }) }))
 
