@@ -20,6 +20,7 @@ import {
   textIn,
 } from './scim-messages.js'
 import { readPatch } from './scim-patch.js'
+import { isAskedFor } from './scim-projection.js'
 import type { Collection } from './scim-query.js'
 import { type ScimChange, type ScimDeps, scimChange, scimCollection, scimRead } from './scim-route.js'
 
@@ -95,7 +96,7 @@ export function usersOf(tenantId: string, deps: ScimDeps): Collection<Person> {
         return attribute === 'groups' || attribute === 'groups.value' ? (entry.groups ?? []) : undefined
       },
     show: (person) => shownUser(person, tenantId, deps),
-    rowsOf: () => 1,
+    rowsOf: ({ entry }, projection) => 1 + (isAskedFor('groups', projection) ? (entry.groups?.length ?? 0) : 0),
   }
 }
 

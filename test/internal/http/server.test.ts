@@ -10,6 +10,8 @@ import { scopeKeys } from '../../support/scope-keys.js'
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
 const paged: Operation = { ...operation, query: PAGE_PARAMETERS }
 
+const problemForm = { contentType: 'text/plain', write: ({ status }: { status: number }) => `E${status}` }
+
 let server: RunningServer
 
 beforeEach(async () => {
@@ -28,6 +30,7 @@ beforeEach(async () => {
       { method: 'get', path: '/probe', access: 'public', isProbe: true, operation, handle },
       { method: 'get', path: '/reports', access: 'read:reporting', rateClass: 'report', operation, handle },
       { method: 'get', path: '/records', access: 'read:attribution', rateClass: 'read', operation, handle },
+      { method: 'get', path: '/other/standard', access: 'any', rateClass: 'read', operation, problemForm, handle },
       { method: 'get', path: '/pages', access: 'read:attribution', rateClass: 'read', operation: paged, handle },
     ],
     {
@@ -188,4 +191,21 @@ test('announced but unsent bodies of a tenant leave memory for other tenants', a
   expect([refused?.status, other]).toEqual([429, 200])
   expect(await send('slow')).toBe(200)
   await takers.drain()
+})
+
+test('below the first segment of another standard every refusal has its form, with a route or without', async () => {
+  const refusals = [
+    ['GET', '/other/standard', 401],
+    ['GET', '/other/unknown', 404],
+    ['DELETE', '/other/standard', 405],
+  ] as const
+  for (const [method, path, status] of refusals) {
+    const answer = await ask(path, { method })
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      ...[status, 'text/plain', `E${status}`],
+    ])
+  }
+  const [unread] = await rawExchange(server.port, rawRequest('POST /other/unknown', ['Host: a']))
+  expect(unread).toMatchObject({ status: 411, body: 'E411' })
+  expect((await ask('/others')).headers.get('content-type')).toBe('application/problem+json')
 })
