@@ -89,6 +89,7 @@ export interface OpenAttributionDeps extends ResidencyDeps {
   readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   /** Names of a tenant's credentials, by id. */
   readonly credentialNames: AttributionRoutesDeps['credentialNames']
+  readonly baseUrl: string
   readonly endSignIns: ScimDeps['endSignIns']
   readonly prepareLeaving: ScimDeps['prepareLeaving']
   /** Called once when a KV watch is lost. */

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs } from '../support/ask.js'
+import { listedAll } from '../support/attributed.js'
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
@@ -54,9 +55,9 @@ test('a user is added, found, deactivated and removed; only name and state are k
     userName: 'ada@example.com',
     active: true,
     groups: [],
-    meta: { resourceType: 'User', location: `/scim/v2/Users/${made.json.id}` },
+    meta: { resourceType: 'User', location: `${service.baseUrl}/scim/v2/Users/${made.json.id}` },
   })
-  expect(made.headers.get('location')).toBe(`/scim/v2/Users/${made.json.id}`)
+  expect(made.headers.get('location')).toBe(`${service.baseUrl}/scim/v2/Users/${made.json.id}`)
   expect(await identity('ada@example.com')).toMatchObject({ id: made.json.id, is_active: true, is_workload: false })
   const path = `Users/${made.json.id}`
 
@@ -143,6 +144,15 @@ test('a user is one person under each of their names, and no other user gets one
   const renamed = await scim('PUT', `Users/${id}`, user('anna.neumann@example.com'))
   expect(renamed).toMatchObject({ status: 200, json: { id, userName: 'anna.neumann@example.com' } })
   expect([await found('Anna.Neumann@example.com'), await found('anna.muster@example.com')]).toEqual([1, 0])
+  const team = { displayName: 'research', members: [{ value: id }] }
+  expect((await scim('POST', 'Groups', team)).status).toBe(201)
+  const calls = ['anna.muster@example.com', 'anna.neumann@example.com', 'Anna.Neumann@Example.com']
+  const stated = calls.map((attributed_identity) => ({
+    attributed_identity,
+    ingestion_timestamp: new Date().toISOString(),
+  }))
+  expect((await listedAll(ask, stated)).map(({ owner }) => owner)).toEqual(['research', 'research', 'research'])
+
   // Her earlier calls have the earlier name.
   for (const name of ['ANNA.MUSTER@example.com', 'anna.neumann@example.com']) {
     expect(await scim('POST', 'Users', user(name))).toMatchObject({ status: 409, json: { scimType: 'uniqueness' } })

@@ -33,21 +33,22 @@ export interface ScimTeam {
   readonly members: readonly string[] | undefined
 }
 
-export const userPath = (id: string): string => `${SCIM_PATH}/Users/${id}`
-export const groupPath = (id: string): string => `${SCIM_PATH}/Groups/${id}`
+/** @param base where clients reach the service: some follow absolute addresses only */
+export const userAddress = (base: string, id: string): string => `${base}${SCIM_PATH}/Users/${id}`
+export const groupAddress = (base: string, id: string): string => `${base}${SCIM_PATH}/Groups/${id}`
 
-export const userBody = (user: ScimUser) => ({
+export const userBody = (base: string, user: ScimUser) => ({
   schemas: [USER_SCHEMA],
   ...user,
-  groups: user.groups.map((group) => ({ ...group, $ref: groupPath(group.value), type: 'direct' })),
-  ...metaOf('User', userPath(user.id)),
+  groups: user.groups.map((group) => ({ ...group, $ref: groupAddress(base, group.value), type: 'direct' })),
+  ...metaOf('User', userAddress(base, user.id)),
 })
 
-export const groupBody = (team: ScimTeam) => ({
+export const groupBody = (base: string, team: ScimTeam) => ({
   schemas: [GROUP_SCHEMA],
   ...team,
-  members: team.members?.map((value) => ({ value, $ref: userPath(value), type: 'User' })),
-  ...metaOf('Group', groupPath(team.id)),
+  members: team.members?.map((value) => ({ value, $ref: userAddress(base, value), type: 'User' })),
+  ...metaOf('Group', groupAddress(base, team.id)),
 })
 
 /** Resources per page of a list. */
@@ -55,7 +56,7 @@ export const COUNT_MAX = 200
 
 const metaOf = (resourceType: string, location: string) => ({ meta: { resourceType, location } })
 
-export const PROVIDER_CONFIG = {
+export const providerConfig = (base: string) => ({
   schemas: [`${CORE}:ServiceProviderConfig`],
   patch: { supported: true },
   bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
@@ -71,21 +72,21 @@ export const PROVIDER_CONFIG = {
       primary: true,
     },
   ],
-  ...metaOf('ServiceProviderConfig', `${SCIM_PATH}/ServiceProviderConfig`),
-}
+  ...metaOf('ServiceProviderConfig', `${base}${SCIM_PATH}/ServiceProviderConfig`),
+})
 
-const resourceType = (name: string, endpoint: string, schema: string) => ({
+const resourceType = (base: string, name: string, endpoint: string, schema: string) => ({
   schemas: [`${CORE}:ResourceType`],
   id: name,
   name,
   endpoint,
   schema,
-  ...metaOf('ResourceType', `${SCIM_PATH}/ResourceTypes/${name}`),
+  ...metaOf('ResourceType', `${base}${SCIM_PATH}/ResourceTypes/${name}`),
 })
 
-export const RESOURCE_TYPES = [
-  resourceType('User', '/Users', USER_SCHEMA),
-  resourceType('Group', '/Groups', GROUP_SCHEMA),
+export const resourceTypes = (base: string) => [
+  resourceType(base, 'User', '/Users', USER_SCHEMA),
+  resourceType(base, 'Group', '/Groups', GROUP_SCHEMA),
 ]
 
 const attribute = (name: string, stated: object = {}) => ({
@@ -107,17 +108,17 @@ const reference = (mutability: string, to: string, types: readonly string[]) => 
   attribute('type', { canonicalValues: types, mutability }),
 ]
 
-const schema = (id: string, name: string, description: string, attributes: readonly object[]) => ({
+const schema = (base: string, id: string, name: string, description: string, attributes: readonly object[]) => ({
   schemas: [`${CORE}:Schema`],
   id,
   name,
   description,
   attributes,
-  ...metaOf('Schema', `${SCIM_PATH}/Schemas/${id}`),
+  ...metaOf('Schema', `${base}${SCIM_PATH}/Schemas/${id}`),
 })
 
-export const SCHEMAS = [
-  schema(USER_SCHEMA, 'User', 'A person whose calls are attributed.', [
+export const schemas = (base: string) => [
+  schema(base, USER_SCHEMA, 'User', 'A person whose calls are attributed.', [
     attribute('userName', { required: true, uniqueness: 'server' }),
     attribute('active', { type: 'boolean' }),
     attribute('groups', {
@@ -127,7 +128,7 @@ export const SCHEMAS = [
       subAttributes: [...reference('readOnly', 'Group', ['direct']), attribute('display', { mutability: 'readOnly' })],
     }),
   ]),
-  schema(GROUP_SCHEMA, 'Group', 'A team.', [
+  schema(base, GROUP_SCHEMA, 'Group', 'A team.', [
     attribute('displayName', { required: true, uniqueness: 'server' }),
     attribute('members', {
       type: 'complex',

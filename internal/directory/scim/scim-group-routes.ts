@@ -4,7 +4,7 @@ import type { Route } from '../../http/route.js'
 import { randomId } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { directoryKey } from '../directory-key.js'
-import { groupBody, groupPath } from './scim-contract.js'
+import { groupAddress, groupBody } from './scim-contract.js'
 import { isSelected, lookupsOf } from './scim-filter.js'
 import { GROUPS_MAX, inGroups, type ScimGroup } from './scim-group.js'
 import {
@@ -52,7 +52,7 @@ function findGroup(id: string, tenantId: string, { groups, idsOf }: ScimDeps): S
 }
 
 const shownGroup = (group: ScimGroup, projection: Projection, deps: ScimDeps) =>
-  groupBody({
+  groupBody(deps.baseUrl, {
     id: group.id,
     externalId: group.external_id,
     displayName: group.name,
@@ -146,7 +146,7 @@ const createGroup: ScimChange = async ({ tenantId, body, projection }, deps) => 
   return {
     status: 201,
     target: id,
-    location: groupPath(id),
+    location: groupAddress(deps.baseUrl, id),
     body: shownGroup(group, projection, deps),
     changes: { after: { name } },
   }

@@ -19,6 +19,8 @@ import { type Collection, listed, queryOf, type ScimQuery, searchOf } from './sc
 
 export interface ScimDeps extends Pick<OpenDirectory, 'recordsOf' | 'entries' | 'people'>, WithoutKeyDeps {
   readonly idsOf: (tenantId: string) => TenantIds
+  /** Where clients reach the service. */
+  readonly baseUrl: string
   readonly groups: WatchedRecords<ScimGroup>
   readonly groupIndex: GroupIndex
   /** Ends what a person has signed in to: they have left. */

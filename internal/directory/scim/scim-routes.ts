@@ -3,7 +3,7 @@ import { noSuch } from '../../http/resource/own-id.js'
 import type { Route } from '../../http/route.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { decodeFormText } from '../../text/query-string.js'
-import { PROVIDER_CONFIG, RESOURCE_TYPES, SCHEMAS, type ScimBody } from './scim-contract.js'
+import { providerConfig, resourceTypes, type ScimBody, schemas } from './scim-contract.js'
 import { groupsOf, scimGroupRoutes } from './scim-group-routes.js'
 import { listOf } from './scim-messages.js'
 import { type ScimDeps, scimCollection, scimRead, scimWithout } from './scim-route.js'
@@ -15,9 +15,9 @@ import { scimUserRoutes, usersOf } from './scim-user-routes.js'
  * All else that a client sends is dropped.
  */
 export const scimRoutes = (deps: ScimDeps): readonly Route[] => [
-  scimRead('ServiceProviderConfig', (exchange) => unfiltered(exchange, PROVIDER_CONFIG)),
-  ...described('ResourceTypes', RESOURCE_TYPES),
-  ...described('Schemas', SCHEMAS),
+  scimRead('ServiceProviderConfig', (exchange) => unfiltered(exchange, providerConfig(deps.baseUrl))),
+  ...described('ResourceTypes', resourceTypes(deps.baseUrl)),
+  ...described('Schemas', schemas(deps.baseUrl)),
   ...scimCollection('', (tenantId) => [usersOf(tenantId, deps), groupsOf(tenantId, deps)]),
   ...scimUserRoutes(deps),
   ...scimGroupRoutes(deps),

@@ -7,7 +7,7 @@ import { directoryKey } from '../directory-key.js'
 import { ENTRIES_MAX } from '../entries.js'
 import { entryId } from '../entry-index.js'
 import type { Person } from '../people.js'
-import { userBody, userPath } from './scim-contract.js'
+import { userAddress, userBody } from './scim-contract.js'
 import {
   badAttribute,
   flagIn,
@@ -51,8 +51,8 @@ const userNameOf = ({ name, renamed = [] }: IdentityEntry): string => renamed.at
 const activeOf = ({ inactive, active_removed: isRemoved }: IdentityEntry): boolean | undefined =>
   inactive === true ? false : isRemoved === true ? undefined : true
 
-const shownUser = ({ id, entry }: Person, tenantId: string, { groups }: ScimDeps) =>
-  userBody({
+const shownUser = ({ id, entry }: Person, tenantId: string, { groups, baseUrl }: ScimDeps) =>
+  userBody(baseUrl, {
     id,
     externalId: entry.external_id,
     userName: userNameOf(entry),
@@ -187,7 +187,7 @@ const createUser: ScimChange = async ({ caller, tenantId, body }, deps) => {
   return {
     status: 201,
     target: id,
-    location: userPath(id),
+    location: userAddress(deps.baseUrl, id),
     body: shownUser({ id, entry }, tenantId, deps),
     changes: { after: { is_active: entry.inactive !== true } },
   }
