@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { Route } from '../../http/route.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
@@ -182,8 +183,14 @@ const createUser: ScimChange = async ({ caller, tenantId, body }, deps) => {
   if (refusal !== undefined) return refusal
   const entry = changed({ name: userName }, { active: active ?? true, ...(externalId != null && { externalId }) })
   const id = entryId('identities', userName, deps.idsOf(tenantId))
-  const made = await deps.recordsOf.identities.createOnce(directoryKey(tenantId, 'identities', userName), entry)
+  const key = directoryKey(tenantId, 'identities', userName)
+  const made = await deps.recordsOf.identities.createOnce(key, entry)
   if (made !== entry) return IS_TAKEN
+  // Another request may have made the name in another spelling meanwhile: the later one sees the earlier.
+  if (isTaken(userName, { id, entry }, tenantId, deps)) {
+    await deps.recordsOf.identities.delete(key, (stored) => isDeepStrictEqual(stored, entry))
+    return IS_TAKEN
+  }
   return {
     status: 201,
     target: id,
