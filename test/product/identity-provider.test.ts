@@ -5,6 +5,7 @@ import { type Answer, type Browser, openBrowser } from '../support/browser.js'
 import { setIdentityProvider } from '../support/instance.js'
 import { adminFields, beginFlow, redeem, signIn } from '../support/oauth-client.js'
 import { type OpenIdProvider, openOpenIdProvider } from '../support/oidc-provider.js'
+import { follow, linkOn, overProvider, tokenOverProvider } from '../support/over-provider.js'
 import { newTenantOfProduct } from '../support/product.js'
 import { scriptedProvider } from '../support/scripted-provider.js'
 import type { Instance } from '../support/service.js'
@@ -47,35 +48,6 @@ const admin = (method: string, path: string, body?: unknown): Promise<Asked> =>
 const asPerson = (token: string, method: string, path: string, body?: unknown): Promise<Asked> =>
   ask(service.baseUrl, method, path, { authorization: `Bearer ${token}` }, body)
 
-const linkOn = ({ text }: Answer): string => /href="([^"]*\/v1\/oauth\/provider[^"]*)"/.exec(text)?.[1] ?? ''
-
-/** Follows redirects until one leads to the client. */
-async function follow(browser: Browser, address: URL): Promise<URL> {
-  let at = address
-  for (let hops = 0; hops < 500; hops++) {
-    const { location, status, text } = await browser.open(at)
-    if (location === undefined) throw new Error(`${at.pathname} got ${status}: ${text}`)
-    if (location.pathname === '/callback' && location.port === '51004') return location
-    at = location
-  }
-  throw new Error('the redirects do not end')
-}
-
-/** Signs in over the link of the sign-in page. @returns the address to which the client is sent */
-async function overProvider(scope = 'read:reporting admin:config', more: Record<string, string> = {}) {
-  const flow = await beginFlow(service, scope)
-  for (const [name, value] of Object.entries(more)) flow.address.searchParams.set(name, value)
-  const browser = openBrowser()
-  const page = await browser.open(flow.address)
-  const location = await follow(browser, new URL(linkOn(page), service.baseUrl))
-  return { flow, location, page }
-}
-
-async function tokenOverProvider(...args: Parameters<typeof overProvider>) {
-  const { flow, location } = await overProvider(...args)
-  return redeem(flow, location)
-}
-
 const ada = { sub: 'subject-of-ada', claims: { preferred_username: 'Ada', groups: ['finance'] } }
 const userNamed = async (name: string) =>
   ((await admin('GET', '/api/v1/users?limit=200')).json.data as { username: string; id: string }[]).find(
@@ -92,7 +64,7 @@ test('a person is made at their first sign-in, and may do what their groups give
     only: false,
     id: registered.split('/').at(-1),
   })
-  const first = await tokenOverProvider()
+  const first = await tokenOverProvider(service)
 
   expect(first.scope).toBe('read:reporting')
   expect(await userNamed('ada')).toMatchObject({
@@ -105,11 +77,11 @@ test('a person is made at their first sign-in, and may do what their groups give
   expect(directory.data).toContainEqual(expect.objectContaining({ name: 'Ada', owner: 'team-finance' }))
 
   provider.person = { ...ada, claims: { ...ada.claims, groups: ['platform'] } }
-  expect((await tokenOverProvider()).scope).toBe('read:reporting admin:config')
+  expect((await tokenOverProvider(service)).scope).toBe('read:reporting admin:config')
   expect(await userNamed('ada')).toMatchObject({ scopes: ['read:reporting', 'admin:config'], owner: true })
 
   provider.person = ada
-  expect((await tokenOverProvider()).scope).toBe('read:reporting')
+  expect((await tokenOverProvider(service)).scope).toBe('read:reporting')
   expect(await userNamed('ada')).toMatchObject({ scopes: ['read:reporting'], owner: false })
   const audited = async (action: string): Promise<number> => {
     const { json } = await admin('GET', '/api/v1/audit-log?limit=100')
@@ -130,7 +102,7 @@ test('who is in no known group, cancels, or has somebody else’s name gets acce
   ] as const
   for (const [person, reason] of refusals) {
     provider.person = person
-    const { location } = await overProvider()
+    const { location } = await overProvider(service)
 
     expect(location.searchParams.get('error')).toBe('access_denied')
     expect(location.searchParams.get('error_description')).toContain(reason)
