@@ -196,10 +196,13 @@ function comingBack(
     const authTimeS = proven.authTimeS ?? 0
     // The person was disabled or has left since they authenticated at the provider.
     const isOutdated = !isSignedInSince(user, authTimeS)
-    const recency = recencyOf(proven.authTimeS, isOutdated ? 0 : request.maxAgeS, Math.floor(nowMs / 1_000))
+    const nowS = Math.floor(nowMs / 1_000)
+    const recency = recencyOf(proven.authTimeS, isOutdated ? 0 : request.maxAgeS, nowS)
     if (recency === 'unknown') return refuse(withoutAuthTime(provider))
     if (isOutdated || recency === 'old') {
-      if (form.asksAgain === true) return refuse(`${provider.name} did not ask you to sign in again.`)
+      // Of somebody who came back within the second in which they left, the next answer may be too old as well.
+      const hasAsked = form.asksAgain === true && recencyOf(proven.authTimeS, 0, nowS) === 'old'
+      if (hasAsked) return refuse(`${provider.name} did not ask you to sign in again.`)
       const again = isOutdated ? { ...request, maxAgeS: 0 } : request
       return goToProvider(exchange, answer.browser, { request: again, provider, asksAgain: true })
     }
