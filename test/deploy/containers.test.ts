@@ -102,3 +102,27 @@ test('the image, Compose and Kubernetes start every role that there is', () => {
   expect([...new Set(inCompose)].sort()).toEqual(services)
   expect([...new Set(inKubernetes)].sort()).toEqual(services)
 })
+
+test('images are pinned: the base by its digest, others by a version', () => {
+  const bases = [...read('containers/Dockerfile').matchAll(/^(?:ARG NODE_IMAGE=|FROM )(?!\$|packages)(\S+)/gm)]
+  const images = [...read('containers/compose.yaml').matchAll(/^ +image: (\S+)$/gm)]
+    .map(([, image = '']) => image)
+    .filter((image) => image !== 'attribution-service')
+
+  expect(bases.map(([, image]) => image)).toEqual([expect.stringMatching(/:\d+\.\d+\.\d+-\S+@sha256:[0-9a-f]{64}$/)])
+  expect(images.filter((image) => !/:v?\d+\.\d+/.test(image))).toEqual([])
+  expect(images.length).toBeGreaterThan(3)
+})
+
+test('the image has a folder of its user wherever Compose mounts a volume of a role', () => {
+  const { services } = parse(read('containers/compose.yaml'), { merge: true }) as {
+    readonly services: Readonly<Record<string, { readonly image: string; readonly volumes?: readonly string[] }>>
+  }
+  const mounted = Object.values(services)
+    .filter(({ image }) => image === 'attribution-service')
+    .flatMap(({ volumes = [] }) => volumes.map((mount) => mount.split(':')[1] ?? ''))
+  const [, user = '', folders = ''] = /&& chown (\S+) (.+?) &&/.exec(read('containers/Dockerfile')) ?? []
+
+  expect(read('containers/Dockerfile')).toContain(`\nUSER ${user}\n`)
+  expect(new Set(mounted)).toEqual(new Set(folders.split(' ')))
+})

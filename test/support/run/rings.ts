@@ -75,6 +75,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/prometheus-faults.test.ts': 'an alert that does not fire at its fault, or does not end with it',
 
   // Much of the same: other files hold the parts.
+  'test/own-instance/deployments.test.ts':
+    'a unit of systemd or a service of Compose that cannot write what it needs to',
   'test/own-instance/newer-node.test.ts': 'a difference of Node 24 and its parser',
   'test/own-instance/flooding-tenant.test.ts': 'a tenant that delays others by filling the log',
   'test/own-instance/sandbox.test.ts': 'a sandbox that lacks a kind of record, credentials of the other mode that work',
