@@ -75,6 +75,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/prometheus-faults.test.ts': 'an alert that does not fire at its fault, or does not end with it',
 
   // Much of the same: other files hold the parts.
+  'test/faults/clusters.test.ts':
+    'what only clusters of the official images do (`npm run test:containers`; `random-faults` has three nats-servers)',
   'test/own-instance/deployments.test.ts':
     'a unit of systemd or a service of Compose that cannot write what it needs to',
   'test/own-instance/newer-node.test.ts': 'a difference of Node 24 and its parser',
