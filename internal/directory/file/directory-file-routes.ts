@@ -134,10 +134,10 @@ function optionsOf(query: string): Options | Problem {
 
 function readerOf({
   headers: { contentType, contentEncoding },
-}: Exchange): Problem | { read(bytes: Buffer): ReadFile | Promise<ReadFile> } {
+}: Exchange): Problem | { read(bytes: Buffer): Promise<ReadFile> } {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (contentEncoding !== '') return NOT_A_FILE
-  if (type === 'application/json') return { read: readJsonFile }
+  if (type === 'application/json') return { read: (bytes) => readJsonFile(bytes, pause) }
   if (type !== 'text/csv') return NOT_A_FILE
   return { read: (bytes) => readCsvFile(bytes, pause) }
 }

@@ -1,6 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 import { CsvReader, type CsvRecord, restored } from '../../text/csv.js'
 import { pointerTo } from '../../text/field-errors.js'
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  JsonScanner,
+  NOTHING,
+  NotJson,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../../text/json-scanner.js'
 import { parseJson } from '../../text/parse-json.js'
 import { DIRECTORY_KINDS, type DirectoryKind } from '../entries.js'
 
@@ -63,27 +75,64 @@ const FLAGS: ReadonlySet<Column> = new Set(['is_workload', 'exclusive', 'is_disc
 /** Between aliases; a list with an alias that contains it is written as a JSON array. */
 export const SEPARATOR = ';'
 
-export function readJsonFile(bytes: Buffer): ReadFile {
-  const value = parseJson(bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { ok: false, detail: `must be a JSON object with the lists ${DIRECTORY_KINDS.join(', ')}` }
+export async function readJsonFile(bytes: Buffer, pause: Pause): Promise<ReadFile> {
+  try {
+    return isUtf8(bytes) ? await jsonRows(new JsonScanner(bytes, false), pause) : NO_OBJECT
+  } catch (cause) {
+    if (cause instanceof NotJson) return NO_OBJECT
+    throw cause
   }
+}
+
+const NO_OBJECT = { ok: false, detail: `must be a JSON object with the lists ${DIRECTORY_KINDS.join(', ')}` } as const
+const BYTES_AT_ONCE = 16 * 1024
+/** Several times the longest entry. */
+const ENTRY_BYTES_MAX = 1024 * 1024
+
+/** Entry by entry: to parse a long document in one go would hold up others. @throws NotJson */
+async function jsonRows(json: JsonScanner, pause: Pause): Promise<ReadFile> {
   const rows: FileRow[] = []
   const bad: BadRow[] = []
-  for (const [name, list] of Object.entries(value)) {
+  let pauseAt = BYTES_AT_ONCE
+  json.take(OPEN_OBJECT)
+  for (let more = !json.takes(CLOSE_OBJECT); more; more = json.takes(COMMA) || !closes(json, CLOSE_OBJECT)) {
+    const name = String(json.next() === QUOTE ? valueAt(json) : undefined)
+    json.take(COLON)
     const kind = DIRECTORY_KINDS.find((each) => each === name)
     if (kind === undefined) {
       return { ok: false, detail: `is none of ${DIRECTORY_KINDS.join(', ')}`, pointer: pointerTo('', name) }
     }
-    if (!Array.isArray(list)) return { ok: false, detail: 'must be a list', pointer: `/${kind}` }
-    for (const [i, fields] of (list as readonly unknown[]).entries()) {
-      const place = { kind, line: null, pointer: `/${kind}/${i}` }
+    if (!json.takes(OPEN_ARRAY)) return { ok: false, detail: 'must be a list', pointer: `/${kind}` }
+    let i = 0
+    for (let next = !json.takes(CLOSE_ARRAY); next; next = json.takes(COMMA) || !closes(json, CLOSE_ARRAY)) {
+      const place = { kind, line: null, pointer: `/${kind}/${i++}` }
+      const fields = valueAt(json)
       if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) {
         rows.push({ ...place, fields: fields as Readonly<Record<string, unknown>> })
       } else bad.push({ ...place, name: null, reason: 'must be an object' })
+      if (rows.length + bad.length > ROWS_MAX) return TOO_MANY_ROWS
+      if (json.at < pauseAt) continue
+      await pause()
+      pauseAt = json.at + BYTES_AT_ONCE
     }
   }
-  return rows.length + bad.length > ROWS_MAX ? TOO_MANY_ROWS : { ok: true, rows, bad }
+  return json.next() === NOTHING ? { ok: true, rows, bad } : NO_OBJECT
+}
+
+function closes(json: JsonScanner, bracket: number): true {
+  json.take(bracket)
+  return true
+}
+
+/** The value at the cursor, which is then behind it; undefined for one that is longer than an entry. */
+function valueAt(json: JsonScanner): unknown {
+  json.next()
+  const { at } = json
+  json.skip()
+  if (json.at - at > ENTRY_BYTES_MAX) return undefined
+  const value = parseJson(json.bytes.subarray(at, json.at))
+  if (value === undefined) throw new NotJson(at, 'a value is none')
+  return value
 }
 
 /** The first line names columns of `COLUMNS`; `kind` and `name` are required. An empty cell is absent. */

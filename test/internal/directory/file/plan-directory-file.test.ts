@@ -14,7 +14,7 @@ const NONE: AllEntries = { services: [], identities: [], principals: [], sources
 
 async function planned(current: Partial<AllEntries>, file: string, keepsMissing = false) {
   const bytes = Buffer.from(file)
-  const read = file.startsWith('{') ? readJsonFile(bytes) : await readCsvFile(bytes, pause)
+  const read = await (file.startsWith('{') ? readJsonFile : readCsvFile)(bytes, pause)
   if (!read.ok) throw new Error(read.detail)
   return planImport('tnt_one', { ...NONE, ...current }, read.rows, read.bad, {
     nowMs: NOW_MS,
@@ -139,8 +139,8 @@ test('a credential of another tenant is refused', async () => {
 
 test.each(['[]', '{"people": []}', '{"services": {}}', '{'])(
   'a JSON document that is no directory is refused: %s',
-  (text) => {
-    expect(readJsonFile(Buffer.from(text))).toMatchObject({ ok: false })
+  async (text) => {
+    expect(await readJsonFile(Buffer.from(text), pause)).toMatchObject({ ok: false })
   },
 )
 
