@@ -110,9 +110,12 @@ class Calls {
     const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
     if (!isGrpc || headers[':method'] !== 'POST') return refuseOther(stream)
     if (!hasPlace) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
-    if (path === HEALTH_CHECK) return this.check(stream, { path, headers, rawHeaders, address })
-    readUnaryCall(stream, { path, headers, rawHeaders, address }, this.pace, (message, response) => {
-      void this.onRequest(message, response)
+    const head = { path, headers, rawHeaders, address }
+    // Thousands of calls may begin in one turn of the event loop.
+    this.pace.pass(0, () => {
+      if (stream.destroyed) return
+      if (path === HEALTH_CHECK) return this.check(stream, head)
+      readUnaryCall(stream, head, this.pace, (message, response) => void this.onRequest(message, response))
     })
   }
 

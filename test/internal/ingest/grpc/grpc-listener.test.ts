@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deflateSync, gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { HEALTH_CHECK } from '../../../../internal/ingest/grpc/health.js'
 import { framed } from '../../../../internal/ingest/grpc/unary-message.js'
 import { problem } from '../../../../internal/problems/problem-catalogue.js'
@@ -248,6 +249,27 @@ describe('limits', () => {
     let { code } = await callGrpc(session, EXPORT.traces, traces(1), withKey())
     while (code === 8) code = (await callGrpc(session, EXPORT.traces, traces(1), withKey())).code
     expect(code).toBe(0)
+  })
+
+  test('let few calls begin in one turn of the event loop', async () => {
+    await start()
+    const held = Array.from({ length: 12 }, connected)
+    await Promise.all(held.map((session) => once(session, 'remoteSettings')))
+    const beginning = vi.spyOn(Readable.prototype, 'pipe')
+    const head = { ':method': 'POST', ':path': EXPORT.traces, 'content-type': 'application/grpc' }
+    for (const session of held) {
+      for (let i = 0; i < 32; i++) session.request(head).on('error', () => undefined)
+    }
+    let mostPerTurn = 0
+    for (let before = 0; before < 12 * 32; ) {
+      await nextTurn()
+      mostPerTurn = Math.max(mostPerTurn, beginning.mock.calls.length - before)
+      before = beginning.mock.calls.length
+    }
+    beginning.mockRestore()
+
+    // Two lots: between two looks there may be one before and one after the turn's own.
+    expect(mostPerTurn).toBeLessThanOrEqual(64)
   })
 
   test('leave room for another address, whatever one address has begun', async () => {
