@@ -7,6 +7,7 @@ import { auditOnce } from '../../internal/audit/audit-sink.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { BLOB_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
+import { costObjectsIn } from '../../internal/directory/cost-objects.js'
 import { WatchedDirectory, workloadHashes } from '../../internal/directory/directory.js'
 import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
 import { openExporter } from '../../internal/exports/open-exporter.js'
@@ -49,6 +50,7 @@ runMain('exporter', async () => {
       ...shared,
       perTenant: config.exportsPerTenant,
       workloadsOf: async (tenantId) => workloadHashes(directory, tenantId, identityKeyOf(tenantId)),
+      costObjectsOf: (tenantId) => costObjectsIn(directory, tenantId),
       unitPricesIn,
     },
     role.signal,
@@ -57,9 +59,7 @@ runMain('exporter', async () => {
   const runner = await openRunner(
     {
       ...shared,
-      publish,
-      audit: auditOnce(publish),
-      member: role.member,
+      ...{ publish, audit: auditOnce(publish), member: role.member },
       masterKeys: role.masterKeys,
       targets: config,
       extraCa,

@@ -4,6 +4,7 @@ import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-n
 import { auditRoutes } from '../../internal/audit/audit-routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
 import { consoleRoutes } from '../../internal/console/console-routes.js'
+import { costObjectsIn } from '../../internal/directory/cost-objects.js'
 import { workloadHashes } from '../../internal/directory/directory.js'
 import { eventLogRoutes } from '../../internal/event-log/event-log-routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
@@ -48,6 +49,10 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
   const cohortMin = (tenantId: string): number => settingsOf(access.tenants.get(tenantId)).min_cohort
   const reports = openReports({
     ...gateway,
+    costObjectsOf: (tenantId) =>
+      settingsOf(access.tenants.get(tenantId)).cohort_scope === 'people'
+        ? costObjectsIn(directory.directory, tenantId)
+        : undefined,
     prices: await openPrices(gateway),
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
     cohortMin,

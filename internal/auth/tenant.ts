@@ -18,8 +18,11 @@ export interface Tenant {
   readonly applied_changes?: readonly AppliedChange[]
 }
 
-/** Settings of which some changes destroy data, or decide where it may be: these wait (`pending-changes.ts`). */
-export const DELAYED_SETTINGS = ['retention_days', 'residency_region'] as const
+/**
+ * Settings of which some changes destroy data, decide where it may be, or show what was hidden: these wait
+ * (`pending-changes.ts`).
+ */
+export const DELAYED_SETTINGS = ['retention_days', 'residency_region', 'cohort_scope'] as const
 
 export interface PendingChange {
   readonly setting: (typeof DELAYED_SETTINGS)[number]
@@ -71,6 +74,8 @@ export interface TenantSettings {
   readonly time_zone: string
   /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more. */
   readonly min_cohort: number
+  /** What the cohort rule folds: every group, or only what names people. */
+  readonly cohort_scope: CohortScope
   /** What a credential may give to others: what it holds, or anything. */
   readonly delegation: Delegation
   /** What its gateways vouch for although callers of other gateways could write it, as `otlp.key_alias`. */
@@ -110,6 +115,10 @@ export const COHORT_MIN = 5
 /** The most: groups of more people are no cohorts. */
 export const COHORT_MAX = 50
 
+/** `people`: services, teams and cost centres that the directory lists are always named. */
+export const COHORT_SCOPES = ['all', 'people'] as const
+export type CohortScope = (typeof COHORT_SCOPES)[number]
+
 /**
  * How a stated service that is not in the directory counts: `declared` (0.70, not for chargeback) or `resolved`; `auto`
  * is `declared` as soon as the directory has services.
@@ -138,6 +147,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   dimensions: [],
   time_zone: 'UTC',
   min_cohort: COHORT_MIN,
+  cohort_scope: 'all',
   delegation: 'held',
   trusted_fields: [],
 }

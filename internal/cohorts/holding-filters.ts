@@ -17,10 +17,18 @@ export interface FilterCell {
   readonly cost: bigint
 }
 
-/** @returns how many of the first filters may hold: the last ones are dropped until none isolates fewer than k people */
-export function holdingFilters(cells: readonly FilterCell[], filters: number, k: number): number {
+/**
+ * @param isHarmless whether so many of the first filters name nobody, whatever they select
+ * @returns how many of the first filters may hold: the last ones are dropped until none isolates fewer than k people
+ */
+export function holdingFilters(
+  cells: readonly FilterCell[],
+  filters: number,
+  k: number,
+  isHarmless: (first: number) => boolean = () => false,
+): number {
   let holding = filters
-  while (holding > 0 && isolates(cells, holding, k)) holding--
+  while (holding > 0 && !isHarmless(holding) && isolates(cells, holding, k)) holding--
   return holding
 }
 

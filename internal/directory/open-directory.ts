@@ -16,7 +16,7 @@ export interface OpenDirectory {
   readonly recordsOf: { readonly [K in DirectoryKind]: Records<EntriesOf[K]> }
   readonly entries: EntryIndex
   readonly people: PeopleIndex
-  readonly directory: Directory
+  readonly directory: Directory & Pick<WatchedDirectory, 'identityNames'>
   /** The newest revision of its bucket that this process holds. */
   readonly revision: () => number
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { COHORT_SCOPES } from '../auth/tenant.js'
 import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../text/answer-fields.js'
@@ -198,6 +199,9 @@ export const manifest = z
     }),
     cohorts: z.object({
       k: z.int().min(5).meta({ description: '`min_cohort` of the tenant when the job started.' }),
+      scope: z.enum(COHORT_SCOPES).meta({
+        description: '`cohort_scope` of the tenant when the job started: every group folds, or what names people.',
+      }),
       groups_folded: count(),
       rows_of_folded_groups: count(),
     }),

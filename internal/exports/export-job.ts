@@ -1,3 +1,4 @@
+import type { CohortScope } from '../auth/tenant.js'
 import type { ExportRequest } from './export-request.js'
 
 /** An export job as stored under its id in the KV bucket `jobs`. */
@@ -39,6 +40,8 @@ export interface JobWork {
   readonly read_as_of_ms: number
   /** People that a row has at least. */
   readonly k: number
+  /** What the cohort rule folds. Absent: every group. */
+  readonly cohort_scope?: CohortScope
   /** How many of the request's filters, from the first on, are applied. */
   readonly filters_applied: number
   /** Slices whose groups are staged, with the number of groups. */

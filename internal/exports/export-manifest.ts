@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { CohortScope } from '../auth/tenant.js'
 import type { StagedTotals } from '../store/queries/exports/staged-groups.js'
 import type { Manifest } from './export-contract.js'
 import { showFilters, suppressedOf } from './export-filters.js'
@@ -15,6 +16,7 @@ export interface ManifestFacts {
   readonly request: ExportRequest
   readonly asOfMs: number
   readonly k: number
+  readonly cohortScope: CohortScope
   readonly filtersApplied: number
   readonly createdAtMs: number
   readonly file: StoredFile
@@ -63,7 +65,12 @@ export function manifestOf(facts: ManifestFacts): Manifest {
     exported: recordTotals.exported,
     left_out: [...recordTotals.leftOut],
     everything: recordTotals.everything,
-    cohorts: { k: facts.k, groups_folded: totals.foldedGroups, rows_of_folded_groups: totals.foldedRows },
+    cohorts: {
+      k: facts.k,
+      scope: facts.cohortScope,
+      groups_folded: totals.foldedGroups,
+      rows_of_folded_groups: totals.foldedRows,
+    },
     delivery: { mode: 'Overwrite', correction: 'Replacement', scope: `${period.from} to ${period.to}` },
     fields_left_out: Object.fromEntries(
       LEFT_OUT_FIELDS.filter(([field]) => !group_by.some((grouping) => grouping === field)),

@@ -1,3 +1,4 @@
+import type { CohortScope } from '../auth/tenant.js'
 import { isTagField, type TagField } from '../records/dimensions.js'
 import type { Place, ResidencyRegion } from '../residency/residency.js'
 import type { ExportGrain, UnitPrices } from '../store/queries/exports/export-groups.js'
@@ -6,6 +7,7 @@ import type { ExportPeople, ExportSelection } from '../store/queries/exports/exp
 import type { ExportSource } from '../store/queries/exports/export-source.js'
 import type { Staged, StagedTotals } from '../store/queries/exports/staged-groups.js'
 import { countedMeters } from '../store/queries/prices/meters.js'
+import type { CostObjectNames } from '../store/queries/reports/groups.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import type { JobWork, StoredJob } from './export-job.js'
@@ -24,6 +26,8 @@ interface ExportingTenant {
   readonly residencyRegion: ResidencyRegion
   /** The least number of people in a row. */
   readonly minCohort: number
+  /** What the cohort rule folds. Default: every group. */
+  readonly cohortScope?: CohortScope
   /** Declared tags whose values name people. */
   readonly personalTags: readonly TagField[]
 }
@@ -39,6 +43,8 @@ export interface ExporterDeps {
   readonly places: readonly Place[]
   /** Hashes of the tenant's identities that are not people, hex. @throws when they cannot be determined */
   readonly workloadsOf: (tenantId: string) => Promise<readonly string[]>
+  /** The services and owners that the tenant's directory lists. */
+  readonly costObjectsOf: (tenantId: string) => CostObjectNames
   /** Unit prices from a record's `cost_details`. */
   readonly unitPricesIn: (costDetails: string) => Omit<UnitPrices, 'hashes'> | undefined
   readonly clock: () => number
@@ -60,7 +66,7 @@ export interface ExportRun extends ExporterDeps {
 /** Reads what a job needs, and takes a new snapshot unless its own is still recent. */
 export async function beginRun(
   hold: JobHold,
-  { minCohort: k, personalTags }: ExportingTenant,
+  { minCohort: k, cohortScope = 'all', personalTags }: ExportingTenant,
   deps: ExporterDeps,
   signal: AbortSignal,
 ): Promise<ExportRun> {
@@ -70,7 +76,11 @@ export async function beginRun(
   const workloads = await deps.workloadsOf(tenantId).catch((cause: unknown) => {
     throw new ExportFailed('cohorts_unknown', { cause })
   })
-  const people = { workloads, personalTags }
+  const peopleIn = (scope: CohortScope): ExportPeople => ({
+    workloads,
+    personalTags,
+    ...(scope === 'people' && { costObjects: deps.costObjectsOf(tenantId) }),
+  })
   const { from, to } = request.period
   const selectionAt = async (asOfMs: number, some: typeof filters): Promise<ExportSelection> => {
     const days = { tenantId, asOfMs, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS, filters: some }
@@ -81,10 +91,24 @@ export async function beginRun(
   if (deps.clock() - startedAsOfMs > SNAPSHOT_AGE_MS_MAX) {
     const asOfMs = await deps.newestComplete()
     const holding = async (): Promise<number> =>
-      source.countHoldingFilters(await selectionAt(asOfMs, filters), people, groupBy.filter(isTagField), k, signal)
+      source.countHoldingFilters(
+        await selectionAt(asOfMs, filters),
+        peopleIn(cohortScope),
+        groupBy.filter((name) => name !== 'day' && name !== 'meter'),
+        k,
+        signal,
+      )
     const applied = filters.length === 0 ? 0 : await withStoreErrors('cohorts_unknown', holding())
     await hold.save({
-      work: { read_as_of_ms: asOfMs, k, filters_applied: applied, slices: [], folds: [], parts: [] },
+      work: {
+        read_as_of_ms: asOfMs,
+        k,
+        ...(cohortScope !== 'all' && { cohort_scope: cohortScope }),
+        filters_applied: applied,
+        slices: [],
+        folds: [],
+        parts: [],
+      },
     })
   }
   const work = workOf(hold)
@@ -104,7 +128,7 @@ export async function beginRun(
     },
     selection,
     recordTotals,
-    people,
+    people: peopleIn(work.cohort_scope ?? 'all'),
     work,
   }
 }

@@ -37,6 +37,7 @@ export async function exportJob(
       ...facts,
       asOfMs: run.work.read_as_of_ms,
       k: run.work.k,
+      cohortScope: run.work.cohort_scope ?? 'all',
       filtersApplied: run.work.filters_applied,
       recordTotals: run.recordTotals,
       totals: folding.totals,

@@ -20,7 +20,8 @@ import { isQueuedIn, jobQueue } from './queue.js'
 import { jobsAtOnce } from './slots.js'
 import { waker } from './waiting-exports.js'
 
-export interface OpenExporterDeps extends Pick<WorkerDeps, 'perTenant' | 'workloadsOf' | 'unitPricesIn'> {
+export interface OpenExporterDeps
+  extends Pick<WorkerDeps, 'perTenant' | 'workloadsOf' | 'costObjectsOf' | 'unitPricesIn'> {
   readonly broker: Broker
   readonly store: ClickHouseClient
   readonly blobs: BlobStore
@@ -61,12 +62,19 @@ export async function openExporter(
     findTenant: (tenantId: string) => {
       const tenant = tenants.get(tenantId)
       if (tenant === undefined) return undefined
-      const { residency_region, min_cohort, dimensions } = settingsOf(tenant)
+      const { residency_region, min_cohort, cohort_scope, dimensions } = settingsOf(tenant)
       const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
-      return { name: tenant.name, residencyRegion: residency_region, minCohort: min_cohort, personalTags }
+      return {
+        name: tenant.name,
+        residencyRegion: residency_region,
+        minCohort: min_cohort,
+        cohortScope: cohort_scope,
+        personalTags,
+      }
     },
     places: [thisInstance(deps.instanceRegion), blobs.place],
     workloadsOf: deps.workloadsOf,
+    costObjectsOf: deps.costObjectsOf,
     unitPricesIn: deps.unitPricesIn,
     publishEvent: eventPublisher(publish, deps.idsOf),
     clock,

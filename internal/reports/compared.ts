@@ -1,3 +1,4 @@
+import type { CohortScope } from '../auth/tenant.js'
 import type { AnswerRow, PreviousRow } from '../store/queries/reports/answer.js'
 import type { FigureName } from '../store/queries/reports/figures.js'
 import { parseSum } from '../units/quantity.js'
@@ -35,12 +36,12 @@ type Side = Pick<PreviousRow, 'people' | 'figures'>
 type Values = Readonly<Record<string, Decimal | null>>
 
 /** @returns no members unless periods are compared; null for a figure that is not shown or has no divisor */
-export function comparedOf(row: AnswerRow, kind: ReportKind, cohortMin: number) {
+export function comparedOf(row: AnswerRow, kind: ReportKind, by: Cohorts) {
   const { previous } = row
   if (previous === undefined) return {}
   const { compared } = previous
   if (compared === 'not_shown') return { compared, previous: null, change: null, change_percent: null }
-  const [now, before] = [valuesOf(row, kind, cohortMin), valuesOf(previous, kind, cohortMin)]
+  const [now, before] = [valuesOf(row, kind, by), valuesOf(previous, kind, by)]
   const names = COMPARED_FIGURES[kind]
   const each = <T>(of: (name: ComparedFigure) => T) => Object.fromEntries(names.map((name) => [name, of(name)]))
   return {
@@ -51,8 +52,14 @@ export function comparedOf(row: AnswerRow, kind: ReportKind, cohortMin: number) 
   }
 }
 
-function valuesOf({ people, figures }: Side, kind: ReportKind, cohortMin: number): Values {
-  const ofPeople = { people: people > 0 && people < cohortMin ? null : { steps: BigInt(people), decimals: 0 } }
+interface Cohorts {
+  readonly cohortMin: number
+  readonly cohortScope: CohortScope
+}
+
+function valuesOf({ people, figures }: Side, kind: ReportKind, { cohortMin, cohortScope }: Cohorts): Values {
+  const isHidden = cohortScope === 'people' || (people > 0 && people < cohortMin)
+  const ofPeople = { people: isHidden ? null : { steps: BigInt(people), decimals: 0 } }
   if (kind === 'adoption') return { ...ofPeople, calls: { steps: BigInt(figures.calls), decimals: 0 } }
   const sums = Object.entries(SUMS).map(([name, decimals]) => {
     const text = figures[name as Sum]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { COHORT_SCOPES } from '../auth/tenant.js'
 import { withTagPattern } from '../filters/filter-fields.js'
 import { FILTERS_DESCRIPTION, filterParameters } from '../filters/parameters.js'
 import { DIMENSION_NAMES } from '../filters/report-dimensions.js'
@@ -123,7 +124,7 @@ const rowBase = {
     .meta({
       description:
         'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, ' +
-        'because the whole interval has.',
+        'because the whole interval has, and in usage with `cohort_scope` `people`.',
     }),
 }
 
@@ -295,6 +296,9 @@ const report = z
     widened_filters: z.array(groupField).meta({
       description: 'Fields of the filters that were dropped; see `suppressed`.',
     }),
+    cohort_scope: z.enum(COHORT_SCOPES).meta({
+      description: 'What `min_cohort` protects here (setting `cohort_scope`): every group, or what names people.',
+    }),
     as_of: timeText().meta({
       description: 'The figures are those of this time: later calls and changes are not in them.',
     }),
@@ -345,6 +349,7 @@ const EXAMPLE_SCOPE = {
   group_by: ['service'],
   allocated: false,
   widened_filters: [],
+  cohort_scope: 'all' as const,
   as_of: '2026-12-01T06:00:00.120Z',
   rows: 1,
   total_cost_usd: '1204.5512',

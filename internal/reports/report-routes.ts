@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/authenticate.js'
+import type { CohortScope } from '../auth/tenant.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { Exchange } from '../http/exchange.js'
 import { readPosition } from '../http/resource/collection.js'
@@ -8,6 +9,7 @@ import type { Route } from '../http/route.js'
 import { problem } from '../problems/problem-catalogue.js'
 import { type Dimension, tagFieldOf } from '../records/dimensions.js'
 import { TOO_MANY_QUERIES } from '../store/failures.js'
+import type { CostObjectNames } from '../store/queries/reports/groups.js'
 import { badParameter } from '../text/query-string.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
 import type { Repricing } from '../valuation/cost/reprice.js'
@@ -45,6 +47,8 @@ export interface ReportRoutesDeps {
   readonly prices: Prices
   /** k of the cohort rule. */
   readonly cohortMin: (tenantId: string) => number
+  /** What a tenant always names, where its cohort rule folds people only; undefined: it folds everything. */
+  readonly costObjectsOf: (tenantId: string) => CostObjectNames | undefined
   readonly watermark: Pick<Watermark, 'latest'>
   readonly cursors: CursorCodec
   readonly clock: () => number
@@ -55,6 +59,7 @@ interface ReadAs {
   readonly months: readonly WeighedMonth[]
   readonly snapshotMs: number
   readonly repriced: Repricing | undefined
+  readonly cohortScope: CohortScope
 }
 
 /** One report: how its query is read, and how its rows are shown. */
@@ -129,11 +134,15 @@ async function answer(
   const repriced = repricing(question, tenantId, deps.prices, clock())
   if (question.repriceAs !== undefined && repriced === undefined) return exchange.replyProblem(NOT_PRICED)
   const months = await weighedMonths(question, tenantId, reads, signal)
+  // Adoption is a figure about people.
+  const costObjects = question.kind === 'adoption' ? undefined : deps.costObjectsOf(tenantId)
+  const cohortScope: CohortScope = costObjects === undefined ? 'all' : 'people'
   const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
   const of = {
     ...{ tenantId, snapshotMs, personalTags, cohortMin, months },
     notPeople: deps.notPeople(tenantId),
     credentialNames: deps.credentialNames(tenantId),
+    ...(costObjects !== undefined && { costObjects }),
     pricedFigures: await pricedFiguresOf(question, tenantId, repriced, deps.prices, signal),
   }
 
@@ -146,7 +155,7 @@ async function answer(
   if (answered === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   if (answered.value === undefined) return exchange.replyProblem(EXPIRED)
   const { totals, filtersApplied, next } = answered.value
-  const by: ShownBy = { question, totals, cohortMin, isParent: filtersApplied < question.filters.length }
+  const by: ShownBy = { question, totals, cohortMin, cohortScope, isParent: filtersApplied < question.filters.length }
   exchange.replyJson('200 OK', {
     ...suppressionOf(question, filtersApplied),
     data: shape.show(answered.value, by),
@@ -155,7 +164,7 @@ async function answer(
       limit,
       has_more: next !== undefined,
     },
-    report: shape.scope(question, answered.value, { months, snapshotMs, repriced }),
+    report: shape.scope(question, answered.value, { months, snapshotMs, repriced, cohortScope }),
   })
 }
 
@@ -188,7 +197,11 @@ function suppressionOf({ filters }: ReportQuestion, filtersApplied: number) {
   }
 }
 
-const scopeOf: Shape['scope'] = (question, { totals, filtersApplied }, { months, snapshotMs, repriced }) => ({
+const scopeOf: Shape['scope'] = (
+  question,
+  { totals, filtersApplied },
+  { months, snapshotMs, repriced, cohortScope },
+) => ({
   ...shownPeriod(question.period),
   time_zone: question.zone,
   interval: question.interval ?? null,
@@ -201,6 +214,7 @@ const scopeOf: Shape['scope'] = (question, { totals, filtersApplied }, { months,
     })),
   }),
   widened_filters: [...new Set(question.filters.slice(filtersApplied).map(({ field }) => field))],
+  cohort_scope: cohortScope,
   as_of: new Date(snapshotMs).toISOString(),
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),

@@ -1,3 +1,4 @@
+import type { CohortScope } from '../auth/tenant.js'
 import type { GroupField } from '../filters/report-dimensions.js'
 import { isTagField } from '../records/dimensions.js'
 import type { AnswerRow, AnswerTotals } from '../store/queries/reports/answer.js'
@@ -39,24 +40,26 @@ export interface ShownBy {
   readonly question: ReportQuestion
   readonly totals: AnswerTotals
   readonly cohortMin: number
+  readonly cohortScope: CohortScope
   /** Whether filters were dropped: the rows are those of a larger group than asked for. */
   readonly isParent: boolean
 }
 
 /** Members that rows of all reports have. */
-const head = (row: AnswerRow, { question, cohortMin, isParent }: ShownBy) => ({
+const head = (row: AnswerRow, { question, cohortMin, cohortScope, isParent }: ShownBy) => ({
   ...shownPeriod(periodOf(row, question)),
   ...labelsOf(row, question.groupBy),
   ...(isParent && { scope: 'parent' as const }),
   folded: row.isFolded,
   ...(row.isFolded && { groups: row.groups }),
-  people: row.people > 0 && row.people < cohortMin ? null : row.people,
+  // Where groups of cost objects do not fold, how many people are in them is no figure of theirs: adoption has it.
+  people: cohortScope === 'people' || (row.people > 0 && row.people < cohortMin) ? null : row.people,
 })
 
 export const shownAdoption = (row: AnswerRow, by: ShownBy) => ({
   ...head(row, by),
   calls: Number(row.figures.calls),
-  ...comparedOf(row, 'adoption', by.cohortMin),
+  ...comparedOf(row, 'adoption', by),
 })
 
 export function shownUsage(row: AnswerRow, by: ShownBy) {
@@ -95,7 +98,7 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
         (reason) => figures[`${reason}_calls`] !== '0' || figureSteps(figures[`${reason}_cost_usd`]) !== 0n,
       ).map((reason) => [reason, { calls: Number(figures[`${reason}_calls`]), cost_usd: usd(`${reason}_cost_usd`) }]),
     ),
-    ...comparedOf(row, 'usage', by.cohortMin),
+    ...comparedOf(row, 'usage', by),
   }
 }
 

@@ -3,7 +3,7 @@ import type { TagField } from '../records/dimensions.js'
 import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import type { AnswerPage, AnswerScope, ReportQuery } from '../store/queries/reports/answer.js'
 import { EXTRA_FIGURES, FIGURE_NAMES, type FigureName } from '../store/queries/reports/figures.js'
-import type { ReportScope } from '../store/queries/reports/groups.js'
+import type { CostObjectNames, ReportScope } from '../store/queries/reports/groups.js'
 import type { PricedFigures } from '../store/queries/reports/priced-figures.js'
 import type { ReportQuestion } from './question.js'
 import { monthsOf, type Period } from './report-period.js'
@@ -42,6 +42,8 @@ export interface ReportOf {
   readonly credentialNames?: ReadonlyMap<string, string>
   /** SQL of figures that depends on prices. Default: none. */
   readonly pricedFigures?: PricedFigures
+  /** Names that are always shown. Default: none. */
+  readonly costObjects?: CostObjectNames
   readonly cohortMin: number
   readonly months: readonly WeighedMonth[]
 }
@@ -181,6 +183,7 @@ const queryOf = (question: ReportQuestion, of: ReportOf, filtersApplied: number,
       personalTags: of.personalTags ?? [],
       ...(of.credentialNames !== undefined && { credentialNames: of.credentialNames }),
       ...(of.pricedFigures !== undefined && { pricedFigures: of.pricedFigures }),
+      ...(of.costObjects !== undefined && { costObjects: of.costObjects }),
     },
     spreadBy: of.months
       .filter(({ fromMs, toMs }) => fromMs < period.toMs && toMs > period.fromMs)

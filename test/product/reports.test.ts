@@ -369,7 +369,7 @@ describe('what is refused', () => {
     'from=2026-13-01',
     'from=2026-10-02&to=2026-10-01',
     'from=2020-01-01&to=2026-10-01',
-    'filter[trace_id][eq]=abc',
+    'filter[span_id][eq]=abc',
     'filter[cost_usd][gt]=1',
     'filter[event_time][gt]=2026-10-01T00:00:00Z',
     'filter[__proto__][eq]=x',

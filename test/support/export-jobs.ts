@@ -83,6 +83,7 @@ export async function launchExports(): Promise<ExportBench> {
     findTenant: () => ({ name: 'Acme, "Inc."', residencyRegion: null, minCohort: 5, personalTags: [] }),
     places: [],
     workloadsOf: async () => [],
+    costObjectsOf: () => ({ services: [], owners: [] }),
     unitPricesIn,
     publishEvent: async (event) => void events.push(event),
     clock: Date.now,

@@ -8,9 +8,9 @@ import {
 import type { SettingsPatch } from './tenant-contract.js'
 
 /**
- * Changes of settings that destroy data, or decide where it may be, wait a day, so that the tenant can see and cancel
- * what a stolen credential asked for: a wrong region stops exports and webhooks, none lets data leave. The operator's
- * changes do not wait.
+ * Changes of settings that destroy data, decide where it may be, or show what was hidden, wait a day, so that the tenant
+ * can see and cancel what a stolen credential asked for: a wrong region stops exports and webhooks, none lets data leave.
+ * The operator's changes do not wait.
  */
 
 export const CHANGE_DELAY_MS = 24 * 60 * 60 * 1000
@@ -20,6 +20,7 @@ type Delayed = Pick<TenantSettings, PendingChange['setting']>
 const IS_DESTRUCTIVE: { readonly [S in keyof Delayed]: (from: Delayed[S], to: Delayed[S]) => boolean } = {
   retention_days: (from, to) => to < from,
   residency_region: (from, to) => to !== from,
+  cohort_scope: (from, to) => to === 'people' && from !== 'people',
 }
 
 export interface SplitPatch {

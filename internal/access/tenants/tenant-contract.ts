@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { COHORT_MAX, COHORT_MIN, DELAYED_SETTINGS, DELEGATIONS, UNDECLARED_SERVICES } from '../../auth/tenant.js'
+import {
+  COHORT_MAX,
+  COHORT_MIN,
+  COHORT_SCOPES,
+  DELAYED_SETTINGS,
+  DELEGATIONS,
+  UNDECLARED_SERVICES,
+} from '../../auth/tenant.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { DIMENSIONS_MAX, foldKey, TAG_VALUES_MAX } from '../../records/dimensions.js'
 import { REGION_PATTERN } from '../../residency/residency.js'
@@ -111,6 +118,7 @@ export const settingsPatch = z
       .refine((text) => readZone(text) !== undefined, 'must be a name from the tz database')
       .optional(),
     min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
+    cohort_scope: z.enum(COHORT_SCOPES).optional(),
     delegation: z.enum(DELEGATIONS).optional(),
     trusted_fields: z.array(z.string().regex(TRUSTED_FIELD, TRUSTED_FIELD_FORM)).max(64).optional(),
     rate_limits: z
@@ -228,6 +236,12 @@ const settings = z
         'Reports, adoption and exports show no group of fewer people: it is folded into its parent. Applies to ' +
         'the next report and export.',
     }),
+    cohort_scope: z.enum(COHORT_SCOPES).meta({
+      description:
+        'What `min_cohort` protects. `all`: every group. `people`: services, teams and cost centres that the ' +
+        'directory lists are always named; what names people folds (owners who are people, names that the directory ' +
+        'does not list, personal tags, adoption).',
+    }),
     delegation: z.enum(DELEGATIONS).meta({
       description:
         'What a credential may give to API keys, clients, connectors and people. `held`: only scopes, layers and ' +
@@ -267,7 +281,8 @@ const settings = z
       )
       .readonly()
       .meta({
-        description: 'Changes that destroy data, or decide where it may be. They wait 24 hours and can be cancelled.',
+        description:
+          'Changes that destroy data, decide where it may be, or show what was hidden. They wait 24 hours and can be cancelled.',
       }),
     k: z.number().meta({ description: 'The same as `min_cohort`.' }),
   })
@@ -294,6 +309,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   dimensions: [{ key: 'team', personal: false, declared_at: '2026-11-21T09:30:00.000Z' }],
   time_zone: 'UTC',
   min_cohort: COHORT_MIN,
+  cohort_scope: 'all',
   rate_limits: {
     ingest: { per_second: 20_000, burst: 40_000 },
     read: { per_second: 50, burst: 200 },

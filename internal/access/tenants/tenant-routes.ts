@@ -38,11 +38,21 @@ export interface SettingsRoutesDeps {
   readonly clock: () => number
 }
 
-/** A credential that could lift the limit could give itself everything. */
-const ONLY_OWNERS = problem(
-  'INSUFFICIENT_SCOPE',
-  'Only an owner of the tenant, or its operator, may set delegation to any.',
-)
+/** Values that only owners may set: who could lift the limit could give itself everything, or see everybody. */
+const OF_OWNERS = { delegation: 'any', cohort_scope: 'people' } as const
+const onlyOwners = (setting: keyof typeof OF_OWNERS): Problem =>
+  problem(
+    'INSUFFICIENT_SCOPE',
+    `Only an owner of the tenant, or its operator, may set ${setting} to ${OF_OWNERS[setting]}.`,
+  )
+
+/** The setting that this credential may not give its value. */
+const forbidden = (tenant: Tenant, body: SettingsPatch, principal: string): keyof typeof OF_OWNERS | undefined =>
+  isOwner(tenant, principal)
+    ? undefined
+    : (Object.keys(OF_OWNERS) as (keyof typeof OF_OWNERS)[]).find(
+        (setting) => body[setting] === OF_OWNERS[setting] && settingsOf(tenant)[setting] !== OF_OWNERS[setting],
+      )
 
 const ACCESS = { access: 'admin:config', rateClass: 'control', path: PATH } as const
 
@@ -84,22 +94,21 @@ async function updateSettings(
 ): Promise<Reply | Problem> {
   let before: Tenant | undefined
   let errors: readonly FieldError[] = []
-  let isForbidden = false
+  let refused: keyof typeof OF_OWNERS | undefined
   let scheduled: readonly PendingChange[] = []
   const after = present(
     await tenants.change(caller.tenantId, (tenant) => {
       before = tenant
       errors = [...mirrorErrors(body), ...limitErrors(tenant, body, instanceLimits)]
-      isForbidden =
-        body.delegation === 'any' && settingsOf(tenant).delegation !== 'any' && !isOwner(tenant, caller.principal)
-      if (errors.length > 0 || isForbidden) return undefined
+      refused = forbidden(tenant, body, caller.principal)
+      if (errors.length > 0 || refused !== undefined) return undefined
       const split = splitPatch(tenant, body, caller.principal, clock())
       scheduled = split.scheduled
       return withPending(patchedTenant(tenant, split.patch, clock()), split.pending)
     }),
   )
   if (errors.length > 0) return invalid(errors)
-  if (isForbidden) return ONLY_OWNERS
+  if (refused !== undefined) return onlyOwners(refused)
   const was = before ?? after
   for (const change of scheduled) {
     // The same value again is the same change, of which subscribers know.

@@ -42,7 +42,7 @@ describe('export groups of fewer than five people', () => {
       SkuId: 'openai',
     })
     expect(JSON.stringify(hidden)).not.toMatch(/team-|search/)
-    expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
+    expect(manifest.cohorts).toEqual({ k: 5, scope: 'all', groups_folded: 2, rows_of_folded_groups: 1 })
   })
 
   test('at the root are not folded, and the manifest does not claim it', async () => {
@@ -55,7 +55,7 @@ describe('export groups of fewer than five people', () => {
     expect(
       rows.map((row) => [row['x_CohortSuppressed'], row['BilledCost'], row['SubAccountId'], row['SkuId']]),
     ).toEqual([['false', costOf(calls), '', 'openai']])
-    expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 0, rows_of_folded_groups: 0 })
+    expect(manifest.cohorts).toEqual({ k: 5, scope: 'all', groups_folded: 0, rows_of_folded_groups: 0 })
   })
 
   test('are folded with a second group, so that no difference reveals a single small one', async () => {
@@ -168,7 +168,7 @@ describe('export groups by meter', () => {
     const { rows, manifest } = await bench.exported(tenant, { group_by: ['owner', 'meter'] })
 
     expect(told(rows)).toEqual(['- Attributed Inference 8750 7 7000 1750'])
-    expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
+    expect(manifest.cohorts).toEqual({ k: 5, scope: 'all', groups_folded: 2, rows_of_folded_groups: 1 })
   })
 
   test('are passed through with their labels if fewer than five people have tokens of one kind', async () => {
@@ -404,6 +404,41 @@ describe('an export with filters', () => {
     }
 
     expect(services).toEqual([['requested', '{"service":"batch"}'], ['requested', '{"service":"chat"}'], ['requested']])
+  })
+
+  test('names the cost objects of the directory where the tenant lets only people fold', async () => {
+    const tenant = newTenant()
+    const listed = byPeople(tenant, 2, { owner: 'team-listed' }, 'a')
+    const person = byPeople(tenant, 1, { owner: 'ada@example.com' }, 'b')
+    const large = byPeople(tenant, 9, { owner: 'team-large' }, 'c')
+    const unlisted = byPeople(tenant, 5, { owner: 'team-of-nobody-knows' }, 'd')
+    await bench.insert([...listed, ...person, ...large, ...unlisted])
+    const settings = {
+      name: 'Acme',
+      residencyRegion: null,
+      minCohort: 5,
+      cohortScope: 'people',
+      personalTags: [],
+    } as const
+    const people = {
+      findTenant: () => settings,
+      costObjectsOf: () => ({ services: ['search'], owners: ['team-listed', 'team-large'] }),
+    }
+    const only = { field: 'owner', operator: 'eq', values: ['team-listed'] } as ExportFilter & { values: string[] }
+
+    const whole = await bench.exported(tenant, { group_by: ['owner'] }, people)
+    const filtered = await bench.exported(tenant, { group_by: ['owner'], filters: [only] }, people)
+    const protectedOne = { ...only, values: ['ada@example.com'] }
+    const widened = await bench.exported(tenant, { group_by: ['owner'], filters: [protectedOne] }, people)
+
+    expect(whole.rows.map((row) => [row['SubAccountId'], row['x_InvocationCount']]).sort()).toEqual([
+      ['', '6'],
+      ['team-large', '9'],
+      ['team-listed', '2'],
+    ])
+    expect(whole.manifest.cohorts).toMatchObject({ k: 5, scope: 'people' })
+    expect([filtered.manifest.scope, filtered.rows.length]).toEqual(['requested', 1])
+    expect(widened.manifest.scope).toBe('parent')
   })
 
   test('obeys the least number of people that the tenant has set', async () => {

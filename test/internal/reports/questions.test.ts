@@ -40,6 +40,7 @@ beforeAll(async () => {
     dimensionsOf: () => [],
     credentialNames: () => CREDENTIALS,
     cohortMin: () => 5,
+    costObjectsOf: () => undefined,
     watermark: { latest: async () => NOW_MS },
     cursors: createCursorCodec(new Uint8Array(32)),
     clock: () => NOW_MS,

@@ -130,7 +130,7 @@ export const foldedBy = (grain: ExportGrain): readonly string[] => [
 
 /** CTE `numbered`: the records of the selection summed by group, with numbers in place of names. */
 function numberedCte(selection: ExportSelection, grain: ExportGrain, people: ExportPeople, k: number): string {
-  const asked = [...grain.tags, ...selection.filters.map(({ field }) => field)]
+  const asked = [...grain.names, ...grain.tags, ...selection.filters.map(({ field }) => field)]
   const person = personExpression(people, asked)
   const names = namesOf(grain)
   // A value that all groups share is not a key: it would be hashed with each record.

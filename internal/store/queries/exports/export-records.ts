@@ -7,7 +7,7 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { Bindings } from '../records/conditions.js'
 import { dimensionCondition } from '../reports/dimensions.js'
-import { anybodySql } from '../reports/groups.js'
+import { anybodySql, type CostObjectNames, namesPeopleSql } from '../reports/groups.js'
 import { countHoldingFilters as holdingFilters } from '../reports/holding-filters.js'
 
 /** A filter on a dimension of reports or a declared tag, with the same meaning. */
@@ -19,6 +19,8 @@ export interface ExportPeople {
   readonly workloads: readonly string[]
   /** Declared tags whose values name people. */
   readonly personalTags: readonly TagField[]
+  /** Names that are always shown: only people behind other names are counted. Default: all people are. */
+  readonly costObjects?: CostObjectNames | undefined
 }
 
 /** The records that an export reads: one tenant, a time range, filters, as of an instant. */
@@ -57,7 +59,14 @@ const filterConditions = (filters: readonly ExportFilter[], bindings: Bindings):
   filters.map((filter) => `(${dimensionCondition(filter, bindings)})`)
 
 /** A record's person as a number, 0 for nobody. @param asked what an export is grouped or filtered by */
-export function personExpression({ workloads, personalTags }: ExportPeople, asked: readonly string[]): string {
+export function personExpression({ costObjects, ...people }: ExportPeople, asked: readonly string[]): string {
+  const person = anyPerson(people, asked)
+  return costObjects === undefined
+    ? person
+    : `if(${namesPeopleSql({ costObjects, personalTags: people.personalTags }, asked)}, ${person}, 0)`
+}
+
+function anyPerson({ workloads, personalTags }: ExportPeople, asked: readonly string[]): string {
   if (personalTags.length > 0) return anybodySql({ notPeople: workloads, personalTags }, asked)
   // Half of a hash is enough to distinguish people; two with the same half would be folded, not shown.
   const person = 'reinterpretAsUInt64(identity_hash)'
@@ -73,12 +82,13 @@ export const QUERY_BYTES_MAX = 16 * 1024 * 1024
 export async function countHoldingFilters(
   store: ClickHouseClient,
   { tenantId, asOfMs: snapshotMs, fromMs, toMs, filters, hasClosed }: ExportSelection,
-  { workloads: notPeople, personalTags }: ExportPeople,
+  { workloads: notPeople, personalTags, costObjects }: ExportPeople,
   groupBy: readonly GroupField[],
   k: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const scope = { tenantId, snapshotMs, fromMs, toMs, hasClosed, notPeople, personalTags }
+  const of = { tenantId, snapshotMs, fromMs, toMs, hasClosed, notPeople, personalTags }
+  const scope = { ...of, ...(costObjects && { costObjects }) }
   let holding = filters.length
   for (let before = -1; before !== holding; ) {
     before = holding

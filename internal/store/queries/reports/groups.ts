@@ -1,6 +1,7 @@
 import type { Condition } from '../../../filters/parse.js'
 import type { GroupField } from '../../../filters/report-dimensions.js'
 import { NOT_DECLARED, type TagField } from '../../../records/dimensions.js'
+import { UNASSIGNED } from '../../../records/interpretation.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Bindings } from '../records/conditions.js'
@@ -28,6 +29,14 @@ export interface ReportScope {
   readonly credentialNames?: ReadonlyMap<string, string>
   /** SQL of figures that depends on prices. Default: none. */
   readonly pricedFigures?: PricedFigures
+  /** Names that count as nobody's: only people behind other names are counted. Default: all people are. */
+  readonly costObjects?: CostObjectNames
+}
+
+/** The services and owners that a tenant always names (`cohort_scope` `people`). */
+export interface CostObjectNames {
+  readonly services: Iterable<string>
+  readonly owners: Iterable<string>
 }
 
 /** How a report groups the calls. */
@@ -182,15 +191,43 @@ const SOMEBODY = 'somebody'
  *
  * Half of a hash is enough to tell people apart: two with the same half would count as one.
  */
-function peopleSql({ notPeople, personalTags, filters }: ReportScope, groupBy: readonly GroupField[]) {
+function peopleSql(scope: ReportScope, groupBy: readonly GroupField[]) {
+  const { notPeople, personalTags, filters, costObjects } = scope
+  const asked = [...groupBy, ...filters.map(({ field }) => field)]
+  const also = costObjects === undefined ? '' : ` AND ${namesPeopleSql({ costObjects, personalTags }, asked)}`
   if (personalTags.length === 0) {
     return {
       person: `reinterpretAsUInt64(identity_hash) AS ${SOMEBODY}`,
-      isPerson: `${SOMEBODY} NOT IN (${workloadsOf(notPeople)})`,
+      isPerson: `${SOMEBODY} NOT IN (${workloadsOf(notPeople)})${also}`,
     }
   }
-  const asked = [...groupBy, ...filters.map(({ field }) => field)]
-  return { person: `${anybodySql({ notPeople, personalTags }, asked)} AS ${SOMEBODY}`, isPerson: `${SOMEBODY} != 0` }
+  return {
+    person: `${anybodySql({ notPeople, personalTags }, asked)} AS ${SOMEBODY}`,
+    isPerson: `${SOMEBODY} != 0${also}`,
+  }
+}
+
+/**
+ * Whether what a report or export groups and filters by names people in a record: an owner or service that is no cost
+ * object, the sign-in of a person, or a tag that names people.
+ */
+export function namesPeopleSql(
+  { costObjects, personalTags }: Required<Pick<ReportScope, 'costObjects' | 'personalTags'>>,
+  asked: readonly string[],
+): string {
+  const isOther = (column: string, names: Iterable<string>): string => {
+    const known = ['', UNASSIGNED, ...names].map((name) => `unhex('${Buffer.from(name).toString('hex')}')`)
+    return `(toString(${column}) NOT IN (${known.join(', ')}) AND stage_origin != 'stage_c')`
+  }
+  const names = [
+    ...(asked.includes('owner') ? [isOther('owner', costObjects.owners)] : []),
+    ...(asked.includes('service') ? [isOther('service', costObjects.services)] : []),
+    ...(asked.includes('credential') ? ["startsWith(principal, 'usr_')"] : []),
+    ...personalTags
+      .filter((tag) => asked.includes(tag))
+      .map((tag) => `${dimensionSql(tag)} NOT IN ('', '${NOT_DECLARED}')`),
+  ]
+  return names.length === 0 ? 'false' : `(${names.join(' OR ')})`
 }
 
 /** Somebody as a number, 0 for nobody. @param asked what the report or export is grouped or filtered by */

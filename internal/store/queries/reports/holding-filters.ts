@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type FilterCell, holdingFilters } from '../../../cohorts/holding-filters.js'
+import type { Condition } from '../../../filters/parse.js'
 import type { GroupField } from '../../../filters/report-dimensions.js'
 import { snapshotParams } from '../../snapshot.js'
 import { Bindings } from '../records/conditions.js'
@@ -27,7 +28,8 @@ export async function countHoldingFilters(
   only = 'true',
 ): Promise<number> {
   const { filters } = scope
-  if (filters.length === 0) return 0
+  const isHarmless = (first: number): boolean => filters.slice(0, first).every((filter) => namesNobody(filter, scope))
+  if (isHarmless(filters.length)) return filters.length
   const cellsBy = async (isByValue: boolean): Promise<FilterCell[]> => {
     const bindings = new Bindings()
     const result = await store.query({
@@ -47,7 +49,20 @@ export async function countHoldingFilters(
   }
   for (const isByValue of filters.length > FILTERS_BY_VALUE_MAX ? [false] : [true, false]) {
     const cells = await cellsBy(isByValue)
-    if (cells.length <= CELLS_MAX) return holdingFilters(cells, filters.length, k)
+    if (cells.length <= CELLS_MAX) return holdingFilters(cells, filters.length, k, isHarmless)
   }
   return 0
+}
+
+/** Whether a filter names people nowhere, for a tenant that lets cost objects be named: by no name, or by theirs. */
+function namesNobody(
+  { field, operator, values }: Condition<GroupField>,
+  { costObjects, personalTags }: ReportScope,
+): boolean {
+  if (costObjects === undefined) return false
+  if (field === 'owner' || field === 'service') {
+    const known = new Set(field === 'owner' ? costObjects.owners : costObjects.services)
+    return operator !== 'contains' && values.every((value) => known.has(value))
+  }
+  return field !== 'credential' && !personalTags.some((tag) => tag === field)
 }

@@ -84,3 +84,13 @@ test('only an owner lets everybody give everything; everybody may end it', async
   expect((await ask('PATCH', PATH, { delegation: 'any' })).status).toBe(200)
   expect((await ask('PATCH', PATH, { delegation: 'held' })).json.delegation).toBe('held')
 })
+
+test('only an owner lets cost objects be named for few people; it waits a day, and ends at once', async () => {
+  expect(refusalOf(await ask('PATCH', PATH, { cohort_scope: 'people' }))).toEqual([403, 'INSUFFICIENT_SCOPE'])
+
+  const { json } = await ask('PATCH', PATH, { cohort_scope: 'people' }, OWNER)
+  expect(json).toMatchObject({ cohort_scope: 'all', pending_changes: [{ setting: 'cohort_scope', to: 'people' }] })
+
+  const back = await ask('PATCH', PATH, { cohort_scope: 'all' })
+  expect(back.json).toMatchObject({ cohort_scope: 'all', pending_changes: [] })
+})

@@ -72,6 +72,7 @@ describe('the settings in the API', () => {
       dimensions: [],
       time_zone: 'UTC',
       min_cohort: 5,
+      cohort_scope: 'all',
       rate_limits: {
         ingest: { per_second: 20_000, burst: 40_000 },
         read: { per_second: 50, burst: 200 },
