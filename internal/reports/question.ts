@@ -178,11 +178,15 @@ function readFigures(
   }
   const repriceAs = values.reprice_as === undefined ? undefined : readModel(values.reprice_as)
   if (repriceAs === null) return { pointer: '/reprice_as', detail: 'reprice_as must be <provider>/<model>.' }
-  const extras = (Object.keys(EXTRA_FIGURES) as Extra[]).filter((name) =>
-    name === 'repriced' ? repriceAs !== undefined : values[`include_${name}`] === 'true',
-  )
   const isAllocating = values.allocate === 'true'
-  if (isAllocating && extras.some((name) => name !== 'notional')) return { pointer: '/allocate', detail: UNSPREAD }
+  const isAsked: Readonly<Record<Extra, boolean>> = {
+    notional: values.include_notional === 'true',
+    unspread: isAllocating,
+    cost_parts: values.include_cost_parts === 'true',
+    repriced: repriceAs !== undefined,
+  }
+  if (isAllocating && (isAsked.cost_parts || isAsked.repriced)) return { pointer: '/allocate', detail: UNSPREAD }
+  const extras = (Object.keys(EXTRA_FIGURES) as Extra[]).filter((name) => isAsked[name])
   return { isAllocating, extras, repriceAs }
 }
 

@@ -212,6 +212,9 @@ const usageRow = z
           'Only with `include_notional`: dollars that were stated for calls which nobody is billed for. Included ' +
           'in no other figure, and not spread where the report is allocated.',
       }),
+    not_spread_usd: decimalText()
+      .optional()
+      .meta({ description: 'Only in allocated reports: the part of `cost_usd` that is still with cost pools.' }),
     cost_usd_by_part: z
       .object({ ...Object.fromEntries(COST_PART_NAMES.map((part) => [part, decimalText()])), not_split: decimalText() })
       .optional()
@@ -292,6 +295,13 @@ const report = z
           'Only in allocated reports: for each month, the time of the weights by which its pools are spread, ' +
           'which are the latest ones at the end of the month. Null when there are none; pools are then not ' +
           'spread.',
+      }),
+    not_spread_usd: decimalText()
+      .optional()
+      .meta({
+        description:
+          'Only in allocated reports: dollars that are still with cost pools, since weights are missing ' +
+          '(`allocation_weights` with a null `as_of`), leave a part with the pool, or may not be shown.',
       }),
     widened_filters: z.array(groupField).meta({
       description: 'Fields of the filters that were dropped; see `suppressed`.',

@@ -221,6 +221,9 @@ const scopeOf: Shape['scope'] = (
   ...(totals.notionalCostUsd !== undefined && {
     total_notional_cost_usd: formatQuantity(parseSum<'USD'>(totals.notionalCostUsd)),
   }),
+  ...(totals.unspreadCostUsd !== undefined && {
+    not_spread_usd: formatQuantity(parseSum<'USD'>(totals.unspreadCostUsd)),
+  }),
   ...(repriced !== undefined && { repriced: shownRepricing(repriced) }),
   ...(question.previous !== undefined && {
     compared_with: {

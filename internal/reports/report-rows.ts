@@ -89,6 +89,7 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     },
     unattributed_calls: Number(figures.unattributed_calls),
     unattributed_cost_usd: usd('unattributed_cost_usd'),
+    ...(by.question.extras.includes('unspread') && { not_spread_usd: usd('unspread_cost_usd') }),
     ...(by.question.extras.includes('notional') && { notional_cost_usd: usd('notional_cost_usd') }),
     ...(by.question.extras.includes('cost_parts') && { cost_usd_by_part: costParts(cost, figures) }),
     ...(by.question.extras.includes('repriced') && { repriced: repricedFigures(figures) }),

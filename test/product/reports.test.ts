@@ -231,6 +231,7 @@ describe('allocated usage', () => {
     expect(costs(before, 'service')).toEqual({ search: '3', chat: '2', unallocated: '3.000000000000000003' })
     expect(before.report).toMatchObject({ allocated: false })
     expect(before.report).not.toHaveProperty('allocation_weights')
+    expect(before.report).not.toHaveProperty('not_spread_usd')
     // A quarter stays: an eighth has no name, and of another one it may not be told whose it is.
     expect(costs(after, 'service')).toEqual({
       search: '4.500000000000000001',
@@ -239,6 +240,7 @@ describe('allocated usage', () => {
     })
     expect(after.report).toMatchObject({
       allocated: true,
+      not_spread_usd: '0.750000000000000001',
       allocation_weights: [
         { from: '2026-09-01T00:00:00.000Z', to: '2026-10-01T00:00:00.000Z', as_of: '2026-09-30T22:00:00.000Z' },
       ],

@@ -79,6 +79,8 @@ export interface AnswerTotals {
   readonly costUsd: string
   /** Only where it is among the figures. */
   readonly notionalCostUsd?: string | undefined
+  /** Likewise. */
+  readonly unspreadCostUsd?: string | undefined
   /** Of the period before; undefined where it is not compared or must not be shown. */
   readonly previousCostUsd?: string | undefined
 }
@@ -184,7 +186,7 @@ export async function hasClosedIn(
 
 type WireRow = readonly (string | number)[]
 /** Before the labels and the figures. */
-const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'notional'] as const
+const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'notional', 'unspread'] as const
 
 /**
  * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of
@@ -214,7 +216,7 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
     `toString(${PEOPLE_COUNT})`,
     'toString(count() OVER ())',
     `toString(sum(${figureColumn('cost_usd')}) OVER ())`,
-    figures.includes('notional_cost_usd') ? `toString(sum(${figureColumn('notional_cost_usd')}) OVER ())` : "''",
+    ...TOTALLED.map((name) => (figures.includes(name) ? `toString(sum(${figureColumn(name)}) OVER ())` : "''")),
     ...own,
     ...figures.map(figureColumn),
     ...(previous === undefined
@@ -254,9 +256,13 @@ function foldedRows(query: ReportQuery, { scope, spreadBy }: AnswerScope, bindin
   return spreadSql(folded, spreading, bindings)
 }
 
-/** A total that is there only where it is asked for. */
-export const notionalTotal = ({ figures }: Pick<ReportQuery, 'figures'>, usd: string) =>
-  figures.includes('notional_cost_usd') ? { notionalCostUsd: usd } : {}
+/** Figures whose totals are there only where these are asked for. */
+export const TOTALLED = ['notional_cost_usd', 'unspread_cost_usd'] as const
+/** @param usd in the order of `TOTALLED` */
+export const extraTotals = ({ figures }: Pick<ReportQuery, 'figures'>, usd: readonly string[]) => ({
+  ...(figures.includes('notional_cost_usd') && { notionalCostUsd: usd[0] ?? '0' }),
+  ...(figures.includes('unspread_cost_usd') && { unspreadCostUsd: usd[1] ?? '0' }),
+})
 
 const PEOPLE_COUNT = `finalizeAggregation(${PEOPLE})`
 
@@ -300,7 +306,10 @@ function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
     totals: {
       rows: first === undefined ? 0 : Number(at(first, 'rows')),
       costUsd: first === undefined ? '0' : String(at(first, 'cost')),
-      ...notionalTotal(query, first === undefined ? '0' : String(at(first, 'notional'))),
+      ...extraTotals(
+        query,
+        first === undefined ? ['0', '0'] : [String(at(first, 'notional')), String(at(first, 'unspread'))],
+      ),
       previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '0') || undefined,
     },
     rows: rows.map((row) => {

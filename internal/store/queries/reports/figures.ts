@@ -90,6 +90,8 @@ const FIGURES = {
   ...perReason,
   // These only where asked for. Dollars that are part of no other sum:
   notional_cost_usd: { sql: "ifNull(sumIf(estimated_cost_usd, cost_basis = 'notional'), 0)", type: AMOUNT },
+  // Of it, an allocated report shows what is left after spreading (`spread-pools.ts`).
+  unspread_cost_usd: { sql: "sumIf(cost_usd, stage_origin = 'stage_c')", type: AMOUNT },
   // Their SQL is that of the prices (`priced-figures.ts`).
   input_part_cost_usd: NOTHING,
   cached_input_part_cost_usd: NOTHING,
@@ -106,6 +108,7 @@ export type FigureName = keyof typeof FIGURES
 /** Figures that only reports have that ask for them. */
 export const EXTRA_FIGURES = {
   notional: ['notional_cost_usd'],
+  unspread: ['unspread_cost_usd'],
   cost_parts: [
     'input_part_cost_usd',
     'cached_input_part_cost_usd',

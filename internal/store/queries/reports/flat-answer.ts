@@ -2,7 +2,15 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { type FlatGroup, foldOneLevel } from '../../../cohorts/fold-one-level.js'
 import { snapshotParams } from '../../snapshot.js'
 import { Bindings } from '../records/conditions.js'
-import { type AnswerPage, type AnswerRow, foldsIntervals, LIMITS, notionalTotal, type ReportQuery } from './answer.js'
+import {
+  type AnswerPage,
+  type AnswerRow,
+  extraTotals,
+  foldsIntervals,
+  LIMITS,
+  type ReportQuery,
+  TOTALLED,
+} from './answer.js'
 import { type FigureName, figureSteps, figureText } from './figures.js'
 import { orderOf } from './flat-order.js'
 import { countedGroupsSql, presentSql } from './groups.js'
@@ -46,7 +54,10 @@ export async function readFlatAnswer(
     totals: {
       rows: rows.length,
       costUsd: figureText(groups.reduce((sum, { cost }) => sum + cost, 0n)),
-      ...notionalTotal(query, figureText(groups.reduce((sum, { notional }) => sum + notional, 0n))),
+      ...extraTotals(
+        query,
+        TOTALLED.map((_, i) => figureText(groups.reduce((sum, { extras }) => sum + (extras[i] ?? 0n), 0n))),
+      ),
     },
   }
 }
@@ -54,7 +65,8 @@ export async function readFlatAnswer(
 interface Group extends FlatGroup {
   readonly startS: number
   readonly row: AnswerRow
-  readonly notional: bigint
+  /** In the order of `TOTALLED`. */
+  readonly extras: readonly bigint[]
 }
 type WireGroup = readonly (string | readonly string[])[]
 
@@ -89,8 +101,8 @@ function groupOf(wire: WireGroup, { figures, grouping }: ReportQuery): Group {
     people: Number(people),
     figures: named,
   }
-  const [cost, notional] = [figureSteps(named.cost_usd), figureSteps(named.notional_cost_usd ?? '0')]
-  return { startS, row, people: row.people, few, cost, notional }
+  const extras = TOTALLED.map((name) => figureSteps(named[name] ?? '0'))
+  return { startS, row, people: row.people, few, cost: figureSteps(named.cost_usd), extras }
 }
 
 /** By the bytes, as ClickHouse compares. */

@@ -103,9 +103,13 @@ export function spreadSql(rows: string, spreading: Spreading, bindings: Bindings
     if (isPassedOn(name)) {
       return `sum(${column} + move.${SPREAD_NAMES.length + PASSED_ON.indexOf(name) + 3}) AS s_${column}`
     }
+    // What a pool gives away is negative, what a row receives is not.
+    if (name === 'unspread_cost_usd') {
+      const given = `least(move.${SPREAD_NAMES.indexOf('cost_usd') + 3}, toInt256(0))`
+      return `sum(CAST(${column} AS Decimal(76, 18)) + ${amountOf('cost_usd', given)}) AS s_${column}`
+    }
     if (!isSpread(name)) return `sum(${column}) AS s_${column}`
-    const step = `toDecimal256('0.${'1'.padStart(SPREAD[name], '0')}', ${SPREAD[name]})`
-    const amount = `toDecimal256(move.${SPREAD_NAMES.indexOf(name) + 3}, 0) * ${step}`
+    const amount = amountOf(name, `move.${SPREAD_NAMES.indexOf(name) + 3}`)
     return `sum(CAST(${column} AS Decimal(76, ${SPREAD[name]})) + ${amount}) AS s_${column}`
   })
   const kept = [...labels, KEPT]
@@ -128,6 +132,10 @@ export function spreadSql(rows: string, spreading: Spreading, bindings: Bindings
       WHERE is_base OR has_row OR NOT needs_row
       GROUP BY ${[START, ...kept.map((name) => (name === KEPT ? name : `l_${name}`))].join(', ')})`
 }
+
+/** An amount from its smallest steps. */
+const amountOf = (name: Spread, steps: string): string =>
+  `toDecimal256(${steps}, 0) * toDecimal256('0.${'1'.padStart(SPREAD[name], '0')}', ${SPREAD[name]})`
 
 /** The pools of a month: where each moves its amounts to, itself (what it loses) among the receivers. */
 function movesSql(
