@@ -7,6 +7,7 @@
  * with code 75 when it should be started again.
  */
 import { join } from 'node:path'
+import { ConfigError } from '../../internal/config/settings.js'
 import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { writeDurably } from '../../internal/process/durable-files.js'
 import { keepFilesPrivate } from '../../internal/process/main.js'
@@ -37,8 +38,9 @@ try {
     durability: config.durability,
   })
   const syncsTokens = config.durability === 'power' && keepsFiles(config.dataDir)
-  const serve = async (): Promise<'failed'> => {
-    await makeTables(config)
+  const serve = async (): Promise<'failed' | ConfigError> => {
+    const refusal = await makeTables(config).then(() => undefined, expected)
+    if (refusal !== undefined) return refusal
     if (syncsTokens && !engine.writeTokensThrough()) {
       process.stderr.write('store: this file system cannot write through: a power cut may store a batch twice\n')
     }
@@ -56,7 +58,14 @@ try {
   if (end === 'failed')
     throw new FailedWriteError('a write to the disk has failed: starting again from the complete parts')
   await engine.stop()
+  if (end instanceof ConfigError) throw end
   process.exit(0)
 } catch (error) {
   fail(error)
+}
+
+/** Only the operator can help; the engine has to be stopped before the process can end. */
+function expected(cause: unknown): ConfigError {
+  if (cause instanceof ConfigError) return cause
+  throw cause
 }

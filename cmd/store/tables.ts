@@ -1,9 +1,11 @@
 /** What the store does before others use it. */
 import { statfsSync } from 'node:fs'
-import type { Config } from '../../internal/config/settings.js'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { type Config, ConfigError } from '../../internal/config/settings.js'
 import { serviceVersion } from '../../internal/config/version.js'
 import { untilAvailable } from '../../internal/process/main.js'
 import { connectStore } from '../../internal/store/client.js'
+import { TABLE_ENGINES } from '../../internal/store/engine/config-files.js'
 import { LISTEN_HOST } from '../../internal/store/engine/engine.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
 import { createLog } from '../../internal/telemetry/log.js'
@@ -18,7 +20,7 @@ export const keepsFiles = (dataDir: string): boolean => statfsSync(dataDir).type
  * Makes the tables, so that nobody inserts before the logs of tokens are written through. An engine that starts again
  * under load refuses queries, since the roles that waited for it all come at once: it is asked until it takes them.
  *
- * @throws ConfigError when a newer version has brought the tables further
+ * @throws ConfigError when a newer version has brought the tables further, or there is one that is not the service's
  */
 export async function makeTables(
   config: Config<'storePort' | 'storeUser' | 'storePassword' | 'storeDatabase'>,
@@ -28,8 +30,29 @@ export async function makeTables(
   const store = connectStore({ ...account, database })
   const make = async (): Promise<void> => {
     await createDatabase(account, database)
+    await refuseForeignTables(store)
     await migrate(store)
   }
   await untilAvailable('the tables', make, createLog('store', 'info', { version: serviceVersion() }))
   await store.close()
+}
+
+/**
+ * Tables that somebody has put into the engine's folder: the engine asks for no right to read one that there is, and
+ * some engines read files of this machine, or other hosts.
+ */
+async function refuseForeignTables(store: ClickHouseClient): Promise<void> {
+  const found = await store.query({
+    query: `SELECT concat(database, '.', name) AS name, engine FROM system.tables
+            WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')
+              AND engine NOT IN {known:Array(String)} LIMIT 1`,
+    query_params: { known: [...TABLE_ENGINES, 'MaterializedView'] },
+    format: 'JSONEachRow',
+  })
+  const [foreign] = await found.json<{ readonly name: string; readonly engine: string }>()
+  if (foreign === undefined) return
+  throw new ConfigError(
+    `${foreign.name} has the engine ${foreign.engine}, which no table of this service has: remove its file from the ` +
+      'folder metadata of the data folder, or restore a backup',
+  )
 }

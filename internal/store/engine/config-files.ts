@@ -87,7 +87,13 @@ const OWN_RIGHTS = [
 /**
  * The engines of our tables, of temporary ones and of shards. Others could read files of the machine, or other hosts.
  */
-const TABLE_ENGINES = ['MergeTree', 'ReplacingMergeTree', 'AggregatingMergeTree', 'Memory', 'Distributed']
+export const TABLE_ENGINES: readonly string[] = [
+  'MergeTree',
+  'ReplacingMergeTree',
+  'AggregatingMergeTree',
+  'Memory',
+  'Distributed',
+]
 
 export function engineConfigXml(config: EngineConfig): string {
   const markCacheBytes = Math.min(MARK_CACHE_BYTES_MAX, Math.floor(config.memoryBytesMax / 8))

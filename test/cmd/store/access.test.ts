@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launch } from '../../support/processes.js'
@@ -117,6 +117,26 @@ test.each([
   expect((await ask(query, named('attribution', STORE_PASSWORD))).code).toBe('497')
 })
 
+// The engine has no right for the function `file()` alone: see `config-files.ts`.
+test.each([
+  "SELECT * FROM file('/etc/hostname', LineAsString)",
+  "INSERT INTO FUNCTION file('/tmp/attribution-store-wrote', CSV, 'a String') VALUES ('x')",
+  "SELECT * FROM url('http://127.0.0.1:1', LineAsString)",
+  "SELECT * FROM s3('http://127.0.0.1:1/b/k.csv', 'CSV', 'a String')",
+  "SELECT * FROM remote('127.0.0.1:1', system.one)",
+  "SELECT * FROM mysql('127.0.0.1:1', 'd', 't', 'u', 'p')",
+  "SELECT * FROM postgresql('127.0.0.1:1', 'd', 't', 'u', 'p')",
+  "SELECT * FROM sqlite('/etc/hostname', 't')",
+  "SELECT * FROM executable('x', TabSeparated, 'a String')",
+  "SELECT * FROM hdfs('hdfs://127.0.0.1:1/x', LineAsString)",
+  "SELECT * FROM deltaLakeLocal('/etc/')",
+  "SELECT catboostEvaluate('/etc/hostname', 1)",
+  "CREATE TABLE mine (a UInt8) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = local, path = '/tmp/x/')",
+  "BACKUP TABLE secrets TO File('/tmp/attribution-store-backup')",
+])('the service user is refused what reads or writes outside of the tables: %s', async (query) => {
+  expect((await ask(query, named('attribution', STORE_PASSWORD))).status).not.toBe(200)
+})
+
 test.each(['MergeTree ORDER BY a', 'ReplacingMergeTree ORDER BY a', 'AggregatingMergeTree ORDER BY a', 'Memory'])(
   'the service user may create a table with the engine %s',
   async (engine) => {
@@ -210,4 +230,20 @@ test('the audit log table accepts inserts, and nobody can change or delete a row
   expect(
     await (await store.client.query({ query: 'SELECT tenant_id FROM attribution.audit_log', format: 'JSON' })).json(),
   ).toMatchObject({ rows: 1 })
+})
+
+test('a store does not serve with a table in its folder that reads files', async () => {
+  const planted = await launchStore()
+  await stopStore(planted)
+  const tables = join(planted.dataDir, 'store', 'data', 'metadata', 'attribution')
+  const uuid = '11111111-2222-4333-8444-555555555555'
+  const table = `ATTACH TABLE _ UUID '${uuid}' (x String) ENGINE = File(LineAsString, '/etc/hostname')\n`
+  await writeFile(join(tables, 'planted.sql'), table)
+
+  const { args, env } = storeLaunch(planted.dataDir, planted.port)
+  const refused = launch(STORE_MAIN, { args, env })
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines.join('\n')).toContain('attribution.planted has the engine File')
+  await rm(planted.dataDir, { recursive: true, force: true })
 })

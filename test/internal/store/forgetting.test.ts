@@ -1,8 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decidedRow } from '../../../internal/attribution/changes/decided.js'
 import { type Alternative, type Inference, toRow } from '../../../internal/attribution/records/row.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
+import { faultOf } from '../../../internal/local/backup/known-tables.js'
 import { WEIGHT_PARTS } from '../../../internal/records/allocation-weights.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
@@ -479,4 +482,15 @@ test('the name of a person is found among owners and values of tags by a questio
     undefined,
     undefined,
   ])
+})
+
+test('tables, and changes of rows as these are, are among what a restore of a backup takes', () => {
+  const data = join(store.dataDir, 'store', 'data')
+  const paths = readdirSync(join(data, 'store'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /^[^/]+\/[^/]+\/(?:\w+\.sql|mutation_\d+\.txt)$/.test(path))
+    .map((path) => `store/${path}`)
+  const faults = paths.map((path) => faultOf(path, () => readFileSync(join(data, path), 'utf8')))
+
+  expect(paths.filter((path) => path.includes('mutation_')).length).toBeGreaterThan(5)
+  expect(faults.filter((fault) => fault !== undefined)).toEqual([])
 })
