@@ -14,7 +14,7 @@ import {
   openConsole,
   signInByPassword,
 } from '../support/chromium.js'
-import { untilKnown } from '../support/instance.js'
+import { command, setIdentityProvider, untilKnown } from '../support/instance.js'
 import { intakeOfProduct, newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
@@ -247,6 +247,20 @@ describe('access', () => {
       expect.objectContaining({ username: 'ada@example.com', status: 'disabled', second_factor: false }),
     )
     await context.close()
+  })
+
+  test('checks the set-up of the identity provider, and says in words what does not work', async () => {
+    const groups = [{ group: 'finance', scopes: ['read:reporting'] }]
+    const stated = { name: 'Example SSO', issuer: 'http://127.0.0.1:9', client_id: 'attribution', groups }
+    await setIdentityProvider(service, stated, 'secret')
+    await expect.poll(async () => (await ask('GET', '/api/v1/settings')).json.identity_provider).not.toBeNull()
+    await goWithin(page, '/console/access')
+    await goWithin(page, '/console/access?list=people')
+    await page.click('button:has-text("Check the set-up")')
+
+    await page.locator('dl[aria-label="What works"]:has-text("does not work")').waitFor()
+    expect(await layoutFaults(page)).toEqual([])
+    await command(service, ['identity-provider', 'delete', service.credentials.tenant_id])
   })
 })
 
