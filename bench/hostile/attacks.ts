@@ -27,7 +27,16 @@ const longName = (kind: string, n: number): string => `${kind}-${'payments-gatew
 /** A directory of long names, events that state others, and rules that match slowly. */
 export async function prepare({ client }: Hostile): Promise<void> {
   const services = Array.from({ length: SERVICES }, (_, n) => ({ name: longName('s', n), owner: 'team' }))
-  await accepted(client.put('/api/v1/directory', 'application/json', JSON.stringify({ services })))
+  const file = client.put(
+    '/api/v1/directory/import?keep_missing=true',
+    'application/json',
+    JSON.stringify({ services }),
+  )
+  let job = JSON.parse(await accepted(file)) as { readonly id: string; readonly status: string }
+  while (job.status === 'running') {
+    await sleep(500)
+    job = JSON.parse(await accepted(client.get(`/api/v1/directory/imports/${job.id}`))) as typeof job
+  }
   for (let n = 0; n < RULES; n++) {
     const when = [{ field: 'team', match: 'glob', value: `*${'a'.repeat(120)}${n.toString(36).padStart(3, 'b')}*` }]
     const rule = { name: `rule-${n}`, when, set: { service: longName('s', n) } }
@@ -50,9 +59,10 @@ export const eventOf = (fields: object) => ({
 
 const linesOf = (events: readonly object[]): string => events.map((event) => JSON.stringify(event)).join('\n')
 
-async function accepted(sent: ReturnType<HttpServiceClient['post']>): Promise<void> {
+async function accepted(sent: ReturnType<HttpServiceClient['post']>): Promise<string> {
   const { status, body } = await sent
   if (status >= 300) throw new Error(`refused (${status}): ${body.slice(0, 300)}`)
+  return body
 }
 
 /** As large as the largest limit, and unlike any other: nothing of it can be remembered. */
@@ -65,9 +75,9 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: 'a record with suggestions',
-    async strike({ client }) {
+    async strike({ client }, signal) {
       const { data } = await client.page(50, undefined)
-      for (const { id } of data) await client.get(`/v1/attribution/${id}`)
+      for (const { id } of data) if (!signal.aborted) await client.get(`/v1/attribution/${id}`)
     },
   },
   {
