@@ -18,7 +18,7 @@ export interface KnownName {
 
 export const NEAREST_MAX = 3
 /** Known names that are compared with one sought name. */
-export const COMPARED_MAX = 500
+export const COMPARED_MAX = 128
 /** Longer names are not compared letter by letter, and those of more words not word by word. */
 const LETTERS_MAX = 64
 const WORDS_MAX = 16

@@ -87,6 +87,7 @@ async function list(exchange: Exchange, caller: Caller, deps: UnknownNameRoutesD
     for (const row of page.data) {
       data.push({ ...row, nearest_services: nearest.of(row.name) })
       if (data.length % NAMES_PER_TURN === 0) await nextTurn()
+      if (signal.aborted) return
     }
     exchange.replyJson('200 OK', { ...page, data, period: shownPeriod(period) })
   })
