@@ -273,11 +273,14 @@ test('it is restored elsewhere after all was killed: equal to the digit, nothing
 })
 
 test('ids and Idempotency-Keys are remembered, the audit log is whole, and sessions have ended', async () => {
+  const before = (await recordsOf(service)).length
   const again = await ask('POST', '/api/v1/invocations', repeated, { 'idempotency-key': key })
   const other = await ask('POST', '/api/v1/invocations', repeated)
   const different = await ask('POST', '/api/v1/invocations', wireEvent(), { 'idempotency-key': key })
 
-  expect([again.status, other.status, other.json.duplicate, different.status]).toEqual([202, 202, true, 422])
+  expect([again.status, other.status, different.status]).toEqual([202, 202, 422])
+  await attributed(ask, { attributed_service: 'search' })
+  expect(await recordsOf(service)).toHaveLength(before + 1)
   expect((await askAs(service.baseUrl, bearer)('GET', '/v1/attribution?limit=1')).status).toBe(401)
   const actions = (await ask('GET', '/api/v1/audit-log?limit=200')).json.data
   expect(actions).toContainEqual(expect.objectContaining({ target: madeLater.id }))
