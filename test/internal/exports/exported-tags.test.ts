@@ -64,8 +64,9 @@ describe('an export by tags', () => {
   test('filtered by a tag has the calls with its value, and those of few people are not singled out', async () => {
     const tenant = newTenant()
     const shop = tagged(byPeople(tenant, 6, {}, 'a'), { project: 'shop' })
+    const others = tagged(byPeople(tenant, 5, {}, 'c'), { project: 'blog' })
     const few = tagged(byPeople(tenant, 2, {}, 'b'), { project: 'secret' })
-    await bench.insert([...shop, ...few])
+    await bench.insert([...shop, ...others, ...few])
     const filtered = (value: string) =>
       bench.exported(tenant, { filters: [{ field: 'tags.project', operator: 'eq', values: [value] }] })
 
@@ -73,7 +74,10 @@ describe('an export by tags', () => {
     const ofFew = await filtered('secret')
 
     expect(ofShop.manifest.exported.cost_usd).toBe(costOf(shop))
-    expect(ofFew.manifest).toMatchObject({ scope: 'parent', exported: { cost_usd: costOf([...shop, ...few]) } })
+    expect(ofFew.manifest).toMatchObject({
+      scope: 'parent',
+      exported: { cost_usd: costOf([...shop, ...others, ...few]) },
+    })
   })
 
   test('counts the values of a personal tag as people', async () => {

@@ -112,12 +112,14 @@ test('a page of an answer that has expired is undefined', async () => {
   expect(await laterPage(asked, of, position, 2, reads, NEVER)).toBeUndefined()
 })
 
-test('a filter on three people is answered by their parent, one on many is applied', async () => {
+test('a filter on three people, or on all others, is answered by their parent, one on many is applied', async () => {
   const few = await page('filter[service][eq]=service-0', 10)
-  const many = await page('filter[provider][eq]=openai', 10)
-  const both = await page('filter[provider][eq]=openai&filter[service][in]=service-0,service-1', 10)
+  const others = await page('filter[provider][eq]=openai', 10)
+  const many = await page('filter[owner][eq]=team-1', 10)
+  const both = await page('filter[owner][eq]=team-1&filter[service][in]=service-8,service-15', 10)
 
   expect([few.filtersApplied, steps(few.rows[0]?.figures.cost_usd ?? '')]).toEqual([0, TOTAL])
+  expect([others.filtersApplied, others.rows[0]?.people]).toEqual([0, 503])
   expect([many.filtersApplied, many.rows[0]?.people]).toEqual([1, 500])
   expect(both.filtersApplied).toBe(2)
 })
