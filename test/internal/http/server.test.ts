@@ -205,7 +205,9 @@ test('below the first segment of another standard every refusal has its form, wi
       ...[status, 'text/plain', `E${status}`],
     ])
   }
-  const [unread] = await rawExchange(server.port, rawRequest('POST /other/unknown', ['Host: a']))
-  expect(unread).toMatchObject({ status: 411, body: 'E411' })
+  const [unread] = await rawExchange(server.port, rawRequest('POST /other/unknown', ['Host: a', 'Connection: close']))
+  // uWebSockets.js wants to know how long a body is; Node's parser takes it to have none.
+  expect([404, 411]).toContain(unread?.status)
+  expect(unread?.body).toBe(`E${unread?.status}`)
   expect((await ask('/others')).headers.get('content-type')).toBe('application/problem+json')
 })

@@ -127,7 +127,7 @@ describe('data', () => {
   })
 
   test.each([['text'], [1], [true], [[]], [[1]]])('%j is not valid data', (data) => {
-    expect(errorsOf(validate({ data }))).toEqual([{ pointer: '/data', detail: 'must be object' }])
+    expect(errorsOf(validate({ data }))).toEqual([{ pointer: '/data', detail: 'must be an object' }])
   })
 
   test('has at most 5 levels, of objects and of arrays', () => {
