@@ -135,7 +135,7 @@ test('settings that are changed at one gateway apply at the other', async () => 
   while ((await shownThere()).api_key_max_lifetime_days !== 1);
   expect(await shownThere()).toEqual(changed.json)
   const limits = (await admin('GET', '/api/v1/rate-limit', undefined, second.baseUrl)).json.data
-  expect(limits).toContainEqual(expect.objectContaining({ route_class: 'report', limit: 2, burst: 10 }))
+  expect(limits).toContainEqual(expect.objectContaining({ route_class: 'report', per_second: 2, burst: 10 }))
   const inTwoDays = new Date(Date.now() + 2 * 24 * 60 * 60 * 1000).toISOString()
   const tooLong = await admin(
     'POST',

@@ -24,7 +24,12 @@ const interpretations = async (numbers: readonly number[]) =>
   (await instance.infer(numbers)).map(({ record }) => record.interpretation)
 
 test('a tenant without enough records gets no training', async () => {
-  expect(await instance.train()).toEqual({ outcome: 'too_few_examples', model_id: null, reasons: [] })
+  expect(await instance.train()).toEqual({
+    outcome: 'too_few_examples',
+    model_id: null,
+    reasons: [],
+    findings: [],
+  })
   expect((await instance.ask('GET', '/v1/models')).json.data).toEqual([])
 })
 

@@ -100,7 +100,7 @@ test('a caller sees its budget of every rate class, with the limits of its tenan
   const { data, page } = await rateLimitOf(baseUrl, apiKey)
 
   expect(page).toEqual({ limit: 50, has_more: false })
-  expect(data.map(({ route_class, limit, burst }) => [route_class, limit, burst])).toEqual([
+  expect(data.map(({ route_class, per_second, burst }) => [route_class, per_second, burst])).toEqual([
     ['ingest', 20_000, 40_000],
     ['read', PER_SECOND, BURST],
     ['report', 3, 15],
@@ -145,7 +145,7 @@ test('changed limits of a tenant apply to budgets in use', async () => {
   await bucket.put(id, JSON.stringify({ ...tenant, settings }))
 
   for (const baseUrl of gateways) {
-    while ((await readOf(baseUrl, apiKey))?.['limit'] !== 7) await sleep(5)
+    while ((await readOf(baseUrl, apiKey))?.['per_second'] !== 7) await sleep(5)
     expect((await read(baseUrl, apiKey)).headers['ratelimit-limit']).toBe('9')
   }
 })
