@@ -156,8 +156,11 @@ async function discover(
   const metadata = { client_secret: secret, [openid.clockTolerance]: SKEW_S }
   const byForm = await openid.discovery(issuer, provider.client_id, metadata, undefined, options)
   const server = byForm.serverMetadata()
-  // Entra's addresses for all companies (common, organizations) would let accounts of any company in.
-  if (new URL(server.issuer).href !== issuer.href) throw new ProviderUnavailable(`it calls itself ${server.issuer}`)
+  // The library compares the issuer, but for Entra and B2C: these name a company by its id, however it was asked for. For
+  // all companies (common, organizations) they leave a placeholder: accounts of any company would be let in.
+  if (server.issuer.includes('{tenantid}')) {
+    throw new ProviderUnavailable(`it signs in accounts of any company (${server.issuer})`)
+  }
   const way = provider.client_authentication ?? preferredOf(server.token_endpoint_auth_methods_supported)
   if (way === 'client_secret_post') return byForm
   const byHeader = new openid.Configuration(server, provider.client_id, metadata, openid.ClientSecretBasic(secret))

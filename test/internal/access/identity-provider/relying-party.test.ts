@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { personOf } from '../../../../internal/access/identity-provider/claims.js'
 import type { StoredProvider } from '../../../../internal/access/identity-provider/provider.js'
 import {
@@ -135,6 +135,37 @@ describe('a hostile provider', () => {
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024 * 1024)
     },
   )
+})
+
+describe('an issuer of Microsoft', () => {
+  afterEach(() => vi.unstubAllGlobals())
+
+  /** Begins to sign in at an issuer that calls itself otherwise. */
+  function beginAt(issuer: string, calledItself: string): Promise<unknown> {
+    const metadata = { issuer: calledItself, authorization_endpoint: 'https://login.example.com/authorize' }
+    vi.stubGlobal('fetch', async () => Response.json(metadata))
+    return outcome(party().begin(provider.stored({ issuer }), began()))
+  }
+  const ENTRA = 'https://login.microsoftonline.com'
+  const COMPANY = '1d1d1d1d-0000-4000-8000-000000000001'
+
+  test.each([
+    [`${ENTRA}/example.com/v2.0`, `${ENTRA}/${COMPANY}/v2.0`],
+    [`${ENTRA}/example.com`, `https://sts.windows.net/${COMPANY}/`],
+    [`${ENTRA}/${COMPANY}`, `https://sts.windows.net/${COMPANY}/`],
+    ['https://example.b2clogin.com/example.com/b2c_1/v2.0', `https://example.b2clogin.com/${COMPANY}/v2.0/`],
+  ])('%s may call itself %s', async (issuer, calledItself) => {
+    expect(await beginAt(issuer, calledItself)).toBe('taken')
+  })
+
+  test.each([
+    [`${ENTRA}/common/v2.0`, `${ENTRA}/{tenantid}/v2.0`],
+    [`${ENTRA}/organizations/v2.0`, `${ENTRA}/{tenantid}/v2.0`],
+    [`${ENTRA}/common`, 'https://sts.windows.net/{tenantid}/'],
+    ['https://sso.example.com', `${ENTRA}/${COMPANY}/v2.0`],
+  ])('%s may not call itself %s', async (issuer, calledItself) => {
+    expect(await beginAt(issuer, calledItself)).toBeInstanceOf(ProviderUnavailable)
+  })
 })
 
 test('clocks may differ by two minutes', async () => {
