@@ -69,11 +69,16 @@ export function refusalOfRule(
     : undefined
 }
 
+/** A tenant above the limit, from before there was one, can change whatever costs no more. */
 function isAboveGlobs(rule: StoredRule, known: Iterable<StoredRule>): boolean {
-  const own = globWords(rule)
-  let words = own
-  for (const each of known) if (each.id !== rule.id) words += globWords(each)
-  return own > 0 && words > GLOB_WORDS_MAX
+  let before = 0
+  let after = globWords(rule)
+  for (const each of known) {
+    const words = globWords(each)
+    before += words
+    if (each.id !== rule.id) after += words
+  }
+  return after > GLOB_WORDS_MAX && after > before
 }
 
 /** The audit log is never erased: people do not appear in it by name. */

@@ -35,3 +35,12 @@ test('an older version that costs more counts as it does for calls of its time',
 
   expect(refusal(cheap, known)).toBe('CONFLICT')
 })
+
+test('a tenant above the limit, from before there was one, can change whatever costs no more', () => {
+  const known = Array.from({ length: 250 }, (_, i) => globs(`r${i}`, 1, `*${'a'.repeat(127)}b*`))
+
+  expect(refusal(globs('r7', 1, `*${'b'.repeat(127)}a*`), known)).toBeUndefined()
+  expect(refusal(globs('r7', 1, 'b*'), known)).toBeUndefined()
+  expect(refusal(globs('r7', 2, `*${'b'.repeat(127)}a*`), known)).toBe('CONFLICT')
+  expect(refusal(globs('new', 1, 'b*'), known)).toBe('CONFLICT')
+})
