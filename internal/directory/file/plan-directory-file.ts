@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
+import { comparableName } from '../../text/comparable-name.js'
 import { expectedForm } from '../../text/expected-form.js'
-import { WatchedDirectory } from '../directory.js'
+import { type IdentityEntry, namesOfIdentity, WatchedDirectory } from '../directory.js'
 import { directoryKey } from '../directory-key.js'
 import { DIRECTORY_KINDS, type DirectoryKind, ENTRIES_MAX } from '../entries.js'
 import type { EntriesOf } from '../entry-index.js'
@@ -54,8 +55,8 @@ const ROWS_AT_ONCE = 500
 
 /**
  * A file is the whole of each kind that it has: entries of these kinds that it does not name are removed, unless they
- * are kept. A line that is refused leaves the entry of its name as it is; if that entry cannot be determined,
- * nothing is removed.
+ * are kept, or are identities of SCIM's: it alone says who has left. A line that is refused leaves the entry of its name
+ * as it is; if that entry cannot be determined, nothing is removed.
  */
 export async function planImport(
   tenantId: string,
@@ -111,9 +112,10 @@ async function planKind(
     stated.entries.delete(row.name)
     refusals.push({ kind, line: row.line, pointer: row.pointer, reason })
   }
-  // What stays besides: all else, or only that whose line was refused.
+  // What stays besides: all else, or only that whose line was refused, and SCIM's.
   const stays = [...before].filter(
-    ([name]) => !stated.entries.has(name) && (deps.keepsMissing || stated.refusedNames.has(name)),
+    ([name, entry]) =>
+      !stated.entries.has(name) && (deps.keepsMissing || stated.refusedNames.has(name) || isOfScim(kind, entry)),
   )
   if (kind === 'services') await refuseServices(tenantId, stated.entries, stays, before, refuse, deps)
   if (kind === 'principals') {
@@ -143,10 +145,29 @@ async function planKind(
   const removals = deps.keepsMissing
     ? []
     : [...before].flatMap(([name, was]): Change[] =>
-        isLeft(name) ? [{ kind, line: null, pointer: null, name, before: was, after: undefined }] : [],
+        isLeft(name) && !isOfScim(kind, was)
+          ? [{ kind, line: null, pointer: null, name, before: was, after: undefined }]
+          : [],
       )
   return { changed, removals, refusals, unchanged }
 }
+
+/** Whether SCIM has stated something of an entry. */
+function isOfScim(kind: DirectoryKind, entry: Entry): boolean {
+  if (kind !== 'identities') return false
+  const { inactive, external_id, groups, renamed } = entry as IdentityEntry
+  return [inactive, external_id, groups, renamed].some((stated) => stated !== undefined)
+}
+
+/** SCIM's identities by all of their names, which are compared without case. */
+const scimNames = (kind: DirectoryKind, before: ReadonlyMap<string, Entry>): ReadonlyMap<string, string> =>
+  new Map(
+    [...before].flatMap(([name, entry]) =>
+      isOfScim(kind, entry)
+        ? namesOfIdentity(entry as IdentityEntry).map((each): [string, string] => [comparableName(each), name])
+        : [],
+    ),
+  )
 
 interface Stated extends Place {
   readonly name: string
@@ -165,6 +186,7 @@ async function readRows(
   const refusals: Refusal[] = []
   const refusedNames = new Set<string>()
   const names = new Set<string>()
+  const ofScim = scimNames(rules.kind, before)
   for (const [i, { kind, line, pointer, fields }] of rows.entries()) {
     if (i % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await pause()
     const refuse = (reason: string): void => void refusals.push({ kind, line, pointer, reason })
@@ -178,8 +200,11 @@ async function readRows(
       refuse(reasonOf(read.error))
       continue
     }
-    const made = rules.make(read.data) as Entry
-    const name = rules.nameOf(made) as string
+    const stated = rules.make(read.data) as Entry
+    const called = rules.nameOf(stated) as string
+    // A person of SCIM's in another spelling, or by a later name, is still that person.
+    const name = before.has(called) || 'is_workload' in stated ? called : (ofScim.get(comparableName(called)) ?? called)
+    const made = name === called ? stated : ({ ...stated, name } as Entry)
     names.add(name)
     if (entries.has(name)) {
       refuse('has the name of an entry above')

@@ -99,6 +99,40 @@ describe('a CSV file', () => {
   })
 })
 
+describe('people of SCIM', () => {
+  const ada = { ...identityEntry({ name: 'ada@example.com', owner: 'x' }), inactive: true as const }
+
+  test('are not removed by a file that does not name them', async () => {
+    const bob = identityEntry({ name: 'bob' })
+    const marked = [{ external_id: '1' }, { groups: ['grp_1'] }, { renamed: ['carl'] }].map((mark, i) => ({
+      ...identityEntry({ name: `person-${i}` }),
+      ...mark,
+    }))
+    const plan = await planned({ identities: [ada, bob, ...marked] }, 'kind,name,owner\nidentities,eve,x\n')
+
+    expect(namesOf(plan.removals)).toEqual(['bob'])
+  })
+
+  test('are the same in another spelling, and by a later name', async () => {
+    const renamed = { ...ada, renamed: ['Ada.Lovelace@example.com'] }
+    for (const name of ['ADA@example.com', 'ada.lovelace@EXAMPLE.com']) {
+      const plan = await planned({ identities: [renamed] }, `kind,name,owner\nidentities,${name},y\n`)
+
+      expect(plan).toMatchObject({ adds: [], removals: [], refusals: [] })
+      expect(plan.changes).toMatchObject([{ name: ada.name, before: renamed, after: { ...renamed, owner: 'y' } }])
+    }
+  })
+
+  test('are not what another entry of that very spelling is, nor a workload', async () => {
+    const other = identityEntry({ name: 'Ada@example.com', owner: 'y' })
+    const plan = await planned({ identities: [ada, other] }, 'kind,name,owner\nidentities,Ada@example.com,y\n')
+    expect(plan).toMatchObject({ adds: [], changes: [], removals: [], unchanged: 1 })
+
+    const workload = 'kind,name,owner,is_workload\nidentities,ADA@example.com,y,true\n'
+    expect(namesOf((await planned({ identities: [ada] }, workload)).adds)).toEqual(['ADA@example.com'])
+  })
+})
+
 describe('services', () => {
   test('cannot share a name, have that of a pool, or be merged into nothing', async () => {
     const merged = (into: string) => [{ from: '2027-01-01T00:00:00Z', merged_into: into }]
