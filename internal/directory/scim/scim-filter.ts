@@ -216,21 +216,31 @@ export function isSelected(filter: Filter, valuesOf: ValuesOf): boolean {
     case 'not':
       return !isSelected(filter.of, valuesOf)
     case 'present':
-      return [...(valuesOf(filter.attribute) ?? [])].length > 0
+      return countOf(valuesOf(filter.attribute) ?? []) > 0
     case 'compare':
       return isEqualOrSo(filter, valuesOf(filter.attribute) ?? [])
   }
 }
+
+const countOf = (values: ReadonlySet<string> | readonly unknown[]): number =>
+  'size' in values ? values.size : values.length
 
 function isEqualOrSo(
   { attribute, by, to }: Extract<Filter, { kind: 'compare' }>,
   values: ReadonlySet<string> | readonly (string | boolean)[],
 ): boolean {
   if (values instanceof Set && by === 'eq') return values.has(to)
-  if (to === null) return by === 'eq' ? [...values].length === 0 : by === 'ne' && [...values].length > 0
+  if (to === null) return by === 'eq' ? countOf(values) === 0 : by === 'ne' && countOf(values) > 0
   const text = CASE_EXACT.has(attribute) ? String : (value: unknown) => comparableName(String(value))
   const sought = text(to)
   return [...values].some((value) => COMPARES[by](text(value), sought))
+}
+
+/** Whether a condition reads through the members of a group, of which there may be a hundred thousand. */
+export function readsMembers(filter: Filter): boolean {
+  if (filter.kind === 'not') return readsMembers(filter.of)
+  if (filter.kind === 'and' || filter.kind === 'or') return readsMembers(filter.left) || readsMembers(filter.right)
+  return filter.kind === 'compare' && filter.by !== 'eq' && /^members(?:\.value)?$/.test(filter.attribute)
 }
 
 /** One value that a resource must have for a filter to select it. */

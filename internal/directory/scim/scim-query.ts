@@ -2,7 +2,15 @@ import type { Exchange } from '../../http/exchange.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import { readPairs } from '../../text/query-string.js'
 import { COUNT_MAX, type ScimBody } from './scim-contract.js'
-import { type Filter, isSelected, type Lookup, lookupsOf, readFilter, type ValuesOf } from './scim-filter.js'
+import {
+  type Filter,
+  isSelected,
+  type Lookup,
+  lookupsOf,
+  readFilter,
+  readsMembers,
+  type ValuesOf,
+} from './scim-filter.js'
 import { badRequest, listOf, NO_OBJECT, readObject } from './scim-messages.js'
 import { type Projection, projected, projectionOf } from './scim-projection.js'
 
@@ -17,6 +25,7 @@ export interface ScimQuery {
 
 const COUNT_DEFAULT = 100
 const NO_FILTER = badRequest('invalidFilter', 'filter does not follow RFC 7644 section 3.4.2.2.')
+const NO_NUMBER = badRequest('invalidValue', 'startIndex and count must be whole numbers.')
 const READS_ALL = badRequest(
   'invalidFilter',
   'filter must ask for one value by eq: of userName, externalId or id; of groups also displayName or members. ' +
@@ -40,6 +49,7 @@ function queryIn(stated: ReadonlyMap<string, unknown>): ScimQuery | Problem {
   const text = of('filter')
   const filter = typeof text === 'string' ? readFilter(text) : undefined
   if (text !== undefined && text !== null && filter === undefined) return NO_FILTER
+  if ([of('startIndex'), of('count')].some((each) => typeof each === 'object' && each !== null)) return NO_NUMBER
   return {
     // Less than 1 is 1, and less than 0 is 0 (RFC 7644 section 3.4.2.4).
     startIndex: Math.max(1, wholeNumber(of('startIndex')) ?? 1),
@@ -88,6 +98,9 @@ export function listed(collections: readonly Collection<unknown>[], query: ScimQ
   return listOf(shown, total, startIndex)
 }
 
+/** Resources that a filter may be tried on: with each of its conditions, in one turn. */
+const CANDIDATES_MAX = 1_000
+
 function foundIn<T>(
   collection: Collection<T>,
   filter: Filter | undefined,
@@ -95,7 +108,12 @@ function foundIn<T>(
   if (filter === undefined) return collection
   const lookups = lookupsOf(filter, collection.isIndexed)
   if (lookups === undefined) return READS_ALL
-  const candidates = [...new Set(lookups.flatMap((lookup) => collection.find(lookup)))]
-  const found = candidates.filter((one) => isSelected(filter, collection.valuesOf(one)))
+  if (collection.isIndexed('members') === true && readsMembers(filter)) return READS_ALL
+  const candidates = new Set<T>()
+  for (const lookup of new Map(lookups.map((each) => [`${each.attribute} ${each.value}`, each])).values()) {
+    for (const one of collection.find(lookup)) candidates.add(one)
+    if (candidates.size > CANDIDATES_MAX) return READS_ALL
+  }
+  const found = [...candidates].filter((one) => isSelected(filter, collection.valuesOf(one)))
   return { size: found.length, at: (start, count) => found.slice(start, start + count) }
 }

@@ -5,7 +5,7 @@ import { entryId } from '../../../../internal/directory/entry-index.js'
 import { PeopleIndex } from '../../../../internal/directory/people.js'
 import { GroupIndex, type ScimGroup } from '../../../../internal/directory/scim/scim-group.js'
 import { groupsOf } from '../../../../internal/directory/scim/scim-group-routes.js'
-import { listed, queryOf } from '../../../../internal/directory/scim/scim-query.js'
+import { listed, queryOf, searchOf } from '../../../../internal/directory/scim/scim-query.js'
 import type { ScimDeps } from '../../../../internal/directory/scim/scim-route.js'
 import { usersOf } from '../../../../internal/directory/scim/scim-user-routes.js'
 import { TENANT, TENANT_IDS } from '../../../support/api-keys.js'
@@ -43,6 +43,13 @@ for (let i = 0; i < GROUPS; i++) {
   groupIndex.apply(group.id, group)
 }
 const deps = { people, groupIndex, groups } as unknown as ScimDeps
+
+/** As a client whose mapping gives everybody the same id of its own. */
+const peopleOfOneId = new PeopleIndex(() => TENANT_IDS)
+for (let i = 0; i < PEOPLE; i++) {
+  const entry = counted({ name: nameOf(i), groups: groupsFor(i), external_id: 'shared' })
+  peopleOfOneId.apply(directoryKey(TENANT, 'identities', nameOf(i)), entry)
+}
 
 interface Listed {
   readonly totalResults: number
@@ -97,6 +104,29 @@ describe('a list reads no more than it shows', () => {
     expect(reads).toBeLessThanOrEqual(2 * OF_A_ROW)
   })
 
+  test.each([
+    ['users', Array.from({ length: 120 }, () => 'externalId eq "shared"').join(' or ')],
+    ['users', 'externalId eq "shared" and active eq true'],
+    ['groups', `id eq "grp_0" and (${Array.from({ length: 100 }, (_, i) => `members co "${i}"`).join(' or ')})`],
+    ['groups', 'id eq "grp_0" and not (members.value ne "x")'],
+    ['all', 'displayName eq "Team 000" and members[value sw "idn"]'],
+  ] as const)('one of %s that would read very many is refused: %s', (kinds, filter) => {
+    const filed = { ...deps, people: peopleOfOneId }
+    const collections = [usersOf(TENANT, filed), groupsOf(TENANT, filed)]
+    const query = queryOf({ query: `filter=${filter}` })
+    if ('code' in query) throw new Error(query.detail)
+
+    expect(listed(kinds === 'groups' ? [groupsOf(TENANT, filed)] : collections, query)).toMatchObject({
+      members: { scimType: 'invalidFilter' },
+    })
+    expect(reads).toBe(0)
+  })
+
+  test('whether a group has members is known without reading them', () => {
+    expect(list('groups', 'filter=id eq "grp_0" and members pr&excludedAttributes=members').totalResults).toBe(1)
+    expect(reads).toBe(0)
+  })
+
   test.each(['userName sw "p"', 'active eq true', 'not (userName eq "x")'])('%s is refused', (filter) => {
     expect(() => list('users', `filter=${filter}`)).toThrow('invalidFilter')
     expect(reads).toBe(0)
@@ -132,4 +162,8 @@ test.each([
   ['startIndex=x&count=', { startIndex: 1, count: 100 }],
 ])('a page asked for by %j', (query, page) => {
   expect(queryOf({ query })).toMatchObject(page)
+})
+
+test.each([{ count: { toString: 1 } }, { startIndex: [{ toString: 1 }] }])('a search by %j is refused', (search) => {
+  expect(searchOf(Buffer.from(JSON.stringify(search)))).toMatchObject({ members: { scimType: 'invalidValue' } })
 })
