@@ -12,7 +12,6 @@ import {
   badRequest,
   idsIn,
   immutable,
-  isUnassigned,
   NO_OBJECT,
   readExternalId,
   readObject,
@@ -41,6 +40,10 @@ export const scimGroupRoutes = (deps: ScimDeps): readonly Route[] => [
 const IS_TAKEN = taken('A group of this name exists.')
 const NO_MEMBERS = badAttribute('members', 'must be ids of users')
 const NO_MEMBER = badRequest('noTarget', 'No member matches the filter of the path.')
+const READS_MEMBERS = badRequest(
+  'invalidFilter',
+  'A path must select one member by value eq "…". Other conditions may follow with and.',
+)
 /** Identities that are changed at a time. */
 const AT_ONCE = 64
 
@@ -208,15 +211,17 @@ function changeMembers(
 ): Problem | undefined {
   const ids = idsIn(value)
   if (ids === undefined) return NO_MEMBERS
-  const matched = filter === undefined ? [] : matching(filter, group, deps)
+  const matched = filter === undefined || op === 'add' ? [] : matching(filter, group, deps)
+  if ('code' in matched) return matched
   if (filter !== undefined && op === 'replace' && matched.length === 0) return NO_MEMBER
-  const isAll = filter === undefined && (op === 'replace' || (op === 'remove' && isUnassigned(value)))
+  // An empty list names nobody to remove.
+  const isAll = filter === undefined && (op === 'replace' || (op === 'remove' && (value ?? null) === null))
   if (isAll) {
     members.isReplaced = true
     members.added.clear()
     members.removed.clear()
   }
-  const leaving = op === 'remove' && filter === undefined ? ids : op === 'add' ? [] : matched
+  const leaving = op === 'remove' && filter === undefined ? ids : matched
   for (const id of leaving) {
     members.added.delete(id)
     members.removed.add(id)
@@ -228,18 +233,21 @@ function changeMembers(
   return undefined
 }
 
-/** The members that the filter of a path selects; those that it names are looked up. */
-function matching(filter: NonNullable<Operation['filter']>, group: ScimGroup, deps: ScimDeps): readonly string[] {
-  const people = deps.people.of(group.tenant_id)
-  const members = people.memberIds(group.id)
+/** The member that the filter of a path names, where it selects it: a thousand operations read through nothing. */
+function matching(
+  filter: NonNullable<Operation['filter']>,
+  group: ScimGroup,
+  deps: ScimDeps,
+): readonly string[] | Problem {
   const lookups = lookupsOf(filter, (attribute) => MEMBER.get(attribute))
-  const candidates =
-    lookups === undefined ? [...members] : lookups.map(({ value }) => value).filter((id) => members.has(id))
-  const valuesOf = (id: string) => (attribute: string) => {
+  const [id, ...others] = new Set(lookups?.map(({ value }) => value))
+  if (lookups === undefined || others.length > 0) return READS_MEMBERS
+  if (id === undefined || !deps.people.of(group.tenant_id).memberIds(group.id).has(id)) return []
+  const valuesOf = (attribute: string) => {
     if (attribute === 'value') return [id]
     return attribute === 'type' ? ['User'] : undefined
   }
-  return candidates.filter((id) => isSelected(filter, valuesOf(id)))
+  return isSelected(filter, valuesOf) ? [id] : []
 }
 
 /** @param wantedOf what is asked of the group as it is */
@@ -253,7 +261,9 @@ async function setGroup(
   const wanted = wantedOf(before)
   if ('code' in wanted) return wanted
   const { name = before.name, externalId, members } = wanted
-  if (deps.groupIndex.named(tenantId, name).some((group) => group.id !== id)) return IS_TAKEN
+  // Before names were compared without case, two groups could have one name: each keeps it.
+  const isRenamed = name !== before.name
+  if (isRenamed && deps.groupIndex.named(tenantId, name).some((group) => group.id !== id)) return IS_TAKEN
   const current = deps.people.of(tenantId).memberIds(id)
   const join = [...members.added].filter((member) => !current.has(member))
   if (!areUsers(join, tenantId, deps)) return NO_MEMBERS
@@ -267,7 +277,7 @@ async function setGroup(
   })
   if (group === undefined) return noSuch('group')
   // Members that stay have the new name of their team.
-  const stay = name === before.name ? [] : [...current].filter((member) => !leaving.has(member))
+  const stay = !isRenamed ? [] : [...current].filter((member) => !leaving.has(member))
   await setMembers(group, leave, [...join, ...stay], deps)
   return { status: 204, target: id, changes: { before: { name: before.name }, after: { name } } }
 }
