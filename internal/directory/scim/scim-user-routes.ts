@@ -186,11 +186,13 @@ const createUser: ScimChange = async ({ caller, tenantId, body }, deps) => {
   const key = directoryKey(tenantId, 'identities', userName)
   const made = await deps.recordsOf.identities.createOnce(key, entry)
   if (made !== entry) return IS_TAKEN
-  // Another request may have made the name in another spelling meanwhile: the later one sees the earlier.
-  if (isTaken(userName, { id, entry }, tenantId, deps)) {
+  // Others may have made the name in another spelling meanwhile: the first in the bucket's order has it.
+  const [first] = deps.people.of(tenantId).named(userName)
+  if (first !== undefined && first.id !== id) {
     await deps.recordsOf.identities.delete(key, (stored) => isDeepStrictEqual(stored, entry))
     return IS_TAKEN
   }
+  if (entry.inactive === true) await endSignIns(tenantId, entry, deps)
   return {
     status: 201,
     target: id,
@@ -212,20 +214,22 @@ async function setUser(
   if ('code' in stated) return stated
   const user = findUser(id, tenantId, deps)
   if ('code' in user) return user
-  const { userName, active } = stated
+  const { userName } = stated
   const isRenamed = userName !== undefined && userName !== userNameOf(user.entry)
   if (isRenamed && isTaken(userName, user, tenantId, deps)) return IS_TAKEN
   if (isRenamed && namesOfIdentity(user.entry).length >= NAMES_MAX) {
     return badAttribute('userName', `cannot be changed more than ${NAMES_MAX} times`)
   }
-  const isEnded = active === false && user.entry.inactive !== true
-  const names = namesOfIdentity(changed(user.entry, stated))
+  const next = changed(user.entry, stated)
+  const names = namesOfIdentity(next)
+  // Whoever has left leaves under a further name, too.
+  const isEnded = next.inactive === true && (isRenamed || user.entry.inactive !== true)
   const refusal = isEnded || isRenamed ? await deps.prepareLeaving(caller, names, isEnded) : undefined
   if (refusal !== undefined) return refusal
   const key = directoryKey(tenantId, 'identities', user.entry.name)
   const after = await deps.recordsOf.identities.change(key, (entry) => changed(entry, stated))
   if (after === undefined) return noSuch('user')
-  if (active === false) await endSignIns(tenantId, after, deps)
+  if (after.inactive === true) await endSignIns(tenantId, after, deps)
   return {
     status: 200,
     target: id,

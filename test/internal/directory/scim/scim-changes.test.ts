@@ -148,3 +148,29 @@ describe('a group', () => {
     expect(await send('put', `Groups/${GROUP}`, { displayName: 'team' })).toMatchObject({ refusal: 'uniqueness' })
   })
 })
+
+describe('a user', () => {
+  test('of whom it is said from the start that they have left is signed out', async () => {
+    expect(await send('post', 'Users', { userName: 'Ada', active: false })).toMatchObject({ status: '201' })
+    expect(directory.ended).toEqual(['Ada'])
+    expect(await send('post', 'Users', { userName: 'bob' })).toMatchObject({ status: '201' })
+    expect(directory.ended).toEqual(['Ada'])
+  })
+
+  test('who has left is signed out under a further name', async () => {
+    const { body } = await send('post', 'Users', { userName: 'ada', active: false })
+    directory.ended.length = 0
+
+    await patch(`Users/${body?.id}`, { op: 'replace', path: 'userName', value: 'ada.lovelace' })
+
+    expect(directory.ended).toContain('ada.lovelace')
+  })
+
+  test('is made by exactly one of several requests at once, in whatever spelling', async () => {
+    const spellings = ['CARLA', 'carla', 'Carla', 'cArla']
+    const made = await Promise.all(spellings.map((userName) => send('post', 'Users', { userName })))
+
+    expect(made.map(({ status }) => status).sort()).toEqual(['201', 'CONFLICT', 'CONFLICT', 'CONFLICT'])
+    expect(directory.people.of(TENANT).named('carla')).toHaveLength(1)
+  })
+})
