@@ -62,8 +62,13 @@ export function countedMeters(kinds: readonly Pick<PricedKind, 'occurring'>[]): 
   const imageOutput = count('image_output_tokens')
 
   const uncached = less(counted('input_tokens'), cached, written)
-  const audio = modality(count('audio_input_tokens'), uncached, cached)
-  const image = modality(count('image_input_tokens'), less(uncached, audio.uncached), less(cached, audio.cached))
+  const audio = modality(count('audio_input_tokens'), count('cached_audio_input_tokens'), uncached, cached)
+  const image = modality(
+    count('image_input_tokens'),
+    count('cached_image_input_tokens'),
+    less(uncached, audio.uncached),
+    less(cached, audio.cached),
+  )
   const writes = writesByLifetime(written)
   const unitsOf: Readonly<Record<Meter, string>> = {
     input: less(uncached, audio.uncached, image.uncached),
@@ -101,10 +106,15 @@ function less(from: string, ...parts: readonly string[]): string {
   return present.length === 0 ? from : `(${[from, ...present].join(' - ')})`
 }
 
-/** Tokens of audio or images: as many as possible are counted as uncached. */
-function modality(tokens: string, uncached: string, cached: string): { uncached: string; cached: string } {
+/** Tokens of audio or images: as many as possible of those not stated as cached are counted as uncached. */
+function modality(
+  tokens: string,
+  statedCached: string,
+  uncached: string,
+  cached: string,
+): { uncached: string; cached: string } {
   if (tokens === '0') return { uncached: '0', cached: '0' }
-  const first = `least(${tokens}, ${uncached})`
+  const first = `least(${less(tokens, statedCached)}, ${uncached})`
   return { uncached: first, cached: cached === '0' ? '0' : `least(${tokens} - ${first}, ${cached})` }
 }
 

@@ -18,6 +18,8 @@ export interface PricedKind {
 /** Columns of counts that meters are computed from, besides input and output. */
 export const METERED_COLUMNS = [
   'cached_input_tokens',
+  'cached_audio_input_tokens',
+  'cached_image_input_tokens',
   'cache_write_tokens',
   'reasoning_tokens',
   'audio_input_tokens',
