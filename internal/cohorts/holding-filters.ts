@@ -8,7 +8,7 @@ import { foldOneLevel } from './fold-one-level.js'
 
 /** Calls that have the same values in the fields of the filters. */
 export interface FilterCell {
-  /** Of the field of each filter; empty where there are too many to be told apart. */
+  /** Of the field of each filter; '' in every cell where a field has too many to be told apart. */
   readonly values: readonly string[]
   /** Whether each filter matches. */
   readonly matches: readonly boolean[]
@@ -35,7 +35,6 @@ export function holdingFilters(
 function isolates(cells: readonly FilterCell[], filters: number, k: number): boolean {
   const bySides = merged(cells, ({ matches }) => matches.slice(0, filters).join(), k)
   if (bySides.some(({ people }) => people > 0 && people < k)) return true
-  if (cells[0] === undefined || cells[0].values.length === 0) return false
   const isInOthers = ({ matches }: FilterCell, own: number): boolean =>
     matches.every((isMatch, i) => isMatch || i === own || i >= filters)
   for (let own = 0; own < filters; own++) {

@@ -91,17 +91,19 @@ export function countedGroupsSql(
  * whether each matches, at most `fewMax` people, and the cost. It reads all calls of the period.
  *
  * @param groupBy what else the question tells people apart by
- * @param isByValue whether cells are told apart by the values; else only by what matches
+ * @param fields whose values tell cells apart; those of all other fields are empty
  * @param only a further condition over records
  */
 export function filterCellsSql(
   scope: ReportScope,
   groupBy: readonly GroupField[],
-  { fewMax, isByValue, only }: { readonly fewMax: number; readonly isByValue: boolean; readonly only: string },
+  { fewMax, fields, only }: { readonly fewMax: number; readonly fields: readonly GroupField[]; readonly only: string },
   bindings: Bindings,
 ): string {
   const { isPerson, person } = peopleSql(scope, groupBy)
-  const values = isByValue ? scope.filters.map(({ field }) => `toString(${labelSql(field, scope)})`) : []
+  const values = scope.filters.map(({ field }) =>
+    fields.includes(field) ? `toString(${labelSql(field, scope)})` : "''",
+  )
   const matches = scope.filters.map((filter) => `toUInt8(${conditionSql(filter, scope, bindings)})`)
   return `SELECT CAST([${values.join(', ')}], 'Array(String)') AS cell_values, [${matches.join(', ')}] AS cell_matches,
       groupUniqArrayIf(${fewMax})(${person}, ${isPerson}), sum(cost_usd)

@@ -8,9 +8,14 @@ import { LIMITS } from './answer.js'
 import { figureSteps } from './figures.js'
 import { filterCellsSql, type ReportScope } from './groups.js'
 
-/** More cells, or cells of more filters, are told apart only by which filters match: else they take too long to fold. */
+/** More cells take too long to fold. */
 const CELLS_MAX = 5_000
-const FILTERS_BY_VALUE_MAX = 8
+/** Further filters are dropped: each doubles what there is to check. */
+const CHECKED_MAX = 8
+/** Fields whose values name single calls: nothing folds by them, and each call would be a cell. */
+const OF_CALLS: ReadonlySet<GroupField> = new Set(['trace_id', 'operation_id'])
+/** `break` ends each thread above the limit: what it leaves is more than `CELLS_MAX` cells. */
+const CELL_LIMITS = { max_rows_to_group_by: String(CELLS_MAX), group_by_overflow_mode: 'break' } as const
 
 /**
  * How many of the first filters of a scope may hold (`internal/cohorts/holding-filters.ts`).
@@ -27,19 +32,22 @@ export async function countHoldingFilters(
   signal: AbortSignal,
   only = 'true',
 ): Promise<number> {
-  const { filters } = scope
-  const isHarmless = (first: number): boolean => filters.slice(0, first).every((filter) => namesNobody(filter, scope))
-  if (isHarmless(filters.length)) return filters.length
-  const cellsBy = async (isByValue: boolean): Promise<FilterCell[]> => {
+  const isHarmless = (first: number): boolean =>
+    scope.filters.slice(0, first).every((filter) => namesNobody(filter, scope))
+  if (isHarmless(scope.filters.length)) return scope.filters.length
+  const filters = scope.filters.slice(0, CHECKED_MAX)
+  const cellsBy = async (fields: readonly GroupField[]): Promise<FilterCell[] | undefined> => {
     const bindings = new Bindings()
+    const sql = filterCellsSql({ ...scope, filters }, groupBy, { fewMax: k, fields, only }, bindings)
     const result = await store.query({
-      query: `${filterCellsSql(scope, groupBy, { fewMax: k, isByValue, only }, bindings)} LIMIT ${CELLS_MAX + 1}`,
+      query: `${sql} LIMIT ${CELLS_MAX + 1}`,
       query_params: { ...snapshotParams(scope.tenantId, scope.snapshotMs), ...bindings.params },
       format: 'JSONCompactEachRow',
-      clickhouse_settings: LIMITS,
+      clickhouse_settings: { ...LIMITS, ...CELL_LIMITS },
       abort_signal: signal,
     })
     const rows = await result.json<readonly [string[], number[], string[], string]>()
+    if (fields.length > 0 && rows.length > CELLS_MAX) return undefined
     return rows.map(([values, matches, few, cost]) => ({
       values,
       matches: matches.map(Boolean),
@@ -47,11 +55,27 @@ export async function countHoldingFilters(
       cost: figureSteps(cost),
     }))
   }
-  for (const isByValue of filters.length > FILTERS_BY_VALUE_MAX ? [false] : [true, false]) {
-    const cells = await cellsBy(isByValue)
-    if (cells.length <= CELLS_MAX) return holdingFilters(cells, filters.length, k, isHarmless)
+  const tables = await smallEnough([...new Set(filters.map(({ field }) => field))].filter(isOfMany), cellsBy)
+  let holding = filters.length
+  for (let before = -1; before !== holding; ) {
+    before = holding
+    for (const cells of tables) holding = holdingFilters(cells, holding, k, isHarmless)
   }
-  return 0
+  return holding
+}
+const isOfMany = (field: GroupField): boolean => !OF_CALLS.has(field)
+
+/** The cells by all fields; where these are too many by each field alone, which shows as much; else by what matches. */
+async function smallEnough(
+  fields: readonly GroupField[],
+  cellsBy: (fields: readonly GroupField[]) => Promise<FilterCell[] | undefined>,
+): Promise<FilterCell[][]> {
+  const cells = await cellsBy(fields)
+  if (cells !== undefined) return [cells]
+  const fewer = fields.length > 1 ? fields.map((field) => [field]) : [[]]
+  const tables: FilterCell[][] = []
+  for (const each of fewer) tables.push(...(await smallEnough(each, cellsBy)))
+  return tables
 }
 
 /** Whether a filter names people nowhere, for a tenant that lets cost objects be named: by no name, or by theirs. */

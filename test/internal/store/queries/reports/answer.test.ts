@@ -36,7 +36,8 @@ beforeAll(async () => {
   await client.command({
     query: `INSERT INTO attributions (tenant_id, id, event_time, valid_from, provider, served_model, service, owner,
             cost_usd, confidence,
-              confidence_band, stage_origin, output_state, export_eligibility, cost_basis, input_tokens, identity_hash)
+              confidence_band, stage_origin, output_state, export_eligibility, cost_basis, input_tokens, identity_hash,
+              requested_model, operation_id)
             WITH number % 40 AS s, cityHash64(number) % 500 + 1 AS person
             SELECT 'tnt', sipHash128(number), toDateTime64('2026-11-01 00:00:00', 3, 'UTC') + number % 86400,
               toDateTime64('2026-11-02 00:00:00', 3, 'UTC'),
@@ -44,7 +45,8 @@ beforeAll(async () => {
                 concat('team-', toString(s % 7)),
               toDecimal128('0.000000000000000001', 18) * (number + 1), 0.9, 'chargeback_ready', 'stage_a',
                 'deterministically_resolved', 'eligible', 'price_book', 10,
-              if(number % 100 = 7, toFixedString('', 16), sipHash128(if(s = 0, person % 3 + 1000, person)))
+              if(number % 100 = 7, toFixedString('', 16), sipHash128(if(s = 0, person % 3 + 1000, person))),
+              concat('asked-', toString(number % 1999)), concat('operation-', toString(number))
             FROM numbers(${CALLS})`,
   })
   reads = {
@@ -123,6 +125,32 @@ test('a filter on three people, or on all others, is answered by their parent, o
   expect([many.filtersApplied, many.rows[0]?.people]).toEqual([1, 500])
   expect(both.filtersApplied).toBe(2)
 })
+
+test.each([
+  ['one whose every value is one call', ['operation_id']],
+  ['one that makes too many combinations of values', ['requested_model']],
+  [
+    'eight of them',
+    [
+      ...['provider', 'served_model', 'owner', 'region', 'service_tier', 'cost_basis'],
+      ...['output_state', 'stage_origin'],
+    ],
+  ],
+])(
+  'a filter on a service of the folded row is dropped beside filters that select everything: %s',
+  async (_, fields) => {
+    const values: Record<string, string> = { cost_basis: 'unpriced', output_state: 'disputed', stage_origin: 'stage_c' }
+    const noOps = fields.map((field) => `filter[${field}][ne]=${values[field] ?? 'none'}`).join('&')
+
+    // The cheapest service joins that of three people: the row minus this answer would be theirs.
+    const joined = await page(`${noOps}&filter[service][eq]=service-1`, 200)
+    const alone = await page(`${noOps}&filter[service][eq]=service-2`, 200)
+
+    expect(joined.filtersApplied).toBe(fields.length)
+    expect(alone.filtersApplied).toBe(Math.min(fields.length + 1, 8))
+    expect(steps(joined.rows[0]?.figures.cost_usd ?? '')).toBe(TOTAL)
+  },
+)
 
 test('with filters an interval of fewer people folds into the period', async () => {
   const { rows } = await page('filter[service][eq]=service-1&filter[served_model][eq]=model-1&interval=15m', 200)
