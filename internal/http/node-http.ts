@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { refuseUnreadable, SILENT_MS_MAX, TIMEOUTS } from './node-settings.js'
 import { PathTable } from './path-table.js'
 import type { TlsFiles } from './tls.js'
@@ -30,7 +30,7 @@ export class NodeApp {
       tls === undefined ? createServer(options, answer) : createTlsServer({ ...options, ...pemOf(tls) }, answer)
     this.server.setTimeout(SILENT_MS_MAX)
     this.server.on('clientError', refuseUnreadable)
-    this.server.on('connect', (_, socket) => refuseUnreadable({ code: 'HPE_INVALID_METHOD' } as never, socket))
+    this.server.on('connect', (_, socket) => refuseConnect(socket as Socket))
     // It would be answered 417; a client that waits for 100 gets it when the body is read.
     this.server.on('checkExpectation', answer)
     for (const method of METHODS) Object.assign(this, { [method]: this.register.bind(this, method) })
@@ -56,6 +56,13 @@ export class NodeApp {
     request.parameter = found?.parameter ?? ''
     found?.value(new NodeResponse(message, response), request)
   }
+}
+
+/** Node has let go of the connection: its errors and its end are ours, also while the client keeps its side open. */
+function refuseConnect(socket: Socket): void {
+  socket.on('error', () => socket.destroy())
+  refuseUnreadable({ name: '', message: '', code: 'HPE_INVALID_METHOD' }, socket)
+  socket.destroySoon()
 }
 
 const pemOf = ({ certFile, keyFile }: TlsFiles) => ({ cert: readFileSync(certFile), key: readFileSync(keyFile) })

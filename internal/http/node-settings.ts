@@ -29,6 +29,9 @@ const STATUS_OF: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 }
 
+/** The client has gone, or an answer would wait for its handshake for ever. */
+const UNANSWERABLE = new Set(['ECONNRESET', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
+
 /** The event `clientError`: the answer to what the parser cannot read. */
 export function refuseUnreadable(
   { code = '' }: NodeJS.ErrnoException,
@@ -37,7 +40,7 @@ export function refuseUnreadable(
   // Node's own field. While the answer to an earlier request is under way, this one would be taken for it.
   const answer = socket._httpMessage
   const isAnswering = answer != null && (answer.headersSent || answer.req.complete)
-  if (!socket.writable || isAnswering || code === 'ECONNRESET') socket.destroy()
+  if (!socket.writable || isAnswering || UNANSWERABLE.has(code)) socket.destroy()
   else if (code === 'HPE_PAUSED_H2_UPGRADE') socket.end(HTTP_1_ONLY)
   else {
     const status = STATUS_OF[code] ?? '400 Bad Request'
