@@ -30,8 +30,9 @@ export const declaredKeys = (
   dimensions: readonly Pick<Dimension, 'key'>[],
   rules: Iterable<StoredRule>,
 ): ReadonlySet<string> => {
-  const tested = [...rules].flatMap(({ versions }) =>
-    (versions.at(-1)?.when ?? []).flatMap(({ key }) => (key === undefined ? [] : [key])),
-  )
+  // Of every version: each still holds for calls of some time.
+  const tested = [...rules]
+    .flatMap(({ versions }) => versions.flatMap(({ when }) => when))
+    .flatMap(({ key }) => (key === undefined ? [] : [key]))
   return new Set([...dimensions.map(({ key }) => key), ...tested].map(foldKey))
 }
