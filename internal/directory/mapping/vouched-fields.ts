@@ -34,6 +34,24 @@ export function isVouched(
   if (field === 'user_agent' || (field === 'tag' && key.startsWith(CALLERS))) return false
   // Own events come from the gateway's own program; which model was called is what the provider bills.
   if (intake === undefined || field === 'model') return true
-  const name = field !== 'tag' ? field : key === 'team' || key === 'key_alias' ? key : `tag.${key}`
-  return VOUCHED[intake]?.has(name) === true || trusted.includes(`${intake}.${name}`)
+  const name = field !== 'tag' ? field : nameOfTag(key)
+  return VOUCHED[intake]?.has(name) === true || foldedFields(trusted).has(`${intake}.${name}`)
 }
+
+const nameOfTag = (key: string): string => (key === 'team' || key === 'key_alias' ? key : `tag.${key}`)
+
+/** They may spell a tag in any case, and those that are fields as tags. Settings stay the same object until they change. */
+function foldedFields(trusted: readonly string[]): ReadonlySet<string> {
+  const known = foldedFieldsOf.get(trusted)
+  if (known !== undefined) return known
+  const folded = trusted.map((listed) => {
+    const at = listed.indexOf(TAG)
+    return at < 0 ? listed : `${listed.slice(0, at)}.${nameOfTag(foldKey(listed.slice(at + TAG.length)))}`
+  })
+  const fields = new Set(folded)
+  foldedFieldsOf.set(trusted, fields)
+  return fields
+}
+
+const TAG = '.tag.'
+const foldedFieldsOf = new WeakMap<readonly string[], ReadonlySet<string>>()

@@ -52,3 +52,17 @@ test('a tenant adds fields of an intake, none of another, and never what callers
     }),
   )
 })
+
+test.each([
+  ['otlp.tag.Project', 'tag', 'project'],
+  ['otlp.tag.project', 'tag', 'PROJECT '],
+  ['otlp.tag.team', 'team', undefined],
+  ['otlp.tag.Key_Alias', 'key_alias', undefined],
+  ['otlp.team', 'tag', 'Team'],
+  ['otlp.tag.a.tag.B', 'tag', 'A.tag.b'],
+] as const)('listed as %s: %s %s, however it is spelt', (listed, field, key) => {
+  const condition = { field, ...(key !== undefined && { key }) }
+
+  expect(isVouched(condition, 'otlp', [listed])).toBe(true)
+  expect(isVouched(condition, 'litellm', ['otlp.tag.other'])).toBe(isVouched(condition, 'litellm', NONE))
+})
