@@ -3,7 +3,14 @@
  * credentials differ.
  */
 import type { Readable } from 'node:stream'
-import { type ClickHouseClient, ClickHouseLogLevel, createClient, type QueryParams } from '@clickhouse/client'
+import {
+  type BaseQueryParams,
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  createClient,
+  type ExecParams,
+  type QueryParams,
+} from '@clickhouse/client'
 import { asFailureOfStore, StoreAway } from './failures.js'
 import { changeOnShards } from './on-shards.js'
 import { StoreSilence } from './silence.js'
@@ -78,22 +85,32 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
 function withoutSilence(client: ClickHouseClient, { url }: StoreConnection): ClickHouseClient {
   const pings = createClient({ url, max_open_connections: 1, log: { level: ClickHouseLogLevel.OFF } })
   const silence = new StoreSilence((abort_signal) => pings.ping({ select: false, abort_signal }))
-  const query = client.query.bind(client) as (params: QueryParams) => Promise<Answer>
-  const read = async (params: QueryParams): Promise<unknown> => {
-    const { signal, end } = silence.begin(params.abort_signal)
-    try {
-      const result = await query({ ...params, abort_signal: signal })
-      // The client heeds the signal until the answer begins.
-      signal.addEventListener('abort', () => result.close?.(), { once: true })
-      return endingWith(result, end)
-    } catch (cause) {
-      end()
-      throw signal.reason instanceof StoreAway ? signal.reason : cause
+  const watched =
+    <Asked extends BaseQueryParams, Result>(
+      ask: (params: Asked) => Promise<Result>,
+      stop: (result: Result, cause: unknown) => void,
+      ending: (result: Result, end: () => void) => unknown,
+    ) =>
+    async (params: Asked): Promise<unknown> => {
+      const { signal, end } = silence.begin(params.abort_signal)
+      try {
+        const result = await ask({ ...params, abort_signal: signal })
+        // The client heeds the signal until the answer begins.
+        signal.addEventListener('abort', () => stop(result, signal.reason), { once: true })
+        return ending(result, end)
+      } catch (cause) {
+        end()
+        throw signal.reason instanceof StoreAway ? signal.reason : cause
+      }
     }
-  }
+  const query = client.query.bind(client) as (params: QueryParams) => Promise<Answer>
+  const exec = client.exec.bind(client) as (params: ExecParams) => Promise<{ readonly stream: Readable }>
+  const readBytes = watched(exec, ({ stream }, cause) => stream.destroy(asFailureOfStore(cause) as Error), endingBytes)
   const close = client.close.bind(client)
   return Object.assign(client, {
-    query: read,
+    query: watched(query, (result) => result.close?.(), endingWith),
+    // With values it writes, which takes as long as it takes.
+    exec: (params: ExecParams) => ('values' in params ? exec(params) : readBytes(params)),
     ping: pings.ping.bind(pings),
     close: async () => void (await Promise.all([close(), pings.close()])),
   })
@@ -115,6 +132,12 @@ function endingWith(result: Answer, end: () => void): unknown {
     ...(text && { text: (...asked: readonly unknown[]) => text(...asked).finally(end) }),
     ...(stream && { stream: () => stream.call(result).once('close', end) }),
   })
+}
+
+function endingBytes<Result extends { readonly stream: Readable }>(result: Result, end: () => void): Result {
+  // It may be stopped before somebody reads it.
+  result.stream.on('error', () => undefined).once('close', end)
+  return result
 }
 
 /** All rows of a tenant are on one shard: queries ask that one alone, and their subqueries stay there. */

@@ -77,10 +77,20 @@ afterEach(() => {
   for (const socket of sockets) socket.destroy()
 })
 
+type Client = ReturnType<typeof connectStore>
+const rows = (client: Client): Promise<unknown> =>
+  client.query({ query: 'SELECT 1', format: 'JSONCompactEachRow' }).then((result) => result.json())
+async function bytes(client: Client): Promise<void> {
+  for await (const _ of (await client.exec({ query: 'SELECT 1' })).stream);
+}
+const BEGUN = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n[1]\n\r\n'
+
 test.each([
-  ['before it answers', ''],
-  ['in the middle of an answer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n[1]\n\r\n'],
-])('a client says within seconds that its store stands still, %s', async (_, begun) => {
+  ['before it answers rows', '', rows],
+  ['in the middle of an answer of rows', BEGUN, rows],
+  ['before it answers bytes', '', bytes],
+  ['in the middle of an answer of bytes', BEGUN, bytes],
+])('a client says within seconds that its store stands still, %s', async (_, begun, read) => {
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined))
     // A process that stands still takes connections, too.
@@ -92,12 +102,28 @@ test.each([
   const client = connectStore({ url: `http://127.0.0.1:${port}`, user: 'a', password: 'b', database: 'c' })
   atEnd(() => client.close())
   const startedAt = performance.now()
-  const cause = await client
-    .query({ query: 'SELECT 1', format: 'JSONCompactEachRow' })
-    .then((result) => result.json())
-    .catch((error: unknown) => error)
+  const cause = await read(client).catch((error: unknown) => error)
 
   expect(storeProblem(cause)?.code).toBe('SERVICE_UNAVAILABLE')
   // 1.8 s; a busy machine may need longer. It was a minute.
   expect(performance.now() - startedAt).toBeLessThan(10_000)
+})
+
+test('bytes whose reader leaves before it reads them end with it, and nothing else does', async () => {
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined))
+    socket.once('data', () => socket.write(BEGUN))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  atEnd(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const client = connectStore({ url: `http://127.0.0.1:${port}`, user: 'a', password: 'b', database: 'c' })
+  atEnd(() => client.close())
+  const leaving = new AbortController()
+  const { stream } = await client.exec({ query: 'SELECT 1', abort_signal: leaving.signal })
+
+  leaving.abort()
+
+  await vi.waitFor(() => expect(stream.closed).toBe(true))
+  expect(stream.errored).toBeInstanceOf(StoreAway)
 })
