@@ -3,6 +3,7 @@ import { statfsSync } from 'node:fs'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type Config, ConfigError } from '../../internal/config/settings.js'
 import { serviceVersion } from '../../internal/config/version.js'
+import { faultOfLoaded } from '../../internal/local/backup/known-tables.js'
 import { untilAvailable } from '../../internal/process/main.js'
 import { connectStore } from '../../internal/store/client.js'
 import { TABLE_ENGINES } from '../../internal/store/engine/config-files.js'
@@ -30,7 +31,7 @@ export async function makeTables(
   const store = connectStore({ ...account, database })
   const make = async (): Promise<void> => {
     await createDatabase(account, database)
-    await refuseForeignTables(store)
+    await refuseForeignTables(store, database)
     await migrate(store)
   }
   await untilAvailable('the tables', make, createLog('store', 'info', { version: serviceVersion() }))
@@ -39,20 +40,25 @@ export async function makeTables(
 
 /**
  * Tables that somebody has put into the engine's folder: the engine asks for no right to read one that there is, and
- * some engines read files of this machine, or other hosts.
+ * some engines, and some functions in the definition of a column or a view, read files of this machine, or other hosts.
  */
-async function refuseForeignTables(store: ClickHouseClient): Promise<void> {
+async function refuseForeignTables(store: ClickHouseClient, own: string): Promise<void> {
   const found = await store.query({
-    query: `SELECT concat(database, '.', name) AS name, engine FROM system.tables
-            WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')
-              AND engine NOT IN {known:Array(String)} LIMIT 1`,
-    query_params: { known: [...TABLE_ENGINES, 'MaterializedView'] },
+    query: `SELECT database, name, engine, create_table_query FROM system.tables
+            WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')`,
     format: 'JSONEachRow',
   })
-  const [foreign] = await found.json<{ readonly name: string; readonly engine: string }>()
-  if (foreign === undefined) return
-  throw new ConfigError(
-    `${foreign.name} has the engine ${foreign.engine}, which no table of this service has: remove its file from the ` +
-      'folder metadata of the data folder, or restore a backup',
-  )
+  const tables = await found.json<Readonly<Record<'database' | 'name' | 'engine' | 'create_table_query', string>>>()
+  for (const { database, name, engine, create_table_query: statement } of tables) {
+    const fault = LOADED_ENGINES.has(engine)
+      ? faultOfLoaded(database === own ? name : undefined, statement)
+      : `has the engine ${engine}, which no table of this service has`
+    if (fault === undefined) continue
+    throw new ConfigError(
+      `${database}.${name} ${fault}: remove its file from the folder metadata of the data folder, or restore a backup`,
+    )
+  }
 }
+
+/** A view of the operator's reads nothing before somebody asks it. */
+const LOADED_ENGINES: ReadonlySet<string> = new Set([...TABLE_ENGINES, 'MaterializedView', 'View'])

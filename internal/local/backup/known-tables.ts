@@ -47,6 +47,21 @@ export function faultOf(path: string, read: () => string): string | undefined {
   return table === undefined ? 'no version of this service writes' : faultOfTable(table, read())
 }
 
+/** A definition as the engine shows it, up to the list of columns. */
+const HEAD = /^CREATE (TABLE|VIEW|MATERIALIZED VIEW) (?:[\w.]|`[^`]*`)+( TO (?:[\w.]|`[^`]*`)+)?(?= \(|$)/
+
+/**
+ * @param statement as the engine itself shows what it has loaded
+ * @returns what is wrong with a table of the engine's; the operator's own, undefined as `table`, are judged by what they
+ * call alone: a view of ours could read them
+ */
+export function faultOfLoaded(table: string | undefined, statement: string): string | undefined {
+  if (table !== undefined && ENGINES.has(table))
+    return faultOfTable(table, statement.replace(HEAD, "ATTACH $1 _ UUID ''$2"))
+  const code = withoutTexts(statement.replace(HEAD, ''))
+  return code === undefined ? 'cannot be read' : faultOfCalls(code)
+}
+
 const DATABASE = /^ATTACH DATABASE _ UUID '[0-9a-f-]{36}'\nENGINE = Atomic\n$/
 
 /** The engine of each table; of a view, none. */
@@ -99,8 +114,8 @@ function withoutTexts(statement: string): string | undefined {
 /** A word before an opening bracket that calls nothing. */
 const WORDS = new Set(
   (
-    'and as by codec columns distinct else having in index key limit not on or over select then to type union using ' +
-    'values when where with ' +
+    'all and as by codec columns distinct else except from having in index intersect join key limit not on or over ' +
+    'select then to type union using values when where with ' +
     // Types, engines, and indexes.
     'aggregatefunction array bloom_filter datetime datetime64 decimal enum8 enum16 fixedstring lowcardinality map ' +
     'nullable simpleaggregatefunction tuple zstd lz4 delta doubledelta t64 minmax set tokenbf_v1 ngrambf_v1 ' +

@@ -1,6 +1,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeTables } from '../../../cmd/store/tables.js'
 import { launch } from '../../support/processes.js'
 import {
   launchStore,
@@ -232,18 +233,38 @@ test('the audit log table accepts inserts, and nobody can change or delete a row
   ).toMatchObject({ rows: 1 })
 })
 
-test('a store does not serve with a table in its folder that reads files', async () => {
+test.each([
+  ['an engine', "(x String) ENGINE = File(LineAsString, '/etc/hostname')", 'planted has the engine File'],
+  ['a column', "(a UInt8, x String ALIAS file('/etc/hostname')) ENGINE = MergeTree ORDER BY a", 'planted calls file'],
+])('a store does not serve with a table in its folder that reads files by %s', async (_, table, why) => {
   const planted = await launchStore()
   await stopStore(planted)
   const tables = join(planted.dataDir, 'store', 'data', 'metadata', 'attribution')
   const uuid = '11111111-2222-4333-8444-555555555555'
-  const table = `ATTACH TABLE _ UUID '${uuid}' (x String) ENGINE = File(LineAsString, '/etc/hostname')\n`
-  await writeFile(join(tables, 'planted.sql'), table)
+  await writeFile(join(tables, 'planted.sql'), `ATTACH TABLE _ UUID '${uuid}' ${table}\n`)
 
   const { args, env } = storeLaunch(planted.dataDir, planted.port)
   const refused = launch(STORE_MAIN, { args, env })
 
   expect(await refused.exited).toEqual({ code: 1, signal: null })
-  expect(refused.lines.join('\n')).toContain('attribution.planted has the engine File')
+  expect(refused.lines.join('\n')).toContain(`attribution.${why}`)
   await rm(planted.dataDir, { recursive: true, force: true })
+})
+
+test("a store starts again over a view of the operator's, and not over one that reads files", async () => {
+  const query = 'CREATE VIEW attribution.mine AS SELECT count() AS n FROM (SELECT 1) AS a JOIN (SELECT 2) AS b ON 1'
+  await store.client.command({ query })
+  const config = {
+    ...{ storePort: store.port, storeUser: 'attribution', storePassword: STORE_PASSWORD },
+    storeDatabase: 'attribution',
+  }
+
+  await makeTables(config)
+  await store.client.command({
+    query: "ALTER TABLE attribution.settling ADD COLUMN x String ALIAS file('/etc/hostname')",
+  })
+  await expect(makeTables(config)).rejects.toThrow('attribution.settling calls file')
+  await store.client.command({ query: 'ALTER TABLE attribution.settling DROP COLUMN x' })
+  await store.client.command({ query: "CREATE VIEW default.other AS SELECT file('/etc/hostname')" })
+  await expect(makeTables(config)).rejects.toThrow('default.other calls file')
 })

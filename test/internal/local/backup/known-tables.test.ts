@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultOf } from '../../../../internal/local/backup/known-tables.js'
+import { faultOf, faultOfLoaded } from '../../../../internal/local/backup/known-tables.js'
 
 const FOLDER = 'store/34b/34b87f8b-20b6-4520-a81a-0967f74d3fc2'
 const UUID = "UUID '7feec298-6cae-47ea-ae10-d4783fc3dd77'"
@@ -74,4 +74,15 @@ test.each([
     : `ATTACH DATABASE _ ${UUID}\nENGINE = PostgreSQL('h', 'd', 'u', 'p')\n`
 
   expect(of(path, text)).toEqual(expect.any(String))
+})
+
+test('what the engine has loaded may be tables and views of the operator, that call nothing that reads files', () => {
+  const view = 'CREATE MATERIALIZED VIEW default.`of it` TO default.days (`day` Date) AS SELECT toDate(at) AS day FROM'
+  expect(faultOfLoaded(undefined, `${view} (SELECT now() AS at) AS t`)).toBeUndefined()
+  expect(faultOfLoaded(undefined, "CREATE VIEW default.file (`x` String) AS SELECT file('/etc/passwd') AS x")).toBe(
+    'calls file',
+  )
+  expect(faultOfLoaded('settling', 'CREATE VIEW attribution.settling (`x` String) AS SELECT 1')).toBe(
+    'has another engine than its table',
+  )
 })
