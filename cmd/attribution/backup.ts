@@ -80,6 +80,7 @@ const verifyCommand = (): Command =>
       .requiredOption('--from <place>', 'a folder, or s3://bucket/prefix')
       .option('--id <backup>', 'which one; default: the newest')
       .addOption(masterKeyOption())
+      .option('--accept-unsigned', 'takes a backup without a signature, as 0.3.0 and older versions made them')
       .action(runVerify),
   )
 
@@ -212,19 +213,21 @@ interface VerifyOptions extends PlaceOptions {
   readonly from: string
   readonly id?: string
   readonly masterKeyFile?: string
+  readonly acceptUnsigned?: boolean
 }
 
-async function runVerify({ from, id, masterKeyFile, ...place }: VerifyOptions): Promise<void> {
+async function runVerify({ from, id, masterKeyFile, acceptUnsigned, ...place }: VerifyOptions): Promise<void> {
   const repository = await repositoryAt(from, place)
   const signed = await repository.signed(id)
   const { manifest } = signed
   const passphrase = process.env[PASSPHRASE]
-  const hasKeys = masterKeyFile !== undefined || (manifest.keys !== null && passphrase !== undefined)
+  const hasKeys = masterKeyFile !== undefined || (manifest.keys !== null && (passphrase ?? '') !== '')
   const keys = hasKeys ? await keysOf(signed, { repository, keys: keysFrom(masterKeyFile), passphrase }) : undefined
-  const fault = keys === undefined ? undefined : authenticityFault(signed, masterKeysIn(keys))
+  const fault = keys === undefined ? undefined : authenticityFault(signed, masterKeysIn(keys), acceptUnsigned)
   const faults = [...(fault === undefined ? [] : [fault]), ...(await faultsOf(manifest, repository))]
   for (const each of faults) process.stderr.write(`${each}\n`)
   if (faults.length > 0) process.exitCode = 1
+  else if (signed.signature === undefined) print(`${manifest.id} is whole, and not signed`)
   else if (hasKeys) print(`${manifest.id} is whole, and signed by its master key`)
   else print(`${manifest.id} is whole; with --master-key-file its signature is checked, too`)
 }

@@ -442,4 +442,9 @@ test('a backup that somebody else wrote or changed is refused, and no table of t
     said('is not signed'),
   ])
   expect(await from(ofOlderVersion, '--accept-unsigned')).toMatchObject({ code: 0 })
+  expect(await backup(['verify', '--from', ofOlderVersion])).toMatchObject(said('is not signed'))
+  expect(await backup(['verify', '--from', ofOlderVersion, '--accept-unsigned'])).toMatchObject({
+    code: 0,
+    said: expect.stringContaining('is whole, and not signed'),
+  })
 })
