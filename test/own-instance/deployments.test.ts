@@ -2,7 +2,7 @@
  * The files of `deploy/` started for real: a gateway and an exporter under systemd, and as containers of Compose without
  * an engine. In each an export is made and downloaded, which needs what they share.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
@@ -66,11 +66,12 @@ test.skipIf(reason !== undefined)('units of systemd: gateway and exporter share 
 
   expect(file).toContain('checkout')
   const state = join(folder, 'var', 'lib', 'attribution')
-  const owners = ['gateway', 'exporter', 'exports'].map((name) => statSync(join(state, name)))
+  const owners = ['gateway', 'exporter', 'exports'].map((name) => lstatSync(join(state, name)))
   expect(new Set(owners.map(({ uid }) => uid)).size).toBe(1)
   expect(owners[0]?.uid).not.toBe(0)
   expect(owners.map(({ mode }) => mode & 0o777)).toEqual([0o700, 0o700, 0o700])
   expect(readdirSync(join(state, 'exports'))).not.toEqual([])
+  expect(lstatSync(join(state, 'gateway', 'of-0.3.0')).uid).toBe(owners[0]?.uid)
   // Its exporter would take the orders of another deployment.
   await systemd.kill('SIGKILL')
 })

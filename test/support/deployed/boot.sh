@@ -19,6 +19,14 @@ for unit in /lib/systemd/system/*.wants/* /etc/systemd/system/*.wants/*; do
   ln -sf /dev/null "/etc/systemd/system/${unit##*/}"
 done
 
+# What 0.3.0 has left, whose roles were dynamic users.
+left=/var/lib/private/attribution/gateway
+mkdir -p "$left" /var/lib/attribution
+chmod 700 /var/lib/private
+touch "$left/of-0.3.0"
+chown -R 61234:61234 "$left"
+ln -s ../private/attribution/gateway /var/lib/attribution/gateway
+
 mkdir -p /etc/sysusers.d /etc/attribution "/etc/systemd/system/attribution@.service.d"
 install -m 600 "$folder/environment" /etc/attribution/environment
 cp "$checkout/deploy/systemd/attribution.conf" /etc/sysusers.d/
