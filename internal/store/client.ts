@@ -42,11 +42,7 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
   const { cluster = '' } = connection
   const client = createClient({
     url: connection.url,
-    username: connection.user,
-    // The embedded engine takes credentials in these headers only (`engine/config-files.ts` says why); every other
-    // ClickHouse takes them there too.
-    set_basic_auth_header: false,
-    http_headers: { 'X-ClickHouse-User': connection.user, 'X-ClickHouse-Key': connection.password },
+    ...credentialsOf(connection),
     database: connection.database,
     application: 'attribution',
     max_open_connections: connection.connectionsMax ?? 16,
@@ -81,9 +77,24 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
   return withoutSilence(client, connection)
 }
 
+/**
+ * The embedded engine takes credentials in these headers only (`engine/config-files.ts` says why); every other ClickHouse
+ * takes them there too.
+ */
+const credentialsOf = ({ user, password }: StoreConnection) => ({
+  username: user,
+  set_basic_auth_header: false,
+  http_headers: { 'X-ClickHouse-User': user, 'X-ClickHouse-Key': password },
+})
+
 /** Reads fail within 2 s when the store stands still (`silence.ts`), and pings wait for no query. */
-function withoutSilence(client: ClickHouseClient, { url }: StoreConnection): ClickHouseClient {
-  const pings = createClient({ url, max_open_connections: 1, log: { level: ClickHouseLogLevel.OFF } })
+function withoutSilence(client: ClickHouseClient, connection: StoreConnection): ClickHouseClient {
+  const pings = createClient({
+    url: connection.url,
+    ...credentialsOf(connection),
+    max_open_connections: 1,
+    log: { level: ClickHouseLogLevel.OFF },
+  })
   const silence = new StoreSilence((abort_signal) => pings.ping({ select: false, abort_signal }))
   const watched =
     <Asked extends BaseQueryParams, Result>(

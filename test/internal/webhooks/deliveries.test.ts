@@ -125,7 +125,7 @@ describe('the delivery log of an endpoint', () => {
     ['outcome', 'lost'],
     ['outcome', ''],
     ['from', 'yesterday'],
-    ['to', '2026-11-21'],
+    ['to', '2026-11-31'],
     ['limit', '0'],
   ])('refuses %s=%s and names the parameter', async (name, value) => {
     const refused = await asked({ [name]: value })
