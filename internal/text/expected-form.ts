@@ -20,6 +20,8 @@ export function expectedForm(issue: z.core.$ZodRawIssue): string {
       return formOf(String(issue.pattern).replace(/^\/|\/\w*$/g, ''))
     case 'invalid_value':
       return oneOf(issue.values as readonly unknown[])
+    case 'unrecognized_keys':
+      return `has unknown members: ${issue.keys.join(', ')}`
     case 'invalid_union':
       return anyOf(issue.errors as readonly (readonly z.core.$ZodIssue[])[])
     default:
@@ -97,6 +99,8 @@ function atMostOrLeast(end: 'most' | 'least', limit: number, counted: string, is
 
 /** The forms of the alternatives, where each names one and none is about a part of the value. */
 function anyOf(errors: readonly (readonly z.core.$ZodIssue[])[]): string {
-  const whole = errors.map(([issue]) => (issue !== undefined && issue.path.length === 0 ? issue.message : NO_FORM))
+  const whole = errors.map(([issue]) =>
+    issue !== undefined && issue.path.length === 0 && issue.code !== 'unrecognized_keys' ? issue.message : NO_FORM,
+  )
   return whole.includes(NO_FORM) || whole.length === 0 ? NO_FORM : [...new Set(whole)].join(', or ')
 }

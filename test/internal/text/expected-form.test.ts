@@ -46,4 +46,13 @@ test('alternatives are named together, where each is about the whole value', () 
 
   expect(messageOf(z.union([z.enum(['a', 'b']), z.int()]), 'c')).toBe('must be one of a, b, or must be an integer')
   expect(messageOf(z.union([z.object({ a: z.int() }), z.object({ b: z.int() })]), {})).toBe('is not valid')
+  expect(messageOf(z.union([z.strictObject({}), z.strictObject({ b: z.int().optional() })]), { a: 1 })).toBe(
+    'is not valid',
+  )
+})
+
+test('members that are unknown are named', () => {
+  const read = z.strictObject({ a: z.int().optional() }).safeParse({ b: 1, c: 2 }, { error: expectedForm })
+
+  expect(read.error?.issues[0]?.message).toBe('has unknown members: b, c')
 })
