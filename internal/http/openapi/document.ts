@@ -49,8 +49,9 @@ export async function describeRoutes(all: readonly Route[], instance: Instance) 
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, draft) }
   }
-  describeBodies(Object.values(paths).flatMap(Object.values), draft.schemas)
   const webhooks = describeWebhooks(draft.schemas)
+  // Last: it adds texts to schemas by name, which are compared while they are collected.
+  describeBodies(Object.values(paths).flatMap(Object.values), draft.schemas)
   const usedTags = new Set<string>([...routes.map(({ operation }) => operation.tag), 'Webhooks'])
   return {
     openapi: '3.1.0',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { eventEnvelope } from '../../../../internal/events/event-contract.js'
 import { json, type Operation } from '../../../../internal/http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../../../internal/http/contract/page.js'
 import { describeRoutes } from '../../../../internal/http/openapi/document.js'
@@ -141,6 +142,18 @@ describe('an OpenAPI description', () => {
 
     const { name, kind, size } = components.schemas.Patch.properties
     expect([name, kind, size].map(({ description }) => description)).toEqual(['Its name.', 'Another kind.', undefined])
+  })
+
+  test('describes so also a body that has the schema of a webhook', async () => {
+    const shown = z.object({ created_at: z.string().meta({ description: 'When it was.' }) })
+    const one = operation({
+      body: { contents: json(eventEnvelope.meta({ id: 'EventEnvelope' })) },
+      replies: { 200: { description: 'Done.', contents: json(shown) } },
+    })
+
+    const { components } = await described(route({ method: 'post', operation: one }))
+
+    expect(components.schemas.EventEnvelope.properties.created_at.description).toBe('When it was.')
   })
 
   test('allows additional members in replies and bodies', async () => {
