@@ -4,7 +4,7 @@ import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-n
 import { auditRoutes } from '../../internal/audit/audit-routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
 import { consoleRoutes } from '../../internal/console/console-routes.js'
-import { costObjectsIn } from '../../internal/directory/cost-objects.js'
+import { keptCostObjects } from '../../internal/directory/cost-objects.js'
 import { workloadHashes } from '../../internal/directory/directory.js'
 import { eventLogRoutes } from '../../internal/event-log/event-log-routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open-blobs.js'
@@ -47,12 +47,11 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
   const { access, admission, config, directory, store } = gateway
   const attribution = await openAttributionRoutes(gateway)
   const cohortMin = (tenantId: string): number => settingsOf(access.tenants.get(tenantId)).min_cohort
+  const costObjectsOf = keptCostObjects(directory.directory, directory.revision)
   const reports = openReports({
     ...gateway,
     costObjectsOf: (tenantId) =>
-      settingsOf(access.tenants.get(tenantId)).cohort_scope === 'people'
-        ? costObjectsIn(directory.directory, tenantId)
-        : undefined,
+      settingsOf(access.tenants.get(tenantId)).cohort_scope === 'people' ? costObjectsOf(tenantId) : undefined,
     prices: await openPrices(gateway),
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
     cohortMin,
