@@ -31,3 +31,10 @@ export function recencyOf(authTimeS: number | undefined, maxAgeS: number | undef
   if (authTimeS === undefined) return 'unknown'
   return nowS - authTimeS <= maxAgeS + AGE_TOLERANCE_S ? 'recent' : 'old'
 }
+
+/** Some providers never do; one that has just signed a person in may take that for anew. */
+const TIMES_ASKED_MAX = 3
+
+/** Whether a provider that was told so often to ask a person anew has not done so. @param authTimeS of its answer */
+export const isStubborn = (timesAsked: number, authTimeS: number | undefined, nowS: number): boolean =>
+  timesAsked >= TIMES_ASKED_MAX || (timesAsked > 0 && recencyOf(authTimeS, 0, nowS) === 'old')

@@ -8,7 +8,7 @@ import { type ProviderPerson, personOf } from '../identity-provider/claims.js'
 import { kindOf } from '../identity-provider/known-providers.js'
 import { CALLBACK_PATH, redirectUriOf, type StoredProvider } from '../identity-provider/provider.js'
 import { type Began, type Proven, ProviderRefused, type RelyingParty } from '../identity-provider/relying-party.js'
-import { recencyOf } from '../identity-provider/token-times.js'
+import { isStubborn, recencyOf } from '../identity-provider/token-times.js'
 import type { PeopleFromProvider, SignedIn } from '../users/from-provider.js'
 import {
   authorizationReplies,
@@ -86,15 +86,15 @@ export function providerRoutes(deps: OAuthDeps, signIn: ProviderSignIn, limits: 
     return { browser, parameters }
   }
 
-  const goToProvider: GoToProvider = async (exchange, browser, { request, provider, asksAgain = false }) => {
+  const goToProvider: GoToProvider = async (exchange, browser, { request, provider, timesAsked = 0 }) => {
     const form: SignInForm = {
       ...formOf(request),
       atProvider: unguessable(),
-      ...(asksAgain && { asksAgain: true as const }),
+      ...(timesAsked > 0 && { timesAsked }),
     }
     const state = sealForm(deps.signInKey, form, browser, deps.clock())
     try {
-      const address = await relyingParty.begin(provider, beganOf(deps.signInKey, state, request, asksAgain))
+      const address = await relyingParty.begin(provider, beganOf(deps.signInKey, state, request, timesAsked > 0))
       redirectTo(exchange, address.href)
     } catch (cause) {
       log.warn({ reason: messageOf(cause), tenant_id: provider.tenant_id }, 'the identity provider cannot be reached')
@@ -147,7 +147,7 @@ export function providerRoutes(deps: OAuthDeps, signIn: ProviderSignIn, limits: 
 type GoToProvider = (
   exchange: Exchange,
   browser: string,
-  to: Pick<Opened, 'request' | 'provider'> & { readonly asksAgain?: boolean },
+  to: Pick<Opened, 'request' | 'provider'> & { readonly timesAsked?: number },
 ) => Promise<void>
 
 /** Handles the answer of a provider: checks it, makes or changes the person, and grants what the client asked for. */
@@ -201,10 +201,11 @@ function comingBack(
     if (recency === 'unknown') return refuse(withoutAuthTime(provider))
     if (isOutdated || recency === 'old') {
       // Of somebody who came back within the second in which they left, the next answer may be too old as well.
-      const hasAsked = form.asksAgain === true && recencyOf(proven.authTimeS, 0, nowS) === 'old'
-      if (hasAsked) return refuse(`${provider.name} did not ask you to sign in again.`)
+      const { timesAsked = 0 } = form
+      if (isStubborn(timesAsked, proven.authTimeS, nowS))
+        return refuse(`${provider.name} did not ask you to sign in again.`)
       const again = isOutdated ? { ...request, maxAgeS: 0 } : request
-      return goToProvider(exchange, answer.browser, { request: again, provider, asksAgain: true })
+      return goToProvider(exchange, answer.browser, { request: again, provider, timesAsked: timesAsked + 1 })
     }
     const outcome = await grantTo(deps, request, user, { record, authTimeS, nowMs })
     if (outcome.kind === 'granted') return replies.redirect(exchange, request, { code: outcome.code })

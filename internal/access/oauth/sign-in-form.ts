@@ -16,8 +16,8 @@ export interface SignInForm {
   readonly maxAgeS?: number
   /** Of a sign-in at the company's provider: random, so that each has a state of its own. */
   readonly atProvider?: string
-  /** The provider was told to ask the person anew: an earlier answer of it was too old. */
-  readonly asksAgain?: true
+  /** How often the provider was told to ask the person anew: its answers were too old. */
+  readonly timesAsked?: number
   /** The person whose password was correct, while their code is outstanding. */
   readonly proven?: ProvenPerson
 }

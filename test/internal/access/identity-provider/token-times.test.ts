@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import {
   authTimeOf,
   faultOfIssue,
+  isStubborn,
   recencyOf,
   SKEW_S,
 } from '../../../../internal/access/identity-provider/token-times.js'
@@ -42,4 +43,9 @@ test('an ID token is issued now: neither in the future nor long ago', () => {
     }),
   )
   for (const iat of [undefined, null, String(NOW_S), Number.NaN]) expect(faultOfIssue(iat, NOW_S)).toBeDefined()
+})
+
+test('a provider is asked to sign a person in anew until its answer is too old, and three times at most', () => {
+  expect([0, 1, 2, 3].map((times) => isStubborn(times, NOW_S - 10, NOW_S))).toEqual([false, false, false, true])
+  expect([0, 1].map((times) => isStubborn(times, NOW_S - 3_600, NOW_S))).toEqual([false, true])
 })
