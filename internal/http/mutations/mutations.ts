@@ -61,7 +61,8 @@ const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
 /**
  * Turns mutations into routes. Each request takes effect once, across retries, gateways and crashes: its
  * Idempotency-Key is claimed before any effect, and the reply is stored under the key for 24 hours. A replay is judged
- * as a request of the credential that sends it; a secret is replayed to the principal that made it only.
+ * as a request of the credential that sends it, by its scopes and the mutation's `refusalOf`; not by what a change finds,
+ * such as whether it widens a client, which it does once. A secret is replayed to the principal that made it only.
  */
 export function createMutations(deps: MutationDeps): Mutate {
   const open = new OpenMutations()
@@ -215,6 +216,8 @@ async function refusalOfReplay<B>(
 ): Promise<Problem | undefined> {
   if (maker?.authority === authorityOf(caller)) return undefined
   if (!read.ok) return read.problem
+  // Of an earlier version, which did not keep whose it is: it may have a secret.
+  if (maker === undefined && mutation.refusalOf !== undefined) return OTHERS_SECRET
   const refusal = await mutation.refusalOf?.({ caller, body: read.body, parameter })
   if (refusal !== undefined) return refusal
   return maker?.hasSecret === true && maker.principal !== caller.principal ? OTHERS_SECRET : undefined
@@ -333,7 +336,8 @@ const CONFLICT = problem(
 )
 const OTHERS_SECRET = problem(
   'IDEMPOTENCY_CONFLICT',
-  'This Idempotency-Key was used by another credential, to which alone the reply shows a secret; use a new one.',
+  'This Idempotency-Key was used by another credential, or before an update, and the reply may show a secret; use ' +
+    'a new one.',
 )
 const BUSY = problem(
   'IDEMPOTENCY_IN_PROGRESS',

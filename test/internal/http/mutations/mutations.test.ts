@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
+import { type KeptAnswer, openAnswer, sealAnswer } from '../../../../internal/http/mutations/kept-answer.js'
 import type { Mutation, MutationRequest, Reply } from '../../../../internal/http/mutations/mutation.js'
 import { type Problem, problem } from '../../../../internal/problems/problem-catalogue.js'
 import { DIRECTORY, IDEMPOTENCY } from '../../../../streams/buckets.js'
@@ -11,6 +12,7 @@ import {
   MUTATION_GATEWAY_MAIN,
   type MutationGateway,
   type MutationGatewayOptions,
+  SECRET,
   startMutationGateway,
   type Thing,
 } from '../../../support/mutation-gateway.js'
@@ -261,6 +263,35 @@ describe('a replay by another credential', () => {
     expectProblem(refused, 422, 'IDEMPOTENCY_CONFLICT')
     expect(refused.text).not.toContain(secret.json.secret)
   })
+
+  test('gets nothing that an earlier version kept, which may have a secret, without whose it is', async () => {
+    const { handle, refusalOf } = secretThings()
+    const one = await gateway(handle, { refusalOf })
+    const id = randomUUID()
+    const made = await post(one, undefined, as(`${ALL}#key_one`, id))
+    const bucket = await one.broker.bucket(IDEMPOTENCY)
+    for await (const recordKey of await bucket.keys('mutation.createThing.>')) {
+      const record = (await bucket.get(recordKey))?.json<{ sealed: string }>()
+      const answer = opened(id, recordKey, record?.sealed)
+      if (answer === undefined) continue
+      const { maker: _, ...kept } = answer
+      await bucket.put(recordKey, JSON.stringify({ ...record, sealed: sealAnswer(SECRET, id, recordKey, kept) }))
+    }
+
+    const other = await post(one, undefined, as(`${ALL}#key_two`, id))
+
+    expectProblem(other, 422, 'IDEMPOTENCY_CONFLICT')
+    expect(other.text).not.toContain(made.json.secret)
+  })
+
+  /** @returns undefined for the answer to another key */
+  function opened(id: string, recordKey: string, sealed = ''): KeptAnswer | undefined {
+    try {
+      return openAnswer(SECRET, id, recordKey, sealed)
+    } catch {
+      return undefined
+    }
+  }
 
   test('gets no secret of a request that was interrupted, whose own credential still does', async () => {
     let isDying = true
