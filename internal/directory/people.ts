@@ -16,7 +16,10 @@ export interface People {
   get(id: string): Person | undefined
   /** By the names of their entries. */
   readonly sorted: SortedRecords<Person>
-  /** By any of their names, now or earlier, in any spelling: several, where a tenant has declared a name twice. */
+  /**
+   * By any of their names, now or earlier, in any spelling: several, where a tenant has declared a name twice, in the
+   * order in which they got it.
+   */
   named(name: string): readonly Person[]
   withExternalId(externalId: string): readonly Person[]
   /** Of a group, by its id. */
