@@ -58,7 +58,7 @@ const CANNOT_KNOW = {
     'Cached tokens are taken as cached by the other model too, at its rate or, without one, at its input rate.',
   service_tier: 'Rates are those of the standard tier without a region, whatever tier or region a call used.',
   fees: 'Fees of tools that the other model lists none for are left out.',
-  uncounted_calls: 'Calls without token counts, or billed by other units, are left out.',
+  uncounted_calls: 'Calls without token counts or with contradictory ones, or billed by other units, are left out.',
 } as const
 type CannotKnow = keyof typeof CANNOT_KNOW
 export const CANNOT_KNOW_CODES = Object.keys(CANNOT_KNOW) as [CannotKnow, ...CannotKnow[]]

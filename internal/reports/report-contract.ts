@@ -230,7 +230,9 @@ const usageRow = z
         instead_of_usd: decimalText().meta({ description: 'What the same calls cost.' }),
         change_usd: decimalText(),
         calls: count(),
-        calls_left_out: count().meta({ description: 'Calls without token counts, or billed by other units.' }),
+        calls_left_out: count().meta({
+          description: 'Calls without token counts or with contradictory ones, or billed by other units.',
+        }),
       })
       .optional()
       .meta({

@@ -1,3 +1,4 @@
+import type { FieldName } from '../../../records/record-fields.js'
 import { BILLED_UNITS } from '../../../text/call-words.js'
 import { ALL_METERS, type CountedMeter, countedMeters, FIRST_UNIT_METER, type Meter } from '../prices/meters.js'
 import type { PricedKind } from '../prices/priced-kinds.js'
@@ -57,8 +58,23 @@ export interface PriceBand {
   readonly usdPerUnit: UsdPerUnit
 }
 
+const tokens = (...columns: readonly FieldName[]): string =>
+  columns.map((column) => `toInt64(ifNull(${column}, 0))`).join(' + ')
+/** Parts and their totals: where the parts are more, the price rules price nothing (`token-parts.ts` there). */
+const IS_CONSISTENT = [
+  [tokens('cached_input_tokens', 'cache_write_tokens'), tokens('input_tokens')],
+  [tokens('audio_input_tokens', 'image_input_tokens'), tokens('input_tokens')],
+  [tokens('reasoning_tokens', 'audio_output_tokens', 'image_output_tokens'), tokens('output_tokens')],
+  [tokens('cache_write_5m_tokens', 'cache_write_1h_tokens'), tokens('cache_write_tokens')],
+  [tokens('cached_audio_input_tokens', 'cached_image_input_tokens'), tokens('cached_input_tokens')],
+  [tokens('cached_audio_input_tokens'), tokens('audio_input_tokens')],
+  [tokens('cached_image_input_tokens'), tokens('image_input_tokens')],
+].map(([parts, total]) => `${parts} <= ${total}`)
 /** Whether counters are enough to price a call anew: its tokens are known, and it is billed by nothing else. */
-const IS_COUNTED = 'input_tokens IS NOT NULL AND output_tokens IS NOT NULL AND empty(billed_units)'
+const IS_COUNTED = [
+  'input_tokens IS NOT NULL AND output_tokens IS NOT NULL AND empty(billed_units)',
+  ...IS_CONSISTENT,
+].join(' AND ')
 /** Nobody is billed for these calls, whatever the model. */
 const IS_FREE = "cost_basis IN ('local_cache', 'notional')"
 

@@ -5,8 +5,10 @@ import {
   type CountedMeter,
   countedMeters,
   FIRST_TOOL_METER,
+  METERS,
 } from '../../../../../internal/store/queries/prices/meters.js'
 import { METERED_COLUMNS } from '../../../../../internal/store/queries/prices/priced-kinds.js'
+import { repricedFigures, type UsdPerUnit } from '../../../../../internal/store/queries/reports/priced-figures.js'
 import { type TokenParts, tokenParts } from '../../../../../internal/valuation/cost/token-parts.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
@@ -51,9 +53,11 @@ beforeAll(async () => {
 })
 afterAll(() => stopStore(store))
 
-async function ofEach<T>(...columns: readonly string[]): Promise<T[]> {
+const NO_USD = Object.fromEntries(METERS.map((meter) => [meter, '0'])) as UsdPerUnit
+
+async function ofEach<T>(columns: readonly string[], grouping = ''): Promise<T[]> {
   const result = await store.client.query({
-    query: `SELECT ${columns.join(', ')} FROM attributions WHERE tenant_id = 'ten_meters' ORDER BY id`,
+    query: `SELECT ${columns.join(', ')} FROM attributions WHERE tenant_id = 'ten_meters' ${grouping} ORDER BY id`,
     format: 'JSONCompactEachRow',
   })
   return result.json<T>()
@@ -71,9 +75,16 @@ test.each([
   const priced = CALLS.flatMap((call, i) => (partsOf(call) === undefined ? [] : [{ call, i }]))
   expect(priced.filter(({ call }) => (call.cachedAudioInputTokens ?? 0) > 0).length).toBeGreaterThan(50)
 
-  const counted = await ofEach<string[]>(...meters.map(({ units }) => units))
+  const counted = await ofEach<string[]>(meters.map(({ units }) => units))
 
   expect(priced.map(({ call, i }) => ({ call, tokens: counted[i]?.map(Number) }))).toEqual(
     priced.map(({ call }) => ({ call, tokens: meters.map((meter) => partOf(call, meter)) })),
   )
+})
+
+test('calls are priced anew where the price book could price their counts', async () => {
+  const { sql } = repricedFigures([{ overTokens: -1, usdPerUnit: NO_USD }])
+  const counted = await ofEach<string[]>([sql.repriced_calls ?? ''], 'GROUP BY id')
+
+  expect(counted.map(([calls]) => Number(calls))).toEqual(CALLS.map((call) => (partsOf(call) === undefined ? 0 : 1)))
 })
