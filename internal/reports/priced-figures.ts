@@ -57,6 +57,7 @@ const CANNOT_KNOW = {
   cache_hits:
     'Cached tokens are taken as cached by the other model too, at its rate or, without one, at its input rate.',
   service_tier: 'Rates are those of the standard tier without a region, whatever tier or region a call used.',
+  time_of_day: 'Rates are those outside of the hours at which the other model costs more or less.',
   fees: 'Fees of tools that the other model lists none for are left out.',
   uncounted_calls: 'Calls without token counts or with contradictory ones, or billed by other units, are left out.',
 } as const

@@ -45,11 +45,13 @@ export interface StatedCostRule {
   readonly isTrusted?: boolean | undefined
 }
 
+/** @param hasWindows whether rates depend on the time of day; else they are those outside of all windows */
 export function priceInvocation(
   invocation: Invocation,
   book: PriceBook,
   tenant?: TenantPrices,
   { limits, isTrusted = true }: StatedCostRule = {},
+  hasWindows = true,
 ): CostResult {
   const kept = keptFor(book, tenant)
   if (invocation.servedFromCache === true) return kept.localCache
@@ -57,7 +59,8 @@ export function priceInvocation(
   const { estimatedCostUsd, isCostNotional = false } = invocation
   const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
   const pricing = pricingAt(invocation, kept, book, tenant)
-  const outcome = pricing.kind === 'none' ? withoutPrice(invocation, pricing) : outcomeOf(invocation, pricing)
+  const outcome =
+    pricing.kind === 'none' ? withoutPrice(invocation, pricing) : outcomeOf(invocation, pricing, hasWindows)
   if (isCostNotional) return { costUsd: zero<'USD'>(), ...outcome.details.notional }
   if (estimate === undefined) return { costUsd: outcome.costUsd, ...outcome.details.alone }
   if (!isTrusted) return { costUsd: outcome.costUsd, ...doubtedDetails(outcome.details, 'untrusted') }
@@ -175,7 +178,7 @@ function withoutPrice(invocation: Invocation, pricing: NoPricing): Outcome {
 const isUncounted = ({ inputTokens = 0, outputTokens = 0 }: Invocation, units: readonly BilledUnit[]): boolean =>
   units.length > 0 && inputTokens + outputTokens === 0
 
-function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
+function outcomeOf(invocation: Invocation, pricing: Pricing, hasWindows: boolean): Outcome {
   const { entry } = pricing
   const units = unitsBilled(invocation)
   const isWithoutTokens = isUncounted(invocation, units)
@@ -190,7 +193,7 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   const at = periodAt(entry.periods, invocation.eventTimeMs)
   const period = entry.periods[at]
   if (period === undefined) return unpriced(pricing, 'no_price_in_force')
-  const window = windowAt(period, invocation.eventTimeMs)
+  const window = hasWindows ? windowAt(period, invocation.eventTimeMs) : -1
   const sheet = period.windows[window]?.sheet ?? period.sheet
   // A model without rates of tokens is billed by other units only, whatever tokens the call states.
   const isByUnits = isWithoutTokens || (units.length > 0 && sheet.input === undefined)

@@ -8,7 +8,10 @@ import type { TenantPrices } from './tenant-prices.js'
 import { MEMBER_OF_TOOL } from './tool-fees.js'
 import { type AppliedUnitPrices, usdPerUnitOf } from './unit-prices.js'
 
-/** The prices at which calls of any model are priced anew as those of another one: its standard tier, in no region. */
+/**
+ * The prices at which calls of any model are priced anew as those of another one: its standard tier, in no region, outside
+ * of the hours at which it has other prices.
+ */
 
 export interface Repricing {
   readonly price: AppliedPrice
@@ -35,7 +38,7 @@ export function repricingOf(
       ...{ eventTimeMs: atMs, inputTokens: Math.max(inputTokens, INPUT_TOKENS_MIN), ...USAGE, ...also },
     }) as Invocation
   const priceOf = (of: Invocation): AppliedPrice | undefined => {
-    const { basis, details } = priceInvocation(of, book, tenant)
+    const { basis, details } = priceInvocation(of, book, tenant, {}, false)
     return basis === 'unpriced' ? undefined : details.price
   }
   const price = priceOf(call(0))
