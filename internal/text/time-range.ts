@@ -7,7 +7,7 @@ import { badParameter } from './query-string.js'
 /** `from`, `to` and `time_zone` of a list: one form and one meaning in every operation. */
 
 export const RANGE_NAMES = ['from', 'to', 'time_zone'] as const
-export type StatedRange = { readonly [K in (typeof RANGE_NAMES)[number]]?: string }
+export type StatedRange = { readonly [K in (typeof RANGE_NAMES)[number]]?: string | undefined }
 
 /** Milliseconds since the epoch; the end is exclusive. */
 export interface TimeRange {

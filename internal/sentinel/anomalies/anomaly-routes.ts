@@ -73,7 +73,7 @@ function readFilters(
       `${name} must be a text of 1 to ${NAME_BYTES_MAX} bytes without control characters.`,
     )
   }
-  const range = readRange({ ...(from && { from }), ...(to && { to }), ...(time_zone && { time_zone }) })
+  const range = readRange({ from, to, time_zone })
   if ('code' in range) return range
   const { fromMs, toMs } = range
   const keptFromMs = clock() - keptDays * DAY_MS

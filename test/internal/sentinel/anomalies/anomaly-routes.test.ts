@@ -93,7 +93,7 @@ test('anomalies are filtered by scope and time', async () => {
   expect(await idsOf(new URLSearchParams({ owner: `"o'1`, provider: 'openai' }).toString())).toEqual(['1'])
   expect(await idsOf('service=Search')).toEqual([])
   expect(await idsOf(`from=${at(2)}&to=${at(3)}`)).toEqual(['1'])
-  for (const query of ['service=', 'from=today', 'to=x', 'scope=x']) {
+  for (const query of ['service=', 'from=today', 'to=x', 'scope=x', 'from=', 'to=', 'time_zone=']) {
     expect(refusalOf(await ask('GET', `${PATH}?${query}`))).toEqual([400, 'INVALID_FILTER'])
   }
 })
