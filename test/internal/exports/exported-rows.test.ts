@@ -183,6 +183,17 @@ describe('the rows of an export', () => {
           imageInputTokens: 500,
         },
       }),
+      ...byPeople(billed, 5, {
+        owner: 'a',
+        invocation: {
+          requestedModel: 'gpt-realtime',
+          inputTokens: 2_000,
+          outputTokens: 10,
+          cachedInputTokens: 800,
+          audioInputTokens: 1_000,
+          cachedAudioInputTokens: 800,
+        },
+      }),
     ]
     await bench.insert(calls)
 
@@ -209,9 +220,11 @@ describe('the rows of an export', () => {
       'anthropic/claude-sonnet-4-5/cache-write Cache Write Tokens 2000 Tokens 3.75 0.002 1000000 Tokens',
       'anthropic/claude-sonnet-4-5/cache-write-1h Cache Write 1 Hour Tokens 1000 Tokens 6 0.001 1000000 Tokens',
       'anthropic/claude-sonnet-4-5/web-search Web Searches 15 Requests 0.01 15 Requests',
-      'openai/gpt-realtime/output Output Tokens 50 Tokens 16 0.00005 1000000 Tokens',
+      'openai/gpt-realtime/input Input Tokens 5000 Tokens 4 0.005 1000000 Tokens',
+      'openai/gpt-realtime/output Output Tokens 100 Tokens 16 0.0001 1000000 Tokens',
       'openai/gpt-realtime/cache-read Cache Read Tokens 1500 Tokens 0.4 0.0015 1000000 Tokens',
-      'openai/gpt-realtime/audio-input Audio Input Tokens 1000 Tokens 32 0.001 1000000 Tokens',
+      'openai/gpt-realtime/audio-input Audio Input Tokens 2000 Tokens 32 0.002 1000000 Tokens',
+      'openai/gpt-realtime/audio-cache-read Audio Cache Read Tokens 4000 Tokens 0.4 0.004 1000000 Tokens',
       'openai/gpt-realtime/image-input Image Input Tokens 500 Tokens 5 0.0005 1000000 Tokens',
       'openai/gpt-realtime/image-cache-read Image Cache Read Tokens 2000 Tokens 0.5 0.002 1000000 Tokens',
     ])
