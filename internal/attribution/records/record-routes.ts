@@ -127,7 +127,9 @@ async function list(
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { sort, digest, ...position } = read.query
   const conditions = byCredentialId(read.query.conditions, () => credentialNames(tenantId))
-  const question = { tenantId, query: `${name} ${digest}` }
+  // Once providers were sorted as they were stated: a cursor to a place in that order is of another query.
+  const order = sort.field === 'provider' ? ' by shown name' : ''
+  const question = { tenantId, query: `${name} ${digest}${order}` }
   const page = readPosition(position, question, { cursors, nowMs: clock(), snapshotMs: await watermark.latest() })
   if (!page.ok) return exchange.replyProblem(page.problem)
   const { snapshotMs, limit } = page.request

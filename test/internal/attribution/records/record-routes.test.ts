@@ -5,15 +5,16 @@ import {
 } from '../../../../internal/attribution/records/record-routes.js'
 import type { Caller } from '../../../../internal/auth/authenticate.js'
 import { MirrorBehind } from '../../../../internal/broker/errors.js'
+import { readFilteredQuery } from '../../../../internal/filters/parse.js'
 import type { Exchange } from '../../../../internal/http/exchange.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
 import type { Problem } from '../../../../internal/problems/problem-catalogue.js'
 
 /** What a list is answered with. */
-async function list(deps: Partial<AttributionRoutesDeps>): Promise<Problem | undefined> {
+async function list(deps: Partial<AttributionRoutesDeps>, query = ''): Promise<Problem | undefined> {
   let told: Problem | undefined
   const exchange = {
-    query: '',
+    query,
     onAborted: () => undefined,
     replyJson: () => undefined,
     replyProblem: (what: Problem) => {
@@ -55,3 +56,17 @@ test.each([new TypeError('rows is not iterable'), new RangeError('Invalid time v
     await expect(list({ list: failing(cause) })).rejects.toBe(cause)
   },
 )
+
+test('a cursor to a place among providers as they were stated is of another query', async () => {
+  const [cursors, sort] = [createCursorCodec(new Uint8Array(32)), 'sort=provider']
+  const read = readFilteredQuery(sort, [])
+  const digest = read.ok ? read.query.digest : undefined
+  const cursor = cursors.encode(
+    { tenantId: 'tnt_one', query: `/v1/attribution ${digest}`, lastKey: ['bedrock', ''], snapshotMs: 1 },
+    1,
+  )
+
+  const credentialNames = () => new Map<string, string>()
+  expect(await list({ cursors, credentialNames }, `${sort}&cursor=${cursor}`)).toMatchObject({ code: 'INVALID_CURSOR' })
+  expect(await list({ cursors, credentialNames }, sort)).toBeUndefined()
+})
