@@ -240,7 +240,8 @@ const settings = z
       description:
         'What `min_cohort` protects. `all`: every group. `people`: services, teams and cost centres that the ' +
         'directory lists are always named; what names people folds (owners who are people, names that the directory ' +
-        'does not list, personal tags, adoption).',
+        'does not list, personal tags, adoption). Where only few people have such names, their one folded row, or ' +
+        'the total without all listed names, may be a single person.',
     }),
     delegation: z.enum(DELEGATIONS).meta({
       description:
