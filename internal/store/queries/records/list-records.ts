@@ -214,9 +214,13 @@ function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQu
   }
 }
 
-/** For what no copy is sorted by or filtered by: by another order than that of the base table, all matches are sorted. */
+/**
+ * For what no copy is sorted by or filtered by: by another order than that of the base table, all matches are sorted; so
+ * are those of an operation, of which the table has no index: the first may be anywhere.
+ */
 function settingsOf(table: string, byGranules: boolean, { conditions, sort }: RecordsQuestion): Settings {
-  if (table === BASE && sort.field !== 'event_time' && !conditions.some(findsFew)) return OLDER
+  const isSorted = sort.field !== 'event_time' || conditions.some(isOfOperation)
+  if (table === BASE && isSorted && !conditions.some(findsFew)) return OLDER
   return byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
 }
 
@@ -428,5 +432,8 @@ const findsFew = ({ field, operator, values }: Condition): boolean =>
   (field === 'id' || field === 'invocation_id' || field === 'trace_id') &&
   (operator === 'eq' || operator === 'in') &&
   !values.includes('')
+
+const isOfOperation = ({ field, operator, values }: Condition): boolean =>
+  field === 'operation_id' && (operator === 'eq' || operator === 'in') && !values.includes('')
 
 const isInCopies = (field: FilterField): boolean => isTagField(field) || field === 'invocation_id' || isCopied(field)

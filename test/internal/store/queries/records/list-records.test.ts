@@ -1,3 +1,4 @@
+import type { ClickHouseClient, QueryParams } from '@clickhouse/client'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
@@ -323,6 +324,24 @@ describe('a filter', () => {
         }),
       ).toHaveLength(ROWS)
     }
+  })
+
+  test('by an operation, of which there is no index, has the time that all records take, by any order', async () => {
+    const asked: unknown[] = []
+    const client = {
+      query: async ({ clickhouse_settings }: QueryParams) => {
+        asked.push(clickhouse_settings?.max_execution_time)
+        return { json: async () => [] }
+      },
+    } as unknown as ClickHouseClient
+    const conditions = [{ field: 'operation_id', operator: 'eq', values: ['one'] }] as const
+    const question = { tenantId: TENANT, snapshotMs: SNAPSHOT_MS, conditions, after: undefined, limit: 10 }
+
+    for (const sort of [NEWEST_FIRST, { field: 'cost_usd', isDescending: true } as const]) {
+      await listRecords(client, { ...question, sort }, { fromMs: 0, beforeMs: SETTLED_MS }, undefined, NEVER)
+    }
+
+    expect(new Set(asked)).toEqual(new Set([30]))
   })
 
   test('ignores the case of text that must be contained, and of no other', async () => {
