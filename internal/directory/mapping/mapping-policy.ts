@@ -3,6 +3,7 @@ import type { Invocation } from '../../invocations/invocation.js'
 import { foldedTags, foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { Glob } from '../../text/glob.js'
+import { type IdentityEntry, namesOfIdentity } from '../directory.js'
 import { endMs, type Match, type RuleVersion, type StoredRule, startMs, type TestedField } from './mapping-rule.js'
 import { CALLERS } from './vouched-fields.js'
 
@@ -20,8 +21,10 @@ export interface Mapped {
 export interface MappingPolicy {
   /**
    * The first rule, by priority, name and id, that holds at the time of the call and whose conditions the call meets.
+   *
+   * @param identity the directory's, of the call's: rules test all of its names, since records keep the hash of one
    */
-  find(call: TestedCall): Mapped | undefined
+  find(call: TestedCall, identity?: IdentityEntry): Mapped | undefined
 }
 
 /** A version, while it holds and no newer one of its rule does. */
@@ -42,9 +45,9 @@ export function mappingPolicy(rules: Iterable<StoredRule>): MappingPolicy {
   const probes = new Probes()
   const tried = [...rules].flatMap((rule) => triedOf(rule, probes)).sort(inOrder)
   return {
-    find(call) {
+    find(call, identity) {
       if (tried.length === 0) return undefined
-      const valuesOf = probes.valuesIn(call)
+      const valuesOf = probes.valuesIn(call, identity)
       return tried.find(
         ({ fromMs, toMs, tests }) =>
           call.eventTimeMs >= fromMs && call.eventTimeMs < toMs && tests.every((test) => isMet(test, valuesOf)),
@@ -68,7 +71,7 @@ const triedOf = (rule: StoredRule, probes: Probes): Tried[] =>
     toMs: Math.min(endMs(version.to), ...rule.versions.slice(i + 1).map(({ from }) => startMs(from))),
     tests: version.when.map(({ field, key, match, value }) => ({
       probe: probes.of(field, key),
-      isMetBy: matcher(match, comparableIn(field)(value)),
+      isMetBy: matcher(match, comparableName(value)),
     })),
   }))
 
@@ -81,19 +84,19 @@ const compareText = (one: string, other: string): number => (one < other ? -1 : 
 
 export const USER_AGENT_TAG = `${CALLERS}user-agent`
 
-/** The directory, too, knows identities as they are, and records keep only a hash of them. */
-const comparableIn = (field: TestedField): ((text: string) => string) =>
-  field === 'identity' ? (text) => text : comparableName
-
 /** @param tagOf a tag of the call by its folded key */
-type Probe = (call: TestedCall, tagOf: (key: string) => string | undefined) => readonly (string | undefined)[]
+type Probe = (
+  call: TestedCall,
+  tagOf: (key: string) => string | undefined,
+  identity: IdentityEntry | undefined,
+) => readonly (string | undefined)[]
 
 /**
  * What the conditions of all rules test, each once: its values in a call are made comparable once, however many test
  * it.
  */
 class Probes {
-  private readonly probes: { readonly read: Probe; readonly field: TestedField }[] = []
+  private readonly probes: Probe[] = []
   private readonly indexes = new Map<string, number>()
 
   of(field: TestedField, key = ''): number {
@@ -101,18 +104,17 @@ class Probes {
     const known = this.indexes.get(name)
     if (known !== undefined) return known
     this.indexes.set(name, this.probes.length)
-    return this.probes.push({ field, read: probeOf(field, key) }) - 1
+    return this.probes.push(probeOf(field, key)) - 1
   }
 
-  valuesIn(call: TestedCall): (probe: number) => readonly string[] {
+  valuesIn(call: TestedCall, identity: IdentityEntry | undefined): (probe: number) => readonly string[] {
     const known: (readonly string[] | undefined)[] = []
     const tagOf = tagsOf(call)
     return (index) => {
       const before = known[index]
       if (before !== undefined) return before
-      const probe = this.probes[index]
-      const values = probe?.read(call, tagOf).filter((value) => value !== undefined) ?? []
-      const comparable = values.map(comparableIn(probe?.field ?? 'tag'))
+      const values = this.probes[index]?.(call, tagOf, identity).filter((value) => value !== undefined) ?? []
+      const comparable = values.map(comparableName)
       known[index] = comparable
       return comparable
     }
@@ -131,7 +133,8 @@ function probeOf(field: TestedField, key: string): Probe {
     case 'namespace':
       return ({ k8sNamespace }) => [k8sNamespace]
     case 'identity':
-      return ({ attributedIdentity }) => [attributedIdentity]
+      return ({ attributedIdentity }, _, identity) =>
+        identity === undefined ? [attributedIdentity] : [attributedIdentity, ...namesOfIdentity(identity)]
     case 'model':
       return ({ requestedModel, servedModel }) => [requestedModel, servedModel]
   }
@@ -207,9 +210,11 @@ export class WatchedRules {
   }
 }
 
-/** Identities that rules name as a whole. */
+/** Identities that rules name as a whole, also as most callers spell them. */
 export const identitiesIn = (rules: Iterable<StoredRule>): readonly string[] =>
   [...rules]
     .flatMap(({ versions }) => versions)
     .flatMap(({ when }) => when)
-    .flatMap(({ field, match, value }) => (field === 'identity' && match === 'exact' ? [value] : []))
+    .flatMap(({ field, match, value }) =>
+      field === 'identity' && match === 'exact' ? [value, comparableName(value)] : [],
+    )

@@ -83,8 +83,8 @@ const condition = z
     id: 'MappingCondition',
     description:
       '`key_alias` and `team` are the tags of these names, `namespace` is `k8s_namespace`, `user_agent` the tag ' +
-      '`caller.user-agent`, `identity` is `attributed_identity`, `model` the requested or the served model. Values ' +
-      'are compared trimmed, in NFC and without case; identities as they are.',
+      '`caller.user-agent`, `identity` is `attributed_identity`, or any name of that person in the directory, `model` ' +
+      'the requested or the served model. Values are compared trimmed, in NFC and without case.',
   })
 
 const outcome = z

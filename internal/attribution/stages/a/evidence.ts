@@ -185,7 +185,7 @@ export function strongestEvidence(
     }
   }
   const isKnown = known !== undefined || (stated === undefined && identity?.service !== undefined)
-  const mapped = isKnown ? undefined : deps.mappingOf(tenantId).find(invocation)
+  const mapped = isKnown ? undefined : deps.mappingOf(tenantId).find(invocation, identity)
   if (mapped !== undefined) {
     const isTrusted = isOfTrustedFields(mapped, invocation, admittedBy, settings)
     return byRule(resolve(mapped.version.set.service, 'mapping_rule', 'mapping_rule'), mapped, isTrusted, invocation)

@@ -25,6 +25,7 @@ import { batchOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../support/stag
 
 const factsBy = (directory: WatchedDirectory, rowDeps: RowDeps, mapping: MappingPolicy) => ({
   ...rowDeps,
+  identityNameOf: (tenantId: string, stated: string) => directory.identity(tenantId, stated)?.name ?? stated,
   directory,
   settingsOf: () => DEFAULT_SETTINGS,
   policyOf: STAGE_C_DEPS.policyOf,
@@ -223,6 +224,15 @@ describe('a record that a mapping rule decided', () => {
     expect((await again(fromGateway, directory, [], ruled(ofTeam))).changed).toMatchObject([{ confidence: 9_000 }])
     expect((await again(rows, directory, [], ruled(ofTeam, 'other'))).changed).toMatchObject([{ service: 'other' }])
     expect((await again(rows, directory)).changed).toMatchObject([{ service: 'unallocated', stageOrigin: 'stage_c' }])
+  })
+
+  test.each(['Ada', 'ADA', 'ada.lovelace', 'Ada.Lovelace'])('by a person called %s stays as it is', async (called) => {
+    const directory = directoryOf({ identities: [{ name: 'ada', owner: 'team', renamed: ['ada.lovelace'] }] })
+    const exact = ruled([{ field: 'identity', match: 'exact', value: called }])
+    const rows = await recorded([{ attributedIdentity: called }], directory, exact)
+
+    expect(rows).toMatchObject([{ service: 'tools', owner: 'team', evidenceBasis: 'mapping_rule' }])
+    expect(await again(rows, directory, [], exact)).toEqual({ changed: [], unnamed: 0 })
   })
 
   test('by a part of an identity stays, and is counted, where the name is not stored', async () => {

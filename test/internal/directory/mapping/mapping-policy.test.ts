@@ -39,12 +39,20 @@ describe('conditions', () => {
       { tags: { 'caller.user-agent': 'Claude-Code/2.1' } },
       { tags: { user_agent: 'claude-code/2.1' } },
     ],
-    [{ field: 'identity', match: 'exact', value: 'Ada' }, { attributedIdentity: 'Ada' }, { attributedIdentity: 'ada' }],
+    [{ field: 'identity', match: 'exact', value: 'Ada' }, { attributedIdentity: ' ada' }, { attributedIdentity: 'ad' }],
     [{ field: 'model', match: 'exact', value: 'gpt-4o' }, { servedModel: 'GPT-4o' }, { servedModel: 'gpt-4o-mini' }],
     [{ field: 'model', match: 'exact', value: 'alias' }, { requestedModel: 'alias', servedModel: 'x' }, {}],
   ])('%j', (condition, met, unmet) => {
     expect(found([rule('a', [condition])], met)).toBe('a')
     expect(found([rule('a', [condition])], unmet)).toBeUndefined()
+  })
+
+  test('of an identity test every name that the directory has of it', () => {
+    const policy = mappingPolicy([rule('a', [{ field: 'identity', match: 'prefix', value: 'Ada.L' }])])
+    const call = { eventTimeMs: AT_MS, attributedIdentity: 'ada' }
+
+    expect(policy.find(call, { name: 'ada', renamed: ['ada.lovelace'] })?.version.set.service).toBe('a')
+    expect(policy.find(call, { name: 'ada' })).toBeUndefined()
   })
 
   test('must all be met', () => {
